@@ -1,0 +1,59 @@
+"""The settings of one run: frozen, expressible as JSON, shown as a form by LangGraph Studio."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from contracts.values import BlockThreshold, Diversity, GuardMode, Language, OnUnavailable, Track
+
+Threshold = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)]
+"""A limit inside the open interval (0, 1): at 0 or 1 a row of a decision table would be dead."""
+
+
+class Context(BaseModel):
+    """What may differ between two runs of one deployment. A profile gives the defaults of its deployment."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    language: Language | None = Field(
+        default=None, description="Language of the answer; empty: the language of the message."
+    )
+    role: str = Field(default="user", max_length=40, description="The user's role; decides which sources may be used.")
+    version: str | None = Field(
+        default=None, max_length=40, description="Version of the documents to search; empty: the profile's default."
+    )
+    guard_mode: GuardMode = Field(
+        default=GuardMode.ENFORCE,
+        description="Moderation: enforce stops a turn, report only records, off asks nobody.",
+    )
+    block_threshold: BlockThreshold = Field(
+        default=BlockThreshold.UNSAFE, description="The mildest moderation level that enforce stops."
+    )
+    on_unavailable: OnUnavailable = Field(
+        default=OnUnavailable.FALLBACK, description="What happens where moderation cannot be asked."
+    )
+    spam_threshold: Threshold = Field(default=0.7, description="From this spam score on, a request is declined.")
+    confidence_threshold: Threshold = Field(
+        default=0.6, description="Below this confidence in the intent, a question is asked back."
+    )
+    max_clarifications: int = Field(default=2, ge=0, le=10, description="Questions asked back in a row, per thread.")
+    max_retry: int = Field(default=2, ge=0, le=5, description="How often a draft may be tried again.")
+    knowledge_track: Track = Field(
+        default=Track.QUALITY, description="Track of KNOWLEDGE_QA: FAST skips the contract and the retries."
+    )
+    top_k: int = Field(default=6, ge=1, le=50, description="Passages asked of each source for each query.")
+    evidence_threshold: Threshold = Field(default=0.5, description="Evidence below this confidence is not used.")
+    mean_confidence_enforced: Threshold = Field(
+        default=0.60, description="QUALITY fails below this mean confidence of the evidence."
+    )
+    mean_confidence_advised: Threshold = Field(
+        default=0.65, description="QUALITY advises below this mean confidence of the evidence."
+    )
+    diversity: Diversity = Field(
+        default=Diversity.ADVISORY, description="Whether evidence from one place only is advice, a failure or neither."
+    )
+    context_budget: int = Field(
+        default=12_000, ge=500, le=400_000, description="Characters of evidence that a draft may see."
+    )

@@ -1,0 +1,89 @@
+"""What each required action changes: a retry with the same inputs as before would be no retry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.values import RequiredAction, Source
+
+_A = RequiredAction
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The effect of one action.
+
+    Attributes:
+        more: `retrieve` asks for twice as many passages per query, in every language.
+        refine: `retrieve` widens each query with feedback terms, and searches the whole message, too.
+        other_documents: `retrieve` leaves out the documents that it has already.
+        add_sources: `retrieve` asks these kinds, too, where they are connected and not forbidden.
+        only_sources: `retrieve` keeps and asks only these kinds.
+        drop_sources: `retrieve` throws away evidence of these kinds and does not ask them.
+        redraft: `draft` is told the reasons and this action; without another effect, nothing is searched.
+        ends: the turn ends in `safe_exit`; how, is said there.
+    """
+
+    more: bool = False
+    refine: bool = False
+    other_documents: bool = False
+    add_sources: tuple[Source, ...] = ()
+    only_sources: tuple[Source, ...] = ()
+    drop_sources: tuple[Source, ...] = ()
+    redraft: bool = False
+    ends: bool = False
+
+    @property
+    def searches(self) -> bool:
+        """Whether `retrieve` does anything about it."""
+        return (
+            self.more
+            or self.refine
+            or self.other_documents
+            or bool(self.add_sources or self.only_sources or self.drop_sources)
+        )
+
+
+EFFECTS: Final[dict[RequiredAction, Effect]] = {
+    _A.ADD_EVIDENCE: Effect(more=True),
+    _A.RETRIEVE_MORE: Effect(more=True),
+    _A.DIVERSIFY_SOURCES: Effect(other_documents=True, more=True),
+    _A.REMOVE_DOC_EVIDENCE: Effect(drop_sources=(Source.DOC,)),
+    _A.USE_DB_ONLY: Effect(only_sources=(Source.DB,)),
+    _A.RETRIEVE_DB: Effect(add_sources=(Source.DB,)),
+    _A.RETRIEVE_DOC: Effect(add_sources=(Source.DOC,)),
+    _A.RETRIEVE_POLICY: Effect(add_sources=(Source.POLICY,)),
+    _A.RETRIEVE_NEO4J: Effect(add_sources=(Source.NEO4J,)),
+    _A.REFINE_QUERY: Effect(refine=True),
+    _A.ADD_REQUIRED_SECTIONS: Effect(redraft=True),
+    _A.REMOVE_FORBIDDEN_CONTENT: Effect(redraft=True),
+    _A.USE_DOMAIN_TERMS: Effect(redraft=True),
+    _A.ADD_EVIDENCE_REFERENCES: Effect(redraft=True),
+    _A.REGENERATE_DRAFT: Effect(redraft=True),
+    _A.ASK_MINIMAL_QUESTION: Effect(ends=True),
+    _A.SAFE_REFUSAL: Effect(ends=True),
+    _A.REDACT_SENSITIVE: Effect(ends=True),
+    _A.ESCALATE_TO_HUMAN: Effect(ends=True),
+}
+"""One entry for every action of the enum; a test holds it, and that each changes something."""
+
+
+def combined(actions: Iterable[RequiredAction]) -> Effect:
+    """Return what several actions amount to together."""
+    effects = [EFFECTS[action] for action in actions]
+    return Effect(
+        more=any(e.more for e in effects),
+        refine=any(e.refine for e in effects),
+        other_documents=any(e.other_documents for e in effects),
+        add_sources=_joined(e.add_sources for e in effects),
+        only_sources=_joined(e.only_sources for e in effects),
+        drop_sources=_joined(e.drop_sources for e in effects),
+        redraft=any(e.redraft for e in effects),
+        ends=any(e.ends for e in effects),
+    )
+
+
+def _joined(groups: Iterable[tuple[Source, ...]]) -> tuple[Source, ...]:
+    return tuple(dict.fromkeys(source for group in groups for source in group))

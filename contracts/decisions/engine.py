@@ -1,0 +1,265 @@
+"""A decision table that is run, printed and proved.
+
+A cell is a set of values, one of a closed few and never a lambda. So the regions into which a table cuts
+its inputs can be enumerated exactly: one sample from each answers whether a case is missing, whether a row
+can ever win, and whether two rows meet. (DMN 1.5, section 8: decision tables and their hit policies.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from itertools import pairwise, product
+from typing import Generic, TypeVar
+
+from contracts.errors import DecisionError, TableError
+
+Outcome = TypeVar("Outcome", covariant=True)
+Value = StrEnum | bool | float
+
+
+class HitPolicy(StrEnum):
+    """Which row wins: the only one that matches, or the first of several (DMN's letters)."""
+
+    UNIQUE = "U"
+    FIRST = "F"
+
+
+class _Any(Enum):
+    ANY = "–"
+
+    def holds(self, value: Value) -> bool:
+        return True
+
+    def cuts(self) -> tuple[float, ...]:
+        return ()
+
+    def __str__(self) -> str:
+        return self.value
+
+
+ANY = _Any.ANY
+"""The cell that every value fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Fits any of the members named."""
+
+    members: tuple[StrEnum | bool, ...]
+
+    def holds(self, value: Value) -> bool:
+        return any(value is member for member in self.members)
+
+    def cuts(self) -> tuple[float, ...]:
+        return ()
+
+    def __str__(self) -> str:
+        return ", ".join(_show(member) for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Fits a number under the limit."""
+
+    limit: float
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, int | float) and value < self.limit
+
+    def cuts(self) -> tuple[float, ...]:
+        return (self.limit,)
+
+    def __str__(self) -> str:
+        return f"< {self.limit:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """Fits a number from the limit on."""
+
+    limit: float
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, int | float) and value >= self.limit
+
+    def cuts(self) -> tuple[float, ...]:
+        return (self.limit,)
+
+    def __str__(self) -> str:
+        return f"≥ {self.limit:g}"
+
+
+Cell = _Any | OneOf | Below | AtLeast
+
+
+def one_of(*members: StrEnum | bool) -> OneOf:
+    """Write a cell that fits the members named."""
+    return OneOf(members)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A column whose value is one member of a closed set."""
+
+    members: tuple[StrEnum | bool, ...]
+
+    def accepts(self, value: object) -> bool:
+        return any(value is member for member in self.members)
+
+    def samples(self, cells: tuple[Cell, ...]) -> tuple[Value, ...]:
+        return self.members
+
+    def fits(self, cell: Cell) -> bool:
+        return cell is ANY or (isinstance(cell, OneOf) and all(self.accepts(member) for member in cell.members))
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(_show(member) for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A column whose value is a number from low to high, both included; NaN is in no such range."""
+
+    low: float
+    high: float
+
+    def accepts(self, value: object) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high
+
+    def samples(self, cells: tuple[Cell, ...]) -> tuple[Value, ...]:
+        limits = {cut for cell in cells for cut in cell.cuts() if self.low < cut < self.high}
+        cuts = sorted({self.low, self.high, *limits})
+        return tuple(sorted({*cuts, *((a + b) / 2 for a, b in pairwise(cuts))}))
+
+    def fits(self, cell: Cell) -> bool:
+        return cell is ANY or not isinstance(cell, OneOf)
+
+    def __str__(self) -> str:
+        return f"a number from {self.low:g} to {self.high:g}"
+
+
+Column = Choice | Number
+YES_NO = Choice((True, False))
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[Outcome]):
+    """One row: an id, the cells that are not `ANY`, the outcome, and why it is so."""
+
+    id: str
+    when: Mapping[str, Cell]
+    then: Outcome
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[Outcome]):
+    """What was decided, by which row of which table, from what."""
+
+    table: str
+    row: str
+    outcome: Outcome
+    inputs: Mapping[str, Value]
+    limits: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The answer to three questions about a table; it is sound when all three are empty."""
+
+    gaps: tuple[Mapping[str, Value], ...]
+    dead: tuple[str, ...]
+    overlaps: tuple[tuple[str, str], ...]
+
+    @property
+    def holds(self) -> bool:
+        return not (self.gaps or self.dead or self.overlaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionTable(Generic[Outcome]):
+    """Typed columns, rows over them, and the limits that the rows were built with.
+
+    Raises:
+        TableError: A row names a column that there is not, a cell does not fit its column, or an id repeats.
+    """
+
+    id: str
+    title: str
+    hit: HitPolicy
+    columns: Mapping[str, Column]
+    rows: tuple[Row[Outcome], ...]
+    limits: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def __post_init__(self) -> None:
+        ids = [row.id for row in self.rows]
+        if repeated := {name for name in ids if ids.count(name) > 1}:
+            raise TableError(f"{self.id}: row ids used twice: {sorted(repeated)}.")
+        for row in self.rows:
+            for name, cell in row.when.items():
+                if name not in self.columns:
+                    raise TableError(f"{self.id}/{row.id}: there is no column {name!r}.")
+                if not self.columns[name].fits(cell):
+                    raise TableError(f"{self.id}/{row.id}: {name} cannot be {cell}.")
+
+    def decide(self, **inputs: Value) -> Decision[Outcome]:
+        """Return the winning row's outcome.
+
+        Raises:
+            DecisionError: An input is missing, unknown or outside its column, or no row covers the inputs.
+        """
+        if inputs.keys() != self.columns.keys():
+            raise DecisionError(f"{self.id} needs {sorted(self.columns)}, but was given {sorted(inputs)}.")
+        for name, column in self.columns.items():
+            if not column.accepts(inputs[name]):
+                raise DecisionError(f"{self.id}: {name} is {inputs[name]!r}, but must be {column}.")
+        for row in self.rows:
+            if _matches(row, inputs):
+                return Decision(self.id, row.id, row.then, inputs, self.limits)
+        raise DecisionError(f"{self.id}: no row covers {inputs}.")
+
+    def regions(self) -> Iterator[dict[str, Value]]:
+        """Yield one input from every region that the cells cut the inputs into."""
+        axes = [
+            column.samples(tuple(row.when[name] for row in self.rows if name in row.when))
+            for name, column in self.columns.items()
+        ]
+        for values in product(*axes):
+            yield dict(zip(self.columns, values, strict=True))
+
+    def prove(self) -> Proof:
+        """Try every region: is one without a row, a row without one, or one with two?"""
+        gaps: list[Mapping[str, Value]] = []
+        winners: set[str] = set()
+        overlaps: set[tuple[str, str]] = set()
+        for inputs in self.regions():
+            hits = [row.id for row in self.rows if _matches(row, inputs)]
+            if not hits:
+                gaps.append(inputs)
+                continue
+            winners.add(hits[0])
+            overlaps.update((hits[0], other) for other in hits[1:])
+        dead = tuple(row.id for row in self.rows if row.id not in winners)
+        return Proof(tuple(gaps), dead, tuple(sorted(overlaps)))
+
+    def to_markdown(self) -> str:
+        """Print the table as Markdown, a row a line; the first column's head is id and hit policy."""
+        head = [f"{self.id} ({self.hit})", *self.columns, "outcome", "because"]
+        body = [
+            [row.id, *(str(row.when.get(name, ANY)) for name in self.columns), f"**{row.then}**", row.because]
+            for row in self.rows
+        ]
+        lines = [head, ["---"] * len(head), *body]
+        return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _matches(row: Row[object], inputs: Mapping[str, Value]) -> bool:
+    return all(cell.holds(inputs[name]) for name, cell in row.when.items())
+
+
+def _show(member: StrEnum | bool) -> str:
+    if isinstance(member, bool):
+        return "yes" if member else "no"
+    return f"`{member}`"

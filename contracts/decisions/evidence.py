@@ -1,0 +1,124 @@
+"""DT-006: which sources must, may and must not serve a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.values import RequestType, RequiredAction, Source
+
+_T = RequestType
+_DOC, _POLICY, _DB, _GRAPH = Source.DOC, Source.POLICY, Source.DB, Source.NEO4J
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRule:
+    """The sources of a request type.
+
+    Attributes:
+        any_of: At least one of these must be among the evidence.
+        all_of: Each of these must be among the evidence.
+        forbidden: None of these may be.
+        recommended: These are asked, too.
+        reason: The reason string where the required ones are missing.
+        remedy: The actions that would bring them.
+    """
+
+    any_of: tuple[Source, ...] = ()
+    all_of: tuple[Source, ...] = ()
+    forbidden: tuple[Source, ...] = ()
+    recommended: tuple[Source, ...] = ()
+    reason: str = ""
+    remedy: tuple[RequiredAction, ...] = ()
+
+    @property
+    def required(self) -> tuple[Source, ...]:
+        """Every source that is named as required, alone or as an alternative."""
+        return (*self.all_of, *self.any_of)
+
+    def allowed(self) -> tuple[Source, ...]:
+        """The sources to ask where all are connected, required ones first."""
+        return tuple(dict.fromkeys((*self.required, *self.recommended)))
+
+    def __str__(self) -> str:
+        required = " and ".join(self.all_of) or " or ".join(self.any_of) or "none"
+        return f"required: {required}; forbidden: {_list(self.forbidden)}; recommended: {_list(self.recommended)}"
+
+
+def _list(sources: tuple[Source, ...]) -> str:
+    return ", ".join(sources) or "none"
+
+
+def _status(*recommended: Source) -> EvidenceRule:
+    return EvidenceRule(
+        all_of=(_DB,),
+        forbidden=(_DOC,),
+        recommended=recommended,
+        reason="status_request_requires_db",
+        remedy=(RequiredAction.USE_DB_ONLY, RequiredAction.RETRIEVE_DB),
+    )
+
+
+def _documented(first: Source, second: Source, *recommended: Source) -> EvidenceRule:
+    return EvidenceRule(
+        any_of=(first, second),
+        recommended=recommended,
+        reason="design_policy_requires_doc_or_policy",
+        remedy=(RequiredAction.RETRIEVE_DOC, RequiredAction.RETRIEVE_POLICY),
+    )
+
+
+def _row(request_type: RequestType, rule: EvidenceRule, because: str) -> Row[EvidenceRule]:
+    return Row(request_type.lower().replace("_", "-"), {"request_type": one_of(request_type)}, rule, because)
+
+
+EVIDENCE: Final = DecisionTable(
+    id="DT-006",
+    title="Evidence rules by request type",
+    hit=HitPolicy.UNIQUE,
+    columns={"request_type": Choice(tuple(RequestType))},
+    rows=(
+        _row(_T.STATUS_METRIC, _status(_POLICY, _GRAPH), "a current figure stands in no document"),
+        _row(_T.STATUS_SUMMARY, _status(_POLICY), "a current state stands in no document"),
+        _row(_T.STATUS_LIST, _status(_GRAPH), "a current list stands in no document"),
+        _row(_T.HOWTO_POLICY, _documented(_POLICY, _DOC, _DB), "rules and instructions are written down"),
+        _row(_T.DESIGN_ARCH, _documented(_DOC, _POLICY, _DB, _GRAPH), "designs are written down"),
+        _row(_T.DATA_DEFINITION, _documented(_POLICY, _DOC, _DB), "definitions are written down"),
+        _row(
+            _T.TROUBLESHOOTING,
+            EvidenceRule(
+                all_of=(_DB, _GRAPH),
+                recommended=(_POLICY,),
+                reason="troubleshooting_requires_db_and_neo4j",
+                remedy=(RequiredAction.RETRIEVE_DB, RequiredAction.RETRIEVE_NEO4J),
+            ),
+            "a fault shows in the data and in what depends on what",
+        ),
+        _row(
+            _T.KNOWLEDGE_QA,
+            EvidenceRule(
+                any_of=(_DOC, _GRAPH),
+                recommended=(_POLICY,),
+                reason="knowledge_requires_doc_or_neo4j",
+                remedy=(RequiredAction.RETRIEVE_DOC, RequiredAction.RETRIEVE_NEO4J),
+            ),
+            "knowledge is in documents and in their relations",
+        ),
+        _row(_T.CASUAL, EvidenceRule(), "a greeting needs no proof"),
+    ),
+)
+
+
+def sources_to_ask(rule: EvidenceRule, usable: frozenset[Source]) -> tuple[Source, ...]:
+    """Return the sources that serve a rule among those that are connected and allowed to the user.
+
+    A source that is not connected cannot be required. Where none of the required ones can be asked and the
+    rule forbids nothing, every usable source stands in for them (TROUBLESHOOTING without db and neo4j falls
+    back to the documents); where the rule forbids something, the prohibition survives and only the
+    recommended ones remain.
+    """
+    chosen = tuple(source for source in rule.allowed() if source in usable)
+    if rule.required and not usable.intersection(rule.required) and not rule.forbidden:
+        return (*chosen, *(source for source in Source if source in usable and source not in chosen))
+    return chosen

@@ -1,0 +1,60 @@
+"""DT-004: which part of a turn is shown where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Final
+
+from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, OneOf, Row, one_of
+from contracts.values import Channel, SGRAction
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a channel gets of a turn."""
+
+    user_intent: bool = False
+    analysis: bool = False
+    response: bool = False
+    tool_trace: bool = False
+    structured_data: bool = False
+
+    def __str__(self) -> str:
+        return ", ".join(part.name for part in fields(self) if getattr(self, part.name))
+
+
+OUTPUT: Final = DecisionTable(
+    id="DT-004",
+    title="Output routing",
+    hit=HitPolicy.UNIQUE,
+    columns={"channel": Choice(tuple(Channel)), "action": Choice(tuple(SGRAction))},
+    rows=(
+        Row(
+            "model",
+            {"channel": one_of(Channel.MODEL_CONTEXT)},
+            Shown(user_intent=True, analysis=True, response=True),
+            "the model goes on from its own analysis; the tool call and its JSON never reach it again",
+        ),
+        Row(
+            "user",
+            {
+                "channel": one_of(Channel.USER_INTERFACE),
+                "action": OneOf(tuple(a for a in SGRAction if a is not SGRAction.GUARDIAN_BLOCK)),
+            },
+            Shown(user_intent=True, response=True),
+            "the user sees how the request was understood and what follows, and no analysis or score",
+        ),
+        Row(
+            "user-refused",
+            {"channel": one_of(Channel.USER_INTERFACE), "action": one_of(SGRAction.GUARDIAN_BLOCK)},
+            Shown(response=True),
+            "an unsafe request is not repeated to the one who made it",
+        ),
+        Row(
+            "metadata",
+            {"channel": one_of(Channel.STRUCTURED_METADATA)},
+            Shown(user_intent=True, analysis=True, response=True, tool_trace=True, structured_data=True),
+            "programs and operators get everything",
+        ),
+    ),
+)

@@ -1,0 +1,105 @@
+"""Every exception of ours.
+
+    GuardianError                 a message for people, and the way out of it
+    ├── InputError                the user's message cannot be taken as it is
+    ├── ConfigError               a setting or a profile is wrong
+    │   └── UnknownProfile
+    ├── DecisionError             a decision table was asked what it does not cover
+    │   └── TableError            a decision table is written wrongly (raised when it is built)
+    ├── KnowledgeError            the knowledge base cannot be read or written
+    │   ├── NoIndex
+    │   └── IndexBusy             another process is writing the index
+    ├── PortError                 something outside could not be asked; a node may try again
+    │   ├── ModerationUnavailable
+    │   ├── PlanningFailed
+    │   ├── SourceUnavailable
+    │   └── DraftingFailed
+    └── ThreadError               a conversation cannot be used now
+        ├── ThreadBusy
+        └── UnknownThread
+
+Each says what happened in its first argument and how to get out of it in `way_out`.
+"""
+
+from __future__ import annotations
+
+
+class GuardianError(Exception):
+    """Something went wrong that a person can mend.
+
+    Args:
+        message: What happened, in one sentence.
+        way_out: What to do about it, in one sentence; may be empty.
+    """
+
+    def __init__(self, message: str, way_out: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.way_out = way_out
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.way_out}".strip()
+
+
+class InputError(GuardianError):
+    """The user's message cannot be taken as it is."""
+
+
+class ConfigError(GuardianError):
+    """A setting or a profile is wrong."""
+
+
+class UnknownProfile(ConfigError):
+    """No profile has that name."""
+
+
+class DecisionError(GuardianError):
+    """A decision table was asked something outside its columns; the caller must take its safe path."""
+
+
+class TableError(DecisionError):
+    """A decision table is written wrongly."""
+
+
+class KnowledgeError(GuardianError):
+    """The knowledge base cannot be read or written."""
+
+
+class NoIndex(KnowledgeError):
+    """Nothing has been indexed yet."""
+
+
+class IndexBusy(KnowledgeError):
+    """Another process is writing the index."""
+
+
+class PortError(GuardianError):
+    """Something outside the graph could not be asked."""
+
+
+class ModerationUnavailable(PortError):
+    """The moderator could not be asked, or its reply could not be read."""
+
+
+class PlanningFailed(PortError):
+    """No plan could be had."""
+
+
+class SourceUnavailable(PortError):
+    """An evidence source could not be asked, which is not the same as finding nothing."""
+
+
+class DraftingFailed(PortError):
+    """No draft could be had."""
+
+
+class ThreadError(GuardianError):
+    """A conversation cannot be used now."""
+
+
+class ThreadBusy(ThreadError):
+    """Another turn of the same thread is running."""
+
+
+class UnknownThread(ThreadError):
+    """No conversation has that id."""

@@ -1,0 +1,171 @@
+"""The ports: what the graph asks of the outside, each a small protocol named by its role.
+
+A port raises only `PortError`s; an adapter turns its vendor's errors into them. Each port has one
+conformance suite in `tests/ports/`, which every adapter and the shipped fake run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.plan import SGRPlanResult
+from contracts.report import ModerationResult
+from contracts.spec import ArchitectSpec
+from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One earlier message, as somebody saw it: the user's words, or what the user was shown."""
+
+    role: str
+    text: str
+
+
+class Moderator(Protocol):
+    """Judges a user's message on the way in."""
+
+    async def moderate(self, text: str) -> ModerationResult:
+        """Return the level and categories of a message.
+
+        Raises:
+            ModerationUnavailable: It could not be asked, or its reply could not be read.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What planning one user message needs."""
+
+    message: str
+    language: Language
+    history: tuple[Exchange, ...] = ()
+    clarifying: bool = False
+    """Whether the assistant's last words were a clarifying question, which this message answers."""
+    moderation: ModerationResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReply:
+    """An accepted plan, the raw trace of the exchange that led to it, and what fell short on the way."""
+
+    plan: SGRPlanResult
+    trace: dict[str, object] = field(default_factory=dict[str, object])
+    degraded: tuple[str, ...] = ()
+
+
+class Planner(Protocol):
+    """Fills the plan of one user message in one exchange."""
+
+    async def plan(self, request: PlanRequest) -> PlanReply:
+        """Return a valid plan.
+
+        Raises:
+            PlanningFailed: No valid plan could be had, not even a degraded one.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One query to one source.
+
+    Attributes:
+        query: The user's words or a sub-query; data, never a query language.
+        top_k: How many items are wanted, best first.
+        language: Prefer documents in this language; `None` for any.
+        version: Only documents of this version; `None` for the deployment's default.
+        expand: Widen the query with feedback terms (a retry's REFINE_QUERY).
+        exclude: Document keys that must not be returned.
+        threshold: The confidence at which an item counts as relevant.
+    """
+
+    query: str
+    top_k: int = 6
+    language: Language | None = None
+    version: str | None = None
+    expand: bool = False
+    exclude: frozenset[str] = frozenset()
+    threshold: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReply:
+    """Items best first, and the trace of the query."""
+
+    items: tuple[EvidenceItem, ...]
+    trace: QueryTrace
+
+
+class EvidenceSource(Protocol):
+    """One kind of evidence."""
+
+    @property
+    def kind(self) -> Source:
+        """The kind of source this is."""
+        ...
+
+    async def search(self, request: SearchRequest) -> SearchReply:
+        """Return what the source has on the query; an empty reply where it has nothing.
+
+        Raises:
+            SourceUnavailable: It could not be asked.
+        """
+        ...
+
+
+class TopicProbe(Protocol):
+    """Tells how far a text is on topic for the documents that there are."""
+
+    async def on_topic(self, text: str) -> float:
+        """Return 0 to 1, by the formula of `EvidenceItem.confidence`; 0 for a text without content words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRequest:
+    """What writing one draft needs.
+
+    Attributes:
+        evidence: What may be cited; `[n]` is its n-th item, counted from 1.
+        actions, reasons: What the Guardian asked for, on a retry.
+        previous: The draft that is tried again; empty on the first try.
+        restricted: FAST without evidence: nothing definite may be claimed.
+    """
+
+    question: str
+    language: Language
+    request_type: RequestType
+    intent: str
+    subqueries: tuple[str, ...]
+    evidence: tuple[EvidenceItem, ...]
+    spec: ArchitectSpec
+    synthetic: str = ""
+    history: tuple[Exchange, ...] = ()
+    actions: tuple[RequiredAction, ...] = ()
+    reasons: tuple[str, ...] = ()
+    previous: str = ""
+    restricted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft and what it says it is. `text` is Markdown with citations `[n]`, without a list of sources."""
+
+    kind: DraftKind
+    text: str
+
+
+class Drafter(Protocol):
+    """Writes an answer from evidence."""
+
+    async def draft(self, request: DraftRequest) -> Draft:
+        """Return an answer, an honest abstention, or a question back.
+
+        Raises:
+            DraftingFailed: No draft could be had.
+        """
+        ...

@@ -1,0 +1,139 @@
+"""A profile: everything that makes the assistant somebody's own, in one TOML file."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from contracts.context import Threshold
+from contracts.spec import ArchitectSpec
+from contracts.values import (
+    BlockThreshold,
+    Diversity,
+    GuardMode,
+    Language,
+    OnUnavailable,
+    RequestType,
+    RequiredAction,
+    Source,
+    Track,
+)
+
+
+def _regular_expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return text
+
+
+Pattern = Annotated[str, AfterValidator(_regular_expression)]
+LocalText = dict[Language, str]
+"""One text per language."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class KnowledgeFolder(_Part):
+    """A folder of Markdown files, relative to the profile's file, and what it counts as."""
+
+    path: str
+    source: Source = Source.DOC
+    version: str | None = None
+
+    @field_validator("source")
+    @classmethod
+    def _only_documents(cls, source: Source) -> Source:
+        if source not in (Source.DOC, Source.POLICY):
+            raise ValueError("a folder of documents is `doc` or `policy`")
+        return source
+
+
+class Thresholds(_Part):
+    """Overrides of a run's defaults; what each means stands in `contracts/context.py`."""
+
+    spam: Threshold = 0.7
+    confidence: Threshold = 0.6
+    evidence: Threshold = 0.5
+    mean_confidence_enforced: Threshold = 0.60
+    mean_confidence_advised: Threshold = 0.65
+    norm_midpoint: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.12
+    """The normalised score at which confidence is one half (facts.md: 0.12)."""
+
+
+class Behaviour(_Part):
+    """Defaults of the run settings that are no thresholds."""
+
+    guard_mode: GuardMode = GuardMode.ENFORCE
+    block_threshold: BlockThreshold = BlockThreshold.UNSAFE
+    on_unavailable: OnUnavailable = OnUnavailable.FALLBACK
+    knowledge_track: Track = Track.QUALITY
+    diversity: Diversity = Diversity.ADVISORY
+    max_retry: Annotated[int, Field(ge=0, le=5)] = 2
+    max_clarifications: Annotated[int, Field(ge=0, le=10)] = 2
+    top_k: Annotated[int, Field(ge=1, le=50)] = 6
+
+
+class PolicyRule(_Part):
+    """A rule on requests: where the pattern is found and the role is not excepted, the request is denied."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    pattern: Pattern
+    except_roles: tuple[str, ...] = ()
+    action: RequiredAction = RequiredAction.SAFE_REFUSAL
+
+    @field_validator("action")
+    @classmethod
+    def _ends_the_turn(cls, action: RequiredAction) -> RequiredAction:
+        allowed = (RequiredAction.SAFE_REFUSAL, RequiredAction.REDACT_SENSITIVE, RequiredAction.ESCALATE_TO_HUMAN)
+        if action not in allowed:
+            raise ValueError(f"a policy rule ends the turn with one of {', '.join(allowed)}")
+        return action
+
+
+class Scope(_Part):
+    """What the assistant is for."""
+
+    description: LocalText
+    words: tuple[str, ...] = ()
+    """Words that put a message in scope wherever they occur, in any word form."""
+
+
+class Profile(_Part):
+    """One deployment. Unknown keys are errors, so that a misspelt one is not a silent default."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")
+    product: str = Field(min_length=1, max_length=80)
+    contact: LocalText = Field(default_factory=dict)
+    languages: tuple[Language, ...] = (Language.EN, Language.RU)
+    scope: Scope
+    knowledge: tuple[KnowledgeFolder, ...] = ()
+    default_version: str | None = None
+    kb_ids_from: int | None = Field(default=None, ge=0)
+    allowed_link_domains: tuple[str, ...] = ()
+    roles: dict[str, tuple[Source, ...]] = Field(default_factory=lambda: {"user": tuple(Source)})
+    thresholds: Thresholds = Thresholds()
+    behaviour: Behaviour = Behaviour()
+    contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict)
+    policy: tuple[PolicyRule, ...] = ()
+
+    @model_validator(mode="after")
+    def _speaks_its_languages(self) -> Self:
+        if not self.languages:
+            raise ValueError("languages: name at least one of en, ru")
+        if missing := [str(lang) for lang in self.languages if lang not in self.scope.description]:
+            raise ValueError(f"scope.description has no text in {', '.join(missing)}")
+        return self
+
+    def sources_for(self, role: str) -> frozenset[Source]:
+        """Return the kinds of sources that a role may use; an unknown role may use none."""
+        return frozenset(self.roles.get(role, ()))
+
+    def spec_for(self, request_type: RequestType) -> ArchitectSpec:
+        """Return the contract of a request type; one that asks for nothing where the profile has none."""
+        return self.contracts.get(request_type, ArchitectSpec())

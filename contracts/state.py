@@ -1,0 +1,88 @@
+"""`ChatState`: the channels of the graph. Plain data only, so that every checkpoint stays readable.
+
+Pydantic models stand at the borders: a node dumps what it writes with `model_dump(mode="json")`, and the
+next one parses it again at its edge.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+MESSAGE_WINDOW: Final = 20
+"""Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""
+
+Json = dict[str, Any]
+
+
+def add_to_window(left: list[AnyMessage], right: list[AnyMessage]) -> list[AnyMessage]:
+    """Reducer of `messages`: LangGraph's `add_messages` (by id, so a repeat replaces), cut to the last 20."""
+    merged = add_messages(left, right)
+    return list(merged)[-MESSAGE_WINDOW:]  # type: ignore[arg-type]  # add_messages is typed for one message, too
+
+
+class ChatState(TypedDict, total=False):
+    """Everything a turn knows. `messages` and `clarify_count` belong to the thread, all other keys to one turn."""
+
+    messages: Annotated[list[AnyMessage], add_to_window]
+    clarify_count: int
+
+    question: Json
+    moderation: Json
+    sgr_plan: Json
+    tool_trace: Json
+    action: str
+    flow: str
+    request_type: str
+    track: str
+    architect_spec: Json
+    request_policy: Json
+    decisions: list[Json]
+    degraded: list[str]
+    synthetic: Json
+    evidence: list[Json]
+    query_traces: list[Json]
+    widened: bool
+    draft_answer: str
+    draft_kind: str
+    guardian: Json
+    retry_count: int
+    final_answer: str
+    result: Json
+    error: Json
+
+
+THREAD_KEYS: Final = frozenset({"messages", "clarify_count"})
+"""Keys that outlive a turn."""
+
+
+def fresh_turn() -> Json:
+    """Return the value that every per-turn key has before a turn begins."""
+    return {
+        "question": {},
+        "moderation": {},
+        "sgr_plan": {},
+        "tool_trace": {},
+        "action": "",
+        "flow": "",
+        "request_type": "",
+        "track": "",
+        "architect_spec": {},
+        "request_policy": {},
+        "decisions": [],
+        "degraded": [],
+        "synthetic": {},
+        "evidence": [],
+        "query_traces": [],
+        "widened": False,
+        "draft_answer": "",
+        "draft_kind": "",
+        "guardian": {},
+        "retry_count": 0,
+        "final_answer": "",
+        "result": {},
+        "error": {},
+    }

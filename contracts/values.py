@@ -1,0 +1,236 @@
+"""The closed sets of the product: every enum value is a word of the specification.
+
+All are `StrEnum`, so that the state, the checkpoints and the JSON results hold plain strings.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Language(StrEnum):
+    """A language the product answers in."""
+
+    EN = "en"
+    RU = "ru"
+
+
+class SafetyLevel(StrEnum):
+    """What moderation says of a user's message; N/A means that nobody could or should say."""
+
+    SAFE = "Safe"
+    CONTROVERSIAL = "Controversial"
+    UNSAFE = "Unsafe"
+    NOT_AVAILABLE = "N/A"
+
+
+class ModerationState(StrEnum):
+    """The first column of DT-001: a level that was found, or why there is none."""
+
+    UNSAFE = "Unsafe"
+    CONTROVERSIAL = "Controversial"
+    SAFE = "Safe"
+    OFF = "off"
+    UNAVAILABLE = "unavailable"
+
+
+class ModerationDecision(StrEnum):
+    """The outcome of DT-001."""
+
+    BLOCK = "Block"
+    CONTINUE = "Continue"
+
+
+class HarmCategory(StrEnum):
+    """Qwen3Guard's categories, whichever provider judged."""
+
+    VIOLENT = "Violent"
+    ILLEGAL = "Non-violent Illegal Acts"
+    SEXUAL = "Sexual Content or Sexual Acts"
+    PII = "PII"
+    SELF_HARM = "Suicide & Self-Harm"
+    UNETHICAL = "Unethical Acts"
+    POLITICAL = "Politically Sensitive Topics"
+    COPYRIGHT = "Copyright Violation"
+    JAILBREAK = "Jailbreak"
+
+
+class GuardMode(StrEnum):
+    """Whether moderation may stop a turn, only reports, or is not asked."""
+
+    ENFORCE = "enforce"
+    REPORT = "report"
+    OFF = "off"
+
+
+class BlockThreshold(StrEnum):
+    """The mildest level that `enforce` stops."""
+
+    UNSAFE = "unsafe"
+    CONTROVERSIAL = "controversial"
+
+
+class OnUnavailable(StrEnum):
+    """What happens where moderation cannot be asked."""
+
+    FALLBACK = "fallback"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class RequestType(StrEnum):
+    """What kind of answer a request wants; DT-006 and DT-007 read it."""
+
+    STATUS_METRIC = "STATUS_METRIC"
+    STATUS_SUMMARY = "STATUS_SUMMARY"
+    STATUS_LIST = "STATUS_LIST"
+    HOWTO_POLICY = "HOWTO_POLICY"
+    DESIGN_ARCH = "DESIGN_ARCH"
+    DATA_DEFINITION = "DATA_DEFINITION"
+    TROUBLESHOOTING = "TROUBLESHOOTING"
+    KNOWLEDGE_QA = "KNOWLEDGE_QA"
+    CASUAL = "CASUAL"
+
+
+class SGRAction(StrEnum):
+    """What a plan leads to; the values are the template names."""
+
+    NORMAL = "normal"
+    CLARIFY = "clarify"
+    BLOCK = "block"
+    GUARDIAN_BLOCK = "guardian_block"
+
+
+class Flow(StrEnum):
+    """How a turn goes on after DT-002."""
+
+    STOP = "stop"
+    ASK = "ask"
+    HAND_OFF = "hand_off"
+    GO_ON = "go_on"
+
+
+class Track(StrEnum):
+    """How strictly a turn is judged."""
+
+    FAST = "FAST"
+    QUALITY = "QUALITY"
+
+
+class Source(StrEnum):
+    """A kind of evidence source."""
+
+    DOC = "doc"
+    POLICY = "policy"
+    DB = "db"
+    NEO4J = "neo4j"
+
+
+class Diversity(StrEnum):
+    """What the Guardian makes of evidence that all comes from one place."""
+
+    OFF = "off"
+    ADVISORY = "advisory"
+    REQUIRED = "required"
+
+
+class DraftKind(StrEnum):
+    """What a draft says it is."""
+
+    ANSWER = "answer"
+    ABSTENTION = "abstention"
+    CLARIFICATION = "clarification"
+
+
+class PolicyStatus(StrEnum):
+    """What the policy check found."""
+
+    OK = "ok"
+    VIOLATED = "violated"
+    UNCHECKED = "unchecked"
+
+
+class CheckStatus(StrEnum):
+    """What a check found; `unchecked` means that it could not be carried out, which is never `ok`."""
+
+    OK = "ok"
+    FAILED = "failed"
+    UNCHECKED = "unchecked"
+    NOT_ASKED = "not_asked"
+
+
+class Verdict(StrEnum):
+    """What the Guardian says of a draft."""
+
+    PASS = "PASS"
+    RETRY = "RETRY"
+    FAIL = "FAIL"
+
+
+class RiskLevel(StrEnum):
+    """How much harm the judged draft could have done."""
+
+    LOW = "low"
+    MED = "med"
+    HIGH = "high"
+
+
+class RequiredAction(StrEnum):
+    """What a retry, or the way out of a failed turn, must do."""
+
+    ADD_EVIDENCE = "ADD_EVIDENCE"
+    RETRIEVE_MORE = "RETRIEVE_MORE"
+    DIVERSIFY_SOURCES = "DIVERSIFY_SOURCES"
+    REMOVE_DOC_EVIDENCE = "REMOVE_DOC_EVIDENCE"
+    USE_DB_ONLY = "USE_DB_ONLY"
+    RETRIEVE_DB = "RETRIEVE_DB"
+    RETRIEVE_DOC = "RETRIEVE_DOC"
+    RETRIEVE_POLICY = "RETRIEVE_POLICY"
+    RETRIEVE_NEO4J = "RETRIEVE_NEO4J"
+    REFINE_QUERY = "REFINE_QUERY"
+    ADD_REQUIRED_SECTIONS = "ADD_REQUIRED_SECTIONS"
+    REMOVE_FORBIDDEN_CONTENT = "REMOVE_FORBIDDEN_CONTENT"
+    USE_DOMAIN_TERMS = "USE_DOMAIN_TERMS"
+    ADD_EVIDENCE_REFERENCES = "ADD_EVIDENCE_REFERENCES"
+    REGENERATE_DRAFT = "REGENERATE_DRAFT"
+    ASK_MINIMAL_QUESTION = "ASK_MINIMAL_QUESTION"
+    SAFE_REFUSAL = "SAFE_REFUSAL"
+    REDACT_SENSITIVE = "REDACT_SENSITIVE"
+    ESCALATE_TO_HUMAN = "ESCALATE_TO_HUMAN"
+
+
+class Outcome(StrEnum):
+    """How a turn ended, as the user saw it."""
+
+    ANSWERED = "answered"
+    CLARIFICATION = "clarification"
+    DECLINED = "declined"
+    REFUSED = "refused"
+    HANDED_OFF = "handed_off"
+    ERROR = "error"
+
+
+class HandOffOutcome(StrEnum):
+    """What remains to be done after a turn, for the person who takes it over."""
+
+    RESOLVED = "resolved"
+    PARTIALLY_RESOLVED = "partially_resolved"
+    ESCALATION_REQUIRED = "escalation_required"
+    USER_FOLLOWUP_NEEDED = "user_followup_needed"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Channel(StrEnum):
+    """Where a part of the result is shown; DT-004 reads it."""
+
+    MODEL_CONTEXT = "model_context"
+    USER_INTERFACE = "user_interface"
+    STRUCTURED_METADATA = "structured_metadata"
+
+
+class TurnState(StrEnum):
+    """Where a turn stands as far as planning goes; DT-003 reads it."""
+
+    PLANNING = "planning"
+    PLAN_ACCEPTED = "plan_accepted"
+    MID_TURN = "mid_turn"

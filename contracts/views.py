@@ -1,0 +1,102 @@
+"""What each node may read. LangGraph passes a node only the keys of its view.
+
+A view key must be a key of `ChatState` (a test holds it): an unknown one would silently become a channel.
+"""
+
+from __future__ import annotations
+
+from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
+
+from contracts.state import Json
+
+
+class ModerationView(TypedDict):
+    messages: list[AnyMessage]
+
+
+class PlanView(TypedDict):
+    messages: list[AnyMessage]
+    clarify_count: int
+    question: Json
+    moderation: Json
+    decisions: list[Json]
+    degraded: list[str]
+
+
+class SyntheticView(TypedDict):
+    question: Json
+    moderation: Json
+    sgr_plan: Json
+    action: str
+
+
+class RetrieveView(TypedDict):
+    question: Json
+    sgr_plan: Json
+    request_type: str
+    guardian: Json
+    retry_count: int
+    evidence: list[Json]
+    query_traces: list[Json]
+    degraded: list[str]
+    widened: bool
+
+
+class DraftView(TypedDict):
+    messages: list[AnyMessage]
+    question: Json
+    sgr_plan: Json
+    synthetic: Json
+    request_type: str
+    track: str
+    architect_spec: Json
+    evidence: list[Json]
+    guardian: Json
+    draft_answer: str
+    degraded: list[str]
+
+
+class GuardianView(TypedDict):
+    question: Json
+    request_type: str
+    track: str
+    architect_spec: Json
+    request_policy: Json
+    decisions: list[Json]
+    evidence: list[Json]
+    query_traces: list[Json]
+    widened: bool
+    draft_answer: str
+    draft_kind: str
+    retry_count: int
+
+
+class RetryView(TypedDict):
+    retry_count: int
+
+
+class FinalView(TypedDict):
+    """Both ends of a turn build the whole result, so both read all that a turn wrote."""
+
+    messages: list[AnyMessage]
+    clarify_count: int
+    question: Json
+    moderation: Json
+    sgr_plan: Json
+    tool_trace: Json
+    action: str
+    flow: str
+    request_type: str
+    track: str
+    request_policy: Json
+    decisions: list[Json]
+    degraded: list[str]
+    synthetic: Json
+    evidence: list[Json]
+    query_traces: list[Json]
+    draft_answer: str
+    draft_kind: str
+    guardian: Json
+    retry_count: int
+    error: Json

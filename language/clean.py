@@ -1,0 +1,71 @@
+"""Text as it came in, made safe to store, and made comparable.
+
+Two levels: `clean` changes nothing a reader would see; `skeleton` is for matching only and is never shown.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_LINE_BREAKS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_WORD = re.compile(r"\w+", re.UNICODE)
+
+
+def clean(text: str) -> str:
+    """Return text that can be stored and shown: NFC, line breaks as `\\n`, no control characters.
+
+    Lone surrogates, which no encoder accepts, become U+FFFD. Zero-width characters stay: they are part of
+    some scripts and emoji, and only `skeleton` looks through them.
+    """
+    text = _LINE_BREAKS.sub("\n", text)
+    kept = (c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else _stand_in(c) for c in text)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _stand_in(character: str) -> str:
+    return "\ufffd" if unicodedata.category(character) == "Cs" else ""
+
+
+def fold(text: str) -> str:
+    """Return text for comparing: NFKC, lower case, ё as е, without invisible characters."""
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return text.casefold().replace("ё", "е")
+
+
+def skeleton(text: str) -> str:
+    """Return folded text in which look-alike letters of a mixed word are those of the word's main script.
+
+    "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is left alone, so "сор" stays Russian.
+    """
+    return _WORD.sub(lambda match: _unmixed(match.group()), fold(text))
+
+
+@lru_cache(maxsize=8192)
+def _unmixed(word: str) -> str:
+    latin = sum("a" <= c <= "z" for c in word)
+    cyrillic = sum("а" <= c <= "я" for c in word)
+    letters = sum(c.isalpha() for c in word)
+    if letters in (latin, cyrillic):
+        return word
+    target = "LATIN" if latin >= cyrillic else "CYRILLIC"
+    return "".join(_look_alike(c, target) for c in word)
+
+
+def _look_alike(character: str, script: str) -> str:
+    if not character.isalpha() or script in unicodedata.name(character, ""):
+        return character
+    # Imported here: the data of the library is read on import, and most words are of one script.
+    from confusable_homoglyphs import confusables
+
+    found = confusables.is_confusable(character, greedy=True) or []
+    for entry in found:
+        for glyph in entry["homoglyphs"]:
+            if len(glyph["c"]) == 1 and script in glyph["n"]:
+                return glyph["c"].casefold()
+    return character

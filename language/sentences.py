@@ -1,0 +1,33 @@
+"""Sentences of Russian and English prose, with Markdown and abbreviations left whole."""
+
+from __future__ import annotations
+
+import re
+
+_CODE = re.compile(r"`[^`\n]+`|\[[^\]\n]*\]\([^)\n]*\)|https?://\S+")
+_QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
+
+
+def sentences(text: str) -> list[str]:
+    """Split one paragraph into sentences; code spans, links and URLs are never cut."""
+    # razdel reads its rules on import; the CLI's `--help` has no use for them.
+    from razdel import sentenize
+
+    masks: list[str] = []
+
+    def mask(match: re.Match[str]) -> str:
+        masks.append(match.group())
+        return f"\ue000{len(masks) - 1}\ue001"
+
+    flat = _CODE.sub(mask, " ".join(text.split()))
+    found = (part.text.strip() for part in sentenize(flat))
+    return [_unmask(sentence, masks) for sentence in found if sentence]
+
+
+def _unmask(text: str, masks: list[str]) -> str:
+    return re.sub("\ue000(\\d+)\ue001", lambda match: masks[int(match.group(1))], text)
+
+
+def questions(text: str) -> list[str]:
+    """Split a message into its questions: at question marks and line breaks, empty parts left out."""
+    return [part.strip() for part in _QUESTION_END.split(text) if part and part.strip()]
