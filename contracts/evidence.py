@@ -92,5 +92,7 @@ class QueryTrace(BaseModel):
     attempt: int = 0
     expanded: bool = False
     confidence: ConfidenceFigures = ConfidenceFigures()
-    articles: list[dict[str, str | int | float | None]] = Field(default_factory=list)
+    articles: list[dict[str, str | int | float | None]] = Field(
+        default_factory=list[dict[str, str | int | float | None]]
+    )
     error: str = ""

@@ -109,7 +109,7 @@ class Profile(_Part):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")
     product: str = Field(min_length=1, max_length=80)
-    contact: LocalText = Field(default_factory=dict)
+    contact: LocalText = Field(default_factory=dict[Language, str])
     languages: tuple[Language, ...] = (Language.EN, Language.RU)
     scope: Scope
     knowledge: tuple[KnowledgeFolder, ...] = ()
@@ -119,7 +119,7 @@ class Profile(_Part):
     roles: dict[str, tuple[Source, ...]] = Field(default_factory=lambda: {"user": tuple(Source)})
     thresholds: Thresholds = Thresholds()
     behaviour: Behaviour = Behaviour()
-    contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict)
+    contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict[RequestType, ArchitectSpec])
     policy: tuple[PolicyRule, ...] = ()
 
     @model_validator(mode="after")

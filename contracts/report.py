@@ -26,7 +26,7 @@ class ModerationResult(BaseModel):
 
     safety_level: SafetyLevel
     state: ModerationState
-    categories: list[HarmCategory] = Field(default_factory=list)
+    categories: list[HarmCategory] = Field(default_factory=list[HarmCategory])
     refusal: str | None = None
     raw_output: str = ""
     model: str = ""
@@ -60,7 +60,7 @@ class GuardianReport(BaseModel):
 
     verdict: Verdict
     reasons: list[str] = Field(default_factory=list)
-    required_actions: list[RequiredAction] = Field(default_factory=list)
+    required_actions: list[RequiredAction] = Field(default_factory=list[RequiredAction])
     risk_level: RiskLevel
     advice: list[str] = Field(default_factory=list)
 

@@ -55,9 +55,9 @@ class StructuredAgentResult(BaseModel):
     synthetic_analysis: str = ""
     synthetic_response: str = ""
     moderation: ModerationResult | None = None
-    decisions: list[DecisionRecord] = Field(default_factory=list)
-    per_query_results: list[QueryTrace] = Field(default_factory=list)
-    final_articles: list[EvidenceItem] = Field(default_factory=list)
+    decisions: list[DecisionRecord] = Field(default_factory=list[DecisionRecord])
+    per_query_results: list[QueryTrace] = Field(default_factory=list[QueryTrace])
+    final_articles: list[EvidenceItem] = Field(default_factory=list[EvidenceItem])
     guardian: GuardianReport | None = None
     hand_off: HandOff | None = None
     diagnostics: Diagnostics = Field(default_factory=Diagnostics)

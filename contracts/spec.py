@@ -19,7 +19,7 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(min_length=1)
-    title: dict[Language, str] = Field(default_factory=dict)
+    title: dict[Language, str] = Field(default_factory=dict[Language, str])
     aliases: tuple[str, ...] = ()
 
     def headings(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ next one parses it again at its edge.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -20,8 +20,9 @@ Json = dict[str, Any]
 
 def add_to_window(left: list[AnyMessage], right: list[AnyMessage]) -> list[AnyMessage]:
     """Reducer of `messages`: LangGraph's `add_messages` (by id, so a repeat replaces), cut to the last 20."""
-    merged = add_messages(left, right)
-    return list(merged)[-MESSAGE_WINDOW:]  # type: ignore[arg-type]  # add_messages is typed for one message, too
+    # add_messages is typed for a single message and for loose shapes, too; of two lists it makes a list.
+    merged = cast("list[AnyMessage]", add_messages([*left], [*right]))
+    return merged[-MESSAGE_WINDOW:]
 
 
 class ChatState(TypedDict, total=False):

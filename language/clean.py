@@ -18,7 +18,7 @@ _WORD = re.compile(r"\w+", re.UNICODE)
 
 
 def clean(text: str) -> str:
-    """Return text that can be stored and shown: NFC, line breaks as `\\n`, no control characters.
+    r"""Return text that can be stored and shown: NFC, line breaks as `\n`, no control characters.
 
     Lone surrogates, which no encoder accepts, become U+FFFD. Zero-width characters stay: they are part of
     some scripts and emoji, and only `skeleton` looks through them.

@@ -44,7 +44,9 @@ def values(text: str) -> Values:
     quoted = frozenset(_flat(part) for groups in _QUOTED.findall(text) for part in groups if part)
     identifiers = frozenset(_flat(name) for name in (*_IDENTIFIER.findall(text), *code))
     versions = frozenset(fold(v).removeprefix("v") for v in _VERSION.findall(text))
-    numbers = frozenset(number(n) for n in _NUMBER.findall(_VERSION.sub(" ", _IDENTIFIER.sub(" ", _CODE.sub(" ", text)))))
+    numbers = frozenset(
+        number(n) for n in _NUMBER.findall(_VERSION.sub(" ", _IDENTIFIER.sub(" ", _CODE.sub(" ", text))))
+    )
     return Values(numbers | versions, identifiers, frozenset(u.casefold() for u in urls), quoted)
 
 
@@ -53,7 +55,9 @@ def missing_from(claim: str, snippet: str) -> list[str]:
     wanted, there = values(claim), fold(snippet)
     flat = _flat(snippet)
     # Every number of the snippet counts, also those inside its code, identifiers and versions.
-    numbers = {number(n) for n in _NUMBER.findall(snippet)} | {number(n) for n in re.findall(r"\d+(?:[.,]\d+)?", snippet)}
+    numbers = {number(n) for n in _NUMBER.findall(snippet)} | {
+        number(n) for n in re.findall(r"\d+(?:[.,]\d+)?", snippet)
+    }
     numbers |= {fold(v).removeprefix("v") for v in _VERSION.findall(snippet)}
     absent = sorted(n for n in wanted.numbers if n not in numbers)
     absent += sorted(name for name in wanted.identifiers if name not in flat)

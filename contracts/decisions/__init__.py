@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from contracts.decisions.engine import Decision, DecisionTable
 from contracts.decisions.evidence import EVIDENCE
@@ -26,7 +26,9 @@ def record(node: str, decision: Decision[object], proposed: str | None = None) -
         table=decision.table,
         row=decision.row,
         outcome=str(decision.outcome),
-        inputs={name: value if isinstance(value, bool | float) else str(value) for name, value in decision.inputs.items()},
+        inputs={
+            name: value if isinstance(value, bool | float) else str(value) for name, value in decision.inputs.items()
+        },
         limits=dict(decision.limits),
         proposed=proposed,
     )

@@ -65,7 +65,10 @@ TRACK: Final = DecisionTable(
             "the deployment chose speed for plain questions",
         ),
         Row(
-            "judged", {"request_type": OneOf(_JUDGED)}, Track.QUALITY, "figures, rules, designs and faults are always judged in full"
+            "judged",
+            {"request_type": OneOf(_JUDGED)},
+            Track.QUALITY,
+            "figures, rules, designs and faults are always judged in full",
         ),
     ),
 )

@@ -108,7 +108,12 @@ def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6
             ),
             Row(
                 "controversial-ask",
-                {"level": _TENSE, "proposal": one_of(SGRAction.CLARIFY), **understood, "clarifications_left": some_left},
+                {
+                    "level": _TENSE,
+                    "proposal": one_of(SGRAction.CLARIFY),
+                    **understood,
+                    "clarifications_left": some_left,
+                },
                 ask,
                 "moderation was in doubt and the planner would rather ask",
             ),
@@ -121,7 +126,12 @@ def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6
             ),
             Row(
                 "clear-controversial-asked",
-                {"level": _TENSE, "proposal": one_of(SGRAction.CLARIFY), **understood, "clarifications_left": none_left},
+                {
+                    "level": _TENSE,
+                    "proposal": one_of(SGRAction.CLARIFY),
+                    **understood,
+                    "clarifications_left": none_left,
+                },
                 go_on,
                 "asked often enough: go on with what is known",
             ),

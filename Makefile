@@ -1,0 +1,61 @@
+# What CI runs is what a person runs. `make` alone lists the targets.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+# The packages that there are: a new one must be made known to the environment.
+PACKAGES := $(wildcard */__init__.py)
+
+# Nothing here reports home, and pip does not advertise itself.
+export LANGGRAPH_CLI_NO_ANALYTICS := 1
+export LANGGRAPH_NO_VERSION_CHECK := true
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo test check docs eval bench lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
+	  printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+install: $(VENV)/.installed ## create .venv from requirements.lock (PYTHON=... picks a Python)
+
+$(VENV)/.locked: requirements.lock tools/create_venv.sh
+	@PYTHON="$(PYTHON)" sh tools/create_venv.sh $(VENV)
+	$(PY) -m pip install --quiet --require-hashes --requirement requirements.lock
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.locked pyproject.toml $(PACKAGES)
+	$(PY) -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+demo: install ## a tour of turns that end in every way a turn can end
+	@$(PY) -m assistant.demo
+
+test: install ## the whole suite (ARGS="-m 'not slow' tests/contracts" for a part)
+	@$(PY) -m pytest $(ARGS)
+
+check: install ## format, lint, types, arrows, generated pages
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/pyright
+	$(VENV)/bin/lint-imports
+	$(PY) -m assistant.docs --check
+
+docs: install ## write the generated pages again
+	@$(PY) -m assistant.docs
+
+eval: install ## judge the answers, and write the dated tables
+	@$(PY) -m evals $(ARGS)
+
+bench: install ## speed and storage as ratios, and write the dated tables
+	@$(PY) -m benchmarks $(ARGS)
+
+lock: install ## resolve requirements.lock again (ARGS=--upgrade for newer versions)
+	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --extra dev $(ARGS) --output-file requirements.lock pyproject.toml
+
+clean: ## remove what was made here; the data directory stays
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
