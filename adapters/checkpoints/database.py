@@ -1,0 +1,134 @@
+"""Opening the SQLite file of the conversations, and turning SQLite's errors into ours."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+import aiosqlite
+
+from contracts.errors import ThreadError
+
+BUSY_TIMEOUT_S: Final = 5.0
+"""How long a statement waits for another process's write, in seconds."""
+
+_RETRY_EVERY_S: Final = 0.02
+
+_NOT_ABOUT_STORAGE = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.NotSupportedError,
+    sqlite3.ProgrammingError,
+)
+
+_KEPT = "what was finished until then is kept, and sending the message again goes on from there"
+
+_FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
+    (("SQLITE_FULL",), "the disk is full", f"Free some space on that disk; {_KEPT}."),
+    (
+        ("SQLITE_BUSY", "SQLITE_LOCKED"),
+        "another program keeps it locked",
+        f"Close the program that holds it (a backup, a database browser); {_KEPT}.",
+    ),
+    (
+        ("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH"),
+        "it may not be written",
+        "Give this user the right to write the file and its folder, or choose another GUARDIAN_DATA_DIR.",
+    ),
+    (
+        ("SQLITE_CANTOPEN",),
+        "it cannot be opened",
+        "Check that its folder exists and may be written, or choose another GUARDIAN_DATA_DIR.",
+    ),
+    (
+        ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
+        "the file is damaged or is no database",
+        "Move it away, with the -wal and -shm files beside it, and put a backup in its place or start afresh without.",
+    ),
+    (
+        ("SQLITE_IOERR",),
+        "the disk could not be read or written",
+        f"Check the disk and the space left on it; {_KEPT}.",
+    ),
+)
+"""Prefixes of SQLite's names of an error, what that means, and what to do about it."""
+
+
+def storage_failure(error: sqlite3.Error, path: Path) -> ThreadError:
+    """Return our error for one of SQLite's."""
+    name = getattr(error, "sqlite_errorname", None) or ""
+    for prefixes, meaning, way_out in _FAILURES:
+        if name.startswith(prefixes):
+            return ThreadError(f"The conversations in {path} cannot be used: {meaning} ({error}).", way_out)
+    return ThreadError(
+        f"The conversations in {path} cannot be used: {error}.",
+        "Move the file away, with the -wal and -shm files beside it, if another program or version wrote it.",
+    )
+
+
+@contextmanager
+def storage_errors_as_ours(path: Path) -> Generator[None]:
+    """Turn errors of the storage into `ThreadError`; wrong statements and broken constraints stay what they are.
+
+    Raises:
+        ThreadError: The disk is full, the database locked, unreadable or not writable.
+    """
+    try:
+        yield
+    except _NOT_ABOUT_STORAGE:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise storage_failure(error, path) from error
+
+
+async def open_connection(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosqlite.Connection:
+    """Open the file, which is made where there is none, in WAL mode.
+
+    Args:
+        path: The database; folders above it are made.
+        isolation: `IMMEDIATE` where each change begins a transaction that a commit must end; `None` where each
+            statement is its own.
+
+    Raises:
+        ThreadError: It cannot be opened, read or written.
+    """
+    with storage_errors_as_ours(path):
+        await asyncio.to_thread(_make_folder, path.parent)
+        connection = await aiosqlite.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation)
+        try:
+            await _prepare(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ThreadError(
+            f"The folder {folder} for the conversations cannot be made: {error.strerror}.",
+            "Choose another GUARDIAN_DATA_DIR, or make the folder writable.",
+        ) from error
+
+
+async def _prepare(connection: aiosqlite.Connection) -> None:
+    await connection.execute_fetchall(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+    await connection.execute_fetchall("PRAGMA synchronous = NORMAL")
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            await connection.execute_fetchall("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself where two processes switch a new file to WAL at once.
+            if not (error.sqlite_errorname or "").startswith("SQLITE_BUSY") or clock() >= deadline:
+                raise
+            await asyncio.sleep(_RETRY_EVERY_S)
+        else:
+            return

@@ -1,0 +1,311 @@
+"""LangGraph's SQLite saver, made to stay small: it keeps the steps of the last turn and drops those before it.
+
+Upstream, every step of every turn stays for good, each with the whole state. Here the steps of earlier turns go
+when the next turn's input checkpoint is stored. From then on the thread holds the checkpoint that the turn started
+from and everything after it, so that a killed turn resumes at its last step and a fork from any of these steps works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+from contracts.errors import ThreadError
+
+_LOG = logging.getLogger(__name__)
+
+
+class Step(NamedTuple):
+    """Where one checkpoint stands: its namespace ("" is the graph itself), its id, and the step it came from.
+
+    Ids sort by time, within a thread and across its namespaces.
+    """
+
+    namespace: str
+    checkpoint_id: str
+    parent_id: str | None
+
+
+def outlives_its_turn(namespace: str) -> bool:
+    """Return whether a subgraph's namespace is its memory for the whole thread.
+
+    LangGraph puts the task's id behind a colon where a subgraph starts afresh each time, and leaves it out
+    for `compile(checkpointer=True)`, whose next run begins at the newest checkpoint of that namespace.
+    """
+    return namespace != "" and ":" not in namespace
+
+
+def superseded(steps: Collection[Step], start: str) -> list[Step]:
+    """Return the steps that nothing needs once a turn has started from the checkpoint `start`.
+
+    Needed are `start` itself and all that is newer, in every namespace; the newest memory of a subgraph that
+    outlives its turn; and every step from which a newer one, a fork, was made.
+    """
+    older = [step for step in steps if step.checkpoint_id < start]
+    newer = [step for step in steps if step.checkpoint_id > start]
+    origins = {(step.namespace, step.parent_id) for step in newer}
+    memories = set(newest(step for step in older if outlives_its_turn(step.namespace)))
+    return [step for step in older if step not in memories and (step.namespace, step.checkpoint_id) not in origins]
+
+
+def newest(steps: Iterable[Step]) -> list[Step]:
+    """Return the newest step of each namespace."""
+    latest: dict[str, Step] = {}
+    for step in steps:
+        known = latest.get(step.namespace)
+        if known is None or step.checkpoint_id > known.checkpoint_id:
+            latest[step.namespace] = step
+    return list(latest.values())
+
+
+def read_metadata(raw: object) -> dict[str, Any]:
+    """Return a checkpoint's metadata, whether its column holds bytes or text; nothing where it is no JSON object."""
+    if not isinstance(raw, str | bytes):
+        return {}
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+class PruningSqliteSaver(AsyncSqliteSaver):
+    """The saver of this product.
+
+    Over the upstream saver: `aprune`, `adelete_for_runs` and `acopy_thread`; earlier turns are pruned as they
+    are superseded; a write that failed or was cancelled is rolled back, so that it cannot hold the file's write
+    lock; nothing but plain values and messages is read back, whatever LANGGRAPH_STRICT_MSGPACK says; and errors
+    of the storage are `ThreadError`s with a way out.
+
+    A thread whose state uses delta channels is left unpruned: their values are spread over earlier steps.
+
+    Args:
+        connection: Opened by `open_connection(path, "IMMEDIATE")`.
+        path: The file, for messages.
+    """
+
+    def __init__(
+        self, connection: aiosqlite.Connection, path: Path, *, serde: SerializerProtocol | None = None
+    ) -> None:
+        super().__init__(connection, serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
+        self.path = path
+
+    async def setup(self) -> None:
+        async with self._undone_on_failure():
+            await super().setup()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        with storage_errors_as_ours(self.path):
+            return await super().aget_tuple(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002  # the upstream name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        with storage_errors_as_ours(self.path):
+            found = [item async for item in super().alist(config, filter=filter, before=before, limit=limit)]
+        # Read to its end first: upstream holds the saver's lock between two items, and whoever looks a
+        # checkpoint up inside the loop waits for ever.
+        for item in found:
+            yield item
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        async with self._undone_on_failure():
+            stored = await super().aput(config, checkpoint, metadata, new_versions)
+        place = config.get("configurable", {})
+        start = place.get("checkpoint_id")
+        if metadata.get("source") == "input" and not place.get("checkpoint_ns") and start:
+            await self._drop_before(str(place["thread_id"]), str(start))
+        return stored
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        async with self._undone_on_failure():
+            await super().aput_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        async with self._transaction() as connection:
+            await connection.execute("DELETE FROM checkpoints WHERE thread_id = ?", (str(thread_id),))
+            await connection.execute("DELETE FROM writes WHERE thread_id = ?", (str(thread_id),))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep only the newest checkpoint of each namespace (`keep_latest`), or nothing (`delete`, `delete_all`).
+
+        Raises:
+            ValueError: No such strategy.
+        """
+        if strategy in ("delete", "delete_all"):
+            for thread_id in thread_ids:
+                await self.adelete_thread(thread_id)
+        elif strategy == "keep_latest":
+            for thread_id in thread_ids:
+                async with self._transaction() as connection:
+                    steps = await _steps(connection, str(thread_id))
+                    kept = newest(steps)
+                    if not await _any_delta_channels(connection, str(thread_id), kept):
+                        await _delete(connection, str(thread_id), set(steps) - set(kept))
+        else:
+            raise ValueError(f"unknown strategy {strategy!r}: keep_latest, delete or delete_all")
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Delete every checkpoint whose metadata names one of these runs, in all threads and namespaces."""
+        wanted = json.dumps([str(run_id) for run_id in run_ids])
+        async with self._transaction() as connection:
+            # As text first: newer versions of SQLite take bytes for their own binary JSON.
+            rows = await connection.execute_fetchall(
+                """
+                SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id
+                FROM (SELECT *, CAST(metadata AS TEXT) AS readable FROM checkpoints)
+                WHERE CASE WHEN json_valid(readable) THEN CAST(json_extract(readable, '$.run_id') AS TEXT) END
+                      IN (SELECT value FROM json_each(?))
+                """,
+                (wanted,),
+            )
+            for thread_id, *step in rows:
+                await _delete(connection, thread_id, [Step(*step)])
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and pending writes of a thread to a new one; nothing where the source has none.
+
+        Raises:
+            ThreadError: The target has checkpoints already, and two histories do not mix.
+        """
+        source, target = str(source_thread_id), str(target_thread_id)
+        async with self._transaction() as connection:
+            if await _steps(connection, target):
+                raise ThreadError(
+                    f"Conversation {target!r} exists already, so nothing was copied to it.",
+                    "Choose an id that is not in use, or delete that conversation first.",
+                )
+            await connection.execute(
+                """
+                INSERT INTO checkpoints
+                    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+                SELECT ?, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
+                FROM checkpoints WHERE thread_id = ?
+                """,
+                (target, source),
+            )
+            await connection.execute(
+                """
+                INSERT INTO writes
+                    (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+                SELECT ?, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
+                FROM writes WHERE thread_id = ?
+                """,
+                (target, source),
+            )
+
+    async def _drop_before(self, thread_id: str, start: str) -> None:
+        try:
+            async with self._transaction() as connection:
+                steps = await _steps(connection, thread_id)
+                dropped = superseded(steps, start)
+                kept = [step for step in steps if step.checkpoint_id <= start and step not in set(dropped)]
+                if dropped and not await _any_delta_channels(connection, thread_id, kept):
+                    await _delete(connection, thread_id, dropped)
+        except ThreadError as error:
+            # Housekeeping: the turn's own checkpoint is stored, and the next turn drops what stayed now.
+            _LOG.warning("Earlier steps of conversation %r were not dropped: %s", thread_id, error)
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncGenerator[aiosqlite.Connection]:
+        """All or nothing, also under kill -9 and when cancelled."""
+        await self.setup()
+        with storage_errors_as_ours(self.path):
+            async with self.lock:
+                # What a cancelled write left open, and has not come to undo yet.
+                await self.conn.rollback()
+                try:
+                    await self.conn.execute("BEGIN IMMEDIATE")
+                    yield self.conn
+                    await self.conn.commit()
+                except BaseException:
+                    await asyncio.shield(self.conn.rollback())
+                    raise
+
+    @asynccontextmanager
+    async def _undone_on_failure(self) -> AsyncGenerator[None]:
+        """Roll back what an upstream method left open: it begins and commits, but never rolls back."""
+        try:
+            with storage_errors_as_ours(self.path):
+                yield
+        except BaseException:
+            await asyncio.shield(self._roll_back())
+            raise
+
+    async def _roll_back(self) -> None:
+        async with self.lock:
+            # Asked for even where no transaction is open: a cancelled statement may still be on its way. A closed
+            # connection (ValueError) has nothing open; a rollback that fails has nothing to add to the first error.
+            with suppress(ValueError, sqlite3.Error):
+                await self.conn.rollback()
+
+
+async def _steps(connection: aiosqlite.Connection, thread_id: str) -> list[Step]:
+    rows = await connection.execute_fetchall(
+        "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ?", (thread_id,)
+    )
+    return [Step(*row) for row in rows]
+
+
+async def _delete(connection: aiosqlite.Connection, thread_id: str, steps: Collection[Step]) -> None:
+    keys = [(thread_id, step.namespace, step.checkpoint_id) for step in steps]
+    for table in ("writes", "checkpoints"):
+        await connection.executemany(
+            f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",  # noqa: S608  # two names of ours
+            keys,
+        )
+
+
+async def _any_delta_channels(connection: aiosqlite.Connection, thread_id: str, steps: Iterable[Step]) -> bool:
+    for step in steps:
+        rows = await connection.execute_fetchall(
+            "SELECT metadata FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
+            (thread_id, step.namespace, step.checkpoint_id),
+        )
+        if any(read_metadata(row[0]).get("counters_since_delta_snapshot") for row in rows):
+            return True
+    return False
+
+
+@asynccontextmanager
+async def open_saver(path: Path | str) -> AsyncGenerator[PruningSqliteSaver]:
+    """Open the saver of a file, which is made where there is none, and close it at the end.
+
+    Raises:
+        ThreadError: The file cannot be opened, read or written.
+    """
+    place = Path(path)
+    connection = await open_connection(place, "IMMEDIATE")
+    try:
+        saver = PruningSqliteSaver(connection, place)
+        await saver.setup()
+        yield saver
+    finally:
+        await connection.close()

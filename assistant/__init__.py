@@ -1,0 +1,1 @@
+"""The product: the ways in, and the only place that wires the parts together."""

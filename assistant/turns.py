@@ -1,0 +1,579 @@
+"""Turns: one at a time per conversation, each run once, none lost; and the transcript of all of them.
+
+A turn's row is written before the graph is asked and gets its result after the graph has ended, so that whatever
+kills the process, the question is on record and the next process finishes the turn: from its last checkpoint, from
+its question where there is none yet, or from its result where only the row was left to be written.
+
+Two processes are kept off one conversation by a lock that the kernel frees with its holder (`adapters.checkpoints.lock`
+says why no lease). That a conversation has at most one running turn is also a constraint of the table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+import time
+import unicodedata
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
+from weakref import WeakValueDictionary
+
+from pydantic import BaseModel, ValidationError
+
+from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+from adapters.checkpoints.lock import ProcessLock
+from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import aiosqlite
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import StateSnapshot
+
+Json = dict[str, Any]
+OnEvent = Callable[[str, Json], None]
+
+MAX_ID_LENGTH: Final = 200
+"""Characters of the longest thread or turn id."""
+
+RECURSION_LIMIT: Final = 60
+"""Steps after which a turn is taken for a loop; nine nodes with all retries need under thirty."""
+
+_FIRST_POLL_S: Final = 0.01
+_SLOWEST_POLL_S: Final = 0.2
+
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS turns (
+    thread_id   TEXT NOT NULL,
+    number      INTEGER NOT NULL,
+    turn_id     TEXT NOT NULL,
+    status      TEXT NOT NULL CHECK (status IN ('running', 'done')),
+    question    TEXT NOT NULL,
+    context     TEXT NOT NULL,
+    result      TEXT,
+    started_at  TEXT NOT NULL,
+    finished_at TEXT,
+    PRIMARY KEY (thread_id, turn_id),
+    UNIQUE (thread_id, number),
+    CHECK ((status = 'done') = (result IS NOT NULL AND finished_at IS NOT NULL))
+)
+"""
+
+_ONE_RUNNING: Final = (
+    "CREATE UNIQUE INDEX IF NOT EXISTS turns_one_running ON turns (thread_id) WHERE status = 'running'"
+)
+
+_COLUMNS: Final = "thread_id, turn_id, number, status, question, context, result, started_at, finished_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question and what became of it.
+
+    Attributes:
+        number: Counted from 1 within the thread.
+        answer, outcome: `answer_text` and `outcome` of the result; `None` while the turn is running.
+        result: The whole `StructuredAgentResult` as JSON.
+        started_at, finished_at: ISO 8601, UTC, milliseconds.
+        context: The settings that the turn runs with, as JSON; `None` where it has none.
+    """
+
+    thread_id: str
+    turn_id: str
+    number: int
+    status: Literal["running", "done"]
+    question: str
+    answer: str | None
+    outcome: str | None
+    result: Json | None
+    started_at: str
+    finished_at: str | None
+    context: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSummary:
+    """One conversation; `unfinished` where its last turn is running or was left half-finished by a dead process."""
+
+    thread_id: str
+    turns: int
+    started_at: str
+    last_at: str
+    first_question: str
+    unfinished: bool
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class TurnStore:
+    """The transcript: the table `turns`.
+
+    It stands in the saver's file, on a connection of its own. In one file, one backup holds an answer together
+    with the checkpoints it came from, and since both go through one write-ahead log in order, a power cut cannot
+    keep the one and lose the other. Each method is a single statement, so a kill leaves nothing half done.
+
+    Every method raises `ThreadError` where the storage fails.
+    """
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path, now: Callable[[], datetime]) -> None:
+        self._connection = connection
+        self._now = now
+        self.path = path
+
+    @classmethod
+    async def open(cls, path: Path | str, *, now: Callable[[], datetime] = _utc_now) -> Self:
+        """Open the transcript in a file, which is made where there is none.
+
+        Args:
+            path: The database; the saver's is meant.
+            now: The wall clock, with a time zone.
+        """
+        place = Path(path)
+        connection = await open_connection(place, None)
+        store = cls(connection, place, now)
+        try:
+            await store._rows(_TABLE)
+            await store._rows(_ONE_RUNNING)
+        except BaseException:
+            await connection.close()
+            raise
+        return store
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def list_threads(self) -> list[ThreadSummary]:
+        """Return all conversations, the one used last first."""
+        rows = await self._rows(
+            """
+            SELECT thread_id, count(*), min(started_at), max(coalesce(finished_at, started_at)) AS last_at,
+                   (SELECT question FROM turns AS first WHERE first.thread_id = turns.thread_id ORDER BY number LIMIT 1),
+                   max(status = 'running')
+            FROM turns GROUP BY thread_id ORDER BY last_at DESC, thread_id
+            """
+        )
+        return [ThreadSummary(*row[:5], unfinished=bool(row[5])) for row in rows]
+
+    async def turns(self, thread_id: str) -> list[Turn]:
+        """Return a conversation's turns in order; an empty list where there is no such conversation."""
+        rows = await self._rows(
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? ORDER BY number",  # noqa: S608  # names of ours
+            thread_id,
+        )
+        return [_turn(row) for row in rows]
+
+    async def find(self, thread_id: str, turn_id: str) -> Turn | None:
+        """Return one turn, if there is one of that id."""
+        rows = await self._rows(
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND turn_id = ?",  # noqa: S608  # names of ours
+            thread_id,
+            turn_id,
+        )
+        return _turn(rows[0]) if rows else None
+
+    async def unfinished(self, thread_id: str) -> Turn | None:
+        """Return the turn that is running or was left half-finished, if there is one."""
+        rows = await self._rows(
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND status = 'running'",  # noqa: S608  # names of ours
+            thread_id,
+        )
+        return _turn(rows[0]) if rows else None
+
+    async def begin(self, thread_id: str, turn_id: str, question: str, context: Json | None) -> Turn:
+        """Record that a turn begins, as the last of its conversation.
+
+        Raises:
+            ThreadBusy: The conversation has a running turn.
+        """
+        try:
+            rows = await self._rows(
+                f"""
+                INSERT INTO turns (thread_id, number, turn_id, status, question, context, started_at)
+                SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, ?4, ?5 FROM turns WHERE thread_id = ?1
+                RETURNING {_COLUMNS}
+                """,  # noqa: S608  # names of ours
+                thread_id,
+                turn_id,
+                question,
+                json_text(context),
+                self._timestamp(),
+            )
+        except sqlite3.IntegrityError as error:
+            raise _busy(thread_id) from error
+        return _turn(rows[0])
+
+    async def finish(self, thread_id: str, turn_id: str, result: Json) -> None:
+        """Record the result of a running turn; one that is done keeps the result it has."""
+        await self._rows(
+            """
+            UPDATE turns SET status = 'done', result = ?, finished_at = ?
+            WHERE thread_id = ? AND turn_id = ? AND status = 'running'
+            """,
+            json_text(result),
+            self._timestamp(),
+            thread_id,
+            turn_id,
+        )
+
+    async def delete(self, thread_id: str) -> int:
+        """Delete a conversation's transcript; return how many turns it had. Its checkpoints are the saver's."""
+        return len(await self._rows("DELETE FROM turns WHERE thread_id = ? RETURNING number", thread_id))
+
+    def _timestamp(self) -> str:
+        return self._now().astimezone(UTC).isoformat(timespec="milliseconds")
+
+    async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with storage_errors_as_ours(self.path):
+            return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]
+
+
+def _turn(row: tuple[Any, ...]) -> Turn:
+    thread_id, turn_id, number, status, question, context, result_text, started_at, finished_at = row
+    result: Json | None = json.loads(result_text) if result_text else None
+    return Turn(
+        thread_id=thread_id,
+        turn_id=turn_id,
+        number=number,
+        status=status,
+        question=question,
+        answer=result.get("answer_text") if result else None,
+        outcome=result.get("outcome") if result else None,
+        result=result,
+        started_at=started_at,
+        finished_at=finished_at,
+        context=json.loads(context),
+    )
+
+
+def json_text(value: object) -> str:
+    """Return JSON that SQLite can store: as it reads, or escaped where a lone surrogate is in it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if _encodable(text) else json.dumps(value)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_id(name: str, value: str) -> None:
+    """Refuse an id that could not be stored, shown or told from another.
+
+    Args:
+        name: What the id is of, for the message.
+        value: 1 to 200 characters, no control characters, no lone surrogates.
+
+    Raises:
+        InputError: It is not.
+    """
+    if not 1 <= len(value) <= MAX_ID_LENGTH:
+        raise InputError(
+            f"The {name} id has {len(value)} characters.", f"Choose one of 1 to {MAX_ID_LENGTH} characters."
+        )
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise InputError(
+            f"The {name} id {value!a} has characters that cannot be shown.", "Choose letters, digits and dashes."
+        )
+
+
+def _busy(thread_id: str) -> ThreadBusy:
+    return ThreadBusy(
+        f"Conversation {thread_id!r} is still working on another message.",
+        "Wait for its answer and send yours again, or start another conversation.",
+    )
+
+
+@dataclass
+class Stopwatch:
+    """Milliseconds per node, summed over its runs.
+
+    Args:
+        clock: Seconds, monotonic.
+    """
+
+    clock: Callable[[], float]
+    timings_ms: dict[str, float] = field(default_factory=dict[str, float])
+    _since: dict[str, float] = field(default_factory=dict[str, float])
+
+    def start(self, task_id: str) -> None:
+        self._since[task_id] = self.clock()
+
+    def stop(self, task_id: str, node: str) -> float:
+        """Return the milliseconds since this task began, and add them to its node's."""
+        milliseconds = round((self.clock() - self._since.pop(task_id, self.clock())) * 1000, 3)
+        self.timings_ms[node] = round(self.timings_ms.get(node, 0.0) + milliseconds, 3)
+        return milliseconds
+
+
+class TurnRunner:
+    """Runs turns.
+
+    Events, for progress, as `on_event(kind, payload)`, payloads plain data and without messages:
+    `("node_started", {"turn_id", "node"})` and `("node_finished", {"turn_id", "node", "ms", "update"})`, the latter
+    with `error` where the node failed. A callback that raises stops the turn, which can be resumed.
+
+    Whatever a node or the storage raises is raised; the turn then stays unfinished, and is finished before the
+    conversation's next turn, or by `resume`.
+
+    Args:
+        graph: Compiled with a checkpointer; takes `messages`, ends with a `result` in its state.
+        store: The transcript.
+        locks_dir: A folder for lock files, the same for all processes.
+        context_type: The class of the settings, to rebuild those of a half-finished turn from its row.
+        wait_s: How long a message waits for the one before it, in seconds.
+        clock: Seconds, monotonic; for the timings of the nodes only.
+
+    Raises:
+        ConfigError: The graph has no checkpointer.
+    """
+
+    def __init__(
+        self,
+        graph: CompiledStateGraph[Any, Any, Any, Any],
+        store: TurnStore,
+        locks_dir: Path,
+        *,
+        context_type: type[BaseModel] | None = None,
+        wait_s: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        # What LangGraph's methods take and return is only partly typed.
+        self._graph = cast("Any", graph)
+        if not hasattr(self._graph.checkpointer, "adelete_thread"):
+            raise ConfigError("The graph has no checkpointer, so its turns would not last.", "Compile it with one.")
+        self._store = store
+        self._locks_dir = locks_dir
+        self._context_type = context_type
+        self._wait_s = wait_s
+        self._clock = clock
+        self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def run(
+        self,
+        thread_id: str,
+        text: str,
+        *,
+        turn_id: str | None = None,
+        context: BaseModel | None = None,
+        on_event: OnEvent | None = None,
+    ) -> Json:
+        """Run one turn and return its result, the recorded one where the turn has been run before.
+
+        A half-finished turn of the conversation is finished first. Where it is this very turn, it goes on with the
+        settings that it began with.
+
+        Args:
+            thread_id: The conversation, new or known.
+            text: The user's message, checked and cleaned by the caller.
+            turn_id: The message's own id: sending it again never runs it twice. Made up where there is none.
+            context: The settings of this run.
+            on_event: Called as nodes begin and end.
+
+        Raises:
+            InputError: An id that cannot be one, a message that cannot be stored, or a used id with another message.
+            ThreadBusy: Another message of this conversation was not done within `wait_s`.
+            ThreadError: The storage failed; nothing is lost.
+        """
+        turn_id = uuid.uuid4().hex if turn_id is None else turn_id
+        check_id("conversation's", thread_id)
+        check_id("message's", turn_id)
+        if not _encodable(text):
+            raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
+        done = await self._recorded(thread_id, turn_id, text)
+        if done is not None and done.result is not None:
+            return done.result
+        async with self._alone(thread_id, self._wait_s):
+            turn = await self._recorded(thread_id, turn_id, text)
+            if turn is not None and turn.result is not None:
+                return turn.result
+            if turn is None:
+                await self._finish_earlier(thread_id, context, on_event)
+                turn = await self._store.begin(thread_id, turn_id, text, _as_json(context))
+                return await self._finish(turn, context, on_event)
+            return await self._finish(turn, self._settings_of(turn, context), on_event)
+
+    async def resume(
+        self, thread_id: str, *, context: BaseModel | None = None, on_event: OnEvent | None = None
+    ) -> Json | None:
+        """Finish a conversation's half-finished turn and return its result; `None` where there is none.
+
+        Args:
+            thread_id: The conversation.
+            context: The settings, where those that the turn began with cannot be read any more.
+            on_event: Called as nodes begin and end.
+
+        Raises:
+            ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
+            ThreadError: The storage failed; nothing is lost.
+        """
+        check_id("conversation's", thread_id)
+        async with self._alone(thread_id, self._wait_s):
+            return await self._finish_earlier(thread_id, context, on_event)
+
+    async def delete(self, thread_id: str) -> None:
+        """Delete a conversation: its checkpoints, then its transcript, so that a kill in between can be repeated.
+
+        Raises:
+            ThreadBusy: A turn is running now.
+            UnknownThread: There is nothing to delete.
+        """
+        check_id("conversation's", thread_id)
+        async with self._alone(thread_id, 0.0):
+            snapshot = await self._graph.aget_state(_place(thread_id))
+            await self._graph.checkpointer.adelete_thread(thread_id)
+            if not await self._store.delete(thread_id) and snapshot.created_at is None:
+                raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
+
+    async def _recorded(self, thread_id: str, turn_id: str, text: str) -> Turn | None:
+        turn = await self._store.find(thread_id, turn_id)
+        if turn is not None and turn.question != text:
+            raise InputError(
+                f"The id {turn_id!r} belongs to another message of this conversation.",
+                "Give each message an id of its own.",
+            )
+        return turn
+
+    async def _finish_earlier(self, thread_id: str, context: BaseModel | None, on_event: OnEvent | None) -> Json | None:
+        earlier = await self._store.unfinished(thread_id)
+        if earlier is None:
+            return None
+        return await self._finish(earlier, self._settings_of(earlier, context), on_event)
+
+    async def _finish(self, turn: Turn, context: BaseModel | None, on_event: OnEvent | None) -> Json:
+        """Take a recorded turn from wherever it stands to its result, and record that."""
+        stopwatch = Stopwatch(self._clock)
+        snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
+        begun = cast("Json", snapshot.metadata or {}).get("run_id") == turn.turn_id
+        if not begun or snapshot.tasks:
+            progress = _Progress(
+                turn.turn_id, stopwatch, on_event, _already_finished(snapshot) if begun else frozenset()
+            )
+            await self._advance(turn, context, progress, begun=begun)
+            snapshot = await self._graph.aget_state(_place(turn.thread_id))
+        result = _result_of(snapshot, turn)
+        result["diagnostics"] = {**(result.get("diagnostics") or {}), "timings_ms": stopwatch.timings_ms}
+        # Through JSON and back, so that the first answer equals the one that a repeated message gets.
+        result = json.loads(json_text(result))
+        await self._store.finish(turn.thread_id, turn.turn_id, result)
+        return result
+
+    async def _advance(self, turn: Turn, context: BaseModel | None, progress: _Progress, *, begun: bool) -> None:
+        from langchain_core.messages import HumanMessage
+
+        question = None if begun else {"messages": [HumanMessage(turn.question, id=turn.turn_id)]}
+        config: RunnableConfig = {
+            **_place(turn.thread_id),
+            "metadata": {"run_id": turn.turn_id},
+            "recursion_limit": RECURSION_LIMIT,
+        }
+        stream = self._graph.astream(question, config, context=context, stream_mode="tasks", durability="sync")
+        # Closed before the lock is released, also where the callback raises: no node may run on after that.
+        async with aclosing(cast("AsyncGenerator[Json]", stream)) as tasks:
+            async for task in tasks:
+                progress.see(task)
+
+    def _settings_of(self, turn: Turn, otherwise: BaseModel | None) -> BaseModel | None:
+        if self._context_type is None or turn.context is None:
+            return otherwise
+        try:
+            return self._context_type.model_validate(turn.context)
+        except ValidationError:
+            # A newer version of the product may have dropped or bounded a setting; the question still wants its answer.
+            return otherwise
+
+    @asynccontextmanager
+    async def _alone(self, thread_id: str, wait_s: float) -> AsyncGenerator[None]:
+        """Keep every other turn of a conversation out: of this process in the order they came, then of all others."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + wait_s
+        queue = self._queues.setdefault(thread_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout_at(deadline):
+                await queue.acquire()
+        except TimeoutError as error:
+            raise _busy(thread_id) from error
+        try:
+            lock = ProcessLock(self._locks_dir / f"{hashlib.sha256(thread_id.encode()).hexdigest()[:32]}.lock")
+            pause = _FIRST_POLL_S
+            while not lock.try_acquire():
+                if clock() >= deadline:
+                    raise _busy(thread_id)
+                await asyncio.sleep(min(pause, max(0.0, deadline - clock())))
+                pause = min(pause * 2, _SLOWEST_POLL_S)
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            queue.release()
+
+
+class _Progress:
+    """Turns LangGraph's task events into ours, and times them."""
+
+    def __init__(self, turn_id: str, stopwatch: Stopwatch, on_event: OnEvent | None, finished: frozenset[str]) -> None:
+        self._turn_id = turn_id
+        self._stopwatch = stopwatch
+        self._on_event = on_event
+        self._finished = finished
+
+    def see(self, task: Json) -> None:
+        if task["id"] in self._finished:
+            # LangGraph names it again when the step that it is part of goes on, but does not run it.
+            return
+        if "input" in task:
+            self._stopwatch.start(task["id"])
+            self._tell("node_started", {"node": task["name"]})
+            return
+        milliseconds = self._stopwatch.stop(task["id"], task["name"])
+        update = {key: value for key, value in task["result"].items() if key != "messages"}
+        error = {"error": str(task["error"])} if task["error"] else {}
+        self._tell("node_finished", {"node": task["name"], "ms": milliseconds, "update": update, **error})
+
+    def _tell(self, kind: str, payload: Json) -> None:
+        if self._on_event is not None:
+            self._on_event(kind, {"turn_id": self._turn_id, **payload})
+
+
+def _already_finished(snapshot: StateSnapshot) -> frozenset[str]:
+    return frozenset(task.id for task in snapshot.tasks if task.result is not None)
+
+
+def _place(thread_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+def _as_json(context: BaseModel | None) -> Json | None:
+    return None if context is None else context.model_dump(mode="json")
+
+
+def _result_of(snapshot: StateSnapshot, turn: Turn) -> Json:
+    result = snapshot.values.get("result") if not snapshot.tasks else None
+    if not isinstance(result, dict) or not result:
+        raise ThreadError(
+            f"The turn {turn.turn_id!r} of conversation {turn.thread_id!r} stopped without a result.",
+            "`guardian threads resume` tries again; where that does not help, delete the conversation.",
+        )
+    return dict(cast("Json", result))

@@ -1,0 +1,176 @@
+"""Real processes that run turns of any graph, to be killed and followed up.
+
+A graph is named as `module:function`. The function takes the folder of the test's data and a saver, and returns the
+compiled graph; its nodes are wrapped by `logged`, so that a file tells which began and which finished, in which process.
+
+As a program: `python -m tests.assistant.kill_helpers ACTION ...`, one turn or one resumption, result as JSON on
+standard output, an error of ours as one line `Name: message` on standard error and exit code 3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import functools
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# ------------------------------------------------------------------------------------------------ inside the process
+
+
+def logged(name: str, node: Callable[..., Awaitable[dict]], log: Path, pause_s: float = 0.0) -> Callable[..., Any]:
+    """Return the node, writing `begin NAME PID` and `end NAME PID` to the log, with a pause in between to be killed in.
+
+    Its signature stays visible, so that LangGraph finds its view and whether it takes a runtime.
+    """
+
+    @functools.wraps(node)
+    async def wrapped(*args: Any, **kwargs: Any) -> dict:
+        note(log, f"begin {name} {os.getpid()}")
+        await asyncio.sleep(pause_s)
+        update = await node(*args, **kwargs)
+        note(log, f"end {name} {os.getpid()}")
+        return update
+
+    return wrapped
+
+
+def note(log: Path, line: str) -> None:
+    with log.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
+def log_of(data: Path) -> Path:
+    return data / "nodes.log"
+
+
+def _named(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+async def _act(options: argparse.Namespace) -> Any:
+    from adapters.checkpoints.sqlite import open_saver
+    from assistant.turns import TurnRunner, TurnStore
+
+    database = options.data / "threads.db"
+    context_type = _named(options.context_type) if options.context_type else None
+    context = context_type() if context_type else None
+    async with open_saver(database) as saver, await TurnStore.open(database) as store:
+        graph = _named(options.graph)(options.data, saver)
+        runner = TurnRunner(graph, store, options.data / "locks", wait_s=options.wait_s, context_type=context_type)
+        note(log_of(options.data), f"ready {options.action} {os.getpid()}")
+        if options.action == "resume":
+            return await runner.resume(options.thread, context=context)
+        return await runner.run(options.thread, options.text, turn_id=options.turn, context=context)
+
+
+def main() -> int:
+    from contracts.errors import GuardianError
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("action", choices=("run", "resume"))
+    parser.add_argument("--graph", required=True)
+    parser.add_argument("--data", required=True, type=Path)
+    parser.add_argument("--thread", required=True)
+    parser.add_argument("--turn")
+    parser.add_argument("--text")
+    parser.add_argument("--context-type", help="module:Class of the settings")
+    parser.add_argument("--wait-s", type=float, default=30.0)
+    options = parser.parse_args()
+    try:
+        result = asyncio.run(_act(options))
+    except GuardianError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return 3
+    sys.stdout.write(json.dumps(result))
+    return 0
+
+
+# ----------------------------------------------------------------------------------------------- outside the process
+
+
+@dataclass
+class Turns:
+    """Starts processes that run turns of one graph over one folder of data.
+
+    Args:
+        data: A folder of the test's own.
+        graph: `module:function`, as above.
+        context_type: `module:Class` of the graph's settings, if it wants any.
+    """
+
+    data: Path
+    graph: str = "tests.assistant.kill_helpers_graph:slow_graph"
+    context_type: str | None = None
+
+    def start(self, action: str, thread: str, *arguments: str) -> subprocess.Popen[str]:
+        self.data.mkdir(parents=True, exist_ok=True)
+        context = ("--context-type", self.context_type) if self.context_type else ()
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tests.assistant.kill_helpers", action, "--graph", self.graph),
+                *("--data", str(self.data), "--thread", thread, *context, *arguments),
+            ],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "LANGGRAPH_STRICT_MSGPACK": "true"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, thread: str, turn: str, text: str, *arguments: str) -> subprocess.Popen[str]:
+        return self.start("run", thread, "--turn", turn, "--text", text, *arguments)
+
+    def resume(self, thread: str) -> subprocess.Popen[str]:
+        return self.start("resume", thread)
+
+    def log(self) -> list[str]:
+        log = log_of(self.data)
+        return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+
+    def nodes(self, event: str) -> list[str]:
+        """Return the names of the nodes that had this event (`begin` or `end`), in order."""
+        return [line.split()[1] for line in self.log() if line.startswith(event + " ")]
+
+    def wait_for(self, line: str, process: subprocess.Popen[str], timeout_s: float = 30.0) -> None:
+        """Wait until the process has logged a line, say `begin search`."""
+        deadline = time.monotonic() + timeout_s
+        while f"{line} {process.pid}" not in self.log():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, f"{line!r} never came: {self.log()}"
+            time.sleep(0.01)
+
+    def run_and_kill(self, thread: str, turn: str, text: str, in_node: str) -> None:
+        """Run a turn in a process and kill -9 it in the middle of a node."""
+        process = self.run(thread, turn, text)
+        self.wait_for(f"begin {in_node}", process)
+        kill(process)
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def outcome_of(process: subprocess.Popen[str], timeout_s: float = 60.0) -> Any:
+    """Return what a process printed, when it has ended well."""
+    out, err = process.communicate(timeout=timeout_s)
+    assert process.returncode == 0, err
+    assert err == "", err
+    return json.loads(out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
