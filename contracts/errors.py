@@ -42,7 +42,15 @@ class GuardianError(Exception):
 
 
 class InputError(GuardianError):
-    """The user's message cannot be taken as it is."""
+    """The user's message cannot be taken as it is.
+
+    Args:
+        key: Names the fault for the texts of both languages (`input_<key>`); empty where only programs read it.
+    """
+
+    def __init__(self, message: str, way_out: str = "", key: str = "") -> None:
+        super().__init__(message, way_out)
+        self.key = key
 
 
 class ConfigError(GuardianError):

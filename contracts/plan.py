@@ -25,8 +25,9 @@ def _refuse_what_only_looks_like_a_number(value: Any) -> Any:
 
 Score = Annotated[
     float,
-    BeforeValidator(_refuse_what_only_looks_like_a_number),
+    # The bounds come first: pydantic writes them into the schema only where they stand right beside the number.
     Field(ge=0.0, le=1.0, allow_inf_nan=False),
+    BeforeValidator(_refuse_what_only_looks_like_a_number),
 ]
 """A number from 0 to 1, both included; a boolean, a string of digits, NaN and infinity are refused."""
 

@@ -43,8 +43,8 @@ class PlanRequest:
     message: str
     language: Language
     history: tuple[Exchange, ...] = ()
-    clarifying: bool = False
-    """Whether the assistant's last words were a clarifying question, which this message answers."""
+    clarifications: int = 0
+    """How many questions were asked back in a row just before this message, which answers the last of them."""
     moderation: ModerationResult | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -61,3 +62,42 @@ class StructuredAgentResult(BaseModel):
     guardian: GuardianReport | None = None
     hand_off: HandOff | None = None
     diagnostics: Diagnostics = Field(default_factory=Diagnostics)
+
+    @classmethod
+    def of_turn(
+        cls,
+        turn: Mapping[str, Any],
+        *,
+        language: Language,
+        outcome: Outcome,
+        answer: str,
+        block_reason: str | None = None,
+        hand_off: HandOff | None = None,
+    ) -> StructuredAgentResult:
+        """Build the result from what a turn wrote into the state (the keys of `FinalView`)."""
+        plan = turn["sgr_plan"] or None
+        proposed = plan["action"] if plan else None
+        return cls(
+            turn_id=turn["question"].get("id", ""),
+            question=turn["question"].get("text", ""),
+            language=language,
+            outcome=outcome,
+            answer_text=answer,
+            action=turn["action"] or None,
+            proposed_action=proposed if proposed != turn["action"] else None,
+            flow=turn["flow"] or None,
+            request_type=turn["request_type"] or None,
+            track=turn["track"] or None,
+            block_reason=block_reason,
+            plan=plan,
+            tool_trace=turn["tool_trace"],
+            synthetic_analysis=turn["synthetic"].get("analysis", ""),
+            synthetic_response=turn["synthetic"].get("response", ""),
+            moderation={k: v for k, v in turn["moderation"].items() if k != "decision"} or None,  # pyright: ignore[reportArgumentType]
+            decisions=turn["decisions"],
+            per_query_results=turn["query_traces"],
+            final_articles=turn["evidence"],
+            guardian=turn["guardian"] or None,
+            hand_off=hand_off,
+            diagnostics=Diagnostics(degraded=turn["degraded"], retries=turn["retry_count"]),
+        )

@@ -18,6 +18,7 @@ from contracts.values import Language
 from language.clean import fold
 
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
+_WORD = re.compile(r"\w*[^\W\d]\w*", re.UNICODE)
 _LONGEST_TOKEN = 64
 _local = threading.local()
 
@@ -84,16 +85,15 @@ class Phrases:
 
 
 def detect(text: str, default: Language = Language.EN) -> Language:
-    """Return the language of a text by its letters; the default where it has none.
+    """Return the language of a text by its words; the default where it has none.
 
-    A Russian sentence about English names is Russian: a fifth of Cyrillic letters decides.
+    A Russian sentence full of English names is Russian: a fifth of Cyrillic words decides.
     """
-    folded = fold(text)
-    cyrillic = sum("а" <= c <= "я" for c in folded)
-    latin = sum("a" <= c <= "z" for c in folded)
-    if not cyrillic and not latin:
+    words = _WORD.findall(fold(text))
+    cyrillic = sum(map(_is_cyrillic, words))
+    if not any(c.isalpha() for word in words for c in word):
         return default
-    return Language.RU if cyrillic >= 0.2 * (cyrillic + latin) else Language.EN
+    return Language.RU if cyrillic >= 0.2 * len(words) else Language.EN
 
 
 def _is_cyrillic(word: str) -> bool:

@@ -1,0 +1,1 @@
+"""Drafters: who writes an answer from evidence."""

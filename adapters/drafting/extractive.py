@@ -1,0 +1,275 @@
+"""The extractive drafter: it quotes what answers, in the documents' own words, and cites each quotation.
+
+It is no language model. It cannot summarise, compare or conclude; what it can is to find the steps, the
+table row, the code block or the sentences that share the question's words, keep them whole and in order,
+and say honestly when nothing does.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from adapters.drafting.passages import Unit, units
+from contracts.ports import Draft, DraftRequest
+from contracts.spec import ArchitectSpec
+from contracts.values import DraftKind, Language, RequestType, RequiredAction
+from language.blocks import Block, BlockKind
+from language.clean import fold
+from language.lexicon import casual_kind
+from language.sentences import sentences
+from language.words import Phrases, stems
+
+LEAST_COVERAGE: Final = 0.5
+"""Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
+_BODY_BONUS, _HEADING_SHARE, _RANK_STEP = 0.15, 0.6, 0.02
+_SECOND_BEST, _TOO_ALIKE = 0.75, 0.6
+_LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 600, 3, 1400
+_WHOLE_LIST, _WHOLE_TABLE = 10, 7
+_HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
+_ENDING = re.compile(r"([.!?:;…]*)\s*$")
+_FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
+_BARE_LINK = re.compile(r"\b(?:https?|ftp)://([^\s/:<>()\[\]\"'`]+)", re.IGNORECASE)
+
+
+class ExtractiveDrafter:
+    """Drafts by quoting.
+
+    Args:
+        allowed_domains: Links to other hosts would fail the policy check, so what carries one is not quoted.
+    """
+
+    def __init__(self, allowed_domains: Iterable[str] = ()) -> None:
+        self._domains = tuple(domain.casefold() for domain in allowed_domains)
+
+    async def draft(self, request: DraftRequest) -> Draft:
+        """Quote what answers each question, or abstain."""
+        own = _phrases()[request.language]
+        if request.request_type is RequestType.CASUAL:
+            return Draft(DraftKind.ANSWER, own[casual_kind(request.question) or "greetings"])
+        quotable = [unit for unit in _all_units(request) if self._may_quote(unit, request)]
+        picked = _pick(quotable, request)
+        if not picked:
+            return Draft(DraftKind.ABSTENTION, own["abstention"])
+        return Draft(DraftKind.ANSWER, _compose(picked, request))
+
+    def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
+        hosts = [host.casefold() for host in _BARE_LINK.findall(_outside_code(unit.text))]
+        if any(not self._is_allowed(host) for host in hosts):
+            return False
+        if any(fold(entry) in fold(unit.text) for entry in _forbidden(request.spec)):
+            return False
+        # What the Guardian objected to by name is not quoted a second time.
+        blamed = " ".join(request.reasons)
+        return RequiredAction.REGENERATE_DRAFT not in request.actions or unit.lead[:57] not in blamed or not unit.lead
+
+    def _is_allowed(self, host: str) -> bool:
+        harmless = host in ("localhost", "127.0.0.1") or host.removeprefix("www.") in ("example.com", "example.org")
+        return harmless or any(host == domain or host.endswith("." + domain) for domain in self._domains)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    unit: Unit
+    score: float
+    question: int
+
+
+class _Weights:
+    """How much each word of a question says: rare among the candidates says more (inverse document frequency)."""
+
+    def __init__(self, question: str, candidates: Sequence[Unit]) -> None:
+        passages: dict[int, set[str]] = {}
+        for unit in candidates:
+            passages.setdefault(unit.source, set()).update(unit.words)
+        count = len(passages)
+        self.of = {
+            word: math.log(1 + (count + 1) / (0.5 + sum(word in there for there in passages.values())))
+            for word in dict.fromkeys(stems(question))
+        }
+        self.total = sum(self.of.values())
+
+    def share(self, words: Iterable[str]) -> float:
+        """Return the weighted share of the question's words that are among the given ones, 0 to 1."""
+        there = set(words)
+        return sum(weight for word, weight in self.of.items() if word in there) / self.total if self.total else 0.0
+
+
+def _all_units(request: DraftRequest) -> list[Unit]:
+    return [unit for number, item in enumerate(request.evidence, 1) for unit in units(item, number)]
+
+
+def _pick(candidates: list[Unit], request: DraftRequest) -> list[_Scored]:
+    """Choose the units of the answer: per question the best one with its neighbours, then what adds to it."""
+    picked: list[_Scored] = []
+    for number, question in enumerate(request.subqueries):
+        weights = _Weights(question, candidates)
+        ranked = sorted(
+            (_Scored(unit, _score(unit, weights, question, request), number) for unit in candidates),
+            key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
+        )
+        if ranked and _covers(ranked[0].unit, candidates, weights):
+            picked += [s for s in _with_company(ranked, candidates) if all(s.unit is not p.unit for p in picked)]
+    return picked
+
+
+def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
+    score = weights.share(unit.words) + _HEADING_SHARE * weights.share(unit.heading_words)
+    score -= _RANK_STEP * (unit.source - 1)
+    if unit.body is None:
+        return score + _terms_bonus(unit, request)
+    wanted = _wants_steps(question, request)
+    if unit.body.kind is BlockKind.STEPS and wanted:
+        score += 2 * _BODY_BONUS
+    elif unit.body.kind is BlockKind.CODE and wanted:
+        score += _BODY_BONUS
+    return score + _terms_bonus(unit, request)
+
+
+def _wants_steps(question: str, request: DraftRequest) -> bool:
+    kinds = (RequestType.HOWTO_POLICY, RequestType.TROUBLESHOOTING)
+    return request.request_type in kinds or bool(_HOW.search(question))
+
+
+def _terms_bonus(unit: Unit, request: DraftRequest) -> float:
+    if RequiredAction.USE_DOMAIN_TERMS not in request.actions:
+        return 0.0
+    return 1.0 if Phrases(request.spec.domain_terms).find(unit.text) else 0.0
+
+
+def _covers(unit: Unit, candidates: list[Unit], weights: _Weights) -> bool:
+    """Whether the passage of a unit, with its headings, has enough of the question's words."""
+    passage = {word for other in candidates if other.source == unit.source for word in other.words}
+    return weights.share(passage | unit.heading_words) >= LEAST_COVERAGE and bool(
+        set(weights.of).intersection(unit.words | unit.heading_words)
+    )
+
+
+def _with_company(ranked: list[_Scored], candidates: list[Unit]) -> list[_Scored]:
+    """Return the best unit, what follows it under the same heading, and units of other passages that add to it."""
+    best = ranked[0]
+    chosen = [best]
+    size = len(best.unit.text)
+    by_place = {(unit.source, unit.order): unit for unit in candidates}
+    following = by_place.get((best.unit.source, best.unit.order + 1))
+    if following and following.heading == best.unit.heading and size + len(following.text) <= _MOST_CHARS:
+        chosen.append(_Scored(following, best.score, best.question))
+        size += len(following.text)
+    for scored in ranked[1:]:
+        if len(chosen) >= 4 or scored.score < _SECOND_BEST * best.score:
+            break
+        unit = scored.unit
+        if any(unit is c.unit or _alike(unit, c.unit) for c in chosen) or size + len(unit.text) > _MOST_CHARS:
+            continue
+        chosen.append(scored)
+        size += len(unit.text)
+    return sorted(chosen, key=lambda s: (s.unit.source != best.unit.source, s.unit.source, s.unit.order))
+
+
+def _alike(one: Unit, other: Unit) -> bool:
+    shared = len(one.words & other.words)
+    return shared > _TOO_ALIKE * min(len(one.words), len(other.words))
+
+
+def _compose(picked: list[_Scored], request: DraftRequest) -> str:
+    """Write the units under the required sections, each with its citation."""
+    titles = [section.title.get(request.language, section.name) for section in request.spec.required_sections]
+    questions = dict(enumerate(request.subqueries))
+    texts = [_quote(scored.unit, questions[scored.question]) for scored in picked]
+    if not titles:
+        return "\n\n".join(texts)
+    # The first section takes the answer itself; each further one takes a unit from the end.
+    extra = min(len(titles) - 1, len(texts) - 1)
+    groups = [texts[: len(texts) - extra], *([text] for text in texts[len(texts) - extra :])]
+    return "\n\n".join(f"## {title}\n\n" + "\n\n".join(group) for title, group in zip(titles, groups, strict=False))
+
+
+def _quote(unit: Unit, question: str) -> str:
+    mark = f"[{unit.source}]"
+    lead = _cited_paragraph(unit.lead, mark, question, whole=unit.body is not None)
+    if unit.body is None:
+        return lead
+    body = _cited_body(unit.body, mark, question)
+    needs_lead = unit.body.kind in (BlockKind.CODE, BlockKind.TABLE) and not lead
+    return "\n\n".join(filter(None, (f"{unit.heading} {mark}:" if needs_lead else lead, body)))
+
+
+def _cited_paragraph(text: str, mark: str, question: str, *, whole: bool) -> str:
+    parts = sentences(text)
+    if not whole and len(text) > _LONG_PARAGRAPH and len(parts) > _SENTENCES:
+        parts = _best_window(parts, question)
+    return " ".join(_cite(part, mark) for part in parts)
+
+
+def _best_window(parts: list[str], question: str) -> list[str]:
+    """Return the run of sentences that shares most with the question: a run reads on, single ones do not."""
+    asked = set(stems(question))
+    hits = [len(asked.intersection(stems(part))) for part in parts]
+    starts = range(len(parts) - _SENTENCES + 1)
+    start = max(starts, key=lambda i: (sum(hits[i : i + _SENTENCES]), hits[i], -i))
+    return parts[start : start + _SENTENCES]
+
+
+def _cite(sentence: str, mark: str) -> str:
+    """Put the mark before the closing punctuation."""
+    ending = _ENDING.search(sentence)
+    closing = ending.group(1) if ending else ""
+    return f"{sentence[: len(sentence.rstrip()) - len(closing)].rstrip()} {mark}{closing}"
+
+
+def _cited_body(body: Block, mark: str, question: str) -> str:
+    match body.kind:
+        case BlockKind.STEPS:
+            return "\n".join(_cited_item(item, mark) for item in body.parts)
+        case BlockKind.BULLETS:
+            items = body.parts if len(body.parts) <= _WHOLE_LIST else _matching(body.parts, question)
+            return "\n".join(_cited_item(item, mark) for item in items)
+        case BlockKind.TABLE:
+            return _table(body, question)
+        case _:
+            return body.text
+
+
+def _cited_item(item: str, mark: str) -> str:
+    """Put the mark at the end of an item's first paragraph, so that code inside it stays whole."""
+    lines = item.splitlines()
+    end = next((i for i, line in enumerate(lines) if i and (not line.strip() or _FENCED.match(line.strip()))), len(lines))
+    first = _cite("\n".join(lines[:end]), mark)
+    return "\n".join((first, *lines[end:]))
+
+
+def _table(body: Block, question: str) -> str:
+    lines = body.text.splitlines()
+    head, rows = lines[:2], list(body.parts[1:])
+    kept = rows if len(rows) <= _WHOLE_TABLE else _matching(tuple(rows), question)
+    return "\n".join((*head, *kept))
+
+
+def _matching(parts: tuple[str, ...], question: str) -> list[str]:
+    """Return the parts that share most words with the question, in their own order; the first ones where none does."""
+    asked = set(stems(question))
+    hits = [len(asked.intersection(stems(part))) for part in parts]
+    most = max(hits, default=0)
+    if not most:
+        return list(parts[:_WHOLE_TABLE])
+    return [part for part, hit in zip(parts, hits, strict=True) if hit == most][:_WHOLE_TABLE]
+
+
+def _forbidden(spec: ArchitectSpec) -> list[str]:
+    return [entry for entry in spec.forbidden_content if not (entry.startswith("/") and entry.endswith("/"))]
+
+
+def _outside_code(text: str) -> str:
+    return re.sub(r"(^```.*?^```|`[^`\n]+`)", " ", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@cache
+def _phrases() -> dict[Language, dict[str, str]]:
+    loaded = tomllib.loads(files("adapters.drafting").joinpath("phrases.toml").read_text("utf-8"))
+    return {Language(name): phrases for name, phrases in loaded.items()}

@@ -1,0 +1,1 @@
+"""Planners: who fills `SGRPlanResult`."""

@@ -1,0 +1,191 @@
+"""The offline planner: a deterministic plan in the same schema, from the lexicon and the index.
+
+It understands nothing. It knows the words of the lexicon, how far a text is on topic for the indexed
+documents, and the words that the profile calls its scope.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from contracts.decisions import EVIDENCE
+from contracts.plan import PLAN_TOOL, SGRPlanResult
+from contracts.ports import PlanReply, PlanRequest, TopicProbe
+from contracts.profile import Profile
+from contracts.values import Language, RequestType, SafetyLevel, SGRAction
+from language import lexicon
+from language.sentences import questions
+from language.words import Phrases, stems
+
+NAME: Final = "offline"
+_MOST_QUERIES = 10
+_LONGEST_QUERY = 300
+_SURE, _FAIRLY_SURE, _WITH_GAPS, _LOST = 0.9, 0.8, 0.65, 0.35
+
+
+class OfflinePlanner:
+    """Plans without a model.
+
+    Args:
+        probe: Tells how far a text is on topic.
+        profile: Scope words and thresholds of the deployment.
+    """
+
+    def __init__(self, probe: TopicProbe, profile: Profile) -> None:
+        self._probe = probe
+        self._profile = profile
+        self._scope = Phrases((profile.product, *profile.scope.words))
+
+    async def plan(self, request: PlanRequest) -> PlanReply:
+        """Fill the plan; the same message over the same index gives the same plan."""
+        reading = await self._read(request)
+        plan = self._fill(reading, request)
+        trace: dict[str, object] = {"planner": NAME, "tool": PLAN_TOOL, "arguments": plan.model_dump(mode="json")}
+        return PlanReply(plan, trace)
+
+    async def _read(self, request: PlanRequest) -> _Reading:
+        whole = _with_what_was_asked_before(request)
+        casual = lexicon.is_casual(request.message)
+        queries = _queries(whole)
+        topics = [await self._probe.on_topic(query) for query in queries]
+        vague = not casual and lexicon.is_vague(whole)
+        return _Reading(
+            text=whole,
+            queries=queries,
+            casual=casual,
+            vague=vague,
+            person=lexicon.wants_person(request.message),
+            topic=max(topics, default=0.0),
+            scope=bool(self._scope.find(whole)),
+            spam="advertising" if lexicon.is_advertising(whole) else "gibberish" if lexicon.is_gibberish(whole) else "",
+            kind=RequestType.CASUAL if casual else lexicon.request_type(whole),
+        )
+
+    def _fill(self, reading: _Reading, request: PlanRequest) -> SGRPlanResult:
+        say = _phrases()[request.language]
+        spam, reason = _spam(reading, say)
+        confidence = _confidence(reading)
+        question, gap = lexicon.question_about(reading.text, request.language)
+        unclear = confidence < self._profile.thresholds.confidence
+        joined = _quoted(reading.queries, request.language)
+        intent = "intent_person" if reading.person else f"intent_{reading.kind}"
+        return SGRPlanResult(
+            spam_score=spam,
+            spam_reason=reason[:150],
+            user_intent=say.get(intent, say["intent"]).format(questions=joined)[:300],
+            topic=lexicon.infer_topic(reading.text)[:150] or None,
+            category=lexicon.infer_category(reading.text, request.language),
+            answer_language=request.language,
+            request_type=reading.kind,
+            subqueries=reading.queries,
+            action_plan=_steps(reading, say, unclear=unclear),
+            intent_confidence=confidence,
+            uncertainties=[gap] if unclear else [],
+            action=_proposal(spam, unclear=unclear, request=request, threshold=self._profile.thresholds.spam),
+            clarification_question=question if unclear else None,
+            wants_human=reading.person,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the lexicon and the index say of a message."""
+
+    text: str
+    queries: list[str]
+    casual: bool
+    vague: bool
+    person: bool
+    topic: float
+    scope: bool
+    spam: str
+    kind: RequestType
+
+
+def _with_what_was_asked_before(request: PlanRequest) -> str:
+    """Join the answer to a clarifying question with the questions that it belongs to."""
+    if not request.clarifications or lexicon.is_casual(request.message):
+        return request.message
+    earlier = [exchange.text for exchange in request.history if exchange.role == "user"]
+    return "\n".join((*(text.rstrip(" ?.!") for text in earlier[-request.clarifications :]), request.message))
+
+
+def _queries(text: str) -> list[str]:
+    """Split a message into its questions: at least one, at most ten, no two alike, greetings left out."""
+    lines = [part for line in questions(text) for part in lexicon.split_joined(line)]
+    asking = [line for line in lines if stems(line) and not lexicon.is_casual(line)]
+    # A fragment of a word or two is no question of its own: it belongs to the line before it.
+    merged: list[str] = []
+    for line in asking:
+        if merged and (len(stems(line)) < 2 or len(stems(merged[-1])) < 2):
+            merged[-1] = f"{merged[-1]} {line}"
+        else:
+            merged.append(line)
+    asked = [line for line in merged if line.endswith("?")] if len(merged) > _MOST_QUERIES else merged
+    chosen = asked[:_MOST_QUERIES] or merged[:_MOST_QUERIES] or [" ".join(text.split())]
+    return list(dict.fromkeys(query[:_LONGEST_QUERY] for query in chosen))
+
+
+def _spam(reading: _Reading, say: dict[str, str]) -> tuple[float, str]:
+    """Score by rule first, then by how little of the message the documents know (1 - confidence)."""
+    found = f"{reading.topic:.0%}"
+    if reading.spam:
+        return 0.95, say[f"reason_{reading.spam}"]
+    if reading.casual:
+        return 0.0, say["reason_casual"]
+    if reading.vague or reading.person:
+        return 0.2, say["reason_vague"]
+    if reading.scope:
+        return min(0.3, 1 - reading.topic), say["reason_scope"]
+    score = round(1 - reading.topic, 2)
+    return score, say["reason_topic" if reading.topic >= 0.5 else "reason_foreign"].format(found=found)
+
+
+def _confidence(reading: _Reading) -> float:
+    if reading.casual or reading.person:
+        return _SURE
+    if reading.vague:
+        return _LOST
+    return _FAIRLY_SURE if reading.topic >= 0.5 or reading.scope else _WITH_GAPS
+
+
+def _proposal(spam: float, *, unclear: bool, request: PlanRequest, threshold: float) -> SGRAction:
+    if request.moderation and request.moderation.safety_level is SafetyLevel.UNSAFE:
+        return SGRAction.GUARDIAN_BLOCK
+    if spam >= threshold:
+        return SGRAction.BLOCK
+    return SGRAction.CLARIFY if unclear else SGRAction.NORMAL
+
+
+def _steps(reading: _Reading, say: dict[str, str], *, unclear: bool) -> list[str]:
+    if reading.person:
+        return [say["plan_person"]]
+    if reading.casual:
+        return [say["plan_greet"]]
+    if unclear:
+        return [say["plan_ask"]]
+    special = {
+        RequestType.HOWTO_POLICY: "plan_steps",
+        RequestType.DATA_DEFINITION: "plan_define",
+        RequestType.TROUBLESHOOTING: "plan_cause",
+        RequestType.STATUS_METRIC: "plan_figures",
+        RequestType.STATUS_SUMMARY: "plan_figures",
+        RequestType.STATUS_LIST: "plan_figures",
+    }.get(reading.kind)
+    sources = ", ".join(EVIDENCE.decide(request_type=reading.kind).outcome.allowed())
+    steps = [say["plan_search"].format(sources=sources), say["plan_read"]]
+    return [*steps, *([say[special]] if special else []), say["plan_cite"]]
+
+
+def _quoted(queries: list[str], language: Language) -> str:
+    left, right = ("«", "»") if language is Language.RU else ("“", "”")
+    return "; ".join(f"{left}{query.strip()}{right}" for query in queries)
+
+
+@cache
+def _phrases() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("adapters.planning").joinpath("phrases.toml").read_text("utf-8"))

@@ -1,0 +1,1 @@
+"""The graph: nodes, edges and policies. `build.py` tells the whole story."""

@@ -1,0 +1,117 @@
+"""The way of a turn, on one page.
+
+    START -> moderation -> sgr_plan -> inject_synthetic -> retrieve -> draft -> guardian_verify -> finalize -> END
+
+`moderation`, `inject_synthetic` and `guardian_verify` may lead to `safe_exit` instead, as may the last error
+of any node; RETRY leads back to `retrieve` by way of `retry_bump`. Tables decide (`contracts/decisions/`),
+routers map (`routing.py`), nodes do one step each (`nodes/`), and what they ask of the outside is in `Ports`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Checkpointer
+
+from contracts.context import Context
+from contracts.ports import Drafter, EvidenceSource, Moderator, Planner
+from contracts.profile import Profile
+from contracts.state import ChatState, Json
+from contracts.values import Source
+from contracts.views import (
+    DraftView,
+    FinalView,
+    GuardianView,
+    ModerationView,
+    PlanView,
+    RetrieveView,
+    RetryView,
+    SyntheticView,
+)
+from graph.policies import SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
+from graph.routing import after_moderation, after_synthetic, after_verdict
+from nodes.draft import draft
+from nodes.finalize import finalize
+from nodes.guardian_verify import guardian_verify
+from nodes.inject_synthetic import inject_synthetic
+from nodes.moderation import moderation
+from nodes.retrieve import retrieve
+from nodes.retry_bump import retry_bump
+from nodes.safe_exit import safe_exit
+from nodes.sgr_plan import sgr_plan
+
+Graph = CompiledStateGraph[ChatState, Context, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What the process owns and every run shares."""
+
+    moderator: Moderator
+    planner: Planner
+    sources: Mapping[Source, EvidenceSource]
+    drafter: Drafter
+    fallback_moderator: Moderator | None = None
+
+
+def build_graph(
+    ports: Ports, profile: Profile, *, settings: type[Context] = Context, checkpointer: Checkpointer = None
+) -> Graph:
+    """Build the graph of a deployment.
+
+    Args:
+        ports: The adapters, or fakes.
+        profile: What makes the assistant somebody's own.
+        settings: The run settings, with the deployment's defaults; Studio shows them as a form.
+        checkpointer: Where turns are kept; the dev server brings its own.
+    """
+    graph = StateGraph(ChatState, context_schema=settings)
+
+    def step(node: Callable[..., Awaitable[Json]], view: type[Any], **bound: object) -> None:
+        """Add a node under its function's name, with what it needs of the process bound to it."""
+        name = node.__name__
+
+        async def run(state: Any, runtime: Runtime[Context]) -> Json:
+            context = runtime.context or settings()  # a run without settings gets the deployment's
+            return await node(state, runtime.override(context=context), **bound)
+
+        last = None if name == "safe_exit" else to_safe_exit
+        graph.add_node(
+            name, run, input_schema=view, retry_policy=TRY_AGAIN, error_handler=last, timeout=SECONDS_PER_NODE
+        )
+
+    step(
+        moderation, ModerationView, moderator=ports.moderator, fallback=ports.fallback_moderator, profile=profile
+    )
+    step(sgr_plan, PlanView, planner=ports.planner, profile=profile)
+    step(inject_synthetic, SyntheticView, profile=profile)
+    step(retrieve, RetrieveView, sources=ports.sources, profile=profile)
+    step(draft, DraftView, drafter=ports.drafter)
+    step(guardian_verify, GuardianView, connected=frozenset(ports.sources), profile=profile)
+    step(retry_bump, RetryView)
+    step(finalize, FinalView)
+    step(safe_exit, FinalView, profile=profile)
+
+    graph.add_edge(START, "moderation")
+    graph.add_conditional_edges("moderation", after_moderation, {"continue": "sgr_plan", "block": "safe_exit"})
+    graph.add_edge("sgr_plan", "inject_synthetic")
+    graph.add_conditional_edges(
+        "inject_synthetic",
+        after_synthetic,
+        {"search": "retrieve", "denied": "guardian_verify", "stop": "safe_exit"},
+    )
+    graph.add_edge("retrieve", "draft")
+    graph.add_edge("draft", "guardian_verify")
+    graph.add_conditional_edges(
+        "guardian_verify", after_verdict, {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
+    )
+    graph.add_edge("retry_bump", "retrieve")
+    graph.add_edge("finalize", END)
+    graph.add_edge("safe_exit", END)
+    return graph.compile(checkpointer=checkpointer, name="guardian")
+

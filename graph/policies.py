@@ -1,0 +1,35 @@
+"""What the graph does when a node fails, hangs or has failed for good."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from langgraph.errors import NodeError
+from langgraph.types import Command, RetryPolicy
+
+from contracts.errors import GuardianError, InputError, PortError
+from contracts.state import ChatState, Json, fresh_turn
+
+SECONDS_PER_NODE: Final = 120.0
+"""No node may take longer; a turn therefore always ends."""
+
+STEPS_PER_TURN: Final = 60
+"""Recursion limit. The longest turn with five retries takes 3 + 6 * 4 + 1 steps."""
+
+TRY_AGAIN: Final = RetryPolicy(max_attempts=2, initial_interval=0.2, retry_on=PortError)
+"""What is outside may fail once. Our own errors are not tried again: they would fail alike."""
+
+
+async def to_safe_exit(state: ChatState, error: NodeError) -> Command[str]:
+    """Lead the last error of a node to `safe_exit`, where the turn owns up to it."""
+    cause = error.error
+    what: Json = {
+        "node": error.node,
+        "kind": type(cause).__name__,
+        # Only our own errors are written for readers; a library's may quote what must not be shown.
+        "message": str(cause) if isinstance(cause, GuardianError) else type(cause).__name__,
+        "key": cause.key if isinstance(cause, InputError) else "",
+    }
+    # Where moderation itself failed, the keys still hold the turn before.
+    clean = fresh_turn() if error.node == "moderation" else {}
+    return Command(goto="safe_exit", update={**clean, "error": what})

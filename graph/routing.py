@@ -1,0 +1,51 @@
+"""Which node comes next. A router maps an outcome that a table decided; it decides nothing itself.
+
+Routers are total: an exception in one would be skipped over when a turn is resumed, so what they do not
+know leads to `safe_exit`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from contracts.state import Json
+from contracts.values import Flow, ModerationDecision, PolicyStatus, Verdict
+
+
+class AfterModeration(TypedDict):
+    moderation: Json
+
+
+class AfterSynthetic(TypedDict):
+    flow: str
+    request_policy: Json
+
+
+class AfterVerdict(TypedDict):
+    guardian: Json
+
+
+def after_moderation(state: AfterModeration) -> Literal["continue", "block"]:
+    """DT-001: plan the message, or refuse it at once."""
+    return "continue" if state["moderation"].get("decision") == ModerationDecision.CONTINUE else "block"
+
+
+def after_synthetic(state: AfterSynthetic) -> Literal["search", "denied", "stop"]:
+    """DT-002 and the request-level policy: search, have the denial judged, or end the turn."""
+    if state["flow"] != Flow.GO_ON:
+        return "stop"
+    allowed = state["request_policy"].get("status", PolicyStatus.OK) == PolicyStatus.OK
+    return "search" if allowed else "denied"
+
+
+def after_verdict(state: AfterVerdict) -> Literal["PASS", "RETRY", "FAIL"]:
+    """DT-005: answer, try again, or end without an answer."""
+    match state["guardian"].get("verdict"):
+        case Verdict.PASS:
+            return "PASS"
+        case Verdict.RETRY:
+            return "RETRY"
+        case _:
+            return "FAIL"

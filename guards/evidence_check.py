@@ -1,0 +1,136 @@
+"""Does the evidence suffice for this request type and track? (DT-006)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contracts.decisions import EVIDENCE
+from contracts.decisions.evidence import EvidenceRule
+from contracts.evidence import EvidenceItem
+from contracts.report import Finding
+from contracts.values import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
+
+NAME = "evidence"
+_A = RequiredAction
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceQuestion:
+    """What the evidence of one draft is asked against.
+
+    Attributes:
+        usable: The sources that are connected and that the user's role may use.
+        unreachable: Those of them that could not be asked in this turn.
+        mean_enforced, mean_advised: Limits of the mean confidence on QUALITY, each in (0, 1).
+    """
+
+    request_type: RequestType
+    track: Track
+    kind: DraftKind
+    evidence: Sequence[EvidenceItem]
+    usable: frozenset[Source]
+    unreachable: frozenset[Source] = frozenset()
+    diversity: Diversity = Diversity.ADVISORY
+    mean_enforced: float = 0.60
+    mean_advised: float = 0.65
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    reason: str
+    actions: tuple[RequiredAction, ...]
+
+
+def check_evidence(question: EvidenceQuestion) -> Finding:
+    """Judge sources, number, confidence and diversity; report every fault at once.
+
+    CASUAL turns, abstentions and clarifications are not asked for evidence. A source that is not connected
+    cannot be required; one that is required and could not be asked makes the check `unchecked`.
+    """
+    if question.request_type is RequestType.CASUAL or question.kind is not DraftKind.ANSWER:
+        return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
+    rule = EVIDENCE.decide(request_type=question.request_type).outcome
+    there = {item.source for item in question.evidence}
+    advice = _not_connected(rule, question.usable)
+    faults = _source_faults(rule, there, question.usable)
+    if faults and (unasked := question.unreachable.intersection(rule.required) - there):
+        reason = f"could_not_check=[{', '.join(sorted(unasked))}]"
+        return Finding(
+            check=NAME,
+            status=CheckStatus.UNCHECKED,
+            reasons=(reason,),
+            actions=(_A.ESCALATE_TO_HUMAN,),
+            advice=tuple(advice),
+        )
+    if question.track is Track.QUALITY:
+        faults += _quality_faults(rule, question)
+        advice += _quality_advice(question)
+    elif not question.evidence:
+        advice.append("no_evidence_so_nothing_definite_may_be_claimed")
+    diverse, hint = _diversity(rule, question)
+    faults += diverse
+    advice += hint
+    return Finding(
+        check=NAME,
+        status=CheckStatus.FAILED if faults else CheckStatus.OK,
+        reasons=tuple(fault.reason for fault in faults),
+        actions=tuple(dict.fromkeys(action for fault in faults for action in fault.actions)),
+        advice=tuple(advice),
+    )
+
+
+def _source_faults(rule: EvidenceRule, there: set[Source], usable: frozenset[Source]) -> list[_Fault]:
+    faults: list[_Fault] = []
+    if there.intersection(rule.forbidden):
+        faults.append(
+            _Fault("status_request_must_not_use_doc_as_primary", (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY))
+        )
+    missing_all = [source for source in rule.all_of if source in usable and source not in there]
+    missing_any = bool(usable.intersection(rule.any_of)) and not there.intersection(rule.any_of)
+    if missing_all or missing_any:
+        faults.append(_Fault(rule.reason, rule.remedy))
+    return faults
+
+
+def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[str]:
+    absent = [source for source in rule.all_of if source not in usable]
+    if rule.any_of and not usable.intersection(rule.any_of):
+        absent += rule.any_of
+    return [f"required_source_not_connected=[{', '.join(absent)}]"] if absent else []
+
+
+def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fault]:
+    faults: list[_Fault] = []
+    least = 1 if rule.required == (Source.DB,) and Source.DB in question.usable else 2
+    if len(question.evidence) < least:
+        faults.append(_Fault(f"insufficient_evidence_count(<{least})", (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
+    mean = _mean(question.evidence)
+    if question.evidence and mean < question.mean_enforced:
+        faults.append(_Fault(f"low_evidence_confidence(avg={mean:.2f})", (_A.RETRIEVE_MORE, _A.REFINE_QUERY)))
+    return faults
+
+
+def _quality_advice(question: EvidenceQuestion) -> list[str]:
+    mean = _mean(question.evidence)
+    if question.evidence and question.mean_enforced <= mean < question.mean_advised:
+        return [f"evidence_confidence_below_advised(avg={mean:.2f})"]
+    return []
+
+
+def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fault], list[str]]:
+    if question.diversity is Diversity.OFF or not question.evidence or question.track is Track.FAST:
+        return [], []
+    # Where one kind of source alone can serve the request, two documents are as diverse as it gets.
+    one_kind = len(question.usable.intersection(rule.allowed())) < 2
+    seen = {item.document_key if one_kind else item.source for item in question.evidence}
+    if len(seen) >= 2:
+        return [], []
+    reason = "low_source_diversity(<2)"
+    if question.diversity is Diversity.REQUIRED:
+        return [_Fault(reason, (_A.DIVERSIFY_SOURCES, _A.RETRIEVE_MORE))], []
+    return [], [reason]
+
+
+def _mean(evidence: Sequence[EvidenceItem]) -> float:
+    return sum(item.confidence for item in evidence) / len(evidence) if evidence else 0.0

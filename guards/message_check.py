@@ -1,0 +1,24 @@
+"""Can this message be taken as a question at all?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from contracts.errors import InputError
+from language.clean import clean, fold
+
+MAX_MESSAGE_CHARS: Final = 20_000
+"""A longer text is a document, not a question: it belongs into the knowledge base."""
+
+
+def message_fault(text: str) -> InputError | None:
+    """Return what is wrong with a message, ready to be raised or shown; nothing where it is fine."""
+    if len(text) > MAX_MESSAGE_CHARS:
+        return InputError(
+            f"The message has {len(text):,} characters; at most {MAX_MESSAGE_CHARS:,} are taken.",
+            "Send the question itself, and put long material into the knowledge base with `guardian index`.",
+            key="too_long",
+        )
+    if not fold(clean(text)).strip():
+        return InputError("The message is empty.", "Write your question in a sentence or two.", key="empty")
+    return None

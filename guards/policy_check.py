@@ -1,0 +1,100 @@
+"""May this be asked, and may this be said?
+
+Requests are judged by the profile's rules and the user's role. Answers are judged by what must never leave
+the house: values shaped like secrets, and links outside the allowed domains. The *words* password or token
+are no violation: a policy that stops "how do I reset my password" makes a support desk useless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+
+from contracts.profile import PolicyRule
+from contracts.values import PolicyStatus, RequiredAction
+from language.clean import skeleton
+
+NAME = "policy"
+
+
+class PolicyFinding(BaseModel):
+    """What the policy check found: the rules violated, and what their own actions are."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: PolicyStatus = PolicyStatus.OK
+    rules: tuple[str, ...] = ()
+    actions: tuple[RequiredAction, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reason strings of the report."""
+        match self.status:
+            case PolicyStatus.VIOLATED:
+                return (f"policy_violation=[{', '.join(self.rules)}]",)
+            case PolicyStatus.UNCHECKED:
+                return (f"could_not_check=[{NAME}]",)
+            case PolicyStatus.OK:
+                return ()
+
+
+_SECRETS: Final[dict[str, re.Pattern[str]]] = {
+    "private-key": re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
+    "api-key": re.compile(r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}"),
+    "web-token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    "connection-string": re.compile(r"\b[a-z][a-z0-9+]{2,20}://[^\s/:@<>{}$]{1,64}:(?!\*|<|\$|%)[^\s/@<>{}$]{3,128}@[\w.-]+"),
+    "password-value": re.compile(
+        r"(?i)\b(?:password|passwd|pwd|secret|пароль)\b[\"'`]?\s*(?:=|:|—|-|это|is)\s*[\"'`]?(?=\S*\d)(?=\S*[a-zа-я])(?![<{$%*])[^\s\"'`,;]{8,}"
+    ),
+}
+_LINK = re.compile(r"\b(?:https?|ftp)://[^\s<>()\[\]\"'`]+", re.IGNORECASE)
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"`[^`\n]+`")
+_HARMLESS_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1", "example.com", "example.org", "example.net"})
+
+
+def check_request(message: str, rules: Iterable[PolicyRule], role: str) -> PolicyFinding:
+    """Judge a request by the deployment's rules, each a regular expression over the message's skeleton."""
+    text = skeleton(message)
+    hit = [rule for rule in rules if role not in rule.except_roles and re.search(rule.pattern, text, re.IGNORECASE)]
+    return _finding([rule.id for rule in hit], [rule.action for rule in hit])
+
+
+def check_answer(answer: str, allowed_domains: Iterable[str]) -> PolicyFinding:
+    """Judge a draft: secret-shaped values anywhere, links to other domains outside of code.
+
+    Loopback and documentation addresses (RFC 2606) and links inside code pass.
+    """
+    rules = [name for name, pattern in _SECRETS.items() if pattern.search(answer)]
+    actions = [RequiredAction.REDACT_SENSITIVE] * bool(rules)
+    if foreign_links(answer, allowed_domains):
+        rules.append("foreign-link")
+        actions.append(RequiredAction.SAFE_REFUSAL)
+    return _finding(rules, actions)
+
+
+def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
+    """Return the links of a text, code left out, whose host is none of the allowed domains or below one."""
+    allowed = tuple(domain.casefold() for domain in allowed_domains)
+    prose = _SPAN.sub(" ", _FENCE.sub(" ", text))
+    return [url for url in _LINK.findall(prose) if not _allowed(url, allowed)]
+
+
+def _allowed(url: str, allowed: tuple[str, ...]) -> bool:
+    try:
+        host = (urlsplit(url).hostname or "").casefold()
+    except ValueError:
+        return False
+    if host in _HARMLESS_HOSTS:
+        return True
+    return any(host == domain or host.endswith("." + domain) for domain in allowed)
+
+
+def _finding(rules: list[str], actions: list[RequiredAction]) -> PolicyFinding:
+    if not rules:
+        return PolicyFinding()
+    return PolicyFinding(status=PolicyStatus.VIOLATED, rules=tuple(rules), actions=tuple(dict.fromkeys(actions)))

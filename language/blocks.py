@@ -1,0 +1,99 @@
+"""The blocks of a Markdown text: what is a heading, a paragraph, a list, a table, a code block, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+class BlockKind(StrEnum):
+    """What a top-level block is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    BULLETS = "bullets"
+    STEPS = "steps"
+    TABLE = "table"
+    CODE = "code"
+    QUOTE = "quote"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One top-level block.
+
+    Attributes:
+        text: Its source, without the trailing line break.
+        parts: A list's items and a table's rows (head row first, without the delimiter row), as source.
+        level: A heading's level, 1 to 6; else 0.
+        line: Its first line in the text, counted from 0.
+    """
+
+    kind: BlockKind
+    text: str
+    parts: tuple[str, ...] = ()
+    level: int = 0
+    line: int = 0
+
+
+_KINDS = {
+    "heading_open": BlockKind.HEADING,
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "bullet_list_open": BlockKind.BULLETS,
+    "ordered_list_open": BlockKind.STEPS,
+    "table_open": BlockKind.TABLE,
+    "fence": BlockKind.CODE,
+    "code_block": BlockKind.CODE,
+    "blockquote_open": BlockKind.QUOTE,
+}
+_PARTS = {BlockKind.BULLETS: "list_item_open", BlockKind.STEPS: "list_item_open", BlockKind.TABLE: "tr_open"}
+
+
+def blocks(markdown: str) -> list[Block]:
+    """Return the top-level blocks of a text, in order."""
+    lines = markdown.splitlines()
+    found = _parser().parse(markdown)
+    return [
+        _block(found, position, lines)
+        for position, token in enumerate(found)
+        if token.level == 0 and token.nesting >= 0 and token.map and token.type != "inline"
+    ]
+
+
+def heading_text(markdown: str) -> str:
+    """Return the words of a heading without its marks."""
+    return markdown.splitlines()[0].lstrip("#").strip().rstrip("#").strip() if markdown.strip() else ""
+
+
+def _block(found: list[Token], position: int, lines: list[str]) -> Block:
+    token = found[position]
+    kind = _KINDS.get(token.type, BlockKind.OTHER)
+    level = int(token.tag[1]) if kind is BlockKind.HEADING else 0
+    start, end = token.map or (0, 0)
+    parts: list[str] = []
+    if kind in _PARTS:
+        depth = 1 if _PARTS[kind] == "list_item_open" else 2
+        for inner in found[position + 1 :]:
+            if inner.level == 0:
+                break
+            if inner.type == _PARTS[kind] and inner.level == depth and inner.map:
+                parts.append(_source(lines, inner.map[0], inner.map[1]))
+    return Block(kind, _source(lines, start, end), tuple(parts), level, start)
+
+
+def _source(lines: list[str], start: int, end: int) -> str:
+    return "\n".join(lines[start:end]).rstrip()
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")

@@ -1,0 +1,147 @@
+"""The lexicon: what the words of a message say about it, without a model. The words are `language/lexicon.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from contracts.values import Language, RequestType
+from language.clean import fold, skeleton
+from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
+
+_VOWEL = re.compile("[aeiouyаеиоуыэюя]")
+_LONG_RUN = re.compile(r"(.)\1{5,}")
+
+
+@cache
+def lexicon() -> dict[str, Any]:
+    """Return the lexicon as it stands in the file."""
+    return tomllib.loads(files("language").joinpath("lexicon.toml").read_text("utf-8"))
+
+
+def request_type(text: str) -> RequestType:
+    """Return the type of the first rule of which every group has a phrase in the text; else KNOWLEDGE_QA."""
+    stemmed = all_stems(text)
+    for kind, groups in _type_rules():
+        if all(group.find_in(stemmed) for group in groups):
+            return kind
+    return RequestType.KNOWLEDGE_QA
+
+
+def casual_kind(text: str) -> str | None:
+    """Return greetings, thanks, farewells or small_talk where a message is nothing else; `None` otherwise."""
+    stemmed = all_stems(text)
+    rest = list(stemmed)
+    found: list[str] = []
+    for kind, phrases in _casual().items():
+        hits = phrases.find_in(stemmed)
+        if hits and kind != "fillers":
+            found.append(kind)
+        for phrase in hits:
+            for part in all_stems(phrase):
+                if part in rest:
+                    rest.remove(part)
+    stop = {stem(word) for word in stop_words()}
+    if not found or [word for word in rest if word not in stop] or "?" in text and "small_talk" not in found:
+        return None
+    # Thanks are worth more than the greeting around them.
+    return next(kind for kind in ("thanks", "small_talk", "farewells", "greetings") if kind in found)
+
+
+def is_casual(text: str) -> bool:
+    """Whether a message is a greeting, thanks, a farewell or small talk, and nothing else."""
+    return casual_kind(text) is not None
+
+
+def wants_person(text: str) -> bool:
+    """Whether a message asks for a person to take over."""
+    return bool(_phrases("person").find(text))
+
+
+def is_advertising(text: str) -> bool:
+    """Whether a message advertises: two phrases of the list, or one with a link."""
+    hits = _phrases("advertising").find(skeleton(text))
+    return len(set(hits)) >= 2 or bool(hits and re.search(r"https?://|www\.|t\.me/", text))
+
+
+def is_gibberish(text: str) -> bool:
+    """Whether most of a message's words cannot be words: no vowel in five letters, or a letter six times over."""
+    words = [word for word in tokens(text) if word.isalpha() and len(word) >= 5]
+    if not words:
+        return bool(_LONG_RUN.search(text)) or not any(c.isalnum() for c in text)
+    odd = [w for w in words if not _VOWEL.search(w) or _LONG_RUN.search(w) or _consonant_run(w) >= 6]
+    return len(odd) * 2 > len(words)
+
+
+def _consonant_run(word: str) -> int:
+    return max(map(len, _VOWEL.split(word)), default=0)
+
+
+def is_vague(text: str) -> bool:
+    """Whether a message names no object: nothing in it but symptoms and stop words."""
+    vague = {stem(word) for word in lexicon()["vague"]["words"]}
+    return all(word in vague for word in stems(text))
+
+
+def question_about(text: str, language: Language) -> tuple[str, str]:
+    """Return what to ask back about a vague message, and the gap that the question closes."""
+    stemmed = all_stems(text)
+    for symptom in lexicon()["symptom"]:
+        if Phrases(symptom["phrases"]).find_in(stemmed):
+            return symptom[language], symptom[f"gap_{language}"]
+    unclear = lexicon()["unclear"]
+    return unclear[language], unclear[f"gap_{language}"]
+
+
+def split_joined(question: str) -> list[str]:
+    """Split one sentence into its questions: "how do I A and how do I B"."""
+    return [part.strip(" ,;") for part in _joiners().split(question) if part.strip(" ,;")]
+
+
+def infer_category(text: str, language: Language) -> str:
+    """Return the area whose words a text uses most, named in the given language."""
+    stemmed = all_stems(text)
+    best, most = lexicon()["general_category"], 0
+    for category, phrases in _categories():
+        if (hits := len(phrases.find_in(stemmed))) > most:
+            best, most = category, hits
+    return best[language]
+
+
+def infer_topic(text: str) -> str:
+    """Return the content words of a text in their order, at most six: its subject in a few words."""
+    stop = stop_words()
+    words = re.findall(r"[\w./-]*[^\W_][\w./-]*", text)
+    kept = [word for word in words if not all(part in stop for part in tokens(word))]
+    return " ".join(dict.fromkeys(kept[:6]))
+
+
+@cache
+def _type_rules() -> list[tuple[RequestType, list[Phrases]]]:
+    return [(RequestType(rule["type"]), [Phrases(group) for group in rule["groups"]]) for rule in lexicon()["request_type"]]
+
+
+@cache
+def _casual() -> dict[str, Phrases]:
+    return {kind: Phrases(words) for kind, words in lexicon()["casual"].items()}
+
+
+@cache
+def _phrases(section: str) -> Phrases:
+    return Phrases(lexicon()[section]["phrases"])
+
+
+@cache
+def _categories() -> list[tuple[dict[str, str], Phrases]]:
+    return [(category, Phrases(category["words"])) for category in lexicon()["category"]]
+
+
+@cache
+def _joiners() -> re.Pattern[str]:
+    words = sorted((fold(w) for group in lexicon()["joiners"].values() for w in group), key=len, reverse=True)
+    # The joining word itself goes, the question word behind it stays: "and how" leaves "how".
+    heads = "|".join(rf"{re.escape(w.split(' ', 1)[0])}\s+(?={re.escape(w.split(' ', 1)[1])}\b)" for w in words)
+    return re.compile(rf"(?:,\s*|\s+)(?:{heads})", re.IGNORECASE)

@@ -1,0 +1,43 @@
+"""`draft`: have an answer written from the evidence."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.evidence import EvidenceItem
+from contracts.ports import Drafter, DraftRequest, Exchange
+from contracts.spec import ArchitectSpec
+from contracts.state import Json
+from contracts.values import Language, RequestType, RequiredAction, Track
+from contracts.views import DraftView
+from rendering.synthetic import Synthetic, joined
+
+
+async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter) -> Json:
+    """Ask the drafter once; on a retry, with the reasons and the actions. Nothing of it is shown before PASS."""
+    question, plan, guardian = state["question"], state["sgr_plan"], state["guardian"]
+    language = Language(question["language"])
+    synthetic = Synthetic(state["synthetic"].get("analysis", ""), state["synthetic"].get("response", ""))
+    reply = await drafter.draft(
+        DraftRequest(
+            question=question["text"],
+            language=language,
+            request_type=RequestType(state["request_type"]),
+            intent=plan["user_intent"],
+            subqueries=tuple(plan["subqueries"]),
+            evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
+            spec=ArchitectSpec.model_validate(state["architect_spec"]),
+            synthetic=joined(synthetic, language),
+            history=_said(state),
+            actions=tuple(RequiredAction(action) for action in guardian.get("required_actions", [])),
+            reasons=tuple(guardian.get("reasons", [])),
+            previous=state["draft_answer"],
+            restricted=Track(state["track"]) is Track.FAST and not state["evidence"],
+        )
+    )
+    return {"draft_answer": reply.text, "draft_kind": str(reply.kind)}
+
+
+def _said(state: DraftView) -> tuple[Exchange, ...]:
+    return tuple(Exchange(m.type, str(m.text)) for m in state["messages"] if m.id != state["question"]["id"])

@@ -1,0 +1,35 @@
+"""`finalize`: what passed becomes the answer, the history and the result."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.evidence import EvidenceItem
+from contracts.result import StructuredAgentResult
+from contracts.state import Json
+from contracts.values import Language, Outcome
+from contracts.views import FinalView
+from rendering.answers import verified_answer
+
+
+async def finalize(state: FinalView, runtime: Runtime[Context]) -> Json:
+    """Write the verified answer; only the router's PASS leads here."""
+    language = Language(state["question"]["language"])
+    evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
+    answer = verified_answer(state["draft_answer"], evidence, language)
+    result = StructuredAgentResult.of_turn(state, language=language, outcome=Outcome.ANSWERED, answer=answer)
+    turn_id = state["question"]["id"]
+    return {
+        "final_answer": answer,
+        "messages": [
+            AIMessage(
+                answer,
+                id=f"{turn_id}-answer",
+                additional_kwargs={"turn_id": turn_id, "outcome": str(Outcome.ANSWERED)},
+            )
+        ],
+        "result": result.model_dump(mode="json"),
+        "clarify_count": 0,
+    }

@@ -1,0 +1,37 @@
+"""`inject_synthetic`: say what the plan means, as analysis for the model and as response for the user."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.plan import SGRPlanResult
+from contracts.profile import Profile
+from contracts.state import Json
+from contracts.values import HarmCategory, Language, SGRAction
+from contracts.views import SyntheticView
+from rendering.synthetic import render_synthetic
+
+
+async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, profile: Profile) -> Json:
+    """Render one synthetic assistant message; it stays plain data, so that no stream mode can leak it."""
+    action = SGRAction(state["action"])
+    language = Language(state["question"]["language"])
+    synthetic = render_synthetic(
+        SGRPlanResult.model_validate(state["sgr_plan"]),
+        action,
+        [HarmCategory(name) for name in state["moderation"].get("categories", [])],
+        language,
+        profile,
+    )
+    return {
+        "synthetic": {
+            "analysis": synthetic.analysis,
+            "response": synthetic.response,
+            "additional_kwargs": {
+                "sgr_injected": True,
+                "sgr_action": str(action),
+                "sgr_turn": state["question"]["id"],
+            },
+        }
+    }

@@ -1,0 +1,96 @@
+"""`moderation`: start a clean turn, judge the user's message, decide by DT-001."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.decisions import MODERATION, record
+from contracts.errors import InputError, ModerationUnavailable
+from contracts.ports import Moderator
+from contracts.profile import Profile
+from contracts.report import ModerationResult
+from contracts.state import Json, fresh_turn
+from contracts.values import GuardMode, Language, ModerationState, OnUnavailable, SafetyLevel
+from contracts.views import ModerationView
+from guards.message_check import message_fault
+from language.clean import clean
+from language.words import detect
+
+NAME = "moderation"
+
+
+async def moderation(
+    state: ModerationView,
+    runtime: Runtime[Context],
+    *,
+    moderator: Moderator,
+    fallback: Moderator | None = None,
+    profile: Profile,
+) -> Json:
+    """Judge the newest message of the user.
+
+    Raises:
+        InputError: There is no message, or it cannot be taken.
+    """
+    context = runtime.context or Context()
+    message = newest_question(state["messages"])
+    text = str(message.text)
+    if fault := message_fault(text):
+        raise fault
+    result, degraded = await _judge(clean(text), context, moderator, fallback)
+    decision = MODERATION.decide(
+        state=result.state,
+        mode=GuardMode.REPORT if context.guard_mode is GuardMode.OFF else context.guard_mode,
+        block_threshold=context.block_threshold,
+        on_unavailable=context.on_unavailable,
+    )
+    return {
+        **fresh_turn(),
+        "question": {"id": message.id or "", "text": clean(text), "language": _language(text, context, profile)},
+        "moderation": {**result.model_dump(mode="json"), "decision": str(decision.outcome)},
+        "decisions": [record(NAME, decision).model_dump(mode="json")],
+        "degraded": degraded,
+    }
+
+
+def newest_question(messages: Sequence[AnyMessage]) -> HumanMessage:
+    """Return the user's newest message, which need not be the last one.
+
+    Raises:
+        InputError: The user has said nothing yet.
+    """
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            return message
+    raise InputError(
+        "There is no message of a user to answer.", "Send one as `messages: [{role: user, content: ...}]`.", key="empty"
+    )
+
+
+async def _judge(
+    text: str, context: Context, moderator: Moderator, fallback: Moderator | None
+) -> tuple[ModerationResult, list[str]]:
+    if context.guard_mode is GuardMode.OFF:
+        return ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.OFF), []
+    try:
+        result = await moderator.moderate(text)
+    except ModerationUnavailable as error:
+        degraded = [f"moderation: {error}"]
+        if context.on_unavailable is OnUnavailable.FALLBACK and fallback is not None:
+            found = await fallback.moderate(text)
+            if found.state in (ModerationState.UNSAFE, ModerationState.CONTROVERSIAL):
+                return found, degraded
+        # The rules finding nothing does not make the message safe: nobody who can tell has looked at it.
+        return ModerationResult(
+            safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE
+        ), degraded
+    return result, []
+
+
+def _language(text: str, context: Context, profile: Profile) -> Language:
+    wanted = context.language or detect(text, default=profile.languages[0])
+    return wanted if wanted in profile.languages else profile.languages[0]

@@ -1,0 +1,116 @@
+"""`retrieve`: ask the sources that may serve the request; on a retry, ask differently."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.decisions import EVIDENCE
+from contracts.decisions.effects import Effect, combined
+from contracts.decisions.evidence import sources_to_ask
+from contracts.errors import SourceUnavailable
+from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.ports import EvidenceSource, SearchReply, SearchRequest
+from contracts.profile import Profile
+from contracts.state import Json
+from contracts.values import Language, RequestType, RequiredAction, Source
+from contracts.views import RetrieveView
+from guards.evidence_selection import select_evidence
+
+Sources = Mapping[Source, EvidenceSource]
+
+
+async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: Sources, profile: Profile) -> Json:
+    """Run the sub-queries over the allowed sources in parallel, and keep what a draft may see.
+
+    CASUAL turns and retries that only concern the form search nothing. A source that cannot be asked is
+    recorded in the traces and in `degraded`; the others go on.
+    """
+    context = runtime.context or Context()
+    request_type = RequestType(state["request_type"])
+    effect = combined(RequiredAction(a) for a in state["guardian"].get("required_actions", []))
+    retrying = state["retry_count"] > 0
+    if request_type is RequestType.CASUAL or (retrying and not effect.searches):
+        return {}
+    usable = profile.sources_for(context.role) & sources.keys()
+    search = _plan_search(state, context, effect, retrying=retrying)
+    kinds = _kinds(request_type, frozenset(usable), effect)
+    outcomes = await asyncio.gather(
+        *(_ask(sources[kind], query, search, state["retry_count"]) for query in search.queries for kind in kinds)
+    )
+    had = [EvidenceItem.model_validate(item) for item in state["evidence"]] if retrying else []
+    evidence = select_evidence(
+        [*(reply.items for reply in outcomes), had],
+        threshold=context.evidence_threshold,
+        limit=search.limit,
+        budget=context.context_budget,
+        dropped=_dropped(effect),
+    )
+    failed = [f"{r.trace.source}: {r.trace.error}" for r in outcomes if r.trace.error]
+    return {
+        "evidence": [item.model_dump(mode="json") for item in evidence],
+        "query_traces": [*state["query_traces"], *(r.trace.model_dump(mode="json") for r in outcomes)],
+        "degraded": list(dict.fromkeys([*state["degraded"], *failed])),
+        "widened": state["widened"] or (retrying and (effect.more or effect.refine)),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is asked of every source, and how many items are kept of all together."""
+
+    queries: tuple[str, ...]
+    request: SearchRequest
+    limit: int
+
+
+def _plan_search(state: RetrieveView, context: Context, effect: Effect, *, retrying: bool) -> _Search:
+    factor = 2 ** state["retry_count"] if retrying and effect.more else 1
+    queries = list(state["sgr_plan"]["subqueries"])
+    if retrying and effect.refine:
+        queries.append(state["sgr_plan"].get("user_intent") or state["question"]["text"])
+    had = frozenset(EvidenceItem.model_validate(item).document_key for item in state["evidence"])
+    request = SearchRequest(
+        query="",
+        top_k=context.top_k * factor,
+        language=None if factor > 1 else Language(state["question"]["language"]),
+        version=context.version,
+        expand=retrying and effect.refine,
+        exclude=had if retrying and effect.other_documents else frozenset(),
+        threshold=context.evidence_threshold,
+    )
+    return _Search(tuple(dict.fromkeys(queries)), request, max(context.top_k * factor, len(queries)))
+
+
+def _kinds(request_type: RequestType, usable: frozenset[Source], effect: Effect) -> list[Source]:
+    rule = EVIDENCE.decide(request_type=request_type).outcome
+    kinds = [*sources_to_ask(rule, usable), *(s for s in effect.add_sources if s in usable and s not in rule.forbidden)]
+    dropped = _dropped(effect)
+    return [kind for kind in dict.fromkeys(kinds) if kind not in dropped]
+
+
+def _dropped(effect: Effect) -> frozenset[Source]:
+    # "Database only" is about figures: it drops documents, while policies may still define what is counted.
+    others = frozenset({Source.DOC}) if effect.only_sources else frozenset[Source]()
+    return others.union(effect.drop_sources)
+
+
+async def _ask(source: EvidenceSource, query: str, search: _Search, attempt: int) -> SearchReply:
+    request = SearchRequest(
+        query=query,
+        top_k=search.request.top_k,
+        language=search.request.language,
+        version=search.request.version,
+        expand=search.request.expand,
+        exclude=search.request.exclude,
+        threshold=search.request.threshold,
+    )
+    try:
+        reply = await source.search(request)
+    except SourceUnavailable as error:
+        return SearchReply((), QueryTrace(query=query, source=source.kind, attempt=attempt, error=str(error)))
+    return SearchReply(reply.items, reply.trace.model_copy(update={"attempt": attempt}))

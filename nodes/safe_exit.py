@@ -1,0 +1,143 @@
+"""`safe_exit`: every turn that may not be answered ends here, and says why and how to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.plan import SGRPlanResult
+from contracts.profile import Profile
+from contracts.report import HandOff
+from contracts.result import StructuredAgentResult
+from contracts.state import Json
+from contracts.values import (
+    DraftKind,
+    Flow,
+    Language,
+    ModerationDecision,
+    ModerationState,
+    Outcome,
+    RequiredAction,
+    SGRAction,
+)
+from contracts.views import FinalView
+from guards.message_check import MAX_MESSAGE_CHARS
+from language.words import detect
+from rendering.answers import error_text, hand_off_text, minimal_question, refusal, user_view
+from rendering.hand_off import hand_off_record
+from rendering.texts import say
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a turn ends without an answer: what the user reads, and what is recorded."""
+
+    outcome: Outcome
+    text: str
+    block_reason: str | None = None
+    hand_off: HandOff | None = None
+
+
+async def safe_exit(state: FinalView, runtime: Runtime[Context], *, profile: Profile) -> Json:
+    """Refuse, ask, hand over or own up to an error; a question asked back counts for the thread."""
+    context = runtime.context or Context()
+    language = _language(state, profile)
+    end = _exit(state, context, language, profile)
+    result = StructuredAgentResult.of_turn(
+        state,
+        language=language,
+        outcome=end.outcome,
+        answer=end.text,
+        block_reason=end.block_reason,
+        hand_off=end.hand_off,
+    )
+    turn_id = state["question"].get("id") or _newest_id(state)
+    marks = {"turn_id": turn_id, "outcome": str(end.outcome), "moderated": _moderated(state)}
+    asked = end.outcome is Outcome.CLARIFICATION
+    return {
+        "final_answer": end.text,
+        "messages": [AIMessage(end.text, id=f"{turn_id}-answer", additional_kwargs=marks)],
+        "result": result.model_dump(mode="json"),
+        "clarify_count": state.get("clarify_count", 0) + 1 if asked else 0,
+    }
+
+
+def _exit(state: FinalView, context: Context, language: Language, profile: Profile) -> Exit:
+    if state["error"]:
+        return _broken(state, language, profile)
+    if _moderated(state):
+        unavailable = state["moderation"]["state"] == ModerationState.UNAVAILABLE
+        key = "moderation_unavailable" if unavailable else "guardian_refusal_unsafe"
+        reason = "moderation_unavailable" if unavailable else "moderation_unsafe"
+        return Exit(Outcome.REFUSED, refusal(key, language, profile), block_reason=reason)
+    if state["guardian"]:
+        return _failed(state, context, language, profile)
+    return _stopped(state, language, profile)
+
+
+def _stopped(state: FinalView, language: Language, profile: Profile) -> Exit:
+    """End a turn that DT-002 stopped: what the template says, or the hand-off that was asked for."""
+    action = SGRAction(state["action"])
+    if state["flow"] == Flow.HAND_OFF:
+        return _hand_off(state, language, profile, asked=True)
+    plan = SGRPlanResult.model_validate(state["sgr_plan"])
+    text = user_view(plan.user_intent, state["synthetic"]["response"], action, language)
+    match action:
+        case SGRAction.CLARIFY:
+            return Exit(Outcome.CLARIFICATION, text)
+        case SGRAction.BLOCK:
+            return Exit(Outcome.DECLINED, text, block_reason="off_topic_or_spam")
+        case SGRAction.GUARDIAN_BLOCK | SGRAction.NORMAL:
+            return Exit(Outcome.REFUSED, text, block_reason="guardian_block")
+
+
+def _failed(state: FinalView, context: Context, language: Language, profile: Profile) -> Exit:
+    """End a turn that the Guardian failed, by the first of its actions that ends one."""
+    actions = [RequiredAction(action) for action in state["guardian"]["required_actions"]]
+    if RequiredAction.REDACT_SENSITIVE in actions:
+        record = hand_off_record(state, Outcome.REFUSED, language)
+        return Exit(Outcome.REFUSED, refusal("sensitive_refusal", language, profile), "policy_violation", record)
+    if RequiredAction.SAFE_REFUSAL in actions:
+        violated = any(reason.startswith("policy_violation") for reason in state["guardian"]["reasons"])
+        key = "policy_refusal" if violated else "contract_refusal"
+        record = hand_off_record(state, Outcome.REFUSED, language)
+        return Exit(Outcome.REFUSED, refusal(key, language, profile), key.removesuffix("_refusal"), record)
+    questions_left = state.get("clarify_count", 0) < context.max_clarifications
+    if RequiredAction.ASK_MINIMAL_QUESTION in actions and questions_left:
+        drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
+        record = hand_off_record(state, Outcome.CLARIFICATION, language)
+        return Exit(Outcome.CLARIFICATION, minimal_question(drafted, language, profile), hand_off=record)
+    return _hand_off(state, language, profile, asked=False)
+
+
+def _hand_off(state: FinalView, language: Language, profile: Profile, *, asked: bool) -> Exit:
+    record = hand_off_record(state, Outcome.HANDED_OFF, language)
+    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, asked=asked), hand_off=record)
+
+
+def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:
+    error = state["error"]
+    if error.get("key"):
+        text = say(language, f"input_{error['key']}", limit=f"{MAX_MESSAGE_CHARS:,}")
+        return Exit(Outcome.ERROR, text, block_reason="input")
+    text = error_text(error["node"], "", language, profile)
+    return Exit(Outcome.ERROR, text, f"error_in_{error['node']}", hand_off_record(state, Outcome.ERROR, language))
+
+
+def _moderated(state: FinalView) -> bool:
+    return state["moderation"].get("decision") == ModerationDecision.BLOCK
+
+
+def _language(state: FinalView, profile: Profile) -> Language:
+    if known := state["question"].get("language"):
+        return Language(known)
+    newest = next((str(m.text) for m in reversed(state["messages"]) if isinstance(m, HumanMessage)), "")
+    found = detect(newest, default=profile.languages[0])
+    return found if found in profile.languages else profile.languages[0]
+
+
+def _newest_id(state: FinalView) -> str:
+    return next((m.id or "" for m in reversed(state["messages"]) if isinstance(m, HumanMessage)), "")

@@ -1,0 +1,87 @@
+"""`sgr_plan`: one planning exchange, then DT-002 decides the action and DT-007 the track."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.decisions import TOOL_BINDING, TRACK, record, routing_table
+from contracts.plan import SGRPlanResult
+from contracts.ports import Exchange, Planner, PlanRequest
+from contracts.profile import Profile
+from contracts.report import ModerationResult
+from contracts.state import Json
+from contracts.values import Language, SGRAction, TurnState
+from contracts.views import PlanView
+from guards.plan_check import settle_plan
+from guards.policy_check import check_request
+
+NAME = "sgr_plan"
+
+
+async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Planner, profile: Profile) -> Json:
+    """Plan the message once; the planner's action is a proposal, and a disagreement is recorded."""
+    context = runtime.context or Context()
+    question = state["question"]
+    moderation = ModerationResult.model_validate({k: v for k, v in state["moderation"].items() if k != "decision"})
+    binding = TOOL_BINDING.decide(turn_state=TurnState.PLANNING)
+    reply = await planner.plan(
+        PlanRequest(
+            message=question["text"],
+            language=Language(question["language"]),
+            history=exchanges(state["messages"], before=question["id"]),
+            clarifications=state.get("clarify_count", 0),
+            moderation=moderation,
+        )
+    )
+    plan = settle_plan(reply.plan, question["text"], Language(question["language"]))
+    route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
+        level=moderation.safety_level,
+        proposal=plan.action,
+        spam_score=plan.spam_score,
+        wants_human=plan.wants_human,
+        intent_confidence=plan.intent_confidence,
+        clarifications_left=state.get("clarify_count", 0) < context.max_clarifications,
+    )
+    track = TRACK.decide(request_type=plan.request_type, knowledge_track=context.knowledge_track)
+    proposed = str(plan.action) if plan.action is not route.outcome.action else None
+    made = [record(NAME, binding), record(NAME, route, proposed), record(NAME, track)]
+    return {
+        "sgr_plan": plan.model_dump(mode="json"),
+        "tool_trace": reply.trace,
+        "action": str(route.outcome.action),
+        "flow": str(route.outcome.flow),
+        "request_type": str(plan.request_type),
+        "track": str(track.outcome),
+        "architect_spec": profile.spec_for(plan.request_type).model_dump(mode="json"),
+        "request_policy": _policy(question["text"], plan, route.outcome.action, context, profile),
+        "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
+        "degraded": [*state["degraded"], *reply.degraded],
+    }
+
+
+def exchanges(messages: Sequence[AnyMessage], *, before: str) -> tuple[Exchange, ...]:
+    """Return what was said before a message: the user's words and what the user saw.
+
+    Turns that moderation stopped are left out: they are not to be sent anywhere again.
+    """
+    stopped = {m.additional_kwargs.get("turn_id") for m in messages if m.additional_kwargs.get("moderated")}
+    said: list[Exchange] = []
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            if message.id == before:
+                break
+            if message.id not in stopped:
+                said.append(Exchange("user", str(message.text)))
+        elif isinstance(message, AIMessage) and message.additional_kwargs.get("turn_id") not in stopped:
+            said.append(Exchange("assistant", str(message.text)))
+    return tuple(said)
+
+
+def _policy(message: str, plan: SGRPlanResult, action: SGRAction, context: Context, profile: Profile) -> Json:
+    if action is not SGRAction.NORMAL or plan.wants_human:
+        return {}
+    return check_request(message, profile.policy, context.role).model_dump(mode="json")

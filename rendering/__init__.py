@@ -1,0 +1,1 @@
+"""Words: turns values into text for people and models. Chooses nothing."""

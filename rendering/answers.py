@@ -1,0 +1,96 @@
+"""What the user reads at the end of a turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from contracts.decisions import OUTPUT
+from contracts.evidence import EvidenceItem
+from contracts.profile import Profile
+from contracts.report import HandOff
+from contracts.values import Channel, Language, SGRAction
+from rendering.synthetic import contact_of
+from rendering.texts import bullets, inline, say, texts
+
+_CITATION = re.compile(r"\[(\d{1,3})\]")
+_FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[^\n]*$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+
+
+def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Language) -> str:
+    """Write a draft that passed, with the list of the sources it cites.
+
+    Citations are renumbered in order of appearance, so that the list has no gaps. Where a cited document is
+    in another language than the answer, a line says so.
+    """
+    order: dict[int, int] = {}
+
+    def renumber(match: re.Match[str]) -> str:
+        number = int(match.group(1))
+        if not 1 <= number <= len(evidence):
+            return match.group()
+        return f"[{order.setdefault(number, len(order) + 1)}]"
+
+    parts = _FENCE.split(draft.strip())
+    text = "".join(part if i % 2 else _CITATION.sub(renumber, part) for i, part in enumerate(parts))
+    if not order:
+        return text
+    cited = [(new, evidence[old - 1]) for old, new in sorted(order.items(), key=lambda pair: pair[1])]
+    lines = [f"**{texts(language)['sources_heading']}**", "", *(f"- {source_line(n, item, language)}" for n, item in cited)]
+    return "\n\n".join(filter(None, (_language_note(cited, language), text, "\n".join(lines))))
+
+
+def source_line(number: int, item: EvidenceItem, language: Language) -> str:
+    """Write one source: its title, the heading inside it, and where it is."""
+    title = inline(item.title or item.ref)
+    if item.heading and item.heading != item.title:
+        title += f" — {inline(item.heading.removeprefix(item.title).strip(' ›/>'))}" if item.heading.removeprefix(
+            item.title
+        ).strip(" ›/>") else ""
+    place = f" ({item.url})" if item.url else ""
+    return say(language, "source_line", number=number, title=title, place=place)
+
+
+def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language) -> str:
+    others = {item.language for _, item in cited if item.language and item.language is not language}
+    if not others:
+        return ""
+    name = texts(language)[f"language_{sorted(others)[0]}"]
+    return f"_{say(language, 'source_language_note', language=name)}_"
+
+
+def user_view(intent: str, response: str, action: SGRAction, language: Language) -> str:
+    """Write what the user sees of a plan that ends the turn: DT-004's row of the user interface."""
+    shown = OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action).outcome
+    lead = f"**{texts(language)['user_intent_prefix']}** {inline(intent)}" if shown.user_intent and intent else ""
+    return "\n\n".join(filter(None, (lead, response)))
+
+
+def refusal(key: str, language: Language, profile: Profile) -> str:
+    """Write a refusal by its text's key."""
+    return say(language, key, contact=contact_of(profile, language), product=profile.product)
+
+
+def minimal_question(question: str, language: Language, profile: Profile) -> str:
+    """Write the one question that would help; the drafted one, where there is one."""
+    intro = texts(language)["minimal_question_intro"]
+    return f"{intro}\n\n{question.strip() or say(language, 'minimal_question', product=profile.product)}"
+
+
+def hand_off_text(record: HandOff, language: Language, profile: Profile, *, asked: bool) -> str:
+    """Write what the user reads when a person takes over."""
+    body = "\n\n".join(
+        (
+            say(language, "record_summary", value=record.issue_summary),
+            say(language, "record_done", value=bullets(record.steps_completed)),
+            say(language, "record_next", value=bullets(record.next_steps)),
+        )
+    )
+    key = "hand_off_asked" if asked else "hand_off"
+    return say(language, key, contact=contact_of(profile, language), record=body)
+
+
+def error_text(node: str, way_out: str, language: Language, profile: Profile) -> str:
+    """Write what the user reads where a turn broke."""
+    default = say(language, "turn_error_way_out", contact=contact_of(profile, language))
+    return say(language, "turn_error", node=node, way_out=way_out or default)

@@ -1,0 +1,57 @@
+"""The record that goes to the person who takes a conversation over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.report import HandOff
+from contracts.values import HandOffOutcome, Language, Outcome
+from rendering.texts import inline, say
+
+
+def hand_off_record(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> HandOff:
+    """Sum up a turn (the keys of `FinalView`) that a person has to look at."""
+    person = outcome is not Outcome.CLARIFICATION
+    return HandOff(
+        engineer_intervention_needed=person,
+        issue_summary=inline(turn["sgr_plan"].get("user_intent") or turn["question"].get("text", "")),
+        steps_completed=_done(turn, language),
+        next_steps=_next(turn, outcome, language),
+        outcome=HandOffOutcome.ESCALATION_REQUIRED if person else HandOffOutcome.USER_FOLLOWUP_NEEDED,
+    )
+
+
+def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
+    done: list[str] = []
+    if intent := turn["sgr_plan"].get("user_intent"):
+        done.append(say(language, "done_understood", intent=inline(intent)))
+    if traces := turn["query_traces"]:
+        sources = ", ".join(dict.fromkeys(trace["source"] for trace in traces))
+        queries = "; ".join(dict.fromkeys(inline(trace["query"], 120) for trace in traces))
+        done.append(say(language, "done_searched", sources=sources, queries=queries))
+    if evidence := turn["evidence"]:
+        titles = ", ".join(dict.fromkeys(inline(item["title"] or item["ref"], 80) for item in evidence))
+        done.append(say(language, "done_found", count=len(evidence), titles=titles))
+    if reasons := turn["guardian"].get("reasons"):
+        done.append(
+            say(language, "done_drafted", count=turn["retry_count"] + 1, reasons=inline("; ".join(reasons), 300))
+        )
+    if turn["clarify_count"]:
+        done.append(say(language, "done_clarified", count=turn["clarify_count"]))
+    return done
+
+
+def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list[str]:
+    if outcome is Outcome.CLARIFICATION:
+        return [say(language, "next_wait_user")]
+    steps = [say(language, "next_answer_person")]
+    reasons = turn["guardian"].get("reasons", [])
+    if "abstained" in reasons or any("evidence" in reason for reason in reasons):
+        steps.append(say(language, "next_check_documents"))
+    missing = [remark for remark in turn["guardian"].get("advice", []) if remark.startswith("required_source_not")]
+    if missing:
+        steps.append(say(language, "next_connect", sources=missing[0].partition("[")[2].rstrip("]")))
+    if reasons and "abstained" not in reasons:
+        steps.append(say(language, "next_review_draft", reasons=inline("; ".join(reasons), 300)))
+    return steps

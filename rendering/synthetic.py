@@ -1,0 +1,83 @@
+"""The synthetic assistant message: what a plan says, as analysis (for the model) and response (for the user)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contracts.plan import SGRPlanResult
+from contracts.profile import Profile
+from contracts.values import HarmCategory, Language, SGRAction
+from rendering.badges import confidence_badge
+from rendering.texts import bullets, inline, numbered, say, texts
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """The two fields. They are joined for the model, and never split again for anybody."""
+
+    analysis: str
+    response: str
+
+
+def render_synthetic(
+    plan: SGRPlanResult,
+    action: SGRAction,
+    categories: list[HarmCategory],
+    language: Language,
+    profile: Profile,
+) -> Synthetic:
+    """Render the template of an action; the action's value is the template's name."""
+    none = texts(language)["none_given"]
+    values = {
+        "product": profile.product,
+        "topic": inline(plan.topic or "") or none,
+        "user_intent": inline(plan.user_intent),
+        "category": inline(plan.category or "") or none,
+        "spam_score": f"{plan.spam_score:.2f}",
+        "spam_reason": inline(plan.spam_reason) or none,
+        "intent_confidence": f"{plan.intent_confidence:.2f}",
+        "confidence_word": confidence_badge(plan.intent_confidence, language),
+        "subqueries": ", ".join(map(inline, plan.subqueries)),
+        "action_plan": numbered([inline(step) for step in plan.action_plan]) or none,
+        "uncertainties": bullets([inline(gap) for gap in plan.uncertainties]) or none,
+        "guard_categories": ", ".join(categories) or none,
+    }
+    return Synthetic(say(language, f"analysis_{action}", **values), _response(plan, action, language, profile))
+
+
+def _response(plan: SGRPlanResult, action: SGRAction, language: Language, profile: Profile) -> str:
+    contact = contact_of(profile, language)
+    match action:
+        case SGRAction.NORMAL:
+            return say(language, "sgr_normal_response", product=profile.product)
+        case SGRAction.CLARIFY:
+            question = clarification_question(plan, language, profile)
+            parts = texts(language)
+            return "\n\n".join((parts["sgr_clarify_intro"], inline(question), parts["sgr_clarify_outro"]))
+        case SGRAction.BLOCK:
+            scope = profile.scope.description.get(language) or next(iter(profile.scope.description.values()))
+            return say(language, "sgr_spam_response", product=profile.product, scope=scope)
+        case SGRAction.GUARDIAN_BLOCK:
+            return say(language, "sgr_guardian_response", contact=contact)
+
+
+def clarification_question(plan: SGRPlanResult, language: Language, profile: Profile) -> str:
+    """Return the plan's question, or one from its first uncertainty, or a general one."""
+    if plan.clarification_question:
+        return plan.clarification_question
+    if plan.uncertainties:
+        return say(language, "clarify_from_uncertainty", uncertainty=plan.uncertainties[0])
+    return say(language, "clarify_default", product=profile.product)
+
+
+def joined(synthetic: Synthetic, language: Language) -> str:
+    """Join both fields into the one message that a model reads as its own."""
+    heads = texts(language)
+    return (
+        f"## {heads['analysis_heading']}\n\n{synthetic.analysis}\n\n## {heads['response_heading']}\n\n{synthetic.response}"
+    )
+
+
+def contact_of(profile: Profile, language: Language) -> str:
+    """Return whom to write to."""
+    return profile.contact.get(language) or texts(language)["contact_default"]

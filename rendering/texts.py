@@ -1,0 +1,59 @@
+"""The texts of both languages, and how values enter them without becoming mark-up."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from contracts.values import Language
+
+_MARKUP = re.compile(r"([\\*`\[\]<>|~$])|^(\s*)([#+\-]|\d+[.)])(?=\s)|(?<!\w)_|_(?!\w)")
+_ESCAPE = re.compile(r"\\([\\*`\[\]<>|~$#+\-_.)])")
+
+
+@cache
+def texts(language: Language) -> dict[str, str]:
+    """Return every text of a language by its key (`rendering/locales/`)."""
+    loaded = tomllib.loads(files("rendering").joinpath("locales", f"{language}.toml").read_text("utf-8"))
+    return {key: value.lstrip("\n") for key, value in loaded.items()}
+
+
+def say(language: Language, key: str, **values: object) -> str:
+    """Fill a text. Values are data: their braces are not looked at again."""
+    return texts(language)[key].format(**values)
+
+
+def inline(text: str, limit: int = 600) -> str:
+    """Return somebody's words as one line in which Markdown and HTML mean nothing.
+
+    A reader of Markdown sees the words as they were written; `without_escapes` gives them to a terminal.
+    """
+    flat = " ".join(text.split())
+    if len(flat) > limit:
+        flat = flat[: limit - 1].rstrip() + "…"
+    return _MARKUP.sub(_escaped, flat)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if match.group(3):
+        marker = match.group(3)
+        return f"{match.group(2)}{marker[:-1]}\\{marker[-1]}"
+    return "\\" + match.group()
+
+
+def without_escapes(markdown: str) -> str:
+    """Return Markdown for a terminal: the escapes that `inline` wrote are taken back, outside of code."""
+    parts = re.split(r"(^```.*?^```|^~~~.*?^~~~)", markdown, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if i % 2 else _ESCAPE.sub(r"\1", part) for i, part in enumerate(parts))
+
+
+def bullets(items: list[str]) -> str:
+    """Write a list, an item a line."""
+    return "\n".join(f"- {item}" for item in items)
+
+
+def numbered(items: list[str]) -> str:
+    """Write a numbered list, an item a line."""
+    return "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
