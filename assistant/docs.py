@@ -1,0 +1,169 @@
+"""The generated pages: `python -m assistant.docs` writes them, `--check` tells which are out of date.
+
+A new page is one line in `PAGES`; a generated part of a page that people write is one line in `PARTS`, and
+in the page stands between `<!-- generated: NAME -->` and `<!-- end of NAME -->`.
+
+Exit codes: 0 where all is up to date or was written, 1 where `--check` found a difference or a
+page has no place for a part, 2 for wrong arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from contracts.decisions import all_tables
+from contracts.decisions.effects import EFFECTS, Effect
+from contracts.decisions.engine import DecisionTable, HitPolicy
+from contracts.errors import ConfigError
+
+Page = Callable[[], str]
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+"""The repository: the names of pages are relative to it."""
+
+_HIT: Final = {
+    HitPolicy.UNIQUE: "unique: at most one row fits",
+    HitPolicy.FIRST: "first: of the rows that fit, the first decides",
+}
+_INTRODUCTION: Final = (
+    "Written by `make docs` from `contracts/decisions/`, where the tables are data: what is printed here is what "
+    "runs. Every table is proved complete: no case is without a row, no row can never win, and no two rows meet. "
+    "`–` fits every value. Every decision of a turn is recorded with the table, the row and the inputs."
+)
+_ABOUT_EFFECTS: Final = (
+    "A retry must change something, so every action that the Guardian can require has an effect "
+    "(`contracts/decisions/effects.py`). Where none of a verdict's actions searches, nothing is searched again."
+)
+
+
+def decision_tables() -> str:
+    """Return the page of the seven tables and of the effects of the required actions."""
+    parts = [
+        "# Decision tables",
+        _INTRODUCTION,
+        *(_table(table) for table in all_tables()),
+        "## Effects of the required actions",
+        _ABOUT_EFFECTS,
+        _rows(
+            ["action", "what changes", "where"],
+            [[f"`{action}`", "; ".join(_changes(effect)), _where(effect)] for action, effect in EFFECTS.items()],
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(table: DecisionTable[Any]) -> str:
+    inputs = "\n".join(f"- `{name}`: {column}" for name, column in table.columns.items())
+    parts = [f"## {table.id}: {table.title}", f"Hit policy {_HIT[table.hit]}. Inputs:", inputs]
+    if table.limits:
+        limits = ", ".join(f"`{name}` {limit:g}" for name, limit in table.limits.items())
+        parts.append(f"Limits are settings inside the open interval from 0 to 1; printed with the defaults: {limits}.")
+    return "\n\n".join([*parts, table.to_markdown()])
+
+
+def _changes(effect: Effect) -> list[str]:
+    said = {
+        "asks each source for twice as many passages, in every language": effect.more,
+        "widens each query and searches the whole message, too": effect.refine,
+        "leaves out the documents it has already": effect.other_documents,
+        f"asks {_names(effect.add_sources)}, too, where connected and not forbidden": effect.add_sources,
+        f"keeps and asks only {_names(effect.only_sources)}": effect.only_sources,
+        f"drops and no longer asks {_names(effect.drop_sources)}": effect.drop_sources,
+        "is told the reasons and this action, and writes again": effect.redraft,
+        "ends the turn": effect.ends,
+    }
+    return [what for what, applies in said.items() if applies]
+
+
+def _where(effect: Effect) -> str:
+    places = {"`retrieve`": effect.searches, "`draft`": effect.redraft, "`safe_exit`": effect.ends}
+    return ", ".join(place for place, applies in places.items() if applies)
+
+
+def _names(sources: Sequence[str]) -> str:
+    return ", ".join(f"`{source}`" for source in sources)
+
+
+def _rows(head: list[str], body: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *body])
+
+
+PAGES: Final[Mapping[str, Page]] = {
+    "docs/decision-tables.md": decision_tables,
+}
+"""Whole pages: path in the repository, and what makes its text."""
+
+PARTS: Final[Mapping[tuple[str, str], Page]] = {}
+"""Parts of pages: path and the part's name, and what makes its text."""
+
+
+def wanted(
+    root: Path = ROOT,
+    pages: Mapping[str, Page] = PAGES,
+    parts: Mapping[tuple[str, str], Page] = PARTS,
+) -> dict[str, str]:
+    """Return the text that each generated page should have.
+
+    Raises:
+        ConfigError: A page lacks the marks of a part.
+    """
+    texts = {path: make() for path, make in pages.items()}
+    for (path, name), make in parts.items():
+        before = texts[path] if path in texts else _read(root / path)
+        texts[path] = _filled(path, before, name, make())
+    return texts
+
+
+def _filled(path: str, text: str, name: str, part: str) -> str:
+    first, last = f"<!-- generated: {name} -->", f"<!-- end of {name} -->"
+    if text.count(first) != 1 or text.count(last) != 1 or text.index(first) > text.index(last):
+        raise ConfigError(f"{path} has no place for {name}.", f"Write the two lines {first} and {last} into it, once.")
+    head, tail = text[: text.index(first)], text[text.index(last) :]
+    return f"{head}{first}\n\n{part.strip()}\n\n{tail}"
+
+
+def outdated(root: Path, texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the pages on disk that differ from their wanted texts, each with the difference as a diff."""
+    return {path: _diff(path, _read(root / path), text) for path, text in texts.items() if _read(root / path) != text}
+
+
+def _diff(path: str, there: str, text: str) -> str:
+    lines = difflib.unified_diff(there.splitlines(), text.splitlines(), path, f"{path} (as generated)", lineterm="")
+    return "\n".join(lines)
+
+
+def _read(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Write or compare every generated page; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m assistant.docs", description="Write the generated pages.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is out of date")
+    check: bool = parser.parse_args(arguments).check
+    try:
+        texts = wanted(root)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 1
+    stale = outdated(root, texts)
+    if check:
+        for diff in stale.values():
+            print(diff)
+        if stale:
+            print(f"Out of date: {', '.join(stale)}. Run: make docs", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(texts[path], "utf-8")
+        print(f"wrote {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""What every test stands on: nothing leaves this machine, nothing touches the data of who runs the suite."""
+
+from __future__ import annotations
+
+import os
+import sys
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Before LangGraph is imported: these are read on import.
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+os.environ["LANGGRAPH_CLI_NO_ANALYTICS"] = "1"
+os.environ["LANGGRAPH_NO_VERSION_CHECK"] = "true"
+os.environ["LANGSMITH_TRACING"] = "false"
+
+# No deadline: on a busy machine it fails slow examples, not wrong ones. The timeout of pytest ends what hangs.
+settings.register_profile(
+    "house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("house")
+
+
+def _stays_here(host: object) -> bool:
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if host in (None, "", "localhost"):
+        return True
+    try:
+        address = ip_address(str(host))
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _refuse_to_leave(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    elif event == "socket.getaddrinfo":
+        host = arguments[0]
+    else:
+        return
+    if not _stays_here(host):
+        raise RuntimeError(f"a test tried to reach {host}: the suite stays on this machine")
+
+
+sys.addaudithook(_refuse_to_leave)
+
+
+@pytest.fixture(autouse=True)
+def data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give each test a data directory of its own, and none of the settings of who runs the suite."""
+    for name in [name for name in os.environ if name.startswith(("GUARDIAN_", "GUARD_", "OPENAI_", "LANGCHAIN_"))]:
+        monkeypatch.delenv(name)
+    directory = tmp_path_factory.mktemp("guardian-data")
+    monkeypatch.setenv("GUARDIAN_DATA_DIR", str(directory))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def public_data() -> Path:
+    """Return the folder of public data beside the repository; skip where it is absent."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the public data is not beside the repository")
+    return folder
