@@ -1,7 +1,9 @@
 """LangGraph's SQLite saver, made to stay small: it keeps the steps of the last turn and drops those before it.
 
 Upstream, every step of every turn stays for good, each with the whole state. Here the steps of earlier turns go
-when the next turn's input checkpoint is stored. From then on the thread holds the checkpoint that the turn started
+when the next turn's input checkpoint is stored. Turns are told apart by the `run_id` in the metadata of their
+checkpoints, which the turn runner and LangGraph's server set (LangGraph itself takes input under the id of the last
+run for that run's resumption); input without one drops nothing. From then on the thread holds the checkpoint that the turn started
 from and everything after it, so that a killed turn resumes at its last step and a fork from any of these steps works.
 """
 
@@ -18,7 +20,13 @@ from typing import Any, NamedTuple, cast
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_metadata,
+)
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -138,7 +146,8 @@ class PruningSqliteSaver(AsyncSqliteSaver):
             stored = await super().aput(config, checkpoint, metadata, new_versions)
         place = config.get("configurable", {})
         start = place.get("checkpoint_id")
-        if metadata.get("source") == "input" and not place.get("checkpoint_ns") and start:
+        run_id = get_checkpoint_metadata(config, metadata).get("run_id")
+        if metadata.get("source") == "input" and not place.get("checkpoint_ns") and start and run_id:
             await self._drop_before(str(place["thread_id"]), str(start))
         return stored
 
@@ -225,9 +234,9 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         try:
             async with self._transaction() as connection:
                 steps = await _steps(connection, thread_id)
-                dropped = superseded(steps, start)
-                kept = [step for step in steps if step.checkpoint_id <= start and step not in set(dropped)]
-                if dropped and not await _any_delta_channels(connection, thread_id, kept):
+                dropped = set(superseded(steps, start))
+                kept = [step for step in steps if step.checkpoint_id <= start and step not in dropped]
+                if not await _any_delta_channels(connection, thread_id, kept):
                     await _delete(connection, thread_id, dropped)
         except ThreadError as error:
             # Housekeeping: the turn's own checkpoint is stored, and the next turn drops what stayed now.
@@ -284,6 +293,7 @@ async def _delete(connection: aiosqlite.Connection, thread_id: str, steps: Colle
 
 
 async def _any_delta_channels(connection: aiosqlite.Connection, thread_id: str, steps: Iterable[Step]) -> bool:
+    """Return whether the values of one of these checkpoints are spread over earlier steps, which must then stay."""
     for step in steps:
         rows = await connection.execute_fetchall(
             "SELECT metadata FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
