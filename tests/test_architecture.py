@@ -1,0 +1,142 @@
+"""The house: its folders, its arrows and its tools say the same."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PACKAGES = sorted(init.parent.name for init in ROOT.glob("*/__init__.py"))
+
+PURE = set(sys.stdlib_module_names)
+"""The standard library; which of its modules are out of bounds, import-linter is told in pyproject.toml."""
+
+MAY_IMPORT = {
+    "contracts": {"contracts", "pydantic", "typing_extensions"},
+    "guards": {"contracts", "guards", "language", "markdown_it", "pydantic"},
+    "language": {
+        "contracts",
+        "language",
+        "Stemmer",
+        "confusable_homoglyphs",
+        "markdown_it",
+        "mdit_py_plugins",
+        "razdel",
+    },
+    "rendering": {"contracts", "language", "rendering"},
+    "nodes": {"contracts", "guards", "language", "rendering", "langchain_core.messages", "langgraph.runtime"},
+    "graph": {"contracts", "graph", "nodes", "langgraph", "langchain_core.runnables", "typing_extensions"},
+}
+"""What each inner package may import beside the standard library, by the beginning of the name."""
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield what a file imports, with its whole name, wherever in the file it does."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "."
+
+
+def foreign(package: str, path: Path) -> list[str]:
+    """Return what a file of a package imports without being allowed to."""
+    allowed = MAY_IMPORT[package]
+    if path.relative_to(ROOT).as_posix() in ("contracts/state.py", "contracts/views.py"):
+        allowed = allowed | {"langchain_core.messages", "langgraph.graph.message"}
+    return [
+        name
+        for name in imports(path)
+        if name.split(".")[0] not in PURE and not any(f"{name}.".startswith(f"{prefix}.") for prefix in allowed)
+    ]
+
+
+def test_the_packages_that_are_linted_are_the_folders_that_are_there() -> None:
+    """A new top-level package is under the import rules from its first day, and a removed one leaves no rule."""
+    assert sorted(SETTINGS["tool"]["importlinter"]["root_packages"]) == PACKAGES
+
+
+def test_every_package_is_checked_for_types_and_shipped() -> None:
+    """The type checker and the wheel know exactly the packages that there are."""
+    assert sorted([*PACKAGES, "tests"]) == sorted(SETTINGS["tool"]["pyright"]["include"])
+    shipped = SETTINGS["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert sorted(f"{package}*" for package in PACKAGES) == sorted(shipped)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_an_inner_file_imports_only_what_its_folder_may(path: Path) -> None:
+    """The inner packages name what they may import: what is not named is not allowed, lazily imported or not."""
+    assert foreign(path.relative_to(ROOT).parts[0], path) == []
+
+
+def test_the_search_for_imports_finds_all_of_them(tmp_path: Path) -> None:
+    """An import inside a function and one of a single name count like any other."""
+    path = tmp_path / "some.py"
+    path.write_text("import os.path\ndef f():\n    from langgraph.graph import StateGraph\n", "utf-8")
+    assert list(imports(path)) == ["os.path", "langgraph.graph"]
+
+
+def test_every_lint_ignore_has_its_reason_beside_it() -> None:
+    """Who switches a rule off says why, on the same line."""
+    lint = SETTINGS["tool"]["ruff"]["lint"]
+    named = {*lint["ignore"], *(rule for rules in lint["per-file-ignores"].values() for rule in rules)}
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    part = text[text.index("\nignore = [") : text.index("[tool.ruff.lint.mccabe]")]
+    lines = [line for line in part.splitlines() if re.search(r'"[A-Z]+\d*"', line)]
+    assert {rule for line in lines for rule in re.findall(r'"([A-Z]+\d*)"', line)} == named
+    assert [line for line in lines if not re.search(r"#\s*\S", line)] == []
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("typings/**/*.pyi")), ids=lambda path: path.stem)
+def test_a_type_stub_of_ours_stands_in_for_a_library_that_has_none(path: Path) -> None:
+    """A stub goes as soon as its library brings types of its own: two truths would drift apart."""
+    name = path.relative_to(ROOT / "typings").parts[0].removesuffix(".pyi")
+    from importlib.util import find_spec
+
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent
+    assert not (folder / "py.typed").exists() or folder.name == "site-packages"
+
+
+# ------------------------------------------------------------------------------------------------------------- lock
+
+
+def locked() -> dict[str, list[str]]:
+    """Return each locked requirement with the lines that belong to it."""
+    blocks = re.split(r"^(?=[a-z])", (ROOT / "requirements.lock").read_text("utf-8"), flags=re.MULTILINE)
+    return {block.split("==")[0]: block.splitlines() for block in blocks if block.strip()}
+
+
+def test_the_lock_names_no_address() -> None:
+    """Where packages come from is the machine's business: no index, no URL, no path stands in the list."""
+    text = (ROOT / "requirements.lock").read_text("utf-8")
+    assert re.findall(r"://|file:|--(?:extra-)?index|--find-links|--trusted-host", text) == []
+
+
+def test_every_locked_requirement_is_pinned_and_hashed() -> None:
+    """One exact version each, and at least one hash."""
+    for name, lines in locked().items():
+        assert re.match(r"[a-z0-9-]+==\S+", lines[0]), name
+        assert any("--hash=sha256:" in line for line in lines), name
+
+
+def test_every_dependency_is_in_the_lock() -> None:
+    """What pyproject.toml asks for was resolved: a dependency added without `make lock` fails here."""
+    project = SETTINGS["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[\[<>=!]", line)[0].lower() for line in asked}
+    assert names <= set(locked())

@@ -1,0 +1,170 @@
+"""`make install`: it says what is missing, and does nothing when nothing changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / "tools" / "create_venv.sh"
+NAMES = ("python3", "python3.13", "python3.12", "python3.11", "python")
+
+
+def python(folder: Path, name: str, *, version: str, venv: bool = True) -> None:
+    """Put a Python on the PATH of a test: a real one, which tells another version or cannot make environments."""
+    folder.mkdir(exist_ok=True)
+    script = ["#!/bin/sh", f'[ "$1" = -c ] && {{ echo {version}; exit; }}']
+    if not venv:
+        # As Debian's does: the folder is there, and the step after it fails.
+        script += ['[ "$2" = venv ] && { mkdir -p "$4"; echo "ensurepip is not available"; exit 1; }']
+    script += [f'exec {sys.executable} "$@"']
+    path = folder / name
+    path.write_text("\n".join(script) + "\n", "utf-8")
+    path.chmod(0o755)
+
+
+def shell_tools(folder: Path) -> None:
+    """Link the few tools that the script and the Pythons of the test need, so that no other Python is in reach."""
+    folder.mkdir(exist_ok=True)
+    for tool in ("sh", "rm", "mkdir"):
+        found = shutil.which(tool)
+        assert found
+        (folder / tool).symlink_to(found)
+
+
+def create(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with nothing on PATH but what the test put into `bin`."""
+    shell_tools(tmp_path / "bin")
+    return subprocess.run(
+        [str(tmp_path / "bin" / "sh"), str(SCRIPT), str(tmp_path / "venv")],
+        env={"PATH": str(tmp_path / "bin"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_a_python_without_venv_is_told_with_the_package_to_install(tmp_path: Path) -> None:
+    """Where Debian's python3-venv is missing, the message names the package for that Python, and leaves no rubbish."""
+    python(tmp_path / "bin", "python3", version="3.12", venv=False)
+    done = create(tmp_path)
+    assert done.returncode == 1
+    assert "cannot make a virtual environment" in done.stderr
+    assert "sudo apt-get install python3.12-venv" in done.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_the_next_python_is_tried_where_the_first_has_no_venv(tmp_path: Path) -> None:
+    """One incomplete Python does not stop an install that another can carry out."""
+    python(tmp_path / "bin", "python3", version="3.13", venv=False)
+    python(tmp_path / "bin", "python3.11", version="3.11")
+    done = create(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "venv" / "bin" / "python").exists()
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.14", "2.7"])
+def test_a_python_that_is_too_old_or_too_new_is_told(tmp_path: Path, version: str) -> None:
+    """The message names what was found and what is wanted."""
+    python(tmp_path / "bin", "python3", version=version)
+    done = create(tmp_path)
+    assert done.returncode == 1
+    assert f"No Python from 3.11 to 3.13 was found (python3 is {version})." in done.stderr
+    assert "make install PYTHON=" in done.stderr
+
+
+def test_a_machine_without_python_is_told_what_to_install(tmp_path: Path) -> None:
+    """No Python at all: the message names the packages and the setting."""
+    done = create(tmp_path)
+    assert done.returncode == 1
+    assert "No Python from 3.11 to 3.13 was found." in done.stderr
+    assert "sudo apt-get install python3 python3-venv" in done.stderr
+
+
+def test_a_python_that_was_named_is_the_only_one_tried(tmp_path: Path) -> None:
+    """PYTHON=... that does not fit is an error, even where another would."""
+    for name in NAMES:
+        python(tmp_path / "bin", name, version="3.11")
+    python(tmp_path / "bin", "mine", version="3.9")
+    done = create(tmp_path, PYTHON="mine")
+    assert done.returncode == 1
+    assert "PYTHON=mine is not a Python from 3.11 to 3.13 (mine is 3.9)." in done.stderr
+
+
+def test_an_environment_that_works_is_kept(tmp_path: Path) -> None:
+    """A second run does not make the environment anew."""
+    python(tmp_path / "bin", "python3", version="3.11")
+    assert create(tmp_path).returncode == 0
+    mark = tmp_path / "venv" / "mark"
+    mark.touch()
+    shutil.rmtree(tmp_path / "bin")
+    assert create(tmp_path).returncode == 0
+    assert mark.exists()
+
+
+def make(folder: Path, *arguments: str) -> str:
+    """Ask make what it would do."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(
+        ["make", "--dry-run", *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """Return a copy of what `make install` looks at, with everything installed."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "tools").mkdir()
+    shutil.copy(SCRIPT, tmp_path / "tools" / SCRIPT.name)
+    (tmp_path / "contracts").mkdir()
+    (tmp_path / "contracts" / "__init__.py").touch()
+    (tmp_path / ".venv").mkdir()
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (1_000_000, 1_000_000))
+    for when, stamp in enumerate((".locked", ".installed")):
+        (tmp_path / ".venv" / stamp).touch()
+        os.utime(tmp_path / ".venv" / stamp, (2_000_000 + when, 2_000_000 + when))
+    return tmp_path
+
+
+def test_install_does_nothing_when_nothing_changed(installed: Path) -> None:
+    """No process is started where every stamp is newer than what it stands for."""
+    assert "Nothing to be done for" in make(installed, "install")
+
+
+@pytest.mark.parametrize(
+    ("changed", "does"),
+    [
+        ("requirements.lock", "--require-hashes"),
+        ("tools/create_venv.sh", "create_venv.sh"),
+        ("pyproject.toml", "--editable"),
+        ("contracts/__init__.py", "--editable"),
+    ],
+)
+def test_install_runs_again_when_something_changed(installed: Path, changed: str, does: str) -> None:
+    """A new lock, a new setting and a new package are each installed."""
+    (installed / changed).touch()
+    assert does in make(installed, "install")
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "check", "docs", "eval", "bench"])
+def test_every_target_begins_with_install(installed: Path, target: str) -> None:
+    """Nobody has to know that there is an install step."""
+    assert "--require-hashes" not in make(installed, target)
+    (installed / "requirements.lock").touch()
+    said = make(installed, target)
+    assert said.index("--require-hashes") < said.index(".venv/bin/", said.index("--editable"))
+
+
+def test_make_alone_lists_every_target() -> None:
+    """The default target tells what there is."""
+    said = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = [line.split()[1] for line in said.splitlines() if line.startswith("  make ")]
+    assert listed == ["help", "install", "demo", "test", "check", "docs", "eval", "bench", "lock", "clean"]
