@@ -1,0 +1,139 @@
+"""Asking from Python. All ways in run the same graph by the same turn runner."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from assistant.wiring import Deployment, deployment, knowledge_base, open_runner
+from contracts.errors import GuardianError, InputError, NoIndex
+from contracts.evidence import EvidenceItem
+from contracts.ports import SearchRequest
+from contracts.result import StructuredAgentResult
+from contracts.values import Language, Source
+from guards.message_check import message_fault
+from language.clean import clean
+
+T = TypeVar("T")
+OnEvent = Callable[[str, dict[str, Any]], None]
+
+
+async def aask_structured(
+    message: str,
+    *,
+    thread: str | None = None,
+    turn_id: str | None = None,
+    language: Language | str | None = None,
+    profile: str | None = None,
+    include_per_query_trace: bool = True,
+    settings: dict[str, Any] | None = None,
+    on_event: OnEvent | None = None,
+) -> StructuredAgentResult:
+    """Run one turn and return everything that is known of it.
+
+    Args:
+        message: The user's words.
+        thread: The conversation; a new one where it is left out.
+        turn_id: The message's own id: the same id gives the same result without running again.
+        language: Of the answer; the message's own where it is left out.
+        profile: Name or path; else GUARDIAN_PROFILE.
+        include_per_query_trace: Whether the result carries what each query brought.
+        settings: Further run settings (`contracts/context.py`) by name.
+        on_event: Called as nodes begin and end.
+
+    Raises:
+        InputError: The message or an id cannot be taken.
+        NoIndex: Nothing has been indexed for this profile.
+        GuardianError: Something else that a person can mend; it says how.
+    """
+    if fault := message_fault(message):
+        raise fault
+    deployed = deployment(profile)
+    require_index(deployed)
+    context = run_context(deployed, language=language, **(settings or {}))
+    async with open_runner(deployed) as runner:
+        raw = await runner.run(
+            thread or uuid.uuid4().hex, clean(message), turn_id=turn_id, context=context, on_event=on_event
+        )
+    result = StructuredAgentResult.model_validate(raw)
+    return result if include_per_query_trace else result.model_copy(update={"per_query_results": []})
+
+
+async def aask(message: str, **options: Any) -> str:
+    """Run one turn and return what the user is to see; the options are those of `aask_structured`."""
+    return (await aask_structured(message, **options)).answer_text
+
+
+async def asearch(
+    query: str, *, top_k: int = 10, language: Language | str | None = None, profile: str | None = None
+) -> list[EvidenceItem]:
+    """Return the passages of the knowledge base on a query, best first, documents and policies together.
+
+    Raises:
+        NoIndex: Nothing has been indexed for this profile.
+    """
+    from adapters.sources.markdown import DocumentSource
+
+    deployed = deployment(profile)
+    require_index(deployed)
+    base = knowledge_base(deployed)
+    request = SearchRequest(query=clean(query), top_k=top_k, language=Language(language) if language else None)
+    replies = await asyncio.gather(*(DocumentSource(base, kind).search(request) for kind in (Source.DOC, Source.POLICY)))
+    found = [item for reply in replies for item in reply.items]
+    return sorted(found, key=lambda item: (-item.confidence, item.ref))[:top_k]
+
+
+def ask(message: str, **options: Any) -> str:
+    """Run one turn and return what the user is to see; the options are those of `aask_structured`."""
+    return _run(aask(message, **options))
+
+
+def ask_structured(message: str, **options: Any) -> StructuredAgentResult:
+    """Run one turn and return everything that is known of it; the options are those of `aask_structured`."""
+    return _run(aask_structured(message, **options))
+
+
+def search(query: str, **options: Any) -> list[EvidenceItem]:
+    """Return the passages of the knowledge base on a query; the options are those of `asearch`."""
+    return _run(asearch(query, **options))
+
+
+def require_index(deployed: Deployment) -> None:
+    """Refuse to answer from nothing.
+
+    Raises:
+        NoIndex: Nothing has been indexed for this profile.
+    """
+    if not any(deployed.knowledge_folder.glob("*")):
+        name = deployed.settings.profile
+        option = "" if name == "handbook" else f" --profile {name}"
+        raise NoIndex(
+            f"Nothing has been indexed for the profile {name!r} in {deployed.settings.data_dir}.",
+            f"Run `guardian index{option}`, or set GUARDIAN_DATA_DIR to where the index is.",
+        )
+
+
+def run_context(deployed: Deployment, **values: Any) -> Any:
+    """Build the settings of one run; `None` stands for the deployment's default.
+
+    Raises:
+        InputError: There is no such setting, or it cannot have that value.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return deployed.context_type.model_validate({k: v for k, v in values.items() if v is not None})
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise InputError(f"A run setting is wrong: {faults}.", "`guardian show settings` lists them.") from error
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    work.close()
+    raise GuardianError("This was called inside a running event loop.", "Await its async twin: aask, aask_structured, asearch.")

@@ -1,0 +1,222 @@
+"""The command `guardian`. Nothing heavy is imported before it is needed: `--help` is instant."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from contracts.errors import ConfigError, GuardianError, InputError
+
+EXIT_CODES: Final = {
+    0: "the turn ended with an answer, or the command did what it was asked",
+    1: "something is wrong that the message says how to mend",
+    2: "the command line or the message cannot be taken",
+    3: "a question was asked back",
+    4: "declined or refused",
+    5: "handed over to a person",
+    130: "interrupted",
+}
+_OUTCOME_CODES: Final = {"answered": 0, "clarification": 3, "declined": 4, "refused": 4, "handed_off": 5, "error": 1}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(2, f"guardian: {message}\n`{self.prog} --help` has examples.\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show a character gets a stand-in instead of a traceback.
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    options = build_parser().parse_args(arguments)
+    try:
+        from importlib import import_module
+
+        command = import_module(f"assistant.commands.{options.module}")
+        return int(command.run(options))
+    except (InputError, ConfigError) as error:
+        return _complain(error, 2)
+    except GuardianError as error:
+        return _complain(error, 1)
+    except OSError as error:
+        # A full disk, a folder that may not be written: the operating system's word, and where to look.
+        print(f"guardian: {error}", file=sys.stderr)
+        print("  → Check free space and permissions of GUARDIAN_DATA_DIR, then run the same command again.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nguardian: interrupted; a half-finished turn is kept and can be resumed.", file=sys.stderr)
+        return 130
+
+
+def outcome_code(outcome: str) -> int:
+    """Return the exit code of how a turn ended."""
+    return _OUTCOME_CODES[outcome]
+
+
+def _complain(error: GuardianError, code: int) -> int:
+    print(f"guardian: {error.message}", file=sys.stderr)
+    if error.way_out:
+        print(f"  → {error.way_out}", file=sys.stderr)
+    return code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Build the command line with all its help."""
+    codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+    parser = _command(
+        None,
+        "guardian",
+        "An assistant that proves before it speaks.",
+        ["guardian index", 'guardian ask "How do I add my own documents?"', "guardian chat", "guardian doctor"],
+        f"exit codes:\n{codes}",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _index(commands)
+    _search(commands)
+    _ask(commands)
+    _chat(commands)
+    _threads(commands)
+    _show(commands)
+    _doctor(commands)
+    return parser
+
+
+def _command(
+    parent: argparse._SubParsersAction[_Parser] | None,
+    name: str,
+    about: str,
+    examples: list[str],
+    more: str = "",
+) -> _Parser:
+    shown = "examples:\n" + "\n".join(f"  {line}" for line in examples)
+    epilog = f"{shown}\n\n{more}" if more else shown
+    form = argparse.RawDescriptionHelpFormatter
+    if parent is None:
+        return _Parser(prog=name, description=about, epilog=epilog, formatter_class=form)
+    return parent.add_parser(name, help=about, description=about, epilog=epilog, formatter_class=form)
+
+
+def _profile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", metavar="NAME|FILE", help="profile to use (default: GUARDIAN_PROFILE or handbook)")
+
+
+def _index(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "index",
+        "read Markdown files into the knowledge base; only what changed is read again",
+        ["guardian index", "guardian index ~/docs --version 5.0", "guardian index rules/ --as policy --profile my.toml"],
+    )
+    parser.add_argument("path", nargs="?", help="folder or file (default: the folders of the profile)")
+    parser.add_argument("--as", dest="source", choices=("doc", "policy"), default="doc", help="what the files count as")
+    parser.add_argument("--version", help="version of the product that the files describe")
+    _profile(parser)
+    parser.set_defaults(module="index")
+
+
+def _search(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "search",
+        "show the passages on a text, with score and confidence",
+        ['guardian search "moderation modes"', 'guardian search "режимы модерации" --json'],
+    )
+    parser.add_argument("text")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="passages to show (default: 10)")
+    parser.add_argument("--lang", choices=("en", "ru"), help="prefer documents in this language")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _profile(parser)
+    parser.set_defaults(module="search")
+
+
+def _ask(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "ask",
+        "ask one question; the answer goes to standard output, progress to standard error",
+        [
+            'guardian ask "How do I add my own documents?"',
+            'guardian ask "А как удалить диалог?" --thread support-17',
+            'guardian ask "What is DT-005?" --json | jq .guardian',
+        ],
+    )
+    parser.add_argument("text", help="the question; - reads it from standard input")
+    parser.add_argument("--thread", help="conversation to go on with (default: a new one)")
+    parser.add_argument("--id", dest="turn_id", help="id of this message: the same id is never run twice")
+    parser.add_argument("--lang", choices=("en", "ru"), help="language of the answer (default: of the question)")
+    parser.add_argument("--role", help="role of the user (default: user)")
+    parser.add_argument("--json", action="store_true", help="print the whole StructuredAgentResult")
+    parser.add_argument("--path", action="store_true", help="show each node with its decisions")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    _profile(parser)
+    parser.set_defaults(module="ask")
+
+
+def _chat(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands, "chat", "talk, one line a message", ["guardian chat", "guardian chat --thread support-17 --path"]
+    )
+    parser.add_argument("--thread", help="conversation to go on with (default: a new one)")
+    parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each message)")
+    parser.add_argument("--role", help="role of the user (default: user)")
+    parser.add_argument("--path", action="store_true", help="show each node with its decisions")
+    _profile(parser)
+    parser.set_defaults(module="chat")
+
+
+def _threads(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "threads",
+        "list, read, resume and delete conversations",
+        ["guardian threads list", "guardian threads show support-17", "guardian threads resume support-17"],
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    about = {
+        "list": "list the conversations",
+        "show": "print a conversation, one entry a turn",
+        "resume": "finish a half-finished turn",
+        "delete": "delete a conversation: transcript and checkpoints",
+    }
+    for name, text in about.items():
+        example = f"guardian threads {name}" if name == "list" else f"guardian threads {name} support-17"
+        action = _command(actions, name, text, [example])
+        if name != "list":
+            action.add_argument("thread")
+        action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.set_defaults(module="threads", action=name)
+
+
+def _show(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "show",
+        "print the graph, the decision tables or the settings in force",
+        ["guardian show graph", "guardian show tables", "guardian show settings --profile comindware"],
+    )
+    parser.add_argument("what", choices=("graph", "tables", "settings"))
+    parser.add_argument("--json", action="store_true", help="settings as JSON")
+    _profile(parser)
+    parser.set_defaults(module="show")
+
+
+def _doctor(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = _command(
+        commands,
+        "doctor",
+        "tell what is installed, reachable and indexed, and what to do about what is not",
+        ["guardian doctor", "guardian doctor --profile comindware"],
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _profile(parser)
+    parser.set_defaults(module="doctor")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""`guardian threads`: list, read, resume and delete conversations."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+from dataclasses import asdict
+
+from assistant.commands.ask import receiver
+from assistant.progress import phrases
+from assistant.wiring import Deployment, deployment, open_runner, open_store
+from contracts.errors import UnknownThread
+from contracts.values import Language
+from language.words import detect
+from rendering.texts import without_escapes
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one of the four."""
+    deployed = deployment(options.profile)
+    work = {"list": _list, "show": _show, "resume": _resume, "delete": _delete}[options.action]
+    return asyncio.run(work(deployed, options))
+
+
+def _own_language() -> Language:
+    """Return the language of the terminal's user, for lines that answer no message."""
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return Language.RU if locale.lower().startswith("ru") else Language.EN
+
+
+async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
+    async with open_store(deployed) as store:
+        threads = await store.list_threads()
+    if options.json:
+        print(json.dumps([asdict(thread) for thread in threads], ensure_ascii=False, indent=2))
+        return 0
+    say = phrases(_own_language())
+    for thread in threads:
+        mark = "  ! " + say["unfinished"].format(thread=thread.thread_id) if thread.unfinished else ""
+        print(f"{thread.thread_id}  {thread.last_at[:19]}  {thread.turns:>3}  {_short(thread.first_question)}{mark}")
+    if not threads:
+        print(say["no_threads"])
+    return 0
+
+
+async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
+    async with open_store(deployed) as store:
+        turns = await store.turns(options.thread)
+    if not turns:
+        raise UnknownThread(f"There is no conversation {options.thread!r}.", "`guardian threads list` shows all.")
+    if options.json:
+        print(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
+        return 0
+    for turn in turns:
+        say = phrases(detect(turn.question, default=_own_language()))
+        state = say[f"outcome_{turn.outcome}"] if turn.outcome else say["unfinished"].format(thread=options.thread)
+        print(f"── {turn.number} · {turn.started_at[:19]} · {state}")
+        print(f"> {turn.question}\n")
+        if turn.answer:
+            print(f"{without_escapes(turn.answer)}\n")
+    return 0
+
+
+async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
+    async with open_runner(deployed) as runner, open_store(deployed) as store:
+        half = await store.unfinished(options.thread)
+        question = half.question if half else ""
+        result = await runner.resume(options.thread, on_event=receiver(question, None, path=True))
+    if result is None:
+        say = phrases(_own_language())
+        print(json.dumps(None) if options.json else say["nothing_to_resume"].format(thread=options.thread))
+        return 0
+    print(json.dumps(result, ensure_ascii=False, indent=2) if options.json else without_escapes(result["answer_text"]))
+    return 0
+
+
+async def _delete(deployed: Deployment, options: argparse.Namespace) -> int:
+    async with open_runner(deployed) as runner:
+        await runner.delete(options.thread)
+    done = {"deleted": options.thread}
+    print(json.dumps(done) if options.json else phrases(_own_language())["deleted"].format(thread=options.thread))
+    return 0
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 60 else flat[:59] + "…"

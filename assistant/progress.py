@@ -1,0 +1,70 @@
+"""What a turn says while it runs: progress only, never a word of a draft."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from contracts.values import Language
+
+Event = dict[str, Any]
+
+
+@cache
+def phrases(language: Language) -> dict[str, str]:
+    """Return what the command line says around an answer, in one language."""
+    return tomllib.loads(files("assistant").joinpath("locales", f"{language}.toml").read_text("utf-8"))
+
+
+def progress_lines(language: Language, write: Callable[[str], None]) -> Callable[[str, Event], None]:
+    """Return a receiver of the runner's events that writes a line for each thing worth knowing."""
+    say = phrases(language)
+
+    def receive(kind: str, event: Event) -> None:
+        node = event.get("node", "")
+        if kind == "node_started" and node in ("moderation", "sgr_plan", "retrieve", "draft", "guardian_verify"):
+            write(f"… {say[node]}")
+        elif kind == "node_finished":
+            for line in _learned(node, event.get("update") or {}, say):
+                write(f"  {line}")
+
+    return receive
+
+
+def _learned(node: str, update: Event, say: dict[str, str]) -> list[str]:
+    if node == "sgr_plan" and update.get("sgr_plan") and update.get("action") != "guardian_block":
+        return [say["understood"].format(intent=update["sgr_plan"]["user_intent"])]
+    if node == "retrieve" and update.get("query_traces"):
+        sources = ", ".join(dict.fromkeys(trace["source"] for trace in update["query_traces"]))
+        return [say["searched"].format(sources=sources, found=len(update["evidence"]))]
+    if node == "guardian_verify" and update.get("guardian"):
+        report = update["guardian"]
+        return [say[f"verdict_{report['verdict']}"].format(reasons="; ".join(report["reasons"]))]
+    return []
+
+
+def path_line(node: str, event: Event) -> str:
+    """Describe one finished node for an operator: its milliseconds, and the decisions with their table and row."""
+    update = event.get("update") or {}
+    made = [line for line in update.get("decisions", []) if line["node"] == node]
+    # A retried verdict is in the list once for each try; the newest is this node's.
+    newest = {line["table"]: line for line in made}
+    decided = "; ".join(f"{line['table']}/{line['row']} → {line['outcome']}" for line in newest.values())
+    return f"{node:<17} {event.get('ms', 0):>7.1f} ms  {decided or _wrote(node, update)}".rstrip()
+
+
+def _wrote(node: str, update: Event) -> str:
+    match node:
+        case "retrieve":
+            return f"{len(update['evidence'])} passages" if "evidence" in update else "nothing to search"
+        case "draft":
+            return str(update.get("draft_kind", ""))
+        case "retry_bump":
+            return f"retry {update.get('retry_count', '')}"
+        case "finalize" | "safe_exit":
+            return str(update.get("result", {}).get("outcome", ""))
+        case _:
+            return ""

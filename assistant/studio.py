@@ -1,0 +1,28 @@
+"""What `langgraph.json` names: the graph for LangGraph Studio and `langgraph dev`, and its checkpointer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from adapters.checkpoints import open_saver
+from assistant.wiring import deployment, knowledge_base, ports
+from graph.build import Graph, build_graph
+
+
+def make_graph() -> Graph:
+    """Build the graph of the deployment that the environment names; the server brings the checkpointer."""
+    deployed = deployment()
+    return build_graph(ports(deployed, knowledge_base(deployed)), deployed.profile, settings=deployed.context_type)
+
+
+graph = make_graph()
+
+
+@asynccontextmanager
+async def checkpointer() -> AsyncGenerator[BaseCheckpointSaver[str]]:
+    """Keep the dev server's threads in a file of their own: its run queue is not our turn runner."""
+    async with open_saver(deployment().folder / "studio.db") as saver:
+        yield saver

@@ -1,0 +1,117 @@
+"""The one place that wires: settings and profile in, ports, graph and turn runner out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assistant.settings import Settings, load_profile, run_settings
+from contracts.profile import Profile
+
+if TYPE_CHECKING:
+    from adapters.sources.markdown import KnowledgeBase
+    from assistant.turns import TurnRunner, TurnStore
+    from contracts.context import Context
+    from contracts.ports import Moderator
+    from graph.build import Ports
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What a process serves: a profile, where its data is, and the class of its run settings."""
+
+    settings: Settings
+    profile: Profile
+    context_type: type[Context]
+
+    @property
+    def folder(self) -> Path:
+        """Everything of this profile's own."""
+        return self.settings.folder(self.profile)
+
+    @property
+    def knowledge_folder(self) -> Path:
+        """The record and the index of its documents."""
+        return self.folder / "knowledge"
+
+    @property
+    def threads_file(self) -> Path:
+        """Checkpoints and transcripts."""
+        return self.folder / "threads.db"
+
+
+def deployment(profile: str | None = None) -> Deployment:
+    """Read the settings and the profile of this process.
+
+    Raises:
+        ConfigError: Either is wrong.
+    """
+    settings = Settings.read(profile=profile)
+    loaded = load_profile(settings.profile)
+    return Deployment(settings, loaded, run_settings(settings, loaded))
+
+
+def knowledge_base(deployed: Deployment) -> KnowledgeBase:
+    """Return the deployment's documents; they are opened when they are first asked."""
+    from adapters.sources.markdown import KnowledgeBase
+
+    profile = deployed.profile
+    return KnowledgeBase(
+        deployed.knowledge_folder,
+        norm_midpoint=profile.thresholds.norm_midpoint,
+        default_version=profile.default_version,
+    )
+
+
+def ports(deployed: Deployment, knowledge: KnowledgeBase) -> Ports:
+    """Return the adapters of a deployment. Everything here works without a key, a server or a network."""
+    from adapters.drafting.extractive import ExtractiveDrafter
+    from adapters.planning.offline import OfflinePlanner
+    from adapters.sources.markdown import DocumentSource
+    from contracts.values import Source
+    from graph.build import Ports
+
+    return Ports(
+        moderator=moderator(deployed.settings),
+        planner=OfflinePlanner(knowledge, deployed.profile),
+        sources={kind: DocumentSource(knowledge, kind) for kind in (Source.DOC, Source.POLICY)},
+        drafter=ExtractiveDrafter(deployed.profile.allowed_link_domains),
+    )
+
+
+def moderator(settings: Settings) -> Moderator:
+    """Return the moderator that the settings name."""
+    if settings.guard_provider == "off":
+        from adapters.moderation.off import NoModerator
+
+        return NoModerator()
+    from adapters.moderation.rules import RuleModerator
+
+    return RuleModerator()
+
+
+@asynccontextmanager
+async def open_store(deployed: Deployment) -> AsyncGenerator[TurnStore]:
+    """Open the transcript."""
+    from assistant.turns import TurnStore
+
+    async with await TurnStore.open(deployed.threads_file) as store:
+        yield store
+
+
+@asynccontextmanager
+async def open_runner(deployed: Deployment) -> AsyncGenerator[TurnRunner]:
+    """Open all that running turns takes: documents, checkpoints, transcript."""
+    from adapters.checkpoints import open_saver
+    from assistant.turns import TurnRunner
+    from graph.build import build_graph
+
+    knowledge = knowledge_base(deployed)
+    async with open_saver(deployed.threads_file) as saver, open_store(deployed) as store:
+        graph = build_graph(
+            ports(deployed, knowledge), deployed.profile, settings=deployed.context_type, checkpointer=saver
+        )
+        yield TurnRunner(graph, store, deployed.folder / "locks", context_type=deployed.context_type)
