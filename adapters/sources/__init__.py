@@ -1,0 +1,1 @@
+"""Sources of evidence, one package per kind of store."""

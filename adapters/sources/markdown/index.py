@@ -1,0 +1,337 @@
+"""The index: tantivy over words that our own analyser made, so that index, queries and vocabulary agree.
+
+Holds numbers and words only; every text that is shown comes from the system of record. It can be made again from
+there at any time.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.sources.markdown.store import NAME as RECORD
+from adapters.sources.markdown.store import Entry
+from contracts.errors import IndexBusy, KnowledgeError
+from language.words import stems, stop_words
+
+if TYPE_CHECKING:
+    from tantivy import Index, IndexWriter, Query, Schema, Searcher
+
+NAME = "index"
+WEIGHTS = {"title": 0.6, "heading": 0.6, "body": 1.0}
+"""The searched fields. Larger weights for titles hurt questions (facts.md, "Retrieval")."""
+K1 = 1.2
+"""Of BM25, as tantivy has it."""
+
+_FORMAT = 1
+_HEAP = 128_000_000
+_UNVERSIONED = "-"
+
+
+def analyser() -> str:
+    """Return what tells one way of making words from another: an index made otherwise is made again."""
+    return f"{_FORMAT}:{sha256(' '.join(sorted(stop_words())).encode()).hexdigest()[:16]}"
+
+
+def version_term(version: str | None) -> str:
+    """Return the word that stands for a version, or for having none."""
+    return _UNVERSIONED if version is None else f"={version}"
+
+
+@contextmanager
+def our_errors() -> Generator[None]:
+    """Turn tantivy's errors, which are built-in ones, into ours."""
+    try:
+        yield
+    except (ValueError, OSError, RuntimeError) as error:
+        if "LockBusy" in str(error):
+            raise IndexBusy(
+                "Another process is writing the index.", "Wait until it has finished, then index again."
+            ) from error
+        raise KnowledgeError(
+            f"The search index cannot be written: {_brief(error)}.",
+            "See that its disk has free space and its folder may be written to, then index again; "
+            "what was indexed before is whole.",
+        ) from error
+
+
+def _brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".")
+
+
+def _schema() -> Schema:
+    from tantivy import SchemaBuilder
+
+    builder = SchemaBuilder()
+    # Integer, not unsigned: a term of an unsigned field is not found again when it is to be deleted (tantivy 0.27).
+    builder.add_integer_field("chunk", indexed=True, fast=True)
+    builder.add_integer_field("document", indexed=True)
+    for name in ("source", "version", "language"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in WEIGHTS:
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+    return builder.build()
+
+
+class Writer:
+    """The writing side. Nothing is seen by readers, nor kept, before `commit`.
+
+    Raises:
+        IndexBusy: Another process is writing.
+        KnowledgeError: From every method, where the index cannot be written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / NAME
+        self._schema = _schema()
+        with our_errors():
+            self._index = self._open()
+        self._writing: IndexWriter | None = None
+
+    @property
+    def _writer(self) -> IndexWriter:
+        # Opened when there is something to write: a run over unchanged files has no use for its threads and memory.
+        if self._writing is None:
+            # One thread: the analyser is the slow part, and each thread would leave a segment of its own.
+            self._writing = self._index.writer(_HEAP, 1)
+        return self._writing
+
+    def _open(self) -> Index:
+        from tantivy import Index
+
+        self._path.mkdir(exist_ok=True)
+        try:
+            return Index(self._schema, str(self._path))
+        except ValueError:
+            # Unreadable, or of an older form: it holds nothing that is not in the system of record.
+            shutil.rmtree(self._path)
+            self._path.mkdir()
+            return Index(self._schema, str(self._path))
+
+    def count(self) -> int:
+        """Return how many chunks readers see."""
+        with our_errors():
+            self._index.reload()
+            return self._index.searcher().num_docs
+
+    def add(self, entry: Entry, words: str, heading_words: str, title_words: str) -> None:
+        from tantivy import Document
+
+        values = {
+            "chunk": entry.id,
+            "document": entry.document,
+            "source": entry.source,
+            "version": version_term(entry.version),
+            "language": entry.language,
+            "title": title_words,
+            "heading": heading_words,
+            "body": words,
+        }
+        with our_errors():
+            self._writer.add_document(Document.from_dict(values, self._schema))
+
+    def remove(self, documents: Iterable[int]) -> None:
+        with our_errors():
+            for document in documents:
+                self._writer.delete_documents_by_term("document", document)
+
+    def clear(self) -> None:
+        with our_errors():
+            self._writer.delete_all_documents()
+
+    def commit(self) -> None:
+        with our_errors():
+            self._writer.commit()
+
+    def close(self) -> None:
+        """Let go of the index; what was not committed is forgotten."""
+        if self._writing is not None:
+            with our_errors():
+                self._writing.wait_merging_threads()
+            self._writing = None
+
+    def forget(self) -> None:
+        """Forget what was not committed, after a failure: a second one would hide the first."""
+        if self._writing is not None:
+            with suppress(ValueError, OSError, RuntimeError):
+                self._writing.rollback()
+
+
+def add(writer: Writer, entries: Iterable[Entry]) -> int:
+    """Analyse chunks and hand them to the index; return how many there were."""
+    count, last, title_words = 0, None, ""
+    for entry in entries:
+        if entry.document != last:
+            last, title_words = entry.document, " ".join(stems(entry.title))
+        writer.add(entry, " ".join(stems(entry.body)), " ".join(stems(entry.headings)), title_words)
+        count += 1
+    return count
+
+
+# ---------------------------------------------------------------------------------------------------------- reading
+
+
+def signature(directory: Path) -> tuple[int, int, int, int]:
+    """Return what differs after each commit, and after the whole knowledge base was replaced.
+
+    Raises:
+        OSError: There is no index.
+    """
+    meta = (directory / NAME / "meta.json").stat()
+    return meta.st_ino, meta.st_mtime_ns, meta.st_size, (directory / RECORD).stat().st_ino
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a search may return; `None` stands for no limit, `excluded` holds ids of documents."""
+
+    source: str | None = None
+    versions: tuple[str, ...] | None = None
+    language: str | None = None
+    excluded: tuple[int, ...] = ()
+
+
+class Snapshot:
+    """The index as one commit left it. Its methods may raise tantivy's errors: ValueError, OSError, RuntimeError."""
+
+    def __init__(self, searcher: Searcher, schema: Schema) -> None:
+        self._searcher = searcher
+        self._schema = schema
+        self.size = searcher.num_docs
+
+    def frequency(self, term: str) -> int:
+        """Return how many chunks have a term in the field where it is most frequent."""
+        return max(self._searcher.doc_freq(name, term) for name in WEIGHTS)
+
+    def idf(self, frequency: int) -> float:
+        """Return BM25's inverse document frequency, as tantivy computes it; largest for 0, a term that nothing has."""
+        size = max(self.size, frequency)
+        return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of a raw field that some document has now."""
+        from tantivy import Query
+
+        # With a filter, documents that are gone do not count.
+        return [term for term, _ in self._searcher.terms_with_prefix(name, "", Query.all_query())]
+
+    @cached_property
+    def default_versions(self) -> tuple[str, ...]:
+        """The newest version that there is, and what has none: mixing versions costs almost half the quality."""
+        versions = [term for term in self.values("version") if term != _UNVERSIONED]
+        return (_UNVERSIONED, *sorted(versions, key=_natural)[-1:])
+
+    @cached_property
+    def _admitting(self) -> dict[str, frozenset[str]]:
+        return {name: frozenset(self.values(name)) for name in ("source", "version", "language")}
+
+    @cached_property
+    def vocabulary(self) -> dict[int, list[tuple[str, int, int]]]:
+        """All words by length, each with its letters as a bit mask and its frequency."""
+        words: dict[str, int] = {}
+        for name in WEIGHTS:
+            for term, frequency in self._searcher.terms_with_prefix(name, ""):
+                words[term] = max(frequency, words.get(term, 0))
+        by_length: dict[int, list[tuple[str, int, int]]] = {}
+        for term, frequency in words.items():
+            by_length.setdefault(len(term), []).append((term, letters(term), frequency))
+        return by_length
+
+    def search(
+        self, weights: Sequence[tuple[Sequence[str], float]], where: Filter, limit: int
+    ) -> list[tuple[int, float]]:
+        """Return chunk ids and scores, best first.
+
+        Args:
+            weights: Alternatives that stand for one word of the query (the best one counts), and its weight.
+            where: What may be returned.
+            limit: How many at most.
+        """
+        return self._ranked(self._terms(weights), where, limit)
+
+    def scores(self, weights: Sequence[tuple[Sequence[str], float]], chunks: Sequence[int]) -> dict[int, float]:
+        """Return the scores of given chunks; those with no word of the query are left out."""
+        from tantivy import Occur, Query
+
+        only = Query.const_score_query(Query.term_set_query(self._schema, "chunk", list(chunks)), 0.0)
+        query = Query.boolean_query([(Occur.Must, only), (Occur.Must, self._terms(weights))])
+        return dict(self._ranked(query, Filter(), len(chunks)))
+
+    def _ranked(self, query: Query, where: Filter, limit: int) -> list[tuple[int, float]]:
+        # The engine panics at a limit of 0, and sets aside memory for any other.
+        limit = min(limit, self.size)
+        hits = self._searcher.search(self._within(query, where), limit, count=False).hits if limit > 0 else []
+        addresses = [address for _, address in hits]
+        ids = self._searcher.fast_field_values("chunk", addresses) if addresses else []
+        return [(int(number or 0), score) for number, (score, _) in zip(ids, hits, strict=True)]
+
+    def _terms(self, weights: Sequence[tuple[Sequence[str], float]]) -> Query:
+        from tantivy import Occur, Query
+
+        clauses: list[tuple[Occur, Query]] = []
+        for alternatives, weight in weights:
+            fields = [[(Occur.Should, query) for query in self._fields(term, weight)] for term in alternatives]
+            if len(fields) == 1:
+                # Not nested: tantivy skips what cannot win only in a flat union of terms.
+                clauses += fields[0]
+            else:
+                best = Query.disjunction_max_query([Query.boolean_query(field) for field in fields])
+                clauses.append((Occur.Should, best))
+        return Query.boolean_query(clauses)
+
+    def _fields(self, term: str, weight: float) -> Iterator[Query]:
+        from tantivy import Query
+
+        for name, field_weight in WEIGHTS.items():
+            query = Query.term_query(self._schema, name, term, "freq")
+            yield query if weight * field_weight == 1 else Query.boost_query(query, weight * field_weight)
+
+    def _within(self, query: Query, where: Filter) -> Query:
+        from tantivy import Occur, Query
+
+        limits: list[tuple[Occur, Query]] = []
+        wanted = {
+            "source": (where.source,) if where.source else None,
+            "version": where.versions,
+            "language": (where.language,) if where.language else None,
+        }
+        for name, values in wanted.items():
+            # A limit that everything meets would only cost time.
+            if values is not None and not self._admitting[name] <= set(values):
+                limit = Query.term_set_query(self._schema, name, list(values))
+                limits.append((Occur.Must, Query.const_score_query(limit, 0.0)))
+        if where.excluded:
+            limits.append((Occur.MustNot, Query.term_set_query(self._schema, "document", list(where.excluded))))
+        return Query.boolean_query([(Occur.Must, query), *limits]) if limits else query
+
+
+def opened(directory: Path) -> tuple[Callable[[], Snapshot], Callable[[], None]]:
+    """Open the index for reading; return what takes a snapshot and what looks for a newer commit."""
+    from tantivy import Index
+
+    index = Index.open(str(directory / NAME))
+    schema = index.schema
+    return lambda: Snapshot(index.searcher(), schema), index.reload
+
+
+def letters(word: str) -> int:
+    """Return which characters a word has, as a bit mask: words that differ in many cannot be near."""
+    mask = 0
+    for character in word:
+        mask |= 1 << (ord(character) & 63)
+    return mask
+
+
+def _natural(version: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts 4.10 after 4.9."""
+    import re
+
+    parts: Collection[str] = re.findall(r"\d+|[^\W\d_]+", version)
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]

@@ -1,0 +1,364 @@
+"""Searching what was read in: BM25 over three fields, with a confidence that says how far a passage is on topic.
+
+`confidence = 1 / (1 + (midpoint / norm)^2)` with `norm = score / (sum of idf of the query's words * (k1 + 1) * sum of
+field weights)`: comparable between queries, which the score is not. It says "on topic", not "correct".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from adapters.sources.markdown.index import Filter, Snapshot, opened, signature, version_term
+from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, allowed_edits, confidence, feedback, nearest
+from adapters.sources.markdown.store import NAME, SCHEMA, Passage, Reader
+from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
+from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
+from contracts.ports import SearchReply, SearchRequest
+from contracts.values import Source
+from language.words import stems
+
+MIDPOINT = 0.12
+_LONGEST_QUERY = 64
+"""Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A text as the index is asked for it.
+
+    Attributes:
+        words: Each word with what may stand for it: itself, or known words that it misspells.
+        idf_sum: What the words are worth together.
+    """
+
+    words: tuple[tuple[str, ...], ...]
+    idf_sum: float
+
+    def weights(self) -> list[tuple[Sequence[str], float]]:
+        return [(alternatives, 1.0) for alternatives in self.words]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    passage: Passage
+    score: float
+    confidence: float
+
+
+class _Moved(Exception):
+    """The index was renewed between asking it and reading the rows it named."""
+
+
+class KnowledgeBase:
+    """What was read in, for searching; safe to use from several threads, and never in the way of a writer.
+
+    Args:
+        directory: Where `ingest` put it.
+        norm_midpoint: The normalised score at which confidence is one half, above 0 and below 1.
+        default_version: The version that is searched where a request names none; without one, the newest there is.
+
+    Raises:
+        NoIndex: Nothing was read in yet.
+        KnowledgeError: It cannot be opened.
+    """
+
+    def __init__(self, directory: Path, *, norm_midpoint: float = MIDPOINT, default_version: str | None = None) -> None:
+        self._directory = directory
+        self._midpoint = norm_midpoint
+        self._default_version = default_version
+        self._refreshing = threading.Lock()
+        self._idle: list[Reader] = []
+        self._seen: tuple[int, int, int, int] | None = None
+        self._take: Callable[[], Snapshot]
+        self._reload: Callable[[], None]
+        self._current: Snapshot
+        weakref.finalize(self, _close_all, self._idle)
+        try:
+            self._check()
+            self._snapshot()
+        except (OSError, ValueError, RuntimeError, sqlite3.Error) as error:
+            raise KnowledgeError(
+                f"The knowledge base in {directory} cannot be read: {error}.", "Index the documents again."
+            ) from error
+
+    def _check(self) -> None:
+        if not (self._directory / NAME).is_file():
+            raise self._missing()
+        try:
+            signature(self._directory)
+        except FileNotFoundError as error:
+            raise self._missing() from error
+        with self._reader() as reader:
+            if reader.schema() != SCHEMA:
+                raise KnowledgeError(
+                    f"The knowledge base in {self._directory} was made by another version of this program.",
+                    "Delete that folder and index again.",
+                )
+
+    def _missing(self) -> NoIndex:
+        return NoIndex(f"Nothing is indexed in {self._directory}.", "Index a folder of Markdown files first.")
+
+    # ---------------------------------------------------------------------------------------------------- asking
+
+    async def search(self, request: SearchRequest, kind: Source) -> SearchReply:
+        """Return the passages of one kind that answer a query best.
+
+        Documents of another version than the one asked for (or the default) are left out, those without a version
+        never. Where no passage in the language asked for reaches the threshold, all languages are searched.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await asyncio.to_thread(self.search_now, request, kind)
+
+    async def on_topic(self, text: str) -> float:
+        """Return the confidence of the best passage, of any kind and language: 0 to 1.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await asyncio.to_thread(self.on_topic_now, text)
+
+    def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
+        """Like `search`, in this thread."""
+        with _unavailable(kind):
+            hits = self._settled(lambda snapshot, reader: self._search(snapshot, reader, request, kind))
+        items = tuple(_item(hit) for hit in hits)
+        return SearchReply(items, _trace(request, kind, items))
+
+    def on_topic_now(self, text: str) -> float:
+        """Like `on_topic`, in this thread."""
+        with _unavailable(Source.DOC):
+            snapshot = self._snapshot()
+            query = _parsed(snapshot, text)
+            if not query.words:
+                return 0.0
+            best = snapshot.search(query.weights(), Filter(versions=self._versions(snapshot, None)), 1)
+            return confidence(best[0][1], query.idf_sum, self._midpoint) if best else 0.0
+
+    def count(self) -> dict[str, int]:
+        """Return how many documents there are of each kind.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        with _unavailable(Source.DOC), self._reader() as reader:
+            return reader.count()
+
+    def close(self) -> None:
+        """Let go of the database; the object may still be used."""
+        _close_all(self._idle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --------------------------------------------------------------------------------------------------- ranking
+
+    def _search(self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source) -> list[_Hit]:
+        query = _parsed(snapshot, request.query)
+        if not query.words or request.top_k < 1:
+            return []
+        where = Filter(
+            source=kind,
+            versions=self._versions(snapshot, request.version),
+            language=request.language,
+            excluded=tuple(reader.document_ids(request.exclude)) if request.exclude else (),
+        )
+        hits = self._ranked(snapshot, reader, query, where, request)
+        if request.language and max((hit.confidence for hit in hits), default=0.0) < request.threshold:
+            # The documents may all be in the other language, and the words that matter in neither.
+            anywhere = Filter(where.source, where.versions, None, where.excluded)
+            hits = self._ranked(snapshot, reader, query, anywhere, request)
+        return hits
+
+    def _ranked(
+        self, snapshot: Snapshot, reader: Reader, query: _Query, where: Filter, request: SearchRequest
+    ) -> list[_Hit]:
+        weights = query.weights()
+        if request.expand:
+            best = snapshot.search(weights, where, FEEDBACK_DOCUMENTS)
+            rows = _rows(reader, [number for number, _ in best])
+            texts = [(stems(rows[number].body), score) for number, score in best]
+            weights = _widened(query, feedback([words[0] for words in query.words], texts))
+        ranked = snapshot.search(weights, where, request.top_k)
+        # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
+        own = snapshot.scores(query.weights(), [number for number, _ in ranked]) if request.expand else dict(ranked)
+        rows = _rows(reader, [number for number, _ in ranked])
+        hits = [
+            _Hit(rows[number], score, confidence(own.get(number, 0.0), query.idf_sum, self._midpoint))
+            for number, score in ranked
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.passage.key, hit.passage.ordinal))
+        return hits
+
+    def _versions(self, snapshot: Snapshot, asked: str | None) -> tuple[str, ...]:
+        version = asked or self._default_version
+        return (version_term(None), version_term(version)) if version else snapshot.default_versions
+
+    # -------------------------------------------------------------------------------------------------- freshness
+
+    def _settled(self, ask: Callable[[Snapshot, Reader], list[_Hit]]) -> list[_Hit]:
+        """Ask a snapshot and the rows it names; again, where both were renewed in between."""
+        for attempt in range(_TRIES):
+            snapshot = self._snapshot(renew=attempt > 0)
+            try:
+                with self._reader() as reader:
+                    return ask(snapshot, reader)
+            except _Moved:
+                continue
+        raise _Moved("it changes faster than it can be read")
+
+    def _snapshot(self, *, renew: bool = False) -> Snapshot:
+        seen = signature(self._directory)
+        with self._refreshing:
+            if self._seen is None or seen[3] != self._seen[3]:
+                # Opened for the first time, or the whole folder was replaced.
+                _close_all(self._idle)
+                self._take, self._reload = opened(self._directory)
+                self._current = self._take()
+            elif renew or seen != self._seen:
+                self._reload()
+                self._current = self._take()
+            self._seen = seen
+            return self._current
+
+    @contextmanager
+    def _reader(self) -> Generator[Reader]:
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = Reader(self._directory)
+        try:
+            yield reader
+        except BaseException:
+            reader.close()
+            raise
+        self._idle.append(reader)
+
+
+def _close_all(idle: list[Reader]) -> None:
+    while idle:
+        idle.pop().close()
+
+
+@contextmanager
+def _unavailable(kind: Source) -> Generator[None]:
+    """Turn what SQLite, tantivy and the disk may say into the port's error."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, sqlite3.Error, _Moved) as error:
+        raise SourceUnavailable(
+            f"The {kind} source cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}.",
+            "Index the documents again.",
+        ) from error
+
+
+# -------------------------------------------------------------------------------------------------------- queries
+
+
+def _parsed(snapshot: Snapshot, text: str) -> _Query:
+    words = list(dict.fromkeys(stems(text)))
+    if len(words) > _LONGEST_QUERY:
+        words = words[: _LONGEST_QUERY // 2] + words[-_LONGEST_QUERY // 2 :]
+    total, known = 0.0, list[tuple[str, ...]]()
+    for word in words:
+        frequency = snapshot.frequency(word)
+        # A word that nothing has counts as the rarest there can be, for what it asks for is not here; and so does one
+        # that is near a known word: valued as that word, a third more foreign questions would pass for on topic.
+        total += snapshot.idf(frequency)
+        edits = 0 if frequency else allowed_edits(word)
+        meant = nearest(word, edits, snapshot.vocabulary) if edits else []
+        known.append(tuple(meant) or (word,))
+    return _Query(tuple(known), total)
+
+
+def _widened(query: _Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
+    stand_ins = {words[0]: words for words in query.words}
+    return [(stand_ins.get(word, (word,)), weight) for word, weight in weighted]
+
+
+def _rows(reader: Reader, ids: list[int]) -> dict[int, Passage]:
+    rows = reader.passages(ids) if ids else {}
+    if len(rows) < len(ids):
+        raise _Moved
+    return rows
+
+
+# -------------------------------------------------------------------------------------------------------- replies
+
+
+def _item(hit: _Hit) -> EvidenceItem:
+    row = hit.passage
+    return EvidenceItem(
+        source=row.source,
+        ref=f"{row.source}:{row.key}#{row.ordinal}",
+        snippet=row.text,
+        confidence=hit.confidence,
+        score=hit.score,
+        document=row.key,
+        title=row.title,
+        url=row.url,
+        kb_id=row.kb_id,
+        heading=row.heading,
+        lines=(row.first_line, row.last_line),
+        language=row.language,
+        updated=row.updated,
+    )
+
+
+def _trace(request: SearchRequest, kind: Source, items: Sequence[EvidenceItem]) -> QueryTrace:
+    sure = sorted((item.confidence for item in items), reverse=True)
+    best: dict[str, EvidenceItem] = {}
+    for item in items:
+        best.setdefault(item.document_key, item)
+    return QueryTrace(
+        query=request.query,
+        source=kind,
+        expanded=request.expand,
+        confidence=ConfidenceFigures.of(sure, request.threshold),
+        articles=[
+            {
+                "document": key,
+                "title": item.title,
+                "url": item.url,
+                "kb_id": item.kb_id,
+                "confidence": item.confidence,
+                "score": item.score,
+            }
+            for key, item in best.items()
+        ],
+    )
+
+
+class DocumentSource:
+    """One kind of the knowledge base's documents, as an evidence source of the graph.
+
+    Args:
+        knowledge: What is searched.
+        kind: `doc` or `policy`.
+    """
+
+    def __init__(self, knowledge: KnowledgeBase, kind: Source = Source.DOC) -> None:
+        if kind not in (Source.DOC, Source.POLICY):
+            raise ValueError(f"documents are doc or policy, not {kind}")
+        self._knowledge = knowledge
+        self._kind = kind
+
+    @property
+    def kind(self) -> Source:
+        return self._kind
+
+    async def search(self, request: SearchRequest) -> SearchReply:
+        return await self._knowledge.search(request, self._kind)

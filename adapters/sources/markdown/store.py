@@ -1,0 +1,382 @@
+"""The system of record: which files there are, the documents they make, and their chunks, in one SQLite database.
+
+A document is one content under one kind of source and one version, however many files hold it. Its rows never
+change: a changed file makes a new document beside the old one, and `state` says which of the two is coming and which
+is going until the index has followed. So a reader finds the rows of the old index and of the new one at any moment,
+and a killed run is finished by the next.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.sources.markdown.chunks import Chunk
+from contracts.errors import KnowledgeError
+from contracts.values import Language, Source
+
+NAME = "knowledge.sqlite"
+SCHEMA = 1
+"""Raised when the tables change."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE folders (
+    id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, source TEXT NOT NULL, version TEXT
+);
+CREATE TABLE files (
+    folder INTEGER NOT NULL REFERENCES folders (id), path TEXT NOT NULL,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, sha256 TEXT,
+    kb_id INTEGER, source TEXT, version TEXT,  -- as the file itself says
+    unfit TEXT NOT NULL, warning TEXT NOT NULL, left_out INTEGER NOT NULL,
+    PRIMARY KEY (folder, path)
+) WITHOUT ROWID;
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice
+    key TEXT NOT NULL, sha256 TEXT NOT NULL, format INTEGER NOT NULL, title TEXT NOT NULL, kb_id INTEGER, url TEXT,
+    updated TEXT, source TEXT NOT NULL, version TEXT, language TEXT NOT NULL, state TEXT NOT NULL
+);
+CREATE INDEX documents_by_key ON documents (key);
+CREATE INDEX documents_in_motion ON documents (state) WHERE state <> 'live';
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents (id),
+    ordinal INTEGER NOT NULL, heading TEXT NOT NULL, anchor TEXT NOT NULL,
+    first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
+    text TEXT NOT NULL, headings TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL
+);
+CREATE INDEX chunks_by_document ON chunks (document);
+"""
+
+_PASSAGE = """
+SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
+       c.ordinal, c.heading, c.first_line, c.last_line, c.text, c.headings, c.body
+FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
+"""
+_NUMBERS = "SELECT id FROM documents WHERE key IN"
+
+
+class FolderRow(NamedTuple):
+    """A folder that was read in; `label` begins the keys of its documents."""
+
+    id: int
+    label: str
+    path: str
+    source: str
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """What is known of a file, so that it need not be read again.
+
+    Attributes:
+        sha256: Of its content; `None` where the content is unfit.
+        unfit, warning: Why it is not indexed, or not as it should be; empty where it is.
+        left_out: Whether its number is below the deployment's `kb_ids_from`.
+    """
+
+    folder: int
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str | None = None
+    kb_id: int | None = None
+    source: str | None = None
+    version: str | None = None
+    unfit: str = ""
+    warning: str = ""
+    left_out: bool = False
+
+
+class Identity(NamedTuple):
+    """What makes two documents the same; `format` is the way they were cut."""
+
+    key: str
+    sha256: str
+    source: str
+    version: str | None
+    format: int
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a document says of itself."""
+
+    title: str
+    kb_id: int | None
+    url: str | None
+    updated: str | None
+    language: Language
+
+
+class Entry(NamedTuple):
+    """A chunk on its way into the index."""
+
+    id: int
+    document: int
+    source: str
+    version: str | None
+    language: str
+    title: str
+    headings: str
+    body: str
+
+
+class Passage(NamedTuple):
+    """A chunk as a search returns it."""
+
+    id: int
+    key: str
+    source: Source
+    title: str
+    url: str | None
+    kb_id: int | None
+    updated: str | None
+    language: Language
+    ordinal: int
+    heading: str
+    first_line: int
+    last_line: int
+    text: str
+    headings: str
+    body: str
+
+
+@contextmanager
+def our_errors(doing: str) -> Generator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise KnowledgeError(
+            f"The knowledge base cannot be {doing}: {error}.",
+            "See that its disk has free space and its folder may be written to, then index again; "
+            "what was indexed before is whole.",
+        ) from error
+
+
+class Store:
+    """The writing side; one at a time, which the caller's lock sees to.
+
+    Raises:
+        KnowledgeError: From every method, where the database cannot be read or written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / NAME
+        with our_errors("opened"):
+            # The connection is closed from the thread that opened it, or with the process.
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=5)
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                # The index's commit must never be durable before the rows it points to.
+                self._db.execute("PRAGMA synchronous=FULL")
+                self._prepare(directory)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _prepare(self, directory: Path) -> None:
+        (found,) = self._db.execute("PRAGMA user_version").fetchone()
+        if found not in (0, SCHEMA):
+            raise KnowledgeError(
+                f"The knowledge base in {directory} was made by another version of this program.",
+                "Delete that folder and index again.",
+            )
+        if not found:
+            with self.transaction():
+                for statement in _TABLES.split(";\n"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA}")
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Everything inside is written, or nothing is."""
+        with our_errors("written"):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled it back already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def tidy(self) -> None:
+        """Bring the write-ahead log home, so that the database is one file again."""
+        with our_errors("written"):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # ---------------------------------------------------------------------------------------------- what there is
+
+    def meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def folders(self) -> list[FolderRow]:
+        return [FolderRow(*row) for row in self._db.execute("SELECT * FROM folders ORDER BY id")]
+
+    def files(self) -> dict[tuple[int, str], FileRow]:
+        rows = (FileRow(*row[:-1], left_out=bool(row[-1])) for row in self._db.execute("SELECT * FROM files"))
+        return {(row.folder, row.path): row for row in rows}
+
+    def documents(self) -> dict[Identity, int]:
+        """Return the ids of the documents that stay unless something changes."""
+        sql = "SELECT key, sha256, source, version, format, id FROM documents WHERE state <> 'removing'"
+        return {Identity(*row[:-1]): row[-1] for row in self._db.execute(sql)}
+
+    def count(self) -> tuple[int, int]:
+        """Return how many documents and chunks there are."""
+        sql = "SELECT count(DISTINCT d.id), count(c.id) FROM documents d LEFT JOIN chunks c ON c.document = d.id"
+        documents, chunks = self._db.execute(f"{sql} WHERE d.state <> 'removing'").fetchone()
+        return documents, chunks
+
+    def in_motion(self) -> list[int]:
+        """Return the ids of documents that the index does not follow yet, coming and going."""
+        return [row[0] for row in self._db.execute("SELECT id FROM documents WHERE state <> 'live'")]
+
+    def entries(self, *, coming: bool) -> Iterator[Entry]:
+        """Yield the chunks that belong into the index: those of coming documents, or of all."""
+        states = "d.state = 'adding'" if coming else "d.state <> 'removing'"
+        sql = "SELECT c.id, d.id, d.source, d.version, d.language, d.title, c.headings, c.body"
+        sql += f" FROM chunks c JOIN documents d ON d.id = c.document WHERE {states} ORDER BY c.id"
+        yield from (Entry(*row) for row in self._db.execute(sql))
+
+    # ------------------------------------------------------------------------------------------------ what changes
+
+    def keep_folder(self, path: Path, source: Source, version: str | None) -> FolderRow:
+        """Write a folder down, or that it is read otherwise than before."""
+        existing = {row.path: row for row in self.folders()}
+        old = existing.get(str(path))
+        if old:
+            self._db.execute("UPDATE folders SET source = ?, version = ? WHERE id = ?", (source, version, old.id))
+            return old._replace(source=source, version=version)
+        taken = {row.label for row in existing.values()}
+        name = path.name or "root"
+        label = next(
+            label for n in range(1, len(taken) + 2) if (label := name if n == 1 else f"{name}-{n}") not in taken
+        )
+        values = (label, str(path), str(source), version)
+        made = self._db.execute("INSERT INTO folders (label, path, source, version) VALUES (?, ?, ?, ?)", values)
+        return FolderRow(made.lastrowid or 0, *values)
+
+    def drop_folders(self, ids: Collection[int]) -> None:
+        self._db.executemany("DELETE FROM files WHERE folder = ?", [(number,) for number in ids])
+        self._db.executemany("DELETE FROM folders WHERE id = ?", [(number,) for number in ids])
+
+    def keep_files(self, rows: Iterable[FileRow]) -> None:
+        sql = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        values = (
+            (
+                r.folder,
+                r.path,
+                r.size,
+                r.mtime_ns,
+                r.sha256,
+                r.kb_id,
+                r.source,
+                r.version,
+                r.unfit,
+                r.warning,
+                r.left_out,
+            )
+            for r in rows
+        )
+        self._db.executemany(sql, values)
+
+    def drop_files(self, keys: Iterable[tuple[int, str]]) -> None:
+        self._db.executemany("DELETE FROM files WHERE folder = ? AND path = ?", keys)
+
+    def add(self, identity: Identity, header: Header, chunks: Sequence[Chunk]) -> list[Entry]:
+        """Write down a document that the index shall follow; return its chunks as the index takes them."""
+        made = self._db.execute(
+            "INSERT INTO documents (key, sha256, source, version, format, title, kb_id, url, updated, language, state)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'adding')",
+            (*identity, header.title, header.kb_id, header.url, header.updated, str(header.language)),
+        )
+        document = made.lastrowid or 0
+        return [self._add_chunk(document, identity, header, chunk) for chunk in chunks]
+
+    def _add_chunk(self, document: int, identity: Identity, header: Header, chunk: Chunk) -> Entry:
+        made = self._db.execute(
+            "INSERT INTO chunks (document, ordinal, heading, anchor, first_line, last_line, text, headings, body, hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                document,
+                chunk.ordinal,
+                " › ".join(chunk.path),
+                chunk.anchor,
+                chunk.first_line,
+                chunk.last_line,
+                chunk.text,
+                chunk.headings,
+                chunk.body,
+                chunk.hash,
+            ),
+        )
+        return Entry(
+            made.lastrowid or 0,
+            document,
+            identity.source,
+            identity.version,
+            header.language,
+            header.title,
+            chunk.headings,
+            chunk.body,
+        )
+
+    def remove(self, documents: Iterable[int]) -> None:
+        """Mark documents that the index shall drop; their rows stay readable until `settle`."""
+        self._db.executemany(
+            "UPDATE documents SET state = 'removing' WHERE id = ?", [(number,) for number in documents]
+        )
+
+    def settle(self) -> None:
+        """Make final what the index has followed."""
+        self._db.execute("DELETE FROM chunks WHERE document IN (SELECT id FROM documents WHERE state = 'removing')")
+        self._db.execute("DELETE FROM documents WHERE state = 'removing'")
+        self._db.execute("UPDATE documents SET state = 'live' WHERE state = 'adding'")
+
+
+class Reader:
+    """The reading side: one connection, which cannot write.
+
+    Raises:
+        sqlite3.Error: From every method; the caller knows what was being asked.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        uri = f"{(directory / NAME).absolute().as_uri()}?mode=ro"
+        # A pool hands it from thread to thread, to one at a time.
+        self._db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)
+
+    def schema(self) -> int:
+        return self._db.execute("PRAGMA user_version").fetchone()[0]
+
+    def passages(self, ids: Collection[int]) -> dict[int, Passage]:
+        sql = f"{_PASSAGE} ({','.join('?' * len(ids))})"
+        rows = (Passage(*row) for row in self._db.execute(sql, tuple(ids)))
+        return {row.id: row._replace(source=Source(row.source), language=Language(row.language)) for row in rows}
+
+    def document_ids(self, keys: Collection[str]) -> list[int]:
+        sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"
+        return [row[0] for row in self._db.execute(sql, tuple(keys))]
+
+    def count(self) -> dict[str, int]:
+        """Return how many documents there are of each kind of source."""
+        sql = "SELECT source, count(*) FROM documents WHERE state <> 'removing' GROUP BY source ORDER BY source"
+        return dict(self._db.execute(sql).fetchall())
+
+    def close(self) -> None:
+        self._db.close()
