@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -140,3 +143,23 @@ def test_every_dependency_is_in_the_lock() -> None:
     asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     names = {re.split(r"[\[<>=!]", line)[0].lower() for line in asked}
     assert names <= set(locked())
+
+
+# ------------------------------------------------------------------------------------------------------------ wheel
+
+
+def test_the_wheel_holds_every_file_of_every_package(tmp_path: Path) -> None:
+    """Word lists, texts and rules travel with the code that reads them."""
+    source = tmp_path / "source"
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    (source / "README.md").write_text("# Readme\n", "utf-8")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", str(tmp_path)]
+    subprocess.run([*command, str(source)], check=True, capture_output=True)
+    [wheel] = tmp_path.glob("*.whl")
+    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    files = {path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.is_file()}
+    wanted = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
+    assert shipped == wanted
