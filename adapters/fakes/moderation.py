@@ -1,0 +1,70 @@
+"""A moderator that judges nothing: it says what it was told to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from contracts.errors import ModerationUnavailable
+from contracts.report import ModerationResult
+from contracts.values import HarmCategory, ModerationState, SafetyLevel
+
+PROVIDER = "fake"
+
+Said = ModerationResult | ModerationUnavailable
+Script = Said | Sequence[Said] | Mapping[str, Said]
+
+
+def judged(level: SafetyLevel, *categories: HarmCategory) -> ModerationResult:
+    """Return a result of that level; N/A is said with the state `unavailable`, as a provider says it that failed."""
+    unknown = level is SafetyLevel.NOT_AVAILABLE
+    return ModerationResult(
+        safety_level=level,
+        state=ModerationState.UNAVAILABLE if unknown else ModerationState(level.value),
+        categories=list(categories),
+        raw_output=f"said: {level}",
+        provider=PROVIDER,
+    )
+
+
+class FakeModerator:
+    """Says what its script holds.
+
+    Args:
+        script: One result for every message; or a sequence, one for each call and the last for all calls after it;
+            or a mapping from message to result. An exception is raised in its turn.
+        otherwise: What a mapping says of a message that it does not name.
+
+    Attributes:
+        seen: The messages it was asked about, in order.
+
+    Raises:
+        ValueError: The sequence is empty.
+    """
+
+    def __init__(self, script: Script | None = None, otherwise: Said | None = None) -> None:
+        safe = judged(SafetyLevel.SAFE)
+        self._by_text: dict[str, Said] = dict(script) if isinstance(script, Mapping) else {}
+        self._by_call: list[Said] = list(script) if isinstance(script, Sequence) else []
+        self._otherwise = otherwise or safe
+        if isinstance(script, ModerationResult | ModerationUnavailable):
+            self._otherwise = script
+        elif isinstance(script, Sequence) and not script:
+            raise ValueError("a script by call needs at least one result")
+        self.seen: list[str] = []
+
+    async def moderate(self, text: str) -> ModerationResult:
+        """Return what the script says.
+
+        Raises:
+            ModerationUnavailable: The script says so.
+        """
+        self.seen.append(text)
+        said = self._next(text)
+        if isinstance(said, ModerationUnavailable):
+            raise said
+        return said
+
+    def _next(self, text: str) -> Said:
+        if self._by_call:
+            return self._by_call[min(len(self.seen), len(self._by_call)) - 1]
+        return self._by_text.get(text, self._otherwise)

@@ -1,0 +1,17 @@
+"""No moderation: every message is passed on, and the result says that nobody looked."""
+
+from __future__ import annotations
+
+from contracts.report import ModerationResult
+from contracts.values import ModerationState, SafetyLevel
+
+
+class NoModerator:
+    """Answers N/A with the state `off`: DT-001 passes the message on, and nothing claims that it was found Safe."""
+
+    async def moderate(self, text: str) -> ModerationResult:
+        return ModerationResult(
+            safety_level=SafetyLevel.NOT_AVAILABLE,
+            state=ModerationState.OFF,
+            provider="off",
+        )

@@ -1,0 +1,177 @@
+"""A rule pack: the data of the embedded moderation provider, read, checked and compiled.
+
+`rules.toml` explains how a rule is written. Each expression is compiled twice: as written, and loosely, for the parts
+of a message whose letters stood apart ("i g n o r e"), where the borders of words are lost.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from contracts.errors import ConfigError
+
+_WORDS_BETWEEN = re.compile(r"<<(\d)>>")
+_PART = re.compile(r"<<([a-z_]+)>>")
+_BEHIND = re.compile(r"\(\?<[!=][^()]*\)")
+
+Filled = Annotated[str, Field(min_length=1)]
+Some = Annotated[tuple[Filled, ...], Field(min_length=1)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RuleText(_Part):
+    """One rule as written; what each key means stands at the top of `rules.toml`."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    language: Literal["en", "ru", "any"]
+    strength: Literal["strong", "weak"]
+    any_of: Some
+    because: Filled
+    examples: Some
+    harmless: Some
+
+
+class MentionText(_Part):
+    """How a question about an attack is told from an attack, as written."""
+
+    question: Some
+    report: Some
+    examples: Some
+
+
+class PackText(_Part):
+    """A rule pack as written."""
+
+    version: Filled
+    parts: dict[str, str] = Field(default_factory=dict)
+    mention: MentionText
+    rule: Annotated[tuple[RuleText, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Self:
+        ids = [rule.id for rule in self.rule]
+        if twice := sorted({name for name in ids if ids.count(name) > 1}):
+            raise ValueError(f"used for more than one rule: {', '.join(twice)}")
+        return self
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One compiled rule.
+
+    Attributes:
+        text: The rule as written.
+        pattern: Finds it in a matching view.
+        source: The loose expression, compiled on first use: few messages need it.
+    """
+
+    text: RuleText
+    pattern: re.Pattern[str]
+    source: str
+
+    @property
+    def id(self) -> str:
+        """The id of the rule."""
+        return self.text.id
+
+    @property
+    def strong(self) -> bool:
+        """Whether the rule alone makes a message Unsafe."""
+        return self.text.strength == "strong"
+
+    @cached_property
+    def loose(self) -> re.Pattern[str]:
+        """Finds the rule where the borders of words are lost."""
+        return re.compile(self.source, re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A compiled rule pack."""
+
+    version: str
+    rules: tuple[Rule, ...]
+    question: re.Pattern[str]
+    report: re.Pattern[str]
+    mentions: tuple[str, ...]
+
+
+def read_pack(path: Path | None = None) -> Pack:
+    """Read and compile a rule pack; without a path, the one that ships.
+
+    Raises:
+        ConfigError: The file cannot be read, is no TOML, or a rule is written wrongly.
+    """
+    name = str(path) if path else "the rule pack"
+    try:
+        raw = path.read_bytes() if path else files("adapters.moderation").joinpath("rules.toml").read_bytes()
+        return compile_pack(PackText.model_validate(tomllib.loads(raw.decode("utf-8"))))
+    except OSError as error:
+        raise ConfigError(f"{name} cannot be read: {error.strerror}.", "Check the path and its permissions.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{name} is not valid TOML: {error}.", "Mend the file at that place.") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the pack"
+        raise ConfigError(f"{name} is written wrongly at {where}: {first['msg']}.", "Mend that key.") from error
+
+
+def compile_pack(text: PackText) -> Pack:
+    """Expand and compile the expressions of a pack.
+
+    Raises:
+        ConfigError: An expression is no regular expression, or names a part that does not exist.
+    """
+    return Pack(
+        version=text.version,
+        rules=tuple(_compiled(rule, text.parts) for rule in text.rule),
+        question=_expression("mention.question", _expanded(text.mention.question, text.parts)),
+        report=_expression("mention.report", _expanded(text.mention.report, text.parts)),
+        mentions=text.mention.examples,
+    )
+
+
+def _compiled(rule: RuleText, parts: dict[str, str]) -> Rule:
+    return Rule(
+        text=rule,
+        pattern=_expression(rule.id, _expanded(rule.any_of, parts)),
+        source=_expanded(rule.any_of, parts, loose=True),
+    )
+
+
+def _expression(name: str, source: str) -> re.Pattern[str]:
+    try:
+        return re.compile(source, re.MULTILINE)
+    except re.error as error:
+        raise ConfigError(f"Rule {name} is not a regular expression: {error}.", "Mend that rule.") from error
+
+
+def _expanded(alternatives: tuple[str, ...], parts: dict[str, str], *, loose: bool = False) -> str:
+    source = "|".join(f"(?:{alternative})" for alternative in alternatives)
+    # Parts may name parts; three rounds are more than the pack needs and end for a part that names itself.
+    for _ in range(3):
+        source = _PART.sub(lambda match: _part(match.group(1), parts), source)
+    if not loose:
+        source = _WORDS_BETWEEN.sub(r"(?:[^\\s.!?;]{1,24} ){0,\1}?", source)
+        return source.replace(" ", r"\s")
+    # One bounded stretch in place of words: optional spaces inside a repeated group would make it ambiguous.
+    source = _WORDS_BETWEEN.sub(lambda match: f".{{0,{9 * int(match.group(1))}}}?", source)
+    source = _BEHIND.sub("", source)
+    return source.replace(r"\b", "").replace(r"\W{1,", r"\W{0,").replace(" ", r"\s?")
+
+
+def _part(name: str, parts: dict[str, str]) -> str:
+    if name not in parts:
+        raise ConfigError(f"The rule pack names <<{name}>>, which is not among its parts.", "Add it under [parts].")
+    return parts[name]

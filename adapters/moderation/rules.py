@@ -1,0 +1,205 @@
+"""The embedded moderation provider: a rule pack (`rules.toml`) over a message's matching view. No model, no network.
+
+Its reach is small and is stated here, because a guard that promises more than it holds is worse than none:
+
+- It knows classic jailbreaks and prompt injection by their wording, in English and Russian. New wordings, other
+  languages, base64, leetspeak, words cut in two ("ig nore") and attacks spread over several messages pass.
+- Words of harm are no rule: on published sets they fire as often on safe prompts as on unsafe ones. A harmful
+  question in plain words is Safe here.
+- A mention is told from a use by punctuation and by the shape of the sentence: a strong rule that matches inside
+  quotation marks, or after the beginning of a question ("how does ...", «почему ...»), counts as weak. Whoever words
+  an attack that way is Controversial, not Unsafe, and with the default `block_threshold` the turn goes on.
+
+What was measured stands in `tests/adapters/test_moderation_rules.py`, which holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from adapters.moderation.pack import Pack, Rule, read_pack
+from contracts.report import ModerationResult
+from contracts.values import HarmCategory, ModerationState, SafetyLevel
+from language.clean import clean, skeleton
+
+PROVIDER = "rules"
+
+_LONG = 2_000
+"""Characters from which a message is judged in a thread: below, the work is shorter than the way there."""
+_SENTENCE_REACH = 200
+"""Characters before a match in which the beginning of its sentence is looked for."""
+
+_APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u00b4]")
+_DASH = re.compile("[\u2010-\u2015\u2212]")
+_GAP = re.compile(r"[\s_*~]+")
+_SPACED_OUT = re.compile(r"(?<!\w)[^\W\d_](?!\w)(?:[^\w\n]{1,3}[^\W\d_](?!\w)){4,}")
+_CYRILLIC = re.compile("[а-я]")
+_NOT_WORD = re.compile(r"\W+")
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
+_QUOTED = re.compile(
+    r'"[^"\n]{2,300}"|«[^«»\n]{2,300}»|“[^“”\n]{2,300}”|„[^„“”\n]{2,300}[“”]'
+    r"|```[^`]{2,2000}```|`[^`\n]{2,300}`|(?<!\w)'[^'\n]{2,300}'(?!\w)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The ids of the rules that matched, in the pack's order.
+
+    Attributes:
+        strong: Attacks.
+        weak: What may be one.
+        mentioned: Strong rules that matched only where an attack is quoted or asked about; they count as weak.
+    """
+
+    strong: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+    mentioned: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> SafetyLevel:
+        """Unsafe with a strong rule, Controversial with a weak or a mentioned one, else Safe."""
+        if self.strong:
+            return SafetyLevel.UNSAFE
+        return SafetyLevel.CONTROVERSIAL if self.weak or self.mentioned else SafetyLevel.SAFE
+
+    def __str__(self) -> str:
+        named = (("strong", self.strong), ("weak", self.weak), ("mentioned", self.mentioned))
+        return "; ".join(f"{name}: {', '.join(ids)}" for name, ids in named if ids)
+
+
+@cache
+def shipped_pack() -> Pack:
+    """Return the pack that ships, read and compiled once per process (about 50 ms).
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    return read_pack()
+
+
+class RuleModerator:
+    """Judges a message by a rule pack: strong match Unsafe, weak match Controversial, none Safe; category Jailbreak.
+
+    Args:
+        pack: The rules; without it, those that ship.
+
+    Raises:
+        ConfigError: The pack that ships cannot be read.
+    """
+
+    def __init__(self, pack: Pack | None = None) -> None:
+        self._pack = pack or shipped_pack()
+
+    async def moderate(self, text: str) -> ModerationResult:
+        """Return the level of a message; `raw_output` names the rules that matched, `model` the pack's version."""
+        if len(text) < _LONG:
+            return self.judge(text)
+        return await asyncio.to_thread(self.judge, text)
+
+    def judge(self, text: str) -> ModerationResult:
+        """Return the level of a message, on the calling thread."""
+        found = find(text, self._pack)
+        return ModerationResult(
+            safety_level=found.level,
+            state=ModerationState(found.level.value),
+            categories=[] if found.level is SafetyLevel.SAFE else [HarmCategory.JAILBREAK],
+            raw_output=str(found),
+            model=f"rules-{self._pack.version}",
+            provider=PROVIDER,
+        )
+
+
+def find(text: str, pack: Pack) -> Findings:
+    """Return the rules of a pack that a message matches."""
+    views = _views(text, pack)
+    found: dict[str, list[str]] = {"strong": [], "weak": [], "mentioned": []}
+    for rule in pack.rules:
+        mentions = [view.is_mention(match) for view in views for match in view.matches(rule)]
+        if not all(mentions):
+            found[rule.text.strength].append(rule.id)
+        elif mentions and rule.strong:
+            found["mentioned"].append(rule.id)
+    return Findings(*(tuple(ids) for ids in found.values()))
+
+
+def matching_view(text: str) -> str:
+    """Return the form of a message that the rules are written for (the top of `rules.toml` describes it)."""
+    text = _DASH.sub("-", _APOSTROPHE.sub("'", skeleton(clean(text))))
+    return _GAP.sub(lambda match: "\n" if "\n" in match.group() else " ", text)
+
+
+def closed_up(view: str) -> tuple[str, list[tuple[int, int]]]:
+    """Close up runs of at least five letters that stand apart; return the text and where the runs are in it."""
+    parts: list[str] = []
+    spans: list[tuple[int, int]] = []
+    length = end = 0
+    for run in _SPACED_OUT.finditer(view):
+        word = _NOT_WORD.sub("", run.group())
+        parts += (view[end : run.start()], word)
+        length += run.start() - end + len(word)
+        spans.append((length - len(word), length))
+        end = run.end()
+    return "".join((*parts, view[end:])), spans
+
+
+def _views(text: str, pack: Pack) -> list[_View]:
+    view = matching_view(text)
+    closed, runs = closed_up(view)
+    return [_View(view, pack, None), *([_View(closed, pack, runs)] if runs else [])]
+
+
+class _View:
+    """A message as the rules see it; with runs, only what touches a run that was closed up counts."""
+
+    def __init__(self, text: str, pack: Pack, runs: list[tuple[int, int]] | None) -> None:
+        self._text = text
+        self._pack = pack
+        self._runs = runs
+
+    def matches(self, rule: Rule) -> Iterator[re.Match[str]]:
+        """Yield what a rule finds."""
+        if rule.text.language == "ru" and not self._has_cyrillic:
+            return iter(())
+        if self._runs is None:
+            return rule.pattern.finditer(self._text)
+        return (match for match in rule.loose.finditer(self._text) if _touches(match, self._runs))
+
+    def is_mention(self, match: re.Match[str]) -> bool:
+        """Tell whether a match is only quoted, or asked about."""
+        return self._is_asked_about(match.start()) or (self._is_quoted(match) and self._reports)
+
+    def _is_asked_about(self, start: int) -> bool:
+        reach = max(0, start - _SENTENCE_REACH)
+        ends = [end.end() for end in _SENTENCE_END.finditer(self._text, reach, start)]
+        if not ends and reach:
+            return False
+        beginning = ends[-1] if ends else 0
+        question = self._pack.question.match(self._text, beginning)
+        return question is not None and beginning < start
+
+    def _is_quoted(self, match: re.Match[str]) -> bool:
+        after = bisect_right(self._quotes, match.start(), key=lambda span: span[0])
+        return after > 0 and match.end() <= self._quotes[after - 1][1]
+
+    @cached_property
+    def _has_cyrillic(self) -> bool:
+        return _CYRILLIC.search(self._text) is not None
+
+    @cached_property
+    def _quotes(self) -> list[tuple[int, int]]:
+        return [quote.span() for quote in _QUOTED.finditer(self._text)]
+
+    @cached_property
+    def _reports(self) -> bool:
+        return self._pack.report.search(_QUOTED.sub(" ", self._text)) is not None
+
+
+def _touches(match: re.Match[str], runs: list[tuple[int, int]]) -> bool:
+    before = bisect_left(runs, match.end(), key=lambda span: span[0])
+    return before > 0 and match.start() < runs[before - 1][1]
