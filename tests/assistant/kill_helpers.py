@@ -3,8 +3,8 @@
 A graph is named as `module:function`. The function takes the folder of the test's data and a saver, and returns the
 compiled graph; its nodes are wrapped by `logged`, so that a file tells which began and which finished, in which process.
 
-As a program: `python -m tests.assistant.kill_helpers ACTION ...`, one turn or one resumption, result as JSON on
-standard output, an error of ours as one line `Name: message` on standard error and exit code 3.
+As a program: `python -m tests.assistant.kill_helpers ACTION ...`, one turn or one resumption (or a chat that never ends
+by itself, `message 1`, `message 2`, ... with the numbers as turn ids), result as JSON on standard output, an error of ours as one line `Name: message` on standard error and exit code 3.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import functools
 import importlib
+import itertools
 import json
 import os
 import signal
@@ -29,16 +30,25 @@ ROOT = Path(__file__).resolve().parents[2]
 # ------------------------------------------------------------------------------------------------ inside the process
 
 
-def logged(name: str, node: Callable[..., Awaitable[dict]], log: Path, pause_s: float = 0.0) -> Callable[..., Any]:
+def logged(
+    name: str,
+    node: Callable[..., Awaitable[dict]],
+    log: Path,
+    pause_s: float = 0.0,
+    trouble: Callable[[str], None] | None = None,
+) -> Callable[..., Any]:
     """Return the node, writing `begin NAME PID` and `end NAME PID` to the log, with a pause in between to be killed in.
 
-    Its signature stays visible, so that LangGraph finds its view and whether it takes a runtime.
+    `trouble`, called with the node's name after the pause, may raise. The node's signature stays visible, so that
+    LangGraph finds its view and whether it takes a runtime.
     """
 
     @functools.wraps(node)
     async def wrapped(*args: Any, **kwargs: Any) -> dict:
         note(log, f"begin {name} {os.getpid()}")
         await asyncio.sleep(pause_s)
+        if trouble is not None:
+            trouble(name)
         update = await node(*args, **kwargs)
         note(log, f"end {name} {os.getpid()}")
         return update
@@ -71,6 +81,10 @@ async def _act(options: argparse.Namespace) -> Any:
         graph = _named(options.graph)(options.data, saver)
         runner = TurnRunner(graph, store, options.data / "locks", wait_s=options.wait_s, context_type=context_type)
         note(log_of(options.data), f"ready {options.action} {os.getpid()}")
+        if options.action == "chat":
+            for number in itertools.count(options.first):
+                await runner.run(options.thread, f"message {number}", turn_id=str(number), context=context)
+                note(log_of(options.data), f"answered {number} {os.getpid()}")
         if options.action == "resume":
             return await runner.resume(options.thread, context=context)
         return await runner.run(options.thread, options.text, turn_id=options.turn, context=context)
@@ -80,12 +94,13 @@ def main() -> int:
     from contracts.errors import GuardianError
 
     parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=("run", "resume"))
+    parser.add_argument("action", choices=("run", "resume", "chat"))
     parser.add_argument("--graph", required=True)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--thread", required=True)
     parser.add_argument("--turn")
     parser.add_argument("--text")
+    parser.add_argument("--first", type=int, default=1, help="number of a chat's first message")
     parser.add_argument("--context-type", help="module:Class of the settings")
     parser.add_argument("--wait-s", type=float, default=30.0)
     options = parser.parse_args()
@@ -135,6 +150,9 @@ class Turns:
 
     def resume(self, thread: str) -> subprocess.Popen[str]:
         return self.start("resume", thread)
+
+    def chat(self, thread: str, first: int) -> subprocess.Popen[str]:
+        return self.start("chat", thread, "--first", str(first))
 
     def log(self) -> list[str]:
         log = log_of(self.data)

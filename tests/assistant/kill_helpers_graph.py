@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +39,7 @@ async def hear(state: State) -> dict:
 
 
 async def search(state: State) -> dict:
-    return {"found": [word for word in state["question"].split() if len(word) > 2]}
+    return {"found": state["question"].split()}
 
 
 async def write(state: State, runtime: Runtime[Settings]) -> dict:
@@ -58,11 +59,11 @@ async def check(state: State) -> dict:
     }
 
 
-def slow_graph(data: Path, saver: Any, pause_s: float = 0.25) -> Any:
-    """Return the graph, with a pause inside each node."""
+def slow_graph(data: Path, saver: Any, pause_s: float = 0.25, trouble: Callable[[str], None] | None = None) -> Any:
+    """Return the graph, with a pause inside each node, and then a call that may raise."""
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Settings)
     for name, node in zip(NODES, (hear, search, write, check), strict=True):
-        builder.add_node(name, logged(name, node, log_of(data), pause_s))
+        builder.add_node(name, logged(name, node, log_of(data), pause_s, trouble))
     for before, after in zip((START, *NODES), (*NODES, END), strict=True):
         builder.add_edge(before, after)
     return builder.compile(checkpointer=saver)
