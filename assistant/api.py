@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from assistant.wiring import Deployment, deployment, knowledge_base, open_runner
-from contracts.errors import GuardianError, InputError, NoIndex
+from contracts.errors import GuardianError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
 from contracts.result import StructuredAgentResult
@@ -51,7 +51,6 @@ async def aask_structured(
     if fault := message_fault(message):
         raise fault
     deployed = deployment(profile)
-    require_index(deployed)
     context = run_context(deployed, language=language, **(settings or {}))
     async with open_runner(deployed) as runner:
         raw = await runner.run(
@@ -77,10 +76,11 @@ async def asearch(
     from adapters.sources.markdown import DocumentSource
 
     deployed = deployment(profile)
-    require_index(deployed)
     base = knowledge_base(deployed)
     request = SearchRequest(query=clean(query), top_k=top_k, language=Language(language) if language else None)
-    replies = await asyncio.gather(*(DocumentSource(base, kind).search(request) for kind in (Source.DOC, Source.POLICY)))
+    replies = await asyncio.gather(
+        *(DocumentSource(base, kind).search(request) for kind in (Source.DOC, Source.POLICY))
+    )
     found = [item for reply in replies for item in reply.items]
     return sorted(found, key=lambda item: (-item.confidence, item.ref))[:top_k]
 
@@ -98,21 +98,6 @@ def ask_structured(message: str, **options: Any) -> StructuredAgentResult:
 def search(query: str, **options: Any) -> list[EvidenceItem]:
     """Return the passages of the knowledge base on a query; the options are those of `asearch`."""
     return _run(asearch(query, **options))
-
-
-def require_index(deployed: Deployment) -> None:
-    """Refuse to answer from nothing.
-
-    Raises:
-        NoIndex: Nothing has been indexed for this profile.
-    """
-    if not any(deployed.knowledge_folder.glob("*")):
-        name = deployed.settings.profile
-        option = "" if name == "handbook" else f" --profile {name}"
-        raise NoIndex(
-            f"Nothing has been indexed for the profile {name!r} in {deployed.settings.data_dir}.",
-            f"Run `guardian index{option}`, or set GUARDIAN_DATA_DIR to where the index is.",
-        )
 
 
 def run_context(deployed: Deployment, **values: Any) -> Any:
@@ -136,4 +121,6 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     except RuntimeError:
         return asyncio.run(work)
     work.close()
-    raise GuardianError("This was called inside a running event loop.", "Await its async twin: aask, aask_structured, asearch.")
+    raise GuardianError(
+        "This was called inside a running event loop.", "Await its async twin: aask, aask_structured, asearch."
+    )

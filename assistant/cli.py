@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 
 from contracts.errors import ConfigError, GuardianError, InputError
 
@@ -19,6 +19,10 @@ EXIT_CODES: Final = {
     130: "interrupted",
 }
 _OUTCOME_CODES: Final = {"answered": 0, "clarification": 3, "declined": 4, "refused": 4, "handed_off": 5, "error": 1}
+
+
+# argparse has no public name for what `add_subparsers` returns.
+_Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,7 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         # A full disk, a folder that may not be written: the operating system's word, and where to look.
         print(f"guardian: {error}", file=sys.stderr)
-        print("  → Check free space and permissions of GUARDIAN_DATA_DIR, then run the same command again.", file=sys.stderr)
+        print(
+            "  → Check free space and permissions of GUARDIAN_DATA_DIR, then run the same command again.",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
         print("\nguardian: interrupted; a half-finished turn is kept and can be resumed.", file=sys.stderr)
@@ -87,7 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    parent: argparse._SubParsersAction[_Parser] | None,
+    parent: _Commands | None,
     name: str,
     about: str,
     examples: list[str],
@@ -105,12 +112,16 @@ def _profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME|FILE", help="profile to use (default: GUARDIAN_PROFILE or handbook)")
 
 
-def _index(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _index(commands: _Commands) -> None:
     parser = _command(
         commands,
         "index",
         "read Markdown files into the knowledge base; only what changed is read again",
-        ["guardian index", "guardian index ~/docs --version 5.0", "guardian index rules/ --as policy --profile my.toml"],
+        [
+            "guardian index",
+            "guardian index ~/docs --version 5.0",
+            "guardian index rules/ --as policy --profile my.toml",
+        ],
     )
     parser.add_argument("path", nargs="?", help="folder or file (default: the folders of the profile)")
     parser.add_argument("--as", dest="source", choices=("doc", "policy"), default="doc", help="what the files count as")
@@ -119,7 +130,7 @@ def _index(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(module="index")
 
 
-def _search(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _search(commands: _Commands) -> None:
     parser = _command(
         commands,
         "search",
@@ -134,7 +145,7 @@ def _search(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(module="search")
 
 
-def _ask(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _ask(commands: _Commands) -> None:
     parser = _command(
         commands,
         "ask",
@@ -157,7 +168,7 @@ def _ask(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(module="ask")
 
 
-def _chat(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _chat(commands: _Commands) -> None:
     parser = _command(
         commands, "chat", "talk, one line a message", ["guardian chat", "guardian chat --thread support-17 --path"]
     )
@@ -169,7 +180,7 @@ def _chat(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(module="chat")
 
 
-def _threads(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _threads(commands: _Commands) -> None:
     parser = _command(
         commands,
         "threads",
@@ -193,7 +204,7 @@ def _threads(commands: argparse._SubParsersAction[_Parser]) -> None:
         action.set_defaults(module="threads", action=name)
 
 
-def _show(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _show(commands: _Commands) -> None:
     parser = _command(
         commands,
         "show",
@@ -206,7 +217,7 @@ def _show(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(module="show")
 
 
-def _doctor(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _doctor(commands: _Commands) -> None:
     parser = _command(
         commands,
         "doctor",

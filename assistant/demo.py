@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from assistant.api import run_context
-from assistant.commands.index import index_folder, profile_folders
+from assistant.commands.index import index, profile_folders
 from assistant.progress import path_line
 from assistant.wiring import deployment, open_runner
 from contracts.errors import GuardianError
@@ -35,8 +35,7 @@ def main() -> int:
     """Index the handbook and run the tour in conversations of its own."""
     began = time.monotonic()
     deployed = deployment("handbook")
-    for path, source, version in profile_folders(deployed):
-        index_folder(deployed, path, source, version)
+    print(f"Knowledge base: {index(deployed, profile_folders(deployed))}")
     endings = asyncio.run(_tour(deployed))
     print(_rule("What the tour showed"))
     for title, ending in endings:

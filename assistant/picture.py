@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from assistant.wiring import Deployment, knowledge_base, ports
+from assistant.settings import load_profile
 
 
-def mermaid(deployed: Deployment) -> str:
-    """Return the graph of a deployment as Mermaid, error handlers left out: they all lead to `safe_exit`."""
-    from graph.build import build_graph
+def mermaid() -> str:
+    """Return the graph as Mermaid. Error handlers are not drawn: all of them lead to `safe_exit`."""
+    from adapters.drafting.extractive import ExtractiveDrafter
+    from adapters.fakes.planning import FakePlanner
+    from adapters.moderation.rules import RuleModerator
+    from graph.build import Ports, build_graph
 
-    graph = build_graph(ports(deployed, knowledge_base(deployed)), deployed.profile)
-    drawn = graph.get_graph()
-    handlers = [name for name in drawn.nodes if name.startswith("__error_handler__")]
-    for name in handlers:
-        drawn.remove_node(drawn.nodes[name])
-    return drawn.draw_mermaid(with_styles=False)
+    # Drawing asks nobody anything, so the graph is drawn without an index, too.
+    ports = Ports(moderator=RuleModerator(), planner=FakePlanner([]), sources={}, drafter=ExtractiveDrafter())
+    graph = build_graph(ports, load_profile("handbook"))
+    return graph.get_graph().draw_mermaid(with_styles=False)

@@ -48,8 +48,8 @@ def _learned(node: str, update: Event, say: dict[str, str]) -> list[str]:
 
 def path_line(node: str, event: Event) -> str:
     """Describe one finished node for an operator: its milliseconds, and the decisions with their table and row."""
-    update = event.get("update") or {}
-    made = [line for line in update.get("decisions", []) if line["node"] == node]
+    update: Event = event.get("update") or {}
+    made: list[Event] = [line for line in update.get("decisions", []) if line["node"] == node]
     # A retried verdict is in the list once for each try; the newest is this node's.
     newest = {line["table"]: line for line in made}
     decided = "; ".join(f"{line['table']}/{line['row']} → {line['outcome']}" for line in newest.values())

@@ -6,6 +6,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from contracts.errors import ConfigError, UnknownProfile
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic.fields import FieldInfo
 
     from contracts.context import Context
     from contracts.profile import Profile
@@ -114,7 +115,9 @@ def profile_path(name: str) -> Path:
     if "\0" in name or not path.is_file() or (not name.endswith(".toml") and path.parent != BUNDLED_PROFILES):
         close = difflib.get_close_matches(name, profile_names(), n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(profile_names())}."
-        raise UnknownProfile(f"There is no profile {name!r}.", f"{hint} A file of your own is named by its path, ending in .toml.")
+        raise UnknownProfile(
+            f"There is no profile {name!r}.", f"{hint} A file of your own is named by its path, ending in .toml."
+        )
     return path
 
 
@@ -133,13 +136,15 @@ def load_profile(name: str) -> Profile:
     try:
         return Profile.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"The profile {path.name} cannot be read: {error}.", "Mend the file and try again.") from error
+        raise ConfigError(
+            f"The profile {path.name} cannot be read: {error}.", "Mend the file and try again."
+        ) from error
     except ValidationError as error:
-        faults = "; ".join(_fault(entry, error) for entry in error.errors())
+        faults = "; ".join(_fault(entry) for entry in error.errors())
         raise ConfigError(f"The profile {path.name} is wrong: {faults}.", "Mend the file and try again.") from error
 
 
-def _fault(entry: Any, error: ValidationError) -> str:
+def _fault(entry: Any) -> str:
     place = ".".join(str(part) for part in entry["loc"])
     if entry["type"] != "extra_forbidden":
         return f"{place}: {entry['msg'][:1].lower()}{entry['msg'][1:]}"
@@ -169,7 +174,6 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
     A class rather than an instance, because LangGraph builds each run's settings from what the caller names.
     """
     from pydantic import create_model
-    from pydantic.fields import FieldInfo
 
     from contracts.context import Context
 
@@ -195,8 +199,14 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
     fields: dict[str, Any] = {
         name: (
             Context.model_fields[name].annotation,
-            FieldInfo.merge_field_infos(Context.model_fields[name], default=getattr(base, name)),
+            _with_default(Context.model_fields[name], getattr(base, name)),
         )
         for name in defaults
     }
     return create_model("RunSettings", __base__=Context, __module__=__name__, **fields)
+
+
+def _with_default(field: FieldInfo, default: object) -> FieldInfo:
+    changed = copy(field)
+    changed.default = default
+    return changed

@@ -7,14 +7,20 @@ from contextlib import asynccontextmanager
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from adapters.checkpoints import open_saver
+from adapters.checkpoints.sqlite import open_saver
+from assistant.commands.index import index, profile_folders
 from assistant.wiring import deployment, knowledge_base, ports
 from graph.build import Graph, build_graph
 
 
 def make_graph() -> Graph:
-    """Build the graph of the deployment that the environment names; the server brings the checkpointer."""
+    """Build the graph of the deployment that the environment names; the server brings the checkpointer.
+
+    The profile's documents are indexed first: where nothing changed, that takes a moment.
+    """
     deployed = deployment()
+    if deployed.profile.knowledge:
+        index(deployed, profile_folders(deployed))
     return build_graph(ports(deployed, knowledge_base(deployed)), deployed.profile, settings=deployed.context_type)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.settings import Settings, load_profile, run_settings
+from contracts.errors import NoIndex
 from contracts.profile import Profile
 
 if TYPE_CHECKING:
@@ -55,15 +56,33 @@ def deployment(profile: str | None = None) -> Deployment:
 
 
 def knowledge_base(deployed: Deployment) -> KnowledgeBase:
-    """Return the deployment's documents; they are opened when they are first asked."""
+    """Open the deployment's documents.
+
+    Raises:
+        NoIndex: Nothing has been indexed for its profile.
+        KnowledgeError: They cannot be read.
+    """
     from adapters.sources.markdown import KnowledgeBase
 
     profile = deployed.profile
-    return KnowledgeBase(
-        deployed.knowledge_folder,
-        norm_midpoint=profile.thresholds.norm_midpoint,
-        default_version=profile.default_version,
-    )
+    try:
+        return KnowledgeBase(
+            deployed.knowledge_folder,
+            norm_midpoint=profile.thresholds.norm_midpoint,
+            default_version=profile.default_version,
+        )
+    except NoIndex as error:
+        raise NoIndex(
+            f"Nothing has been indexed for the profile {profile.name!r} in {deployed.settings.data_dir}.",
+            f"Run `{index_command(deployed)}`, or set GUARDIAN_DATA_DIR to where the index is.",
+        ) from error
+
+
+def index_command(deployed: Deployment) -> str:
+    """Return what to type for an index: the profile's own folders, or one to be named."""
+    path = "" if deployed.profile.knowledge else " path/to/docs"
+    name = deployed.settings.profile
+    return f"guardian index{path}" + ("" if name == "handbook" else f" --profile {name}")
 
 
 def ports(deployed: Deployment, knowledge: KnowledgeBase) -> Ports:
@@ -105,7 +124,7 @@ async def open_store(deployed: Deployment) -> AsyncGenerator[TurnStore]:
 @asynccontextmanager
 async def open_runner(deployed: Deployment) -> AsyncGenerator[TurnRunner]:
     """Open all that running turns takes: documents, checkpoints, transcript."""
-    from adapters.checkpoints import open_saver
+    from adapters.checkpoints.sqlite import open_saver
     from assistant.turns import TurnRunner
     from graph.build import build_graph
 

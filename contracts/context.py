@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.values import BlockThreshold, Diversity, GuardMode, Language, OnUnavailable, Track
 
 Threshold = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)]
-"""A limit inside the open interval (0, 1): at 0 or 1 a row of a decision table would be dead."""
+"""A limit inside the open interval (0, 1): at 0 a row of a decision table could never win."""
 
 
 class Context(BaseModel):

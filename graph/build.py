@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Checkpointer
 
 from contracts.context import Context
 from contracts.ports import Drafter, EvidenceSource, Moderator, Planner
@@ -60,7 +60,11 @@ class Ports:
 
 
 def build_graph(
-    ports: Ports, profile: Profile, *, settings: type[Context] = Context, checkpointer: Checkpointer = None
+    ports: Ports,
+    profile: Profile,
+    *,
+    settings: type[Context] = Context,
+    checkpointer: BaseCheckpointSaver[str] | None = None,
 ) -> Graph:
     """Build the graph of a deployment.
 
@@ -80,14 +84,13 @@ def build_graph(
             context = runtime.context or settings()  # a run without settings gets the deployment's
             return await node(state, runtime.override(context=context), **bound)
 
-        last = None if name == "safe_exit" else to_safe_exit
+        # LangGraph injects the error by its annotation, which its own type does not say.
+        last: Any = None if name == "safe_exit" else to_safe_exit
         graph.add_node(
             name, run, input_schema=view, retry_policy=TRY_AGAIN, error_handler=last, timeout=SECONDS_PER_NODE
         )
 
-    step(
-        moderation, ModerationView, moderator=ports.moderator, fallback=ports.fallback_moderator, profile=profile
-    )
+    step(moderation, ModerationView, moderator=ports.moderator, fallback=ports.fallback_moderator, profile=profile)
     step(sgr_plan, PlanView, planner=ports.planner, profile=profile)
     step(inject_synthetic, SyntheticView, profile=profile)
     step(retrieve, RetrieveView, sources=ports.sources, profile=profile)
@@ -114,4 +117,3 @@ def build_graph(
     graph.add_edge("finalize", END)
     graph.add_edge("safe_exit", END)
     return graph.compile(checkpointer=checkpointer, name="guardian")
-

@@ -16,11 +16,11 @@ SECONDS_PER_NODE: Final = 120.0
 STEPS_PER_TURN: Final = 60
 """Recursion limit. The longest turn with five retries takes 3 + 6 * 4 + 1 steps."""
 
-TRY_AGAIN: Final = RetryPolicy(max_attempts=2, initial_interval=0.2, retry_on=PortError)
+TRY_AGAIN: Final = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=PortError)
 """What is outside may fail once. Our own errors are not tried again: they would fail alike."""
 
 
-async def to_safe_exit(state: ChatState, error: NodeError) -> Command[str]:
+async def to_safe_exit(_state: ChatState, error: NodeError) -> Command[str]:
     """Lead the last error of a node to `safe_exit`, where the turn owns up to it."""
     cause = error.error
     what: Json = {

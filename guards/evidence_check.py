@@ -83,9 +83,7 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
 def _source_faults(rule: EvidenceRule, there: set[Source], usable: frozenset[Source]) -> list[_Fault]:
     faults: list[_Fault] = []
     if there.intersection(rule.forbidden):
-        faults.append(
-            _Fault("status_request_must_not_use_doc_as_primary", (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY))
-        )
+        faults.append(_Fault("status_request_must_not_use_doc_as_primary", (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY)))
     missing_all = [source for source in rule.all_of if source in usable and source not in there]
     missing_any = bool(usable.intersection(rule.any_of)) and not there.intersection(rule.any_of)
     if missing_all or missing_any:

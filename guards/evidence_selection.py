@@ -25,7 +25,9 @@ def select_evidence(
     """
     unwanted = frozenset(dropped)
     kept = [
-        item for item in fold_duplicates(_take_turns(ranked)) if item.confidence >= threshold and item.source not in unwanted
+        item
+        for item in fold_duplicates(_take_turns(ranked))
+        if item.confidence >= threshold and item.source not in unwanted
     ]
     return cut_to_budget(kept[:limit], budget)
 

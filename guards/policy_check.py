@@ -44,9 +44,13 @@ class PolicyFinding(BaseModel):
 
 _SECRETS: Final[dict[str, re.Pattern[str]]] = {
     "private-key": re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
-    "api-key": re.compile(r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}"),
+    "api-key": re.compile(
+        r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}"
+    ),
     "web-token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-    "connection-string": re.compile(r"\b[a-z][a-z0-9+]{2,20}://[^\s/:@<>{}$]{1,64}:(?!\*|<|\$|%)[^\s/@<>{}$]{3,128}@[\w.-]+"),
+    "connection-string": re.compile(
+        r"\b[a-z][a-z0-9+]{2,20}://[^\s/:@<>{}$]{1,64}:(?!\*|<|\$|%)[^\s/@<>{}$]{3,128}@[\w.-]+"
+    ),
     "password-value": re.compile(
         r"(?i)\b(?:password|passwd|pwd|secret|пароль)\b[\"'`]?\s*(?:=|:|—|-|это|is)\s*[\"'`]?(?=\S*\d)(?=\S*[a-zа-я])(?![<{$%*])[^\s\"'`,;]{8,}"
     ),
@@ -54,7 +58,9 @@ _SECRETS: Final[dict[str, re.Pattern[str]]] = {
 _LINK = re.compile(r"\b(?:https?|ftp)://[^\s<>()\[\]\"'`]+", re.IGNORECASE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`[^`\n]+`")
-_HARMLESS_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1", "example.com", "example.org", "example.net"})
+_HARMLESS_HOSTS: Final = frozenset(
+    {"localhost", "127.0.0.1", "[::1]", "::1", "example.com", "example.org", "example.net"}
+)
 
 
 def check_request(message: str, rules: Iterable[PolicyRule], role: str) -> PolicyFinding:

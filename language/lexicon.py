@@ -45,7 +45,7 @@ def casual_kind(text: str) -> str | None:
                 if part in rest:
                     rest.remove(part)
     stop = {stem(word) for word in stop_words()}
-    if not found or [word for word in rest if word not in stop] or "?" in text and "small_talk" not in found:
+    if not found or [word for word in rest if word not in stop] or ("?" in text and "small_talk" not in found):
         return None
     # Thanks are worth more than the greeting around them.
     return next(kind for kind in ("thanks", "small_talk", "farewells", "greetings") if kind in found)
@@ -121,7 +121,9 @@ def infer_topic(text: str) -> str:
 
 @cache
 def _type_rules() -> list[tuple[RequestType, list[Phrases]]]:
-    return [(RequestType(rule["type"]), [Phrases(group) for group in rule["groups"]]) for rule in lexicon()["request_type"]]
+    return [
+        (RequestType(rule["type"]), [Phrases(group) for group in rule["groups"]]) for rule in lexicon()["request_type"]
+    ]
 
 
 @cache

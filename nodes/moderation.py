@@ -50,7 +50,7 @@ async def moderation(
     )
     return {
         **fresh_turn(),
-        "question": {"id": message.id or "", "text": clean(text), "language": _language(text, context, profile)},
+        "question": {"id": message.id or "", "text": clean(text), "language": str(_language(text, context, profile))},
         "moderation": {**result.model_dump(mode="json"), "decision": str(decision.outcome)},
         "decisions": [record(NAME, decision).model_dump(mode="json")],
         "degraded": degraded,
@@ -85,9 +85,7 @@ async def _judge(
             if found.state in (ModerationState.UNSAFE, ModerationState.CONTROVERSIAL):
                 return found, degraded
         # The rules finding nothing does not make the message safe: nobody who can tell has looked at it.
-        return ModerationResult(
-            safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE
-        ), degraded
+        return ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE), degraded
     return result, []
 
 

@@ -36,7 +36,11 @@ def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Lang
     if not order:
         return text
     cited = [(new, evidence[old - 1]) for old, new in sorted(order.items(), key=lambda pair: pair[1])]
-    lines = [f"**{texts(language)['sources_heading']}**", "", *(f"- {source_line(n, item, language)}" for n, item in cited)]
+    lines = [
+        f"**{texts(language)['sources_heading']}**",
+        "",
+        *(f"- {source_line(n, item, language)}" for n, item in cited),
+    ]
     return "\n\n".join(filter(None, (_language_note(cited, language), text, "\n".join(lines))))
 
 
@@ -44,9 +48,11 @@ def source_line(number: int, item: EvidenceItem, language: Language) -> str:
     """Write one source: its title, the heading inside it, and where it is."""
     title = inline(item.title or item.ref)
     if item.heading and item.heading != item.title:
-        title += f" — {inline(item.heading.removeprefix(item.title).strip(' ›/>'))}" if item.heading.removeprefix(
-            item.title
-        ).strip(" ›/>") else ""
+        title += (
+            f" — {inline(item.heading.removeprefix(item.title).strip(' ›/>'))}"
+            if item.heading.removeprefix(item.title).strip(" ›/>")
+            else ""
+        )
     place = f" ({item.url})" if item.url else ""
     return say(language, "source_line", number=number, title=title, place=place)
 
@@ -55,7 +61,7 @@ def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language
     others = {item.language for _, item in cited if item.language and item.language is not language}
     if not others:
         return ""
-    name = texts(language)[f"language_{sorted(others)[0]}"]
+    name = texts(language)[f"language_{min(others)}"]
     return f"_{say(language, 'source_language_note', language=name)}_"
 
 

@@ -73,9 +73,7 @@ def clarification_question(plan: SGRPlanResult, language: Language, profile: Pro
 def joined(synthetic: Synthetic, language: Language) -> str:
     """Join both fields into the one message that a model reads as its own."""
     heads = texts(language)
-    return (
-        f"## {heads['analysis_heading']}\n\n{synthetic.analysis}\n\n## {heads['response_heading']}\n\n{synthetic.response}"
-    )
+    return f"## {heads['analysis_heading']}\n\n{synthetic.analysis}\n\n## {heads['response_heading']}\n\n{synthetic.response}"
 
 
 def contact_of(profile: Profile, language: Language) -> str:

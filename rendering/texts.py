@@ -20,7 +20,7 @@ def texts(language: Language) -> dict[str, str]:
     return {key: value.lstrip("\n") for key, value in loaded.items()}
 
 
-def say(language: Language, key: str, **values: object) -> str:
+def say(language: Language, key: str, /, **values: object) -> str:
     """Fill a text. Values are data: their braces are not looked at again."""
     return texts(language)[key].format(**values)
 

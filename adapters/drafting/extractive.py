@@ -24,7 +24,7 @@ from language.blocks import Block, BlockKind
 from language.clean import fold
 from language.lexicon import casual_kind
 from language.sentences import sentences
-from language.words import Phrases, stems
+from language.words import Phrases, stems, tokens
 
 LEAST_COVERAGE: Final = 0.5
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
@@ -201,7 +201,8 @@ def _quote(unit: Unit, question: str) -> str:
 
 
 def _cited_paragraph(text: str, mark: str, question: str, *, whole: bool) -> str:
-    parts = sentences(text)
+    # A smiley or a dash between two sentences says nothing that could be cited.
+    parts = [part for part in sentences(text) if tokens(part)]
     if not whole and len(text) > _LONG_PARAGRAPH and len(parts) > _SENTENCES:
         parts = _best_window(parts, question)
     return " ".join(_cite(part, mark) for part in parts)
@@ -239,7 +240,9 @@ def _cited_body(body: Block, mark: str, question: str) -> str:
 def _cited_item(item: str, mark: str) -> str:
     """Put the mark at the end of an item's first paragraph, so that code inside it stays whole."""
     lines = item.splitlines()
-    end = next((i for i, line in enumerate(lines) if i and (not line.strip() or _FENCED.match(line.strip()))), len(lines))
+    end = next(
+        (i for i, line in enumerate(lines) if i and (not line.strip() or _FENCED.match(line.strip()))), len(lines)
+    )
     first = _cite("\n".join(lines[:end]), mark)
     return "\n".join((first, *lines[end:]))
 

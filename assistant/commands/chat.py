@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import sys
 import uuid
+from importlib import import_module
 
-from assistant.api import require_index, run_context
+from assistant.api import run_context
 from assistant.commands.ask import receiver
 from assistant.progress import phrases
 from assistant.wiring import deployment, open_runner
@@ -25,7 +27,6 @@ def run(options: argparse.Namespace) -> int:
 
 async def _talk(options: argparse.Namespace) -> int:
     deployed = deployment(options.profile)
-    require_index(deployed)
     thread = options.thread or uuid.uuid4().hex[:12]
     language = Language(options.lang) if options.lang else deployed.profile.languages[0]
     say = phrases(language)
@@ -53,10 +54,8 @@ async def _talk(options: argparse.Namespace) -> int:
 
 def _read_line(prompt: str) -> str:
     if sys.stdin.isatty():
-        import contextlib
-
         with contextlib.suppress(ImportError):
-            import readline  # noqa: F401  # gives `input` line editing and history
+            import_module("readline")  # gives `input` line editing and a history
     else:
         prompt = ""
     try:

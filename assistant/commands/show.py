@@ -17,13 +17,12 @@ def run(options: argparse.Namespace) -> int:
 
         print(decision_tables(), end="")
         return 0
-    deployed = deployment(options.profile)
     if options.what == "graph":
         from assistant.picture import mermaid
 
-        print(mermaid(deployed))
+        print(mermaid())
         return 0
-    return _settings(deployed, as_json=options.json)
+    return _settings(deployment(options.profile), as_json=options.json)
 
 
 def _settings(deployed: Deployment, *, as_json: bool) -> int:

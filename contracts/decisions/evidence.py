@@ -113,12 +113,12 @@ EVIDENCE: Final = DecisionTable(
 def sources_to_ask(rule: EvidenceRule, usable: frozenset[Source]) -> tuple[Source, ...]:
     """Return the sources that serve a rule among those that are connected and allowed to the user.
 
-    A source that is not connected cannot be required. Where none of the required ones can be asked and the
-    rule forbids nothing, every usable source stands in for them (TROUBLESHOOTING without db and neo4j falls
-    back to the documents); where the rule forbids something, the prohibition survives and only the
-    recommended ones remain.
+    A source that is not connected cannot be required. Where none of the required ones can be asked, every
+    usable source that is not forbidden stands in for them: TROUBLESHOOTING without db and neo4j falls back to
+    documents and policies, STATUS without db to policies alone, for a prohibition survives.
     """
     chosen = tuple(source for source in rule.allowed() if source in usable)
-    if rule.required and not usable.intersection(rule.required) and not rule.forbidden:
-        return (*chosen, *(source for source in Source if source in usable and source not in chosen))
-    return chosen
+    if not rule.required or usable.intersection(rule.required):
+        return chosen
+    others = (source for source in Source if source in usable and source not in (*chosen, *rule.forbidden))
+    return (*chosen, *others)

@@ -1,0 +1,1 @@
+"""Speed, storage and cost, as ratios to a baseline of the same run."""

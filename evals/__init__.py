@@ -1,0 +1,1 @@
+"""Cases as data, scorers and a runner: judges the product from outside."""

@@ -1,0 +1,235 @@
+"""Whole turns over fakes, with random valid plans, moderation results, evidence and drafts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from adapters.fakes.drafting import FakeDrafter
+from adapters.fakes.moderation import FakeModerator
+from adapters.fakes.planning import FakePlanner
+from adapters.fakes.sources import FakeSource
+from assistant.settings import load_profile
+from contracts.context import Context
+from contracts.errors import DraftingFailed, ModerationUnavailable, PlanningFailed, SourceUnavailable
+from contracts.evidence import EvidenceItem
+from contracts.plan import SGRPlanResult
+from contracts.ports import Draft
+from contracts.report import ModerationResult
+from contracts.values import (
+    BlockThreshold,
+    CheckStatus,
+    Diversity,
+    DraftKind,
+    GuardMode,
+    Language,
+    ModerationState,
+    OnUnavailable,
+    Outcome,
+    RequestType,
+    RequiredAction,
+    SafetyLevel,
+    SGRAction,
+    Source,
+    Track,
+    Verdict,
+)
+from graph.build import Ports, build_graph
+from graph.policies import STEPS_PER_TURN
+
+PROFILE = load_profile("handbook")
+scores = st.floats(0, 1, allow_nan=False)
+texts = st.text(min_size=1, max_size=60)
+
+plans = st.builds(
+    SGRPlanResult,
+    spam_score=scores,
+    spam_reason=st.just("SPAM-REASON-SENTINEL"),
+    user_intent=texts,
+    request_type=st.sampled_from(RequestType),
+    subqueries=st.lists(texts, min_size=1, max_size=4, unique=True),
+    action_plan=st.just(["ACTION-PLAN-SENTINEL"]),
+    intent_confidence=scores,
+    uncertainties=st.lists(texts, max_size=2),
+    action=st.sampled_from(SGRAction),
+    wants_human=st.booleans(),
+)
+levels = {
+    SafetyLevel.SAFE: ModerationState.SAFE,
+    SafetyLevel.CONTROVERSIAL: ModerationState.CONTROVERSIAL,
+    SafetyLevel.UNSAFE: ModerationState.UNSAFE,
+}
+moderations = st.sampled_from(list(levels)).map(lambda level: ModerationResult(safety_level=level, state=levels[level]))
+items = st.builds(
+    EvidenceItem,
+    source=st.just(Source.DOC),
+    ref=st.sampled_from(["a", "b", "c", "d"]),
+    snippet=st.sampled_from(["Port 8080 serves the page.", "Run `make install` twice.", "## Response\n\nhidden"]),
+    confidence=scores,
+    title=texts,
+)
+drafts = st.builds(
+    Draft,
+    kind=st.sampled_from(DraftKind),
+    text=st.sampled_from(
+        [
+            "DRAFT-SENTINEL Port 8080 serves the page [1].",
+            "DRAFT-SENTINEL Port 9999 serves the page [1].",
+            "DRAFT-SENTINEL Nothing is cited here at all.",
+            "DRAFT-SENTINEL Cites what there is not [7].",
+            "## What to do\n\nDRAFT-SENTINEL Run `make install` twice [1].",
+            "password: hunter2hunter2 [1]",
+        ]
+    ),
+)
+contexts = st.builds(
+    Context,
+    language=st.sampled_from([None, *Language]),
+    role=st.sampled_from(["user", "operator", "nobody"]),
+    guard_mode=st.sampled_from(GuardMode),
+    block_threshold=st.sampled_from(BlockThreshold),
+    on_unavailable=st.sampled_from(OnUnavailable),
+    max_clarifications=st.integers(0, 3),
+    max_retry=st.integers(0, 5),
+    knowledge_track=st.sampled_from(Track),
+    diversity=st.sampled_from(Diversity),
+)
+maybe = st.sampled_from([True, True, True, True, True, False])
+
+
+def turn(
+    plan: Any, moderation: Any, evidence: Any, written: Any, context: Context, message: str = "How do I do it?"
+) -> tuple[dict[str, Any], list[Any]]:
+    """Run one turn, and return the state it ends in and everything that was streamed before the last node."""
+    ports = Ports(
+        moderator=FakeModerator(moderation),
+        planner=FakePlanner([plan]),
+        sources={Source.DOC: FakeSource(Source.DOC, evidence)},
+        drafter=FakeDrafter(written),
+    )
+    graph = build_graph(ports, PROFILE, checkpointer=InMemorySaver())
+
+    async def run() -> tuple[dict[str, Any], list[Any]]:
+        config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
+        shown: list[Any] = []
+        async for part in graph.astream(
+            {"messages": [HumanMessage(message, id="q")]}, config, context=context, stream_mode="messages"
+        ):
+            shown.append(part)
+        return (await graph.aget_state(config)).values, shown
+
+    return asyncio.run(run())
+
+
+@given(
+    plan=plans,
+    moderation=moderations,
+    evidence=st.lists(items, max_size=4),
+    written=st.lists(drafts, min_size=1, max_size=3),
+    context=contexts,
+    reachable=st.tuples(maybe, maybe, maybe, maybe),
+)
+@settings(max_examples=150)
+@example(
+    plan=SGRPlanResult(
+        spam_score=0.1,
+        spam_reason="x",
+        user_intent="x",
+        subqueries=["x"],
+        intent_confidence=0.9,
+        action=SGRAction.NORMAL,
+    ),
+    moderation=ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE),
+    evidence=[
+        EvidenceItem(source=Source.DOC, ref=ref, snippet="Port 8080 serves the page.", confidence=0.9, title="t")
+        for ref in ("a", "b")
+    ],
+    written=[Draft(DraftKind.ANSWER, "DRAFT-SENTINEL Port 8080 serves the page [1].")],
+    context=Context(),
+    reachable=(True, True, True, True),
+)
+def test_no_turn_breaks_an_invariant(
+    plan: SGRPlanResult,
+    moderation: ModerationResult,
+    evidence: list[EvidenceItem],
+    written: list[Draft],
+    context: Context,
+    reachable: tuple[bool, bool, bool, bool],
+) -> None:
+    """Whatever the ports return, a turn ends, shows no analysis, and answers only what passed with its evidence."""
+    state, shown = turn(
+        plan if reachable[0] else PlanningFailed("down"),
+        [moderation] if reachable[1] else ModerationUnavailable("down"),
+        evidence if reachable[2] else SourceUnavailable("down"),
+        written if reachable[3] else [DraftingFailed("down")],
+        context,
+    )
+    result, report = state["result"], state["guardian"]
+    answer = result["answer_text"]
+
+    assert isinstance(state["messages"][-1], AIMessage)
+    assert str(state["messages"][-1].content) == answer == state["final_answer"]
+    assert answer.strip()
+    assert state["retry_count"] <= context.max_retry
+
+    # What the user sees holds no analysis, no score, and no draft that did not pass.
+    for hidden in ("SPAM-REASON-SENTINEL", "ACTION-PLAN-SENTINEL", "spam_score"):
+        assert hidden not in answer
+    if result["outcome"] != Outcome.ANSWERED and state["draft_kind"] != DraftKind.CLARIFICATION:
+        assert "DRAFT-SENTINEL" not in answer
+    # Nothing but what the user said and the final answer is a message, in any stream.
+    for message, _ in shown:
+        assert message.content in (answer, "How do I do it?")
+
+    if result["outcome"] == Outcome.ANSWERED:
+        assert report["verdict"] == Verdict.PASS
+        if state["request_type"] != RequestType.CASUAL and state["track"] == Track.QUALITY:
+            assert len(state["evidence"]) >= 2
+    if report:
+        assert (report["verdict"] == Verdict.PASS) == (report["reasons"] == [] == report["required_actions"])
+        assert all(action in set(RequiredAction) for action in report["required_actions"])
+        assert report["verdict"] != Verdict.RETRY
+
+
+@given(plan=plans, context=contexts)
+@settings(max_examples=40)
+def test_an_unsafe_message_is_never_answered(plan: SGRPlanResult, context: Context) -> None:
+    """Unsafe ends in a refusal in both modes that ask moderation, whatever the plan proposes."""
+    unsafe = ModerationResult(safety_level=SafetyLevel.UNSAFE, state=ModerationState.UNSAFE)
+    state, _ = turn(plan, [unsafe], [], [Draft(DraftKind.ANSWER, "x")], context)
+    if context.guard_mode is not GuardMode.OFF:
+        assert state["result"]["outcome"] == Outcome.REFUSED
+        assert plan.user_intent not in state["final_answer"] or len(plan.user_intent) < 4
+
+
+def test_a_check_that_breaks_is_not_a_check_that_passes(monkeypatch: Any) -> None:
+    """A guard that raises makes the verdict FAIL with ESCALATE_TO_HUMAN, not PASS."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("nodes.guardian_verify.check_grounding", broken)
+    plan = SGRPlanResult(
+        spam_score=0.1,
+        spam_reason="x",
+        user_intent="x",
+        subqueries=["x"],
+        intent_confidence=0.9,
+        action=SGRAction.NORMAL,
+    )
+    evidence = [
+        EvidenceItem(source=Source.DOC, ref=ref, snippet="Port 8080 serves the page.", confidence=0.9, title="t")
+        for ref in ("a", "b")
+    ]
+    safe = ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE)
+    state, _ = turn(plan, [safe], evidence, [Draft(DraftKind.ANSWER, "Port 8080 serves the page [1].")], Context())
+    assert state["guardian"]["verdict"] == Verdict.FAIL
+    assert state["guardian"]["required_actions"] == [RequiredAction.ESCALATE_TO_HUMAN]
+    assert state["result"]["outcome"] == Outcome.HANDED_OFF
+    assert "could_not_check=[grounding]" in state["guardian"]["reasons"]
+    assert CheckStatus.UNCHECKED == "unchecked"
