@@ -194,6 +194,10 @@ def _sections(blocks: Iterable[_Block], end: int) -> list[_Section]:
         sections[-1].end = block.start
         above = tuple(heading for heading in sections[-1].trail if heading.level < block.level)
         sections.append(_Section((*above, block), block.start, end))
+    before = sections[0]
+    if before.empty:
+        return sections[1:]
+    before.start = before.blocks[0].start
     return sections
 
 

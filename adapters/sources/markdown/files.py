@@ -89,8 +89,8 @@ def _entered(
         if entry.is_dir(follow_symlinks=False):
             if Path(entry.path) not in others:
                 yield entry
-        elif entry.is_symlink() and entry.is_dir():
-            target, path = Path(entry.path).resolve(), Path(entry.path)
+        elif entry.is_symlink() and (path := Path(entry.path)).is_dir():
+            target = path.resolve()
             if target == root or target in path.parents:
                 scan.skipped.append(Skipped(_relative(path, root), "a link loop, not followed: remove the link"))
             elif root not in target.parents:

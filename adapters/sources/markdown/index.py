@@ -30,6 +30,9 @@ WEIGHTS = {"title": 0.6, "heading": 0.6, "body": 1.0}
 K1 = 1.2
 """Of BM25, as tantivy has it."""
 
+VENDOR_ERRORS = (ValueError, OSError, RuntimeError)
+"""What tantivy raises, but for its panics."""
+
 _FORMAT = 1
 _HEAP = 128_000_000
 _UNVERSIONED = "-"
@@ -50,7 +53,9 @@ def our_errors() -> Generator[None]:
     """Turn tantivy's errors, which are built-in ones, into ours."""
     try:
         yield
-    except (ValueError, OSError, RuntimeError) as error:
+    except BaseException as error:
+        if not isinstance(error, VENDOR_ERRORS) and not panicked(error):
+            raise
         if "LockBusy" in str(error):
             raise IndexBusy(
                 "Another process is writing the index.", "Wait until it has finished, then index again."
@@ -62,7 +67,12 @@ def our_errors() -> Generator[None]:
         ) from error
 
 
-def _brief(error: Exception) -> str:
+def panicked(error: BaseException) -> bool:
+    """Tell whether the engine gave up with a panic, which Python sees as no ordinary exception."""
+    return type(error).__name__ == "PanicException"
+
+
+def _brief(error: BaseException) -> str:
     return " ".join(str(error).split())[:200].rstrip(".")
 
 
@@ -158,10 +168,24 @@ class Writer:
             self._writing = None
 
     def forget(self) -> None:
-        """Forget what was not committed, after a failure: a second one would hide the first."""
+        """Let go of the index after a failure, at once: a lock that waits for the garbage collector is in the way."""
         if self._writing is not None:
-            with suppress(ValueError, OSError, RuntimeError):
+            # A second failure would hide the first.
+            with suppress(*VENDOR_ERRORS):
                 self._writing.rollback()
+            self._writing = None
+
+
+@contextmanager
+def writing(directory: Path) -> Generator[Writer]:
+    """Open the index for writing, and let go of it however that ends."""
+    writer = Writer(directory)
+    try:
+        yield writer
+        writer.close()
+    except BaseException:
+        writer.forget()
+        raise
 
 
 def add(writer: Writer, entries: Iterable[Entry]) -> int:

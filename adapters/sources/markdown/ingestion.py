@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from adapters.sources.markdown import chunks, files, front_matter
 from adapters.sources.markdown.files import Found, Skipped, Unfit
-from adapters.sources.markdown.index import Writer, add, analyser
+from adapters.sources.markdown.index import Writer, add, analyser, writing
 from adapters.sources.markdown.store import FileRow, FolderRow, Header, Identity, Store
 from contracts.errors import IndexBusy, KnowledgeError
 from contracts.values import Source
@@ -101,12 +101,11 @@ def ingest(
     with _alone(directory):
         store = Store(directory)
         try:
-            writer = Writer(directory)
-            recover(store, writer)
-            run = _Run(store, kb_ids_from, max_bytes, on_progress)
-            run.survey(wanted, only=only)
-            written = run.apply(writer)
-            writer.close()
+            with writing(directory) as writer:
+                recover(store, writer)
+                run = _Run(store, kb_ids_from, max_bytes, on_progress)
+                run.survey(wanted, only=only)
+                written = run.apply(writer)
             return run.report(written, time.perf_counter() - started)
         finally:
             store.close()
@@ -267,25 +266,20 @@ class _Run:
         going = {identity: number for identity, number in existing.items() if identity not in desired}
         self.total = self.steps + len(coming)
         written = 0
-        try:
-            with self.store.transaction():
-                kept: set[str] = set()
-                for identity, key in coming:
-                    count = self._write(writer, identity, key)
-                    if count is None:
-                        kept.add(identity.key)
-                    written += count or 0
-                    self._step(identity.key)
-                gone = [number for identity, number in going.items() if identity.key not in kept]
-                self.store.remove(gone)
-                self._keep_files()
-            if coming or gone:
-                writer.remove(gone)
-                writer.commit()
-        except BaseException:
-            writer.forget()
-            raise
+        kept: set[str] = set()
+        with self.store.transaction():
+            for identity, key in coming:
+                count = self._write(writer, identity, key)
+                if count is None:
+                    kept.add(identity.key)
+                written += count or 0
+                self._step(identity.key)
+            gone = [number for identity, number in going.items() if identity.key not in kept]
+            self.store.remove(gone)
+            self._keep_files()
         if coming or gone:
+            writer.remove(gone)
+            writer.commit()
             with self.store.transaction():
                 self.store.settle()
             self.store.tidy()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from adapters.sources.markdown.index import Filter, Snapshot, opened, signature, version_term
+from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature, version_term
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, allowed_edits, confidence, feedback, nearest
 from adapters.sources.markdown.store import NAME, SCHEMA, Passage, Reader
 from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
@@ -85,7 +85,7 @@ class KnowledgeBase:
         try:
             self._check()
             self._snapshot()
-        except (OSError, ValueError, RuntimeError, sqlite3.Error) as error:
+        except (*VENDOR_ERRORS, sqlite3.Error) as error:
             raise KnowledgeError(
                 f"The knowledge base in {directory} cannot be read: {error}.", "Index the documents again."
             ) from error
@@ -258,7 +258,9 @@ def _unavailable(kind: Source) -> Generator[None]:
     """Turn what SQLite, tantivy and the disk may say into the port's error."""
     try:
         yield
-    except (OSError, ValueError, RuntimeError, sqlite3.Error, _Moved) as error:
+    except BaseException as error:
+        if not isinstance(error, (*VENDOR_ERRORS, sqlite3.Error, _Moved)) and not panicked(error):
+            raise
         raise SourceUnavailable(
             f"The {kind} source cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}.",
             "Index the documents again.",
