@@ -97,7 +97,7 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase) -> Ports:
         moderator=moderator(deployed.settings),
         planner=OfflinePlanner(knowledge, deployed.profile),
         sources={kind: DocumentSource(knowledge, kind) for kind in (Source.DOC, Source.POLICY)},
-        drafter=ExtractiveDrafter(deployed.profile.allowed_link_domains),
+        drafter=ExtractiveDrafter(deployed.profile.allowed_link_domains, deployed.profile.product),
     )
 
 

@@ -20,22 +20,23 @@ _FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[^\n]*$|`[^`\n]+`)", re.MULTIL
 def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Language) -> str:
     """Write a draft that passed, with the list of the sources it cites.
 
-    Citations are renumbered in order of appearance, so that the list has no gaps. Where a cited document is
+    Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
+    are one source. Where a cited document is
     in another language than the answer, a line says so.
     """
-    order: dict[int, int] = {}
+    places = {number: (item.document_key, item.heading) for number, item in enumerate(evidence, 1)}
+    order: dict[tuple[str, str], int] = {}
 
     def renumber(match: re.Match[str]) -> str:
-        number = int(match.group(1))
-        if not 1 <= number <= len(evidence):
-            return match.group()
-        return f"[{order.setdefault(number, len(order) + 1)}]"
+        place = places.get(int(match.group(1)))
+        return f"[{order.setdefault(place, len(order) + 1)}]" if place else match.group()
 
     parts = _FENCE.split(draft.strip())
     text = "".join(part if i % 2 else _CITATION.sub(renumber, part) for i, part in enumerate(parts))
     if not order:
         return text
-    cited = [(new, evidence[old - 1]) for old, new in sorted(order.items(), key=lambda pair: pair[1])]
+    first = {places[number]: item for number, item in reversed(list(enumerate(evidence, 1)))}
+    cited = [(number, first[place]) for place, number in order.items()]
     lines = [
         f"**{texts(language)['sources_heading']}**",
         "",
@@ -46,13 +47,8 @@ def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Lang
 
 def source_line(number: int, item: EvidenceItem, language: Language) -> str:
     """Write one source: its title, the heading inside it, and where it is."""
-    title = inline(item.title or item.ref)
-    if item.heading and item.heading != item.title:
-        title += (
-            f" — {inline(item.heading.removeprefix(item.title).strip(' ›/>'))}"
-            if item.heading.removeprefix(item.title).strip(" ›/>")
-            else ""
-        )
+    inside = item.heading.removeprefix(item.title).strip(" ›/>")
+    title = " — ".join(filter(None, (inline(item.title or item.ref), inline(inside))))
     place = f" ({item.url})" if item.url else ""
     return say(language, "source_line", number=number, title=title, place=place)
 

@@ -28,10 +28,14 @@ from language.words import Phrases, stems, tokens
 
 LEAST_COVERAGE: Final = 0.5
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
-_BODY_BONUS, _HEADING_SHARE, _RANK_STEP = 0.15, 0.6, 0.02
-_SECOND_BEST, _TOO_ALIKE = 0.75, 0.6
+_BODY_BONUS, _HEADING_SHARE, _RANK_STEP, _OPENING_BONUS = 0.15, 0.6, 0.02, 0.4
+_SECOND_BEST, _SECOND_BODY, _TOO_ALIKE = 0.8, 0.95, 0.6
 _LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 600, 3, 1400
 _WHOLE_LIST, _WHOLE_TABLE = 10, 7
+_DEFINES = re.compile(
+    r"^\W*(?:what(?:'s| is| are| does)\b(?!.*\b(?:happen|do)\b)|что (?:такое|это|значит|означает)\b|чем является\b)",
+    re.IGNORECASE,
+)
 _HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
 _ENDING = re.compile(r"([.!?:;…]*)\s*$")
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
@@ -43,10 +47,12 @@ class ExtractiveDrafter:
 
     Args:
         allowed_domains: Links to other hosts would fail the policy check, so what carries one is not quoted.
+        product: Its name stands in many questions and says nothing about what is asked.
     """
 
-    def __init__(self, allowed_domains: Iterable[str] = ()) -> None:
+    def __init__(self, allowed_domains: Iterable[str] = (), product: str = "") -> None:
         self._domains = tuple(domain.casefold() for domain in allowed_domains)
+        self._ignored = frozenset(stems(product))
 
     async def draft(self, request: DraftRequest) -> Draft:
         """Quote what answers each question, or abstain."""
@@ -54,7 +60,7 @@ class ExtractiveDrafter:
         if request.request_type is RequestType.CASUAL:
             return Draft(DraftKind.ANSWER, own[casual_kind(request.question) or "greetings"])
         quotable = [unit for unit in _all_units(request) if self._may_quote(unit, request)]
-        picked = _pick(quotable, request)
+        picked = _pick(quotable, request, self._ignored)
         if not picked:
             return Draft(DraftKind.ABSTENTION, own["abstention"])
         return Draft(DraftKind.ANSWER, _compose(picked, request))
@@ -84,14 +90,17 @@ class _Scored:
 class _Weights:
     """How much each word of a question says: rare among the candidates says more (inverse document frequency)."""
 
-    def __init__(self, question: str, candidates: Sequence[Unit]) -> None:
+    def __init__(self, question: str, candidates: Sequence[Unit], ignored: frozenset[str]) -> None:
         passages: dict[int, set[str]] = {}
         for unit in candidates:
             passages.setdefault(unit.source, set()).update(unit.words)
         count = len(passages)
+        # A word that no passage has weighs as one that a single passage has: it may be the heart of the question,
+        # or only a way of putting it.
         self.of = {
-            word: math.log(1 + (count + 1) / (0.5 + sum(word in there for there in passages.values())))
+            word: math.log(1 + (count + 1) / (0.5 + max(1, sum(word in there for there in passages.values()))))
             for word in dict.fromkeys(stems(question))
+            if word not in ignored
         }
         self.total = sum(self.of.values())
 
@@ -105,11 +114,11 @@ def _all_units(request: DraftRequest) -> list[Unit]:
     return [unit for number, item in enumerate(request.evidence, 1) for unit in units(item, number)]
 
 
-def _pick(candidates: list[Unit], request: DraftRequest) -> list[_Scored]:
+def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[_Scored]:
     """Choose the units of the answer: per question the best one with its neighbours, then what adds to it."""
     picked: list[_Scored] = []
     for number, question in enumerate(request.subqueries):
-        weights = _Weights(question, candidates)
+        weights = _Weights(question, candidates, ignored)
         ranked = sorted(
             (_Scored(unit, _score(unit, weights, question, request), number) for unit in candidates),
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
@@ -122,6 +131,9 @@ def _pick(candidates: list[Unit], request: DraftRequest) -> list[_Scored]:
 def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
     score = weights.share(unit.words) + _HEADING_SHARE * weights.share(unit.heading_words)
     score -= _RANK_STEP * (unit.source - 1)
+    if _DEFINES.search(question) and unit.order == 0 and request.evidence[unit.source - 1].ref.endswith("#0"):
+        # Pages say what a thing is in their first sentences.
+        score += _OPENING_BONUS * weights.share(unit.heading_words)
     if unit.body is None:
         return score + _terms_bonus(unit, request)
     wanted = _wants_steps(question, request)
@@ -165,6 +177,8 @@ def _with_company(ranked: list[_Scored], candidates: list[Unit]) -> list[_Scored
         if len(chosen) >= 4 or scored.score < _SECOND_BEST * best.score:
             break
         unit = scored.unit
+        if unit.body and unit.source != best.unit.source and scored.score < _SECOND_BODY * best.score:
+            continue  # a second list of steps, from elsewhere, is as likely as not another procedure
         if any(unit is c.unit or _alike(unit, c.unit) for c in chosen) or size + len(unit.text) > _MOST_CHARS:
             continue
         chosen.append(scored)

@@ -92,8 +92,9 @@ def _known(values: dict[str, str], lines: int, problem: str) -> FrontMatter:
         return None if value in ("", "~", "null") else value[:longest]
 
     url = text("url", 2000)
-    if url and not re.match(r"https?://[^\s<>\"]+$", url, re.IGNORECASE):
-        problems.append("has a `url` that is no http address")
+    # An address, or a path inside the documents; anything with another scheme could run in a reader's browser.
+    if url and not re.match(r"(?:https?://)?[^\s<>\":]+$|https?://[^\s<>\"]+$", url, re.IGNORECASE):
+        problems.append("has a `url` that is neither an http address nor a path")
         url = None
     named, source = text("source", 20), None
     if named in (Source.DOC, Source.POLICY):
