@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from operator import add
@@ -508,6 +509,23 @@ async def test_a_cancelled_write_leaves_the_file_free(saver: PruningSqliteSaver,
     assert rows(path, "SELECT count(*) FROM writes") == [(40,)]
 
 
+async def test_a_change_after_a_cancelled_write_is_whole(saver: PruningSqliteSaver, path: Path) -> None:
+    """Wherever a write is cancelled, the next change neither fails on it nor is lost with it."""
+    for ticks in range(30):
+        thread = f"t{ticks}"
+        await saver.aput(place(thread, checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": 0}, {})
+        writing = asyncio.create_task(
+            saver.aput(place(checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": ticks}, {})
+        )
+        for _ in range(ticks):
+            await asyncio.sleep(0 if ticks % 2 else 0.0002)
+        writing.cancel()
+        await saver.adelete_thread(thread)
+        await asyncio.gather(writing, return_exceptions=True)
+
+    assert rows(path, "SELECT count(*) FROM checkpoints WHERE thread_id <> 't'") == [(0,)]
+
+
 async def test_a_full_disk_is_said_so_and_the_turn_goes_on_later(saver: PruningSqliteSaver) -> None:
     """Where the file cannot grow, the error names the way out, and when there is room again nothing is missing."""
     graph = talk(saver)
@@ -601,6 +619,20 @@ async def test_a_new_file_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
         assert await asyncio.gather(*(use(path, number) for number in range(8))) == [2] * 8
 
 
+async def test_opening_waits_for_a_writer_of_a_file_that_is_not_in_wal_mode_yet(tmp_path: Path) -> None:
+    """Where another process is just writing to a new file, opening it waits, though SQLite itself would not."""
+    path = tmp_path / "threads.db"
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("CREATE TABLE other (x)")
+    holder.execute("BEGIN IMMEDIATE")
+    opening = asyncio.create_task(open_and_close(path))
+    await asyncio.sleep(0.2)
+    assert not opening.done()
+    holder.close()
+    async with asyncio.timeout(4):
+        await opening
+
+
 async def test_the_file_is_in_wal_mode_and_waits_for_others(saver: PruningSqliteSaver) -> None:
     """Readers never wait for a writer, a writer waits five seconds for another, and a commit costs no disk flush."""
     settings = {}
@@ -625,15 +657,26 @@ def test_a_lock_has_one_holder(tmp_path: Path) -> None:
     assert not list((tmp_path / "locks").iterdir())
 
 
-def test_a_lock_whose_file_was_removed_meanwhile_is_not_shared(tmp_path: Path) -> None:
-    """Whoever locked a file that is no longer the one at the path does not hold the lock."""
-    path = tmp_path / "a"
-    first, second, third = ProcessLock(path), ProcessLock(path), ProcessLock(path)
-    assert first.try_acquire()
-    first.release()
-    assert second.try_acquire()
-    assert not third.try_acquire()
-    second.release()
+def test_a_lock_whose_file_goes_while_it_is_taken_is_not_shared(tmp_path: Path) -> None:
+    """Whoever opened the file just before its holder removed it does not hold the lock beside the next one."""
+    holder, late, following = (ProcessLock(tmp_path / "a") for _ in range(3))
+    armed = [True]
+
+    def between_opening_and_locking(event: str, _: object) -> None:
+        if event == "fcntl.flock" and armed and holder._file is not None:
+            armed.clear()
+            holder.release()
+            assert following.try_acquire()
+
+    assert holder.try_acquire()
+    # It cannot be taken away again, but does nothing once it is disarmed.
+    sys.addaudithook(between_opening_and_locking)
+
+    assert not late.try_acquire()
+    assert not armed
+    following.release()
+    assert late.try_acquire()
+    late.release()
 
 
 def test_a_lock_that_cannot_be_is_said_so(tmp_path: Path) -> None:
