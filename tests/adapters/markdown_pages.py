@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.sources.markdown import KnowledgeBase
@@ -11,7 +12,7 @@ from contracts.ports import SearchRequest
 from contracts.values import Source
 
 
-def write(root: Path, pages: dict[str, str | bytes], *, aged: bool = True) -> Path:
+def write(root: Path, pages: Mapping[str, str | bytes], *, aged: bool = True) -> Path:
     """Write pages below a folder; aged ones look as if nobody had touched them for a minute."""
     for name, content in pages.items():
         path = root / name

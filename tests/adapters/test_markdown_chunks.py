@@ -182,42 +182,25 @@ def test_a_page_of_headings_alone_can_be_found() -> None:
     assert read("").chunks == ()
 
 
-MARKDOWN = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                "",
-                "# H",
-                "## H2",
-                "### H3 { #x }",
-                "- item",
-                "  - inner",
-                "1. one",
-                "> quote",
-                "```",
-                "~~~py",
-                "| a | b |",
-            ]
-            + [
-                "| --- | --- |",
-                "---",
-                "===",
-                "text",
-                "/// note",
-                "///",
-                "{* x *}",
-                "<div>",
-                "</div>",
-                "<!--",
-                "-->",
-                "    code",
-            ]
-            + ["word " * 300, "[x]: y", "[l](t)", "*" * 50, "[" * 200, "\\", "\t- tab", "a  ", "term\n: def"]
-        ),
-        st.text(max_size=30),
+LINES = (
+    *("", "# H", "## H2", "### H3 { #x }", "- item", "  - inner", "1. one", "> quote", "```", "~~~py", "| a | b |"),
+    *(
+        "| --- | --- |",
+        "---",
+        "===",
+        "text",
+        "/// note",
+        "///",
+        "{* x *}",
+        "<div>",
+        "</div>",
+        "<!--",
+        "-->",
+        "    code",
     ),
-    max_size=60,
-).map("\n".join)
+    *("word " * 300, "[x]: y", "[l](t)", "*" * 50, "[" * 200, "\\", "\t- tab", "a  ", "term\n: def"),
+)
+MARKDOWN = st.lists(st.one_of(st.sampled_from(LINES), st.text(max_size=30)), max_size=60).map("\n".join)
 
 
 @given(MARKDOWN)

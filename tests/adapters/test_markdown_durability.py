@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -69,7 +69,7 @@ print("done", flush=True)
 
 
 @contextlib.contextmanager
-def running(docs: Path, kb: Path, moment: str) -> Iterator[subprocess.Popen[str]]:
+def running(docs: Path, kb: Path, moment: str) -> Generator[subprocess.Popen[str]]:
     """Start a run in a process of its own; whatever is left of it at the end is killed."""
     process = subprocess.Popen(
         [sys.executable, "-c", RUN, str(docs), str(kb), moment], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -155,7 +155,7 @@ def test_runs_killed_at_random_never_show_a_mixture(between: tuple[Path, Path, S
     """Readers that search all the while, through kills at random moments, see the old index or the new one only."""
     docs, kb, old, new = between
     pages = itertools.cycle(editions())
-    dice = random.Random(5)
+    dice = random.Random(5)  # noqa: S311 -- moments, not secrets
     wrong: list[State] = []
     seen: list[bool] = []
     stop = threading.Event()
@@ -267,7 +267,7 @@ else:
 
 
 def filled(docs: Path, pages: int) -> None:
-    dice = random.Random(1)
+    dice = random.Random(1)  # noqa: S311 -- filler, not secrets
     for number in range(pages):
         words = " ".join(f"w{dice.randrange(10**9)}" for _ in range(4000))
         write(docs, {f"big{number}.md": f"# Big {number}\n\ngigantic {words}\n"})

@@ -73,14 +73,28 @@ def test_broken_front_matter_gives_what_can_be_had(broken: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "word"), [("url: javascript:alert(1)", "url"), ("url: /local", "url"), ("source: db", "source")]
+    ("line", "word"),
+    [
+        ("url: javascript:alert(1)", "url"),
+        ("url: //host.example/x", "url"),
+        ("url: two words", "url"),
+        ("source: db", "source"),
+    ],
 )
 def test_values_that_cannot_be_used_are_left_out_and_told(line: str, word: str) -> None:
-    """An address that is no web address, and a kind of source that is none of documents, are not taken."""
+    """An address that is neither a web address nor a path, and a kind of source that is none of documents, are not taken."""
     matter = read(f"---\ntitle: T\n{line}\n---\n")
     assert matter.url is None
     assert matter.source is None
     assert f"`{word}`" in matter.problem
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example/x?y=1:2#z", "HTTP://a.example", "en/install.md", "/en/install#linux"]
+)
+def test_an_address_may_be_a_path_inside_the_documents(url: str) -> None:
+    """Web addresses and paths are taken as they are written."""
+    assert read(f"---\nurl: {url}\n---\n").url == url
 
 
 def test_a_bomb_of_aliases_is_only_text() -> None:

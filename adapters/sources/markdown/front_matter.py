@@ -14,6 +14,8 @@ _FENCE = re.compile(r"^---[ \t]*$")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*$")
 _LINE = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _NUMBER = re.compile(r"\d{1,15}(?!\d)")
+_URL = re.compile(r"https?://[^\s<>\"]+|(?!//)[^\s<>\":\\]+", re.IGNORECASE)
+"""A web address, or a path inside the documents."""
 _LONGEST = 500
 """Lines; a longer block is no front matter but a page that begins with a rule."""
 
@@ -92,8 +94,8 @@ def _known(values: dict[str, str], lines: int, problem: str) -> FrontMatter:
         return None if value in ("", "~", "null") else value[:longest]
 
     url = text("url", 2000)
-    # An address, or a path inside the documents; anything with another scheme could run in a reader's browser.
-    if url and not re.match(r"(?:https?://)?[^\s<>\":]+$|https?://[^\s<>\"]+$", url, re.IGNORECASE):
+    # Anything with another scheme could run in a reader's browser; `//host` is an address that looks like a path.
+    if url and not _URL.fullmatch(url):
         problems.append("has a `url` that is neither an http address nor a path")
         url = None
     named, source = text("source", 20), None

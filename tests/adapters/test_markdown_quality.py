@@ -1,0 +1,112 @@
+"""Floors under what was measured on public data, read from beside the project; absent data skips a test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.sources.markdown import KnowledgeBase, ingest
+from contracts.ports import SearchRequest
+from contracts.values import Language, Source
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+FASTAPI, XQUAD, CLINC = DATA / "fastapi-docs", DATA / "xquad", DATA / "routing" / "clinc150_small.json"
+
+pytestmark = pytest.mark.slow
+
+
+def questions(language: str) -> list[str]:
+    """Questions that FastAPI's documentation answers, written for this test."""
+    return json.loads(Path(__file__).with_name("fastapi_questions.json").read_text("utf-8"))[language]
+
+
+def paragraphs(language: str) -> list[tuple[str, list[str]]]:
+    """XQuAD's paragraphs, each with its questions."""
+    articles = json.loads((XQUAD / f"xquad.{language}.json").read_text("utf-8"))["data"]
+    found = [paragraph for article in articles for paragraph in article["paragraphs"]]
+    return [(paragraph["context"], [item["question"] for item in paragraph["qas"]]) for paragraph in found]
+
+
+@pytest.fixture(scope="module")
+def fastapi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    if not FASTAPI.is_dir():
+        pytest.skip("FastAPI's documentation is not beside the project")
+    kb = tmp_path_factory.mktemp("fastapi")
+    ingest(FASTAPI, directory=kb)
+    with KnowledgeBase(kb) as opened:
+        yield opened
+
+
+def sure(knowledge: KnowledgeBase, texts: list[str]) -> list[float]:
+    return [knowledge.on_topic_now(text) for text in texts]
+
+
+def share(confidences: list[float], threshold: float) -> float:
+    return sum(value >= threshold for value in confidences) / len(confidences)
+
+
+def separation(own: list[float], foreign: list[float]) -> float:
+    """Return how often a question of the domain is surer than a foreign one: the area under the ROC curve."""
+    wins = sum((one > other) + 0.5 * (one == other) for one in own for other in foreign)
+    return wins / (len(own) * len(foreign))
+
+
+def test_real_documentation_is_read_whole_and_quickly_again(tmp_path: Path) -> None:
+    """Every page of a real bilingual corpus is indexed, without a complaint, and a second run is a small part of the first."""
+    if not FASTAPI.is_dir():
+        pytest.skip("FastAPI's documentation is not beside the project")
+    pages = len(list(FASTAPI.rglob("*.md")))
+    first = ingest(FASTAPI, directory=tmp_path)
+    assert (first.added, first.skipped, first.warnings) == (pages, [], [])
+    assert first.chunks > 4 * pages
+    second = ingest(FASTAPI, directory=tmp_path)
+    assert (second.unchanged, second.chunks) == (pages, 0)
+    assert second.seconds < first.seconds / 10
+
+
+@pytest.mark.parametrize(("language", "kept"), [("en", 0.95), ("ru", 0.95)])
+def test_questions_of_the_domain_reach_the_threshold(fastapi: KnowledgeBase, language: str, kept: float) -> None:
+    """Nearly all questions that the documents answer are at 0.5 or above, in both languages."""
+    assert share(sure(fastapi, questions(language)), 0.5) >= kept
+
+
+@pytest.mark.skipif(not XQUAD.is_dir(), reason="XQuAD is not beside the project")
+@pytest.mark.parametrize(("foreign", "floor", "through"), [("en", 0.98, 0.10), ("ru", 0.98, 0.06)])
+def test_foreign_questions_are_told_apart(fastapi: KnowledgeBase, foreign: str, floor: float, through: float) -> None:
+    """Questions about other things are less sure than any question of the domain, and few reach 0.5."""
+    others = sure(fastapi, [question for _, asked in paragraphs(foreign) for question in asked])
+    for language in ("en", "ru"):
+        assert separation(sure(fastapi, questions(language)), others) >= floor
+    assert share(others, 0.5) <= through
+
+
+@pytest.mark.skipif(not CLINC.is_file(), reason="CLINC is not beside the project")
+def test_requests_to_another_assistant_are_told_apart(fastapi: KnowledgeBase) -> None:
+    """Short everyday requests, the hardest to tell by their words, are still mostly below the threshold."""
+    others = sure(fastapi, [text for text, _ in json.loads(CLINC.read_text("utf-8"))["oos_test"]])
+    assert separation(sure(fastapi, questions("en")), others) >= 0.98
+    assert separation(sure(fastapi, questions("ru")), others) >= 0.96
+    assert share(others, 0.5) <= 0.25
+
+
+@pytest.mark.skipif(not XQUAD.is_dir(), reason="XQuAD is not beside the project")
+@pytest.mark.parametrize(("language", "first", "tenth"), [("en", 0.92, 0.985), ("ru", 0.90, 0.98)])
+def test_the_paragraph_that_answers_is_found(tmp_path: Path, language: str, first: float, tenth: float) -> None:
+    """Of 240 paragraphs the right one comes first, or among ten, equally well in Russian and in English."""
+    pages = paragraphs(language)
+    (tmp_path / "docs").mkdir()
+    for number, (text, _) in enumerate(pages):
+        (tmp_path / "docs" / f"{number}.md").write_text(text, "utf-8")
+    ingest(tmp_path / "docs", directory=tmp_path / "kb")
+    hits: list[int] = []
+    with KnowledgeBase(tmp_path / "kb") as knowledge:
+        for number, (_, asked) in enumerate(pages):
+            for question in asked:
+                request = SearchRequest(question, top_k=10, language=Language(language))
+                keys = [item.document for item in knowledge.search_now(request, Source.DOC).items]
+                hits.append(keys.index(f"docs/{number}.md") if f"docs/{number}.md" in keys else 10)
+    assert sum(hit == 0 for hit in hits) / len(hits) >= first
+    assert sum(hit < 10 for hit in hits) / len(hits) >= tenth
