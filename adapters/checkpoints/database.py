@@ -25,7 +25,7 @@ _NOT_ABOUT_STORAGE = (
     sqlite3.ProgrammingError,
 )
 
-_KEPT = "what was finished until then is kept, and sending the message again goes on from there"
+_KEPT = "what was finished until then is kept, and the next message or `guardian threads resume` goes on from there"
 
 _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
     (("SQLITE_FULL",), "the disk is full", f"Free some space on that disk; {_KEPT}."),
