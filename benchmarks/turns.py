@@ -1,0 +1,180 @@
+"""What a turn costs: time above a bare LangGraph of nine empty nodes, and bytes kept."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+from adapters.checkpoints.sqlite import open_saver
+from assistant.turns import TurnRunner, TurnStore
+from assistant.wiring import Deployment, knowledge_base, ports
+from benchmarks.report import Line, percentile
+from graph.build import build_graph
+
+NODES = 9
+QUESTION = "How do I add my own documents?"
+Ask = Callable[[int], Awaitable[None]]
+
+
+@asynccontextmanager
+async def bare(file: Path) -> AsyncGenerator[Ask]:
+    """Nine nodes that do nothing, the stock saver, and a message in and out: what no product can be cheaper than."""
+
+    async def nothing(_state: MessagesState) -> dict[str, Any]:
+        return {}
+
+    async def answer(_state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("answer")]}
+
+    names = [f"node{number}" for number in range(NODES)]
+    graph = StateGraph(MessagesState)
+    for name in names:
+        graph.add_node(name, answer if name == names[-1] else nothing)
+    for before, after in zip([START, *names], [*names, END], strict=True):
+        graph.add_edge(before, after)
+    async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+        compiled = graph.compile(checkpointer=saver)
+
+        async def ask(number: int) -> None:
+            message = HumanMessage(QUESTION, id=f"q{number}")
+            config: Any = {"configurable": {"thread_id": "t"}}
+            await compiled.ainvoke({"messages": [message]}, config, durability="sync")
+
+        yield ask
+
+
+@asynccontextmanager
+async def stock(file: Path, deployed: Deployment) -> AsyncGenerator[Ask]:
+    """Run our graph on the stock saver, which keeps every step of every turn."""
+    knowledge = knowledge_base(deployed)
+    async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+        graph: Any = build_graph(
+            ports(deployed, knowledge), deployed.profile, settings=deployed.context_type, checkpointer=saver
+        )
+
+        async def ask(number: int) -> None:
+            message = HumanMessage(QUESTION, id=f"q{number}")
+            config: Any = {"configurable": {"thread_id": "t"}}
+            await graph.ainvoke({"messages": [message]}, config, durability="sync")
+
+        yield ask
+
+
+@asynccontextmanager
+async def ours(file: Path, deployed: Deployment) -> AsyncGenerator[Ask]:
+    """Run the product: our graph, saver and turn runner with its transcript."""
+    knowledge = knowledge_base(deployed)
+    async with open_saver(file) as saver, await TurnStore.open(file) as store:
+        graph = build_graph(
+            ports(deployed, knowledge), deployed.profile, settings=deployed.context_type, checkpointer=saver
+        )
+        runner = TurnRunner(graph, store, file.parent / "locks")
+
+        async def ask(number: int) -> None:
+            await runner.run("t", QUESTION, turn_id=f"q{number}", context=deployed.context_type())
+
+        yield ask
+
+
+def measure(folder: Path, deployed: Deployment, turns: int) -> list[Line]:
+    """Run each for so many turns on one thread."""
+    product, empty, kept = asyncio.run(_series(folder, deployed, turns))
+    tenth, last = 10, turns
+    late = slice(turns - 20, turns)
+    return [
+        Line(
+            "a turn, first ten (median)",
+            percentile(product.ms[:10], 0.5),
+            percentile(empty.ms[:10], 0.5),
+            "ms",
+            "nine empty nodes, stock saver",
+        ),
+        Line(
+            f"a turn around turn {last} (median)",
+            percentile(product.ms[late], 0.5),
+            percentile(empty.ms[late], 0.5),
+            "ms",
+            "nine empty nodes, stock saver",
+            aim=0.5,
+        ),
+        Line(
+            f"a turn around turn {last} (median)",
+            percentile(product.ms[late], 0.5),
+            percentile(kept.ms[late], 0.5),
+            "ms",
+            "our graph, stock saver",
+        ),
+        Line(
+            f"bytes a turn adds at turn {last}",
+            product.added(last) / 1024,
+            product.added(tenth) / 1024,
+            "KiB",
+            f"ours at turn {tenth}",
+            aim=1.1,
+        ),
+        Line(
+            f"bytes a turn adds at turn {last}",
+            product.added(last) / 1024,
+            kept.added(last) / 1024,
+            "KiB",
+            "our graph, stock saver",
+        ),
+        Line(
+            f"bytes kept after {last} turns",
+            product.kept[-1] / 1024,
+            kept.kept[-1] / 1024,
+            "KiB",
+            "our graph, stock saver",
+        ),
+    ]
+
+
+class _Series:
+    """Milliseconds of each turn, and the bytes in all tables after each."""
+
+    def __init__(self) -> None:
+        self.ms: list[float] = []
+        self.kept: list[int] = []
+
+    def added(self, turn: int) -> float:
+        """Return the bytes that turns around this one added, on average over five."""
+        around = self.kept[turn - 6 : turn]
+        return max(1.0, (around[-1] - around[0]) / (len(around) - 1))
+
+
+async def _series(folder: Path, deployed: Deployment, turns: int) -> tuple[_Series, _Series, _Series]:
+    files = [folder / name for name in ("ours.db", "bare.db", "stock.db")]
+    series = (_Series(), _Series(), _Series())
+    async with ours(files[0], deployed) as first, bare(files[1]) as second, stock(files[2], deployed) as third:
+        for number in range(turns):
+            # In turns, so that all three meet the same moods of the machine.
+            for ask, file, one in zip((first, second, third), files, series, strict=True):
+                began = time.perf_counter()
+                await ask(number)
+                one.ms.append((time.perf_counter() - began) * 1000)
+                one.kept.append(_bytes(file))
+    return series
+
+
+def _bytes(file: Path) -> int:
+    """Return the bytes of all values in all tables: the file itself grows in pages, and shrinks only on VACUUM."""
+    connection = sqlite3.connect(file)
+    try:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        total = 0
+        for table in tables:
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            lengths = " + ".join(f"coalesce(length(CAST({column} AS BLOB)), 0)" for column in columns)
+            total += connection.execute(f"SELECT coalesce(sum({lengths}), 0) FROM {table}").fetchone()[0]  # noqa: S608  # names from the schema
+        return total
+    finally:
+        connection.close()
