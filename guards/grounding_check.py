@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from contracts.evidence import EvidenceItem
 from contracts.report import Finding
 from contracts.values import CheckStatus, DraftKind, RequestType, RequiredAction
-from language.blocks import Block, BlockKind, blocks
+from language.blocks import Block, BlockKind, blocks, without_code
 from language.sentences import sentences
 from language.values import missing_from
 from language.words import stems
@@ -22,7 +22,6 @@ from language.words import stems
 NAME = "grounding"
 _A = RequiredAction
 _CITATION = re.compile(r"\[(\d{1,3})\]")
-_CODE = re.compile(r"(`+).+?\1", re.DOTALL)
 _DISSIMILAR = 0.34
 
 
@@ -112,7 +111,7 @@ def _cited_sentences(text: str) -> list[str]:
 
 
 def _cites(text: str) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(int(n) for n in _CITATION.findall(_CODE.sub(" ", text))))
+    return tuple(dict.fromkeys(int(n) for n in _CITATION.findall(without_code(text))))
 
 
 def _asserts(text: str) -> bool:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from contracts.profile import PolicyRule
 from contracts.values import PolicyStatus, RequiredAction
+from language.blocks import without_code
 from language.clean import skeleton
 
 NAME = "policy"
@@ -56,8 +57,6 @@ _SECRETS: Final[dict[str, re.Pattern[str]]] = {
     ),
 }
 _LINK = re.compile(r"\b(?:https?|ftp)://[^\s<>()\[\]\"'`]+", re.IGNORECASE)
-_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
-_SPAN = re.compile(r"`[^`\n]+`")
 _HARMLESS_HOSTS: Final = frozenset(
     {"localhost", "127.0.0.1", "[::1]", "::1", "example.com", "example.org", "example.net"}
 )
@@ -86,8 +85,7 @@ def check_answer(answer: str, allowed_domains: Iterable[str]) -> PolicyFinding:
 def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
     """Return the links of a text, code left out, whose host is none of the allowed domains or below one."""
     allowed = tuple(domain.casefold() for domain in allowed_domains)
-    prose = _SPAN.sub(" ", _FENCE.sub(" ", text))
-    return [url for url in _LINK.findall(prose) if not _allowed(url, allowed)]
+    return [url for url in _LINK.findall(without_code(text)) if not _allowed(url, allowed)]
 
 
 def _allowed(url: str, allowed: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -55,16 +56,69 @@ _KINDS = {
 }
 _PARTS = {BlockKind.BULLETS: "list_item_open", BlockKind.STEPS: "list_item_open", BlockKind.TABLE: "tr_open"}
 
+# Spaces of other alphabets end a line for `str.splitlines`, not for Markdown.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+# An escaped mark, a span of code, or a run of backticks that nothing closes.
+_SPAN = re.compile(r"\\.|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|`+", re.DOTALL)
+
 
 def blocks(markdown: str) -> list[Block]:
     """Return the top-level blocks of a text, in order."""
-    lines = markdown.splitlines()
+    lines = _lines(markdown)
     found = _parser().parse(markdown)
     return [
         _block(found, position, lines)
         for position, token in enumerate(found)
         if token.level == 0 and token.nesting >= 0 and token.map and token.type != "inline"
     ]
+
+
+def split_code(markdown: str) -> list[str]:
+    """Split a text into prose and code in turns, prose first; joined, the parts are the text again.
+
+    Code is what a reader of Markdown sees as code: a fence that is never closed runs on, a span ends with its block.
+    """
+    starts: set[int] = set()
+    code: set[int] = set()
+    for token in _parser().parse(markdown):
+        starts.update(token.map or ())
+        if token.map and token.type in ("fence", "code_block"):
+            code.update(range(*token.map))
+    parts, block = [""], ""
+    for number, line in enumerate(_lines(markdown)):
+        if number in code or number in starts:
+            _add_prose(parts, block)
+            block = ""
+        if number in code:
+            _join(parts, line, prose=False)
+        else:
+            block += line
+    _add_prose(parts, block)
+    return parts
+
+
+def without_code(markdown: str) -> str:
+    """Return the prose of a text, with a space in the place of each piece of code."""
+    return " ".join(split_code(markdown)[::2])
+
+
+def _add_prose(parts: list[str], block: str) -> None:
+    done = 0
+    for match in _SPAN.finditer(block):
+        if match["ticks"]:
+            _join(parts, block[done : match.start()], prose=True)
+            _join(parts, match.group(), prose=False)
+            done = match.end()
+    _join(parts, block[done:], prose=True)
+
+
+def _join(parts: list[str], text: str, *, prose: bool) -> None:
+    if not text:
+        return
+    if prose is (len(parts) % 2 == 1):
+        parts[-1] += text
+    else:
+        parts.append(text)
 
 
 def heading_text(markdown: str) -> str:
@@ -89,7 +143,12 @@ def _block(found: list[Token], position: int, lines: list[str]) -> Block:
 
 
 def _source(lines: list[str], start: int, end: int) -> str:
-    return "\n".join(lines[start:end]).rstrip()
+    return "".join(lines[start:end]).rstrip()
+
+
+def _lines(markdown: str) -> list[str]:
+    """Split a text into its lines as Markdown counts them, with their ends: a form feed does not end one."""
+    return _LINE.findall(markdown)
 
 
 @cache

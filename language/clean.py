@@ -14,6 +14,7 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+_COMBINES = re.compile("[\u0300-\u036f]")
 _WORD = re.compile(r"\w+", re.UNICODE)
 
 
@@ -33,9 +34,19 @@ def _stand_in(character: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return text for comparing: NFKC, lower case, ё as е, without invisible characters."""
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    return text.casefold().replace("ё", "е")
+    """Return text for comparing: NFKC, lower case, ё as е, without invisible characters. Folding twice is folding once."""
+    if text.isascii():
+        return text.lower()
+    folded = _folded(text)
+    # What is taken out may have stood between a letter and its accent, which then make another letter.
+    while _COMBINES.search(folded) and (again := _folded(folded)) != folded:
+        folded = again
+    return folded
+
+
+def _folded(text: str) -> str:
+    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    return _INVISIBLE.sub("", text).casefold().replace("ё", "е")
 
 
 def skeleton(text: str) -> str:
@@ -43,7 +54,8 @@ def skeleton(text: str) -> str:
 
     "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is left alone, so "сор" stays Russian.
     """
-    return _WORD.sub(lambda match: _unmixed(match.group()), fold(text))
+    # Folded once more: a letter of the main script may now join the accent behind it.
+    return fold(_WORD.sub(lambda match: _unmixed(match.group()), fold(text)))
 
 
 @lru_cache(maxsize=8192)

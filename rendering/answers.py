@@ -10,11 +10,11 @@ from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import HandOff
 from contracts.values import Channel, Language, SGRAction
+from language.blocks import split_code
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
-_FENCE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[^\n]*$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
 def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Language) -> str:
@@ -31,7 +31,7 @@ def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Lang
         place = places.get(int(match.group(1)))
         return f"[{order.setdefault(place, len(order) + 1)}]" if place else match.group()
 
-    parts = _FENCE.split(draft.strip())
+    parts = split_code(draft.strip())
     text = "".join(part if i % 2 else _CITATION.sub(renumber, part) for i, part in enumerate(parts))
     if not order:
         return text

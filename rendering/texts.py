@@ -8,9 +8,11 @@ from functools import cache
 from importlib.resources import files
 
 from contracts.values import Language
+from language.blocks import split_code
 
-_MARKUP = re.compile(r"([\\*`\[\]<>|~$])|^(\s*)([#+\-]|\d+[.)])(?=\s)|(?<!\w)_|_(?!\w)")
-_ESCAPE = re.compile(r"\\([\\*`\[\]<>|~$#+\-_.)])")
+# What means something anywhere; what means something first in a line; an underscore that is not inside a word.
+_MARKUP = re.compile(r"[\\*`\[\]<>|~$&]|^[#+\-=]|^(\d+)[.)](?=\s|$)|(?<![^\W_])_|_(?![^\W_])")
+_ESCAPE = re.compile(r"\\([\\*`\[\]<>|~$&#+\-=_.)])")
 
 
 @cache
@@ -37,15 +39,13 @@ def inline(text: str, limit: int = 600) -> str:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    if match.group(3):
-        marker = match.group(3)
-        return f"{match.group(2)}{marker[:-1]}\\{marker[-1]}"
-    return "\\" + match.group()
+    number = match.group(1) or ""
+    return f"{number}\\{match.group().removeprefix(number)}"
 
 
 def without_escapes(markdown: str) -> str:
     """Return Markdown for a terminal: the escapes that `inline` wrote are taken back, outside of code."""
-    parts = re.split(r"(^```.*?^```|^~~~.*?^~~~)", markdown, flags=re.MULTILINE | re.DOTALL)
+    parts = split_code(markdown)
     return "".join(part if i % 2 else _ESCAPE.sub(r"\1", part) for i, part in enumerate(parts))
 
 

@@ -20,7 +20,7 @@ from adapters.drafting.passages import Unit, units
 from contracts.ports import Draft, DraftRequest
 from contracts.spec import ArchitectSpec
 from contracts.values import DraftKind, Language, RequestType, RequiredAction
-from language.blocks import Block, BlockKind
+from language.blocks import Block, BlockKind, without_code
 from language.clean import fold
 from language.lexicon import casual_kind
 from language.sentences import sentences
@@ -66,7 +66,7 @@ class ExtractiveDrafter:
         return Draft(DraftKind.ANSWER, _compose(picked, request))
 
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
-        hosts = [host.casefold() for host in _BARE_LINK.findall(_outside_code(unit.text))]
+        hosts = [host.casefold() for host in _BARE_LINK.findall(without_code(unit.text))]
         if any(not self._is_allowed(host) for host in hosts):
             return False
         if any(fold(entry) in fold(unit.text) for entry in _forbidden(request.spec)):
@@ -280,10 +280,6 @@ def _matching(parts: tuple[str, ...], question: str) -> list[str]:
 
 def _forbidden(spec: ArchitectSpec) -> list[str]:
     return [entry for entry in spec.forbidden_content if not (entry.startswith("/") and entry.endswith("/"))]
-
-
-def _outside_code(text: str) -> str:
-    return re.sub(r"(^```.*?^```|`[^`\n]+`)", " ", text, flags=re.MULTILINE | re.DOTALL)
 
 
 @cache

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from contracts.evidence import EvidenceItem
-from language.blocks import Block, BlockKind, blocks, heading_text
+from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.words import stems
 
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
@@ -16,7 +16,6 @@ _BARE_MARK = re.compile(r"\[(\d{1,3})\]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^>\n]*>")
 _DIALECT = re.compile(r"^[ \t]*(?:/{3,}.*|\{[*!].*[*!]\}|:::.*|!!! .*)$", re.MULTILINE)
-_CODE = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[^\n]*$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 _BODY = (BlockKind.STEPS, BlockKind.BULLETS, BlockKind.TABLE, BlockKind.CODE)
 
 
@@ -81,7 +80,7 @@ def readable(markdown: str) -> str:
 
     Code is left as it is. `[1]` in a document's own prose is no citation of ours and loses its brackets.
     """
-    parts = _CODE.split(_COMMENT.sub(" ", markdown))
+    parts = split_code(_COMMENT.sub(" ", markdown))
     return "".join(part if i % 2 else _prose(part) for i, part in enumerate(parts))
 
 
