@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from adapters.sources.markdown import DocumentSource, Folder, KnowledgeBase, ingest
 from adapters.sources.markdown.index import our_errors
-from adapters.sources.markdown.scoring import allowed_edits, confidence, edit_distance, feedback, nearest
+from adapters.sources.markdown.scoring import confidence, feedback
+from adapters.sources.markdown.spelling import Vocabulary, allowed_edits, edit_distance
 from contracts.errors import KnowledgeError
 from contracts.ports import SearchRequest
 from contracts.values import Language, Source
@@ -325,18 +326,30 @@ def test_the_limit_changes_only_what_is_above_it(one: str, other: str, most: int
     assert quick == exact if exact <= most else quick > most
 
 
-@given(words, st.lists(words.filter(bool), unique=True, max_size=30), st.integers(1, 2))
-def test_no_near_word_is_overlooked(word: str, vocabulary: list[str], edits: int) -> None:
-    """The quick look at letters throws away nothing that is near enough, and the nearest win."""
-    from adapters.sources.markdown.index import letters
+@given(words, st.dictionaries(words.filter(bool), st.integers(1, 9), max_size=30))
+def test_no_near_word_is_overlooked(word: str, vocabulary: dict[str, int]) -> None:
+    """The quick looks at ends and letters throw away nothing that is near enough; the nearest win, then the frequent."""
+    edits = allowed_edits(word)
+    near = sorted(
+        (edit_distance(word, candidate, 99), -frequency, candidate)
+        for candidate, frequency in vocabulary.items()
+        if word and (candidate[0] == word[0] or candidate[-1] == word[-1])
+    )
+    expected = [candidate for distance, _, candidate in near if distance == near[0][0] <= edits][:3] if edits else []
+    known = Vocabulary(vocabulary.items())
+    assert known.nearest(word) == expected
+    assert known.nearest(word) == expected
 
-    by_length: dict[int, list[tuple[str, int, int]]] = {}
-    for candidate in vocabulary:
-        by_length.setdefault(len(candidate), []).append((candidate, letters(candidate), 1))
-    distances = {candidate: edit_distance(word, candidate, 99) for candidate in vocabulary}
-    best = min(distances.values(), default=99)
-    expected = {candidate for candidate, distance in distances.items() if distance == best <= edits}
-    assert set(nearest(word, edits, by_length, limit=99)) == expected
+
+@given(st.text(alphabet="abcя", min_size=4, max_size=7), st.data())
+def test_one_slip_is_found_wherever_it_is(word: str, data: st.DataObject) -> None:
+    """A single slip of any kind, at either end or between, leads back to the word."""
+    at = data.draw(st.integers(0, len(word) - 1))
+    slips = [word[:at] + word[at + 1 :], word[:at] + "x" + word[at:], word[:at] + "x" + word[at + 1 :]]
+    slips += [word[:at] + word[at + 1] + word[at] + word[at + 2 :]] if at + 1 < len(word) else []
+    for slip in slips:
+        if allowed_edits(slip) and slip != word:
+            assert Vocabulary([(word, 1)]).nearest(slip) == [word]
 
 
 def test_long_words_may_hold_two_slips() -> None:

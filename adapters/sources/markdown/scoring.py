@@ -1,11 +1,11 @@
-"""How sure a score is, which words stand for a misspelt one, and which words widen a query. Pure arithmetic."""
+"""How sure a score is, and which words widen a query. Pure arithmetic."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from adapters.sources.markdown.index import K1, WEIGHTS, letters
+from adapters.sources.markdown.index import K1, WEIGHTS
 
 FEEDBACK_DOCUMENTS = 8
 FEEDBACK_TERMS = 10
@@ -30,55 +30,6 @@ def confidence(score: float, idf_sum: float, midpoint: float) -> float:
         return 0.0
     norm = score / (idf_sum * _CEILING)
     return 1 / (1 + (midpoint / norm) ** 2)
-
-
-def allowed_edits(word: str) -> int:
-    """Return how many slips a word may hold: none where it is short or has digits, 2 from eight letters."""
-    if len(word) < 4 or not word.isalpha():
-        return 0
-    return 1 if len(word) < 8 else 2
-
-
-def nearest(
-    word: str, edits: int, vocabulary: Mapping[int, Sequence[tuple[str, int, int]]], limit: int = 3
-) -> list[str]:
-    """Return the words of a vocabulary that are the fewest edits away, the most frequent first.
-
-    Args:
-        word: A word that is not in the vocabulary.
-        edits: How many insertions, deletions, substitutions and swaps of neighbours are allowed at most.
-        vocabulary: Words by length, each with its mask of letters and its frequency.
-        limit: How many words at most.
-    """
-    mask = letters(word)
-    near = [
-        (distance, -frequency, candidate)
-        for length in range(len(word) - edits, len(word) + edits + 1)
-        for candidate, bits, frequency in vocabulary.get(length, ())
-        # An edit changes at most two characters' presence.
-        if (mask ^ bits).bit_count() <= 2 * edits and (distance := edit_distance(word, candidate, edits)) <= edits
-    ]
-    near.sort()
-    return [candidate for distance, _, candidate in near[:limit] if distance == near[0][0]]
-
-
-def edit_distance(one: str, other: str, most: int) -> int:
-    """Return how many insertions, deletions, substitutions and swaps of neighbours lie between two words.
-
-    The optimal string alignment distance; anything above `most` may come back as `most + 1`.
-    """
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, left in enumerate(one, start=1):
-        before, last, row = row, before, [i]
-        for j, right in enumerate(other, start=1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
-                best = min(best, last[j - 2] + 1)
-            row.append(best)
-        if min(row) > most and min(before) > most:
-            return most + 1
-    return row[-1]
 
 
 def feedback(query: Sequence[str], passages: Iterable[tuple[Sequence[str], float]]) -> list[tuple[str, float]]:

@@ -14,21 +14,22 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature, version_term
-from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, allowed_edits, confidence, feedback, nearest
+from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Passage, Reader
 from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
 from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Source
+from contracts.values import Language, Source
 from language.words import stems
 
 MIDPOINT = 0.12
 _LONGEST_QUERY = 64
 """Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
 _TRIES = 5
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +190,13 @@ class KnowledgeBase:
         weights = query.weights()
         if request.expand:
             best = snapshot.search(weights, where, FEEDBACK_DOCUMENTS)
-            rows = _rows(reader, [number for number, _ in best])
-            texts = [(stems(rows[number].body), score) for number, score in best]
+            bodies = _all(reader.bodies([number for number, _ in best]), len(best))
+            texts = [(stems(bodies[number]), score) for number, score in best]
             weights = _widened(query, feedback([words[0] for words in query.words], texts))
         ranked = snapshot.search(weights, where, request.top_k)
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
         own = snapshot.scores(query.weights(), [number for number, _ in ranked]) if request.expand else dict(ranked)
-        rows = _rows(reader, [number for number, _ in ranked])
+        rows = _all(reader.passages([number for number, _ in ranked]), len(ranked))
         hits = [
             _Hit(rows[number], score, confidence(own.get(number, 0.0), query.idf_sum, self._midpoint))
             for number, score in ranked
@@ -280,8 +281,7 @@ def _parsed(snapshot: Snapshot, text: str) -> _Query:
         # A word that nothing has counts as the rarest there can be, for what it asks for is not here; and so does one
         # that is near a known word: valued as that word, a third more foreign questions would pass for on topic.
         total += snapshot.idf(frequency)
-        edits = 0 if frequency else allowed_edits(word)
-        meant = nearest(word, edits, snapshot.vocabulary) if edits else []
+        meant = [] if frequency else snapshot.meant(word)
         known.append(tuple(meant) or (word,))
     return _Query(tuple(known), total)
 
@@ -291,9 +291,8 @@ def _widened(query: _Query, weighted: list[tuple[str, float]]) -> list[tuple[Seq
     return [(stand_ins.get(word, (word,)), weight) for word, weight in weighted]
 
 
-def _rows(reader: Reader, ids: list[int]) -> dict[int, Passage]:
-    rows = reader.passages(ids) if ids else {}
-    if len(rows) < len(ids):
+def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
+    if len(rows) < expected:
         raise _Moved
     return rows
 
@@ -304,7 +303,7 @@ def _rows(reader: Reader, ids: list[int]) -> dict[int, Passage]:
 def _item(hit: _Hit) -> EvidenceItem:
     row = hit.passage
     return EvidenceItem(
-        source=row.source,
+        source=Source(row.source),
         ref=f"{row.source}:{row.key}#{row.ordinal}",
         snippet=row.text,
         confidence=hit.confidence,
@@ -315,7 +314,7 @@ def _item(hit: _Hit) -> EvidenceItem:
         kb_id=row.kb_id,
         heading=row.heading,
         lines=(row.first_line, row.last_line),
-        language=row.language,
+        language=Language(row.language),
         updated=row.updated,
     )
 

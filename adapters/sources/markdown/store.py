@@ -53,9 +53,10 @@ CREATE INDEX chunks_by_document ON chunks (document);
 
 _PASSAGE = """
 SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
-       c.ordinal, c.heading, c.first_line, c.last_line, c.text, c.headings, c.body
+       c.ordinal, c.heading, c.first_line, c.last_line, c.text
 FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
 """
+_BODIES = "SELECT id, body FROM chunks WHERE id IN"
 _NUMBERS = "SELECT id FROM documents WHERE key IN"
 
 
@@ -131,19 +132,17 @@ class Passage(NamedTuple):
 
     id: int
     key: str
-    source: Source
+    source: str
     title: str
     url: str | None
     kb_id: int | None
     updated: str | None
-    language: Language
+    language: str
     ordinal: int
     heading: str
     first_line: int
     last_line: int
     text: str
-    headings: str
-    body: str
 
 
 @contextmanager
@@ -367,7 +366,12 @@ class Reader:
     def passages(self, ids: Collection[int]) -> dict[int, Passage]:
         sql = f"{_PASSAGE} ({','.join('?' * len(ids))})"
         rows = (Passage(*row) for row in self._db.execute(sql, tuple(ids)))
-        return {row.id: row._replace(source=Source(row.source), language=Language(row.language)) for row in rows}
+        return {row.id: row for row in rows}
+
+    def bodies(self, ids: Collection[int]) -> dict[int, str]:
+        """Return the words of passages as they were indexed."""
+        sql = f"{_BODIES} ({','.join('?' * len(ids))})"
+        return dict(self._db.execute(sql, tuple(ids)).fetchall())
 
     def document_ids(self, keys: Collection[str]) -> list[int]:
         sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"
