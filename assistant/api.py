@@ -54,7 +54,11 @@ async def aask_structured(
     context = run_context(deployed, language=language, **(settings or {}))
     async with open_runner(deployed) as runner:
         raw = await runner.run(
-            thread or uuid.uuid4().hex, clean(message), turn_id=turn_id, context=context, on_event=on_event
+            uuid.uuid4().hex if thread is None else thread,
+            clean(message),
+            turn_id=turn_id,
+            context=context,
+            on_event=on_event,
         )
     result = StructuredAgentResult.model_validate(raw)
     return result if include_per_query_trace else result.model_copy(update={"per_query_results": []})
@@ -71,10 +75,15 @@ async def asearch(
     """Return the passages of the knowledge base on a query, best first, documents and policies together.
 
     Raises:
+        InputError: There is nothing to search for, or nothing wanted.
         NoIndex: Nothing has been indexed for this profile.
     """
     from adapters.sources.markdown import DocumentSource
 
+    if fault := message_fault(query):
+        raise fault
+    if top_k < 1:
+        raise InputError(f"{top_k} passages cannot be shown.", "Ask for at least one.")
     deployed = deployment(profile)
     base = knowledge_base(deployed)
     request = SearchRequest(query=clean(query), top_k=top_k, language=Language(language) if language else None)
@@ -109,10 +118,16 @@ def run_context(deployed: Deployment, **values: Any) -> Any:
     from pydantic import ValidationError
 
     try:
-        return deployed.context_type.model_validate({k: v for k, v in values.items() if v is not None})
+        context = deployed.context_type.model_validate({k: v for k, v in values.items() if v is not None})
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise InputError(f"A run setting is wrong: {faults}.", "`guardian show settings` lists them.") from error
+    roles = deployed.profile.roles
+    if context.role not in roles:
+        raise InputError(
+            f"The profile {deployed.profile.name!r} has no role {context.role!r}.", f"It has: {', '.join(roles)}."
+        )
+    return context
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

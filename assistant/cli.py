@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
-from typing import Final, NoReturn, TypeAlias
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Final, NoReturn, TextIO, TypeAlias, cast
 
 from contracts.errors import ConfigError, GuardianError, InputError
 
@@ -31,12 +33,57 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"guardian: {message}\n`{self.prog} --help` has examples.\n")
 
 
+class _Outlet:
+    """A stream whose reader may go away (`guardian show tables | head`): what nobody reads is dropped.
+
+    The command goes on and ends as it would have: a turn must not stop half-way because its progress is not read.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._unless_broken(lambda: self._stream.write(text))
+
+    def flush(self) -> None:
+        self._unless_broken(self._stream.flush)
+
+    def _unless_broken(self, work: Callable[[], int | None]) -> int:
+        try:
+            return work() or 0
+        except BrokenPipeError:
+            self.drop()
+            return 0
+
+    def drop(self) -> None:
+        """Send what is still held back, and all that follows, nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # A terminal that cannot show a character gets a stand-in instead of a traceback.
+            # A terminal that cannot show a character gets a stand-in instead of a traceback, and so does a
+            # message with bytes that are no text.
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    out, err = _Outlet(sys.stdout), _Outlet(sys.stderr)
+    with redirect_stdout(cast("TextIO", out)), redirect_stderr(cast("TextIO", err)):
+        code = _run(arguments)
+        try:
+            out.flush()
+        except OSError as error:
+            out.drop()
+            return _complain_of_system(error)
+        return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         from importlib import import_module
@@ -48,15 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GuardianError as error:
         return _complain(error, 1)
     except OSError as error:
-        # A full disk, a folder that may not be written: the operating system's word, and where to look.
-        print(f"guardian: {error}", file=sys.stderr)
+        return _complain_of_system(error)
+    except KeyboardInterrupt:
         print(
-            "  → Check free space and permissions of GUARDIAN_DATA_DIR, then run the same command again.",
+            "\nguardian: interrupted; nothing is lost: a half-finished turn is kept and can be resumed.",
             file=sys.stderr,
         )
-        return 1
-    except KeyboardInterrupt:
-        print("\nguardian: interrupted; a half-finished turn is kept and can be resumed.", file=sys.stderr)
         return 130
 
 
@@ -70,6 +114,15 @@ def _complain(error: GuardianError, code: int) -> int:
     if error.way_out:
         print(f"  → {error.way_out}", file=sys.stderr)
     return code
+
+
+def _complain_of_system(error: OSError) -> int:
+    """Tell of a full disk or a folder that may not be written: the operating system's word, and where to look."""
+    print(f"guardian: {error}", file=sys.stderr)
+    print(
+        "  → Check free space and permissions of GUARDIAN_DATA_DIR, then run the same command again.", file=sys.stderr
+    )
+    return 1
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -108,6 +161,13 @@ def _command(
     return parent.add_parser(name, help=about, description=about, epilog=epilog, formatter_class=form)
 
 
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 up")
+    return number
+
+
 def _profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME|FILE", help="profile to use (default: GUARDIAN_PROFILE or handbook)")
 
@@ -138,7 +198,7 @@ def _search(commands: _Commands) -> None:
         ['guardian search "moderation modes"', 'guardian search "режимы модерации" --json'],
     )
     parser.add_argument("text")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="passages to show (default: 10)")
+    parser.add_argument("--top", type=_positive, default=10, metavar="N", help="passages to show (default: 10)")
     parser.add_argument("--lang", choices=("en", "ru"), help="prefer documents in this language")
     parser.add_argument("--json", action="store_true", help="print JSON")
     _profile(parser)

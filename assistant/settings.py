@@ -78,8 +78,8 @@ class Settings:
         env = os.environ if environment is None else environment
         value = {v.name: env.get(v.name, "").strip() or v.default for v in VARIABLES}
         return cls(
-            data_dir=Path(value["GUARDIAN_DATA_DIR"]).expanduser(),
-            profile=profile or value["GUARDIAN_PROFILE"],
+            data_dir=_folder("GUARDIAN_DATA_DIR", value["GUARDIAN_DATA_DIR"]),
+            profile=value["GUARDIAN_PROFILE"] if profile is None else profile,
             guard_enabled=_yes_or_no("GUARD_ENABLED", value["GUARD_ENABLED"]),
             guard_mode=_one_of("GUARD_MODE", value["GUARD_MODE"], ("", "enforce", "report", "off")),
             guard_provider=_one_of("GUARD_PROVIDER_TYPE", value["GUARD_PROVIDER_TYPE"], ("rules", "off")),
@@ -88,6 +88,15 @@ class Settings:
     def folder(self, profile: Profile) -> Path:
         """Return where one profile keeps everything of its own."""
         return self.data_dir / profile.name
+
+
+def _folder(name: str, value: str) -> Path:
+    path = Path(value).expanduser()
+    if path.exists() and not path.is_dir():
+        raise ConfigError(
+            f"{name} is {value!r}, which is no folder.", "Set it to a folder; it is made where it is missing."
+        )
+    return path
 
 
 def _yes_or_no(name: str, value: str) -> bool:

@@ -472,7 +472,8 @@ class TurnRunner:
             )
             await self._advance(turn, context, progress, begun=begun)
             snapshot = await self._graph.aget_state(_place(turn.thread_id))
-        result = _result_of(snapshot, turn)
+        # The graph does not know which conversation it serves.
+        result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
         result["diagnostics"] = {**(result.get("diagnostics") or {}), "timings_ms": stopwatch.timings_ms}
         # Through JSON and back, so that the first answer equals the one that a repeated message gets.
         result = json.loads(json_text(result))

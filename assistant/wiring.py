@@ -93,12 +93,26 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase) -> Ports:
     from contracts.values import Source
     from graph.build import Ports
 
+    _read_words()
     return Ports(
         moderator=moderator(deployed.settings),
         planner=OfflinePlanner(knowledge, deployed.profile),
         sources={kind: DocumentSource(knowledge, kind) for kind in (Source.DOC, Source.POLICY)},
         drafter=ExtractiveDrafter(deployed.profile.allowed_link_domains, deployed.profile.product),
     )
+
+
+def _read_words() -> None:
+    """Read the words and texts that turns look up: a node that did would keep all other turns of the process waiting."""
+    from contracts.values import Language
+    from language.lexicon import lexicon
+    from language.words import stop_words
+    from rendering.texts import texts
+
+    lexicon()
+    stop_words()
+    for language in Language:
+        texts(language)
 
 
 def moderator(settings: Settings) -> Moderator:
@@ -121,16 +135,29 @@ async def open_store(deployed: Deployment) -> AsyncGenerator[TurnStore]:
         yield store
 
 
+def idle_ports() -> Ports:
+    """Return ports for a graph that is drawn, or only asked for its checkpoints: no turn can run on them."""
+    from adapters.drafting.extractive import ExtractiveDrafter
+    from adapters.fakes.planning import FakePlanner
+    from adapters.moderation.rules import RuleModerator
+    from graph.build import Ports
+
+    return Ports(moderator=RuleModerator(), planner=FakePlanner([]), sources={}, drafter=ExtractiveDrafter())
+
+
 @asynccontextmanager
-async def open_runner(deployed: Deployment) -> AsyncGenerator[TurnRunner]:
-    """Open all that running turns takes: documents, checkpoints, transcript."""
+async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncGenerator[TurnRunner]:
+    """Open all that running turns takes: documents, checkpoints, transcript.
+
+    Args:
+        deployed: What is served.
+        answering: Whether turns are run; a conversation can be deleted without any document indexed.
+    """
     from adapters.checkpoints.sqlite import open_saver
     from assistant.turns import TurnRunner
     from graph.build import build_graph
 
-    knowledge = knowledge_base(deployed)
+    chosen = ports(deployed, knowledge_base(deployed)) if answering else idle_ports()
     async with open_saver(deployed.threads_file) as saver, open_store(deployed) as store:
-        graph = build_graph(
-            ports(deployed, knowledge), deployed.profile, settings=deployed.context_type, checkpointer=saver
-        )
+        graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
         yield TurnRunner(graph, store, deployed.folder / "locks", context_type=deployed.context_type)

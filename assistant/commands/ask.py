@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     )
     print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
     if not options.quiet:
-        print(f"\n[{result.outcome}] --thread {result.thread_id}", file=sys.stderr)
+        print(f"\n[{result.outcome}] --thread {shlex.quote(result.thread_id)}", file=sys.stderr)
     return outcome_code(result.outcome)
 
 

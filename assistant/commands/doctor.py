@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from assistant.settings import Settings
 from assistant.wiring import Deployment, deployment, index_command, knowledge_base, moderator
 from contracts.errors import GuardianError
 
@@ -48,10 +50,13 @@ def _look(profile: str | None) -> Iterator[Finding]:
     studio = _packages("studio", _FOR_STUDIO, "")
     # Studio is an extra: its absence is worth a line, but nothing that needs mending.
     yield Finding("studio", True, studio.seen if studio.ok else "not installed; `langgraph dev` needs the dev extra")
+    what = "settings"
     try:
+        Settings.read()
+        what = "profile"
         deployed = deployment(profile)
     except GuardianError as error:
-        yield Finding("profile", False, error.message, error.way_out)
+        yield Finding(what, False, error.message, error.way_out)
         return
     yield Finding("profile", True, f"{deployed.profile.name}: {deployed.profile.product}")
     for what, look in (
@@ -115,7 +120,9 @@ def _threads(deployed: Deployment) -> Finding:
 
     number, half = asyncio.run(count())
     seen = f"{number}, half-finished: {', '.join(half) or 'none'}"
-    return Finding("conversations", not half, seen, f"Run `guardian threads resume {half[0] if half else ''}`.")
+    return Finding(
+        "conversations", not half, seen, f"Run `guardian threads resume {shlex.quote(half[0]) if half else ''}`."
+    )
 
 
 def _moderation(deployed: Deployment) -> Finding:

@@ -9,14 +9,17 @@ from pathlib import Path
 from adapters.sources.markdown import Folder, ingest
 from assistant.settings import profile_path
 from assistant.wiring import Deployment, deployment, index_command
-from contracts.errors import ConfigError
+from contracts.errors import ConfigError, InputError
 from contracts.values import Source
 
 
 def run(options: argparse.Namespace) -> int:
     """Index the folders named; files that were left out are named with the reason."""
     deployed = deployment(options.profile)
-    if options.path:
+    if options.path is not None:
+        if not options.path.strip():
+            # It would be taken for the working directory.
+            raise InputError("The path is empty.", "Name a folder that holds Markdown files.")
         folders = [Folder(Path(options.path), Source(options.source), options.version)]
     else:
         folders = profile_folders(deployed)
@@ -43,7 +46,7 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
     """Read folders in with a progress bar, name what was left out, and return one line about it all."""
     from tqdm import tqdm
 
-    with tqdm(unit=" files", file=sys.stderr, mininterval=0.2, leave=False) as bar:
+    with tqdm(unit=" files", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False) as bar:
 
         def advance(done: int, total: int, path: str) -> None:
             bar.total = total

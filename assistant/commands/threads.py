@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 from assistant.commands.ask import receiver
 from assistant.progress import phrases
+from assistant.turns import ThreadSummary, check_id
 from assistant.wiring import Deployment, deployment, open_runner, open_store
 from contracts.errors import UnknownThread
 from contracts.values import Language
@@ -19,7 +20,11 @@ from rendering.texts import without_escapes
 
 def run(options: argparse.Namespace) -> int:
     """Do one of the four."""
+    if options.action != "list":
+        check_id("conversation's", options.thread)
     deployed = deployment(options.profile)
+    if options.action != "list" and not deployed.threads_file.exists():
+        raise _unknown(options.thread)
     work = {"list": _list, "show": _show, "resume": _resume, "delete": _delete}[options.action]
     return asyncio.run(work(deployed, options))
 
@@ -30,9 +35,16 @@ def _own_language() -> Language:
     return Language.RU if locale.lower().startswith("ru") else Language.EN
 
 
+def _unknown(thread: str) -> UnknownThread:
+    return UnknownThread(f"There is no conversation {thread!r}.", "`guardian threads list` shows all.")
+
+
 async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
-    async with open_store(deployed) as store:
-        threads = await store.list_threads()
+    threads: list[ThreadSummary] = []
+    # Looking makes no file: where there is none, there are no conversations.
+    if deployed.threads_file.exists():
+        async with open_store(deployed) as store:
+            threads = await store.list_threads()
     if options.json:
         print(json.dumps([asdict(thread) for thread in threads], ensure_ascii=False, indent=2))
         return 0
@@ -49,7 +61,7 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_store(deployed) as store:
         turns = await store.turns(options.thread)
     if not turns:
-        raise UnknownThread(f"There is no conversation {options.thread!r}.", "`guardian threads list` shows all.")
+        raise _unknown(options.thread)
     if options.json:
         print(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
         return 0
@@ -65,6 +77,8 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
 
 async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_runner(deployed) as runner, open_store(deployed) as store:
+        if not await store.turns(options.thread):
+            raise _unknown(options.thread)
         half = await store.unfinished(options.thread)
         question = half.question if half else ""
         result = await runner.resume(options.thread, on_event=receiver(question, None, path=True))
@@ -77,7 +91,7 @@ async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
 
 
 async def _delete(deployed: Deployment, options: argparse.Namespace) -> int:
-    async with open_runner(deployed) as runner:
+    async with open_runner(deployed, answering=False) as runner:
         await runner.delete(options.thread)
     done = {"deleted": options.thread}
     print(json.dumps(done) if options.json else phrases(_own_language())["deleted"].format(thread=options.thread))
