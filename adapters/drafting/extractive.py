@@ -53,6 +53,7 @@ class ExtractiveDrafter:
     def __init__(self, allowed_domains: Iterable[str] = (), product: str = "") -> None:
         self._domains = tuple(domain.casefold() for domain in allowed_domains)
         self._ignored = frozenset(stems(product))
+        _phrases()  # read now, not by the first turn
 
     async def draft(self, request: DraftRequest) -> Draft:
         """Quote what answers each question, or abstain."""

@@ -39,6 +39,7 @@ class OfflinePlanner:
         self._probe = probe
         self._profile = profile
         self._scope = Phrases((profile.product, *profile.scope.words))
+        _phrases()  # read now, not by the first turn
 
     async def plan(self, request: PlanRequest) -> PlanReply:
         """Fill the plan; the same message over the same index gives the same plan."""
