@@ -74,7 +74,8 @@ def build_graph(
         settings: The run settings, with the deployment's defaults; Studio shows them as a form.
         checkpointer: Where turns are kept; the dev server brings its own.
     """
-    graph = StateGraph(ChatState, context_schema=settings)
+    # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
+    graph = StateGraph(ChatState, context_schema=settings, input_schema=ModerationView)
 
     def step(node: Callable[..., Awaitable[Json]], view: type[Any], **bound: object) -> None:
         """Add a node under its function's name, with what it needs of the process bound to it."""
