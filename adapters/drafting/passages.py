@@ -9,12 +9,14 @@ from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.words import stems
 
-_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
-_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)")
+_TARGET = r"\((?:[^()\n]|\n(?!\n)|\([^()\n]*\))*\)"
+_IMAGE = re.compile(r"!\[[^\]\n]*\]" + _TARGET)
+_LINK = re.compile(r"\[([^\]\n]+)\]" + _TARGET)
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
 _BARE_MARK = re.compile(r"\[(\d{1,3})\]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_TAG = re.compile(r"</?[A-Za-z][^>\n]*>")
+_TAG = re.compile(r"</?[A-Za-z](?:[^>\n]|\n(?!\n))*>")
+_LEFT_OVER = re.compile(r"(?<=<)(?=[A-Za-z/!?])|(?<=\])(?=\()")
 _DIALECT = re.compile(r"^[ \t]*(?:/{3,}.*|\{[*!].*[*!]\}|:::.*|!!! .*)$", re.MULTILINE)
 _BODY = (BlockKind.STEPS, BlockKind.BULLETS, BlockKind.TABLE, BlockKind.CODE)
 
@@ -87,4 +89,5 @@ def readable(markdown: str) -> str:
 def _prose(text: str) -> str:
     text = _DIALECT.sub("", _IMAGE.sub("", text))
     text = _REFERENCE.sub(r"\1", _LINK.sub(r"\1", text))
-    return _BARE_MARK.sub(r"(\1)", _TAG.sub("", text))
+    # What is left of nested tags and links could make new ones: a space keeps it from meaning anything.
+    return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", _TAG.sub("", text)))
