@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, cast
 
 from langchain_core.messages import AnyMessage
-from langgraph.graph.message import add_messages
+from langgraph.graph.message import Messages, add_messages
 from typing_extensions import TypedDict
 
 MESSAGE_WINDOW: Final = 20
@@ -18,10 +18,10 @@ MESSAGE_WINDOW: Final = 20
 Json = dict[str, Any]
 
 
-def add_to_window(left: list[AnyMessage], right: list[AnyMessage]) -> list[AnyMessage]:
+def add_to_window(left: list[AnyMessage], right: list[AnyMessage] | Messages) -> list[AnyMessage]:
     """Reducer of `messages`: LangGraph's `add_messages` (by id, so a repeat replaces), cut to the last 20."""
-    # add_messages is typed for a single message and for loose shapes, too; of two lists it makes a list.
-    merged = cast("list[AnyMessage]", add_messages([*left], [*right]))
+    # One message, or its bare text, comes from callers of the dev server. add_messages makes a list of either.
+    merged = cast("list[AnyMessage]", add_messages([*left], [*right] if isinstance(right, list) else right))
     return merged[-MESSAGE_WINDOW:]
 
 

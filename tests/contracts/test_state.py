@@ -117,6 +117,13 @@ def test_a_message_without_an_id_gets_one() -> None:
     assert window[0].id != window[1].id
 
 
+@pytest.mark.parametrize("one", ["?", HumanMessage("?"), {"role": "user", "content": "?"}, ("user", "?")], ids=str)
+def test_a_single_message_is_taken_in_any_form(one: Any) -> None:
+    """A bare text, a message, a dictionary or a pair is one message of the user, not taken apart."""
+    window = add_to_window([human("1")], one)
+    assert [(type(message), message.content) for message in window] == [(HumanMessage, "?")] * 2
+
+
 def test_the_window_keeps_the_last_twenty() -> None:
     """Of twenty-one messages the oldest goes; twenty stay."""
     twenty: list[AnyMessage] = [human(str(n)) for n in range(20)]
