@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from contracts.values import Language
+from rendering.reasons import reason_names
 
 Event = dict[str, Any]
 
@@ -42,7 +43,7 @@ def _learned(node: str, update: Event, say: dict[str, str]) -> list[str]:
         return [say["searched"].format(sources=sources, found=len(update["evidence"]))]
     if node == "guardian_verify" and update.get("guardian"):
         report = update["guardian"]
-        return [say[f"verdict_{report['verdict']}"].format(reasons="; ".join(report["reasons"]))]
+        return [say[f"verdict_{report['verdict']}"].format(reasons=", ".join(reason_names(report["reasons"])))]
     return []
 
 

@@ -41,7 +41,8 @@ class Context(BaseModel):
     max_clarifications: int = Field(default=2, ge=0, le=10, description="Questions asked back in a row, per thread.")
     max_retry: int = Field(default=2, ge=0, le=5, description="How often a draft may be tried again.")
     knowledge_track: Track = Field(
-        default=Track.QUALITY, description="Track of KNOWLEDGE_QA: FAST skips the contract and the retries."
+        default=Track.QUALITY,
+        description="Track of KNOWLEDGE_QA: FAST skips the contract and tries only abstentions again.",
     )
     top_k: int = Field(default=6, ge=1, le=50, description="Passages asked of each source for each query.")
     evidence_threshold: Threshold = Field(default=0.5, description="Evidence below this confidence is not used.")

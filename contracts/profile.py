@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 
 from contracts.context import Threshold
 from contracts.spec import ArchitectSpec
@@ -31,6 +31,8 @@ def _regular_expression(text: str) -> str:
 
 
 Pattern = Annotated[str, AfterValidator(_regular_expression)]
+Limit = Annotated[Threshold, Strict()]
+"""A threshold as a file states it: `"0.5"` and `true` are slips, not numbers."""
 LocalText = dict[Language, str]
 """One text per language."""
 
@@ -57,12 +59,12 @@ class KnowledgeFolder(_Part):
 class Thresholds(_Part):
     """Overrides of a run's defaults; what each means stands in `contracts/context.py`."""
 
-    spam: Threshold = 0.7
-    confidence: Threshold = 0.6
-    evidence: Threshold = 0.5
-    mean_confidence_enforced: Threshold = 0.60
-    mean_confidence_advised: Threshold = 0.65
-    norm_midpoint: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.12
+    spam: Limit = 0.7
+    confidence: Limit = 0.6
+    evidence: Limit = 0.5
+    mean_confidence_enforced: Limit = 0.60
+    mean_confidence_advised: Limit = 0.65
+    norm_midpoint: Limit = 0.12
     """The normalised score at which confidence is one half (facts.md: 0.12)."""
 
 
@@ -74,9 +76,9 @@ class Behaviour(_Part):
     on_unavailable: OnUnavailable = OnUnavailable.FALLBACK
     knowledge_track: Track = Track.QUALITY
     diversity: Diversity = Diversity.ADVISORY
-    max_retry: Annotated[int, Field(ge=0, le=5)] = 2
-    max_clarifications: Annotated[int, Field(ge=0, le=10)] = 2
-    top_k: Annotated[int, Field(ge=1, le=50)] = 6
+    max_retry: Annotated[int, Strict(), Field(ge=0, le=5)] = 2
+    max_clarifications: Annotated[int, Strict(), Field(ge=0, le=10)] = 2
+    top_k: Annotated[int, Strict(), Field(ge=1, le=50)] = 6
 
 
 class PolicyRule(_Part):
@@ -114,7 +116,7 @@ class Profile(_Part):
     scope: Scope
     knowledge: tuple[KnowledgeFolder, ...] = ()
     default_version: str | None = None
-    kb_ids_from: int | None = Field(default=None, ge=0)
+    kb_ids_from: Annotated[int, Strict(), Field(ge=0)] | None = None
     allowed_link_domains: tuple[str, ...] = ()
     roles: dict[str, tuple[Source, ...]] = Field(default_factory=lambda: {"user": tuple(Source)})
     thresholds: Thresholds = Thresholds()

@@ -6,11 +6,14 @@ next one parses it again at its edge.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, cast
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.graph.message import Messages, add_messages
 from typing_extensions import TypedDict
+
+from contracts.ports import Exchange
 
 MESSAGE_WINDOW: Final = 20
 """Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""
@@ -87,3 +90,21 @@ def fresh_turn() -> Json:
         "result": {},
         "error": {},
     }
+
+
+def said_before(messages: Sequence[AnyMessage], question_id: str) -> tuple[Exchange, ...]:
+    """Return what was said before a question: the user's words and what the user saw.
+
+    Turns that moderation stopped are left out: they are not to be sent anywhere again.
+    """
+    stopped = {m.additional_kwargs.get("turn_id") for m in messages if m.additional_kwargs.get("moderated")}
+    said: list[Exchange] = []
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            if message.id == question_id:
+                break
+            if message.id not in stopped:
+                said.append(Exchange("user", str(message.text)))
+        elif isinstance(message, AIMessage) and message.additional_kwargs.get("turn_id") not in stopped:
+            said.append(Exchange("assistant", str(message.text)))
+    return tuple(said)

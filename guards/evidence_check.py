@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,8 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
     rule = EVIDENCE.decide(request_type=question.request_type).outcome
     there = {item.source for item in question.evidence}
     advice = _not_connected(rule, question.usable)
-    faults = _source_faults(rule, there, question.usable)
+    restricted = question.track is Track.FAST and not question.evidence
+    faults = [] if restricted else _source_faults(rule, there, question.usable)
     if faults and (unasked := question.unreachable.intersection(rule.required) - there):
         reason = f"could_not_check=[{', '.join(sorted(unasked))}]"
         return Finding(
@@ -66,7 +68,7 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
     if question.track is Track.QUALITY:
         faults += _quality_faults(rule, question)
         advice += _quality_advice(question)
-    elif not question.evidence:
+    elif restricted:
         advice.append("no_evidence_so_nothing_definite_may_be_claimed")
     diverse, hint = _diversity(rule, question)
     faults += diverse
@@ -105,7 +107,9 @@ def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fau
         faults.append(_Fault(f"insufficient_evidence_count(<{least})", (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
     mean = _mean(question.evidence)
     if question.evidence and mean < question.mean_enforced:
-        faults.append(_Fault(f"low_evidence_confidence(avg={mean:.2f})", (_A.RETRIEVE_MORE, _A.REFINE_QUERY)))
+        faults.append(
+            _Fault(f"low_evidence_confidence(avg={_rounded_down(mean)})", (_A.RETRIEVE_MORE, _A.REFINE_QUERY))
+        )
     return faults
 
 
@@ -128,6 +132,11 @@ def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fa
     if question.diversity is Diversity.REQUIRED:
         return [_Fault(reason, (_A.DIVERSIFY_SOURCES, _A.RETRIEVE_MORE))], []
     return [], [reason]
+
+
+def _rounded_down(mean: float) -> str:
+    """Write a mean so that one under the limit never reads as the limit itself."""
+    return f"{math.floor(mean * 100) / 100:.2f}"
 
 
 def _mean(evidence: Sequence[EvidenceItem]) -> float:

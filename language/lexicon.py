@@ -23,10 +23,10 @@ def lexicon() -> dict[str, Any]:
 
 
 def request_type(text: str) -> RequestType:
-    """Return the type of the first rule of which every group has a phrase in the text; else KNOWLEDGE_QA."""
+    """Return the type of the first rule that applies to the text; else KNOWLEDGE_QA."""
     stemmed = all_stems(text)
-    for kind, groups in _type_rules():
-        if all(group.find_in(stemmed) for group in groups):
+    for kind, groups, unless in _type_rules():
+        if all(group.find_in(stemmed) for group in groups) and not unless.find_in(stemmed):
             return kind
     return RequestType.KNOWLEDGE_QA
 
@@ -120,9 +120,10 @@ def infer_topic(text: str) -> str:
 
 
 @cache
-def _type_rules() -> list[tuple[RequestType, list[Phrases]]]:
+def _type_rules() -> list[tuple[RequestType, list[Phrases], Phrases]]:
     return [
-        (RequestType(rule["type"]), [Phrases(group) for group in rule["groups"]]) for rule in lexicon()["request_type"]
+        (RequestType(rule["type"]), [Phrases(group) for group in rule["groups"]], Phrases(rule.get("unless", [])))
+        for rule in lexicon()["request_type"]
     ]
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from language.blocks import split_code
 from language.clean import fold
+from language.words import tokens
 
-_URL = re.compile(r"(?:https?|ftp|wss?)://[^\s<>()\[\]\"'`]+", re.IGNORECASE)
+_URL = re.compile(r"(?:https?|ftp|wss?)://[^\s<>()\[\]\"'`«»“”„…|]+", re.IGNORECASE)
 _CODE = re.compile(r"`+([^`\n]+)`+")
 _QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|\"([^\"\n]{2,80})\"")
 _IDENTIFIER = re.compile(
@@ -21,8 +23,11 @@ _IDENTIFIER = re.compile(
 _VERSION = re.compile(r"(?<![\w.])v?\d+(?:\.\d+){2,}(?:[-+.]?[a-z]+\d*)?(?![\w])", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,])[-−]?\d{1,3}(?:[ \u00a0\u202f,]\d{3})+(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)?")
 _LIST_MARKER = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:\d{1,3}[.)]|[-*+])[ \t]+", re.MULTILINE)
-_CITATION = re.compile(r"\[\d{1,3}\]")
+_CITATION = re.compile(r"[ \t]*\[\d{1,3}\]")
 _HEADING_NUMBER = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+
+_LINK_TARGET = re.compile(r"\](?:\([^)\n]*\)|\[[^\]\n]*\])")
+_TAG = re.compile(r"<[^<>\n]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +42,48 @@ class Values:
 
 def values(text: str) -> Values:
     """Return the values of a claim; list markers, heading marks and citations are none."""
-    text = _HEADING_NUMBER.sub("", _LIST_MARKER.sub("", _CITATION.sub(" ", text)))
-    urls = frozenset(url.rstrip(".,;:!?") for url in _URL.findall(text))
-    text = _URL.sub(" ", text)
+    parts = split_code(text)
+    text = "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(parts))
+    text = _HEADING_NUMBER.sub("", _LIST_MARKER.sub("", text))
+    urls = frozenset(_flat(url.rstrip(".,;:!?*_~")) for url in _URL.findall(text))
     code = [match.strip() for match in _CODE.findall(text)]
     quoted = frozenset(_flat(part) for groups in _QUOTED.findall(text) for part in groups if part)
+    text = _URL.sub(" ", text)
     identifiers = frozenset(_flat(name) for name in (*_IDENTIFIER.findall(text), *code))
     versions = frozenset(fold(v).removeprefix("v") for v in _VERSION.findall(text))
     numbers = frozenset(
         number(n) for n in _NUMBER.findall(_VERSION.sub(" ", _IDENTIFIER.sub(" ", _CODE.sub(" ", text))))
     )
-    return Values(numbers | versions, identifiers, frozenset(u.casefold() for u in urls), quoted)
+    return Values(numbers | versions, identifiers, urls, quoted)
 
 
 def missing_from(claim: str, snippet: str) -> list[str]:
-    """Return the values of a claim that do not occur in a snippet, in a fixed order."""
-    wanted, there = values(claim), fold(snippet)
-    flat = _flat(snippet)
+    """Return the values of a claim that do not occur in a snippet, in a fixed order.
+
+    Identifiers and addresses must occur as they are written, quoted names word by word; none as a part of a longer
+    word.
+    """
+    wanted, flat = values(claim), _flat(snippet)
     # Every number of the snippet counts, also those inside its code, identifiers and versions.
     numbers = {number(n) for n in _NUMBER.findall(snippet)} | {
         number(n) for n in re.findall(r"\d+(?:[.,]\d+)?", snippet)
     }
     numbers |= {fold(v).removeprefix("v") for v in _VERSION.findall(snippet)}
+    said = _words(snippet) + _words(_LINK_TARGET.sub("]", _TAG.sub("", snippet)))
     absent = sorted(n for n in wanted.numbers if n not in numbers)
-    absent += sorted(name for name in wanted.identifiers if name not in flat)
-    absent += sorted(url for url in wanted.urls if url not in there)
-    absent += sorted(name for name in wanted.quoted if name not in flat)
+    absent += sorted(name for name in wanted.identifiers if not _occurs(name, flat))
+    absent += sorted(url for url in wanted.urls if url not in flat)
+    absent += sorted(name for name in wanted.quoted if _words(name) not in said)
     return absent
+
+
+def _occurs(name: str, flat: str) -> bool:
+    before, after = r"(?<!\w)" if name[:1].isalnum() else "", r"(?!\w)" if name[-1:].isalnum() else ""
+    return bool(re.search(before + re.escape(name) + after, flat))
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(tokens(text))} "
 
 
 def number(text: str) -> str:

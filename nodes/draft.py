@@ -6,9 +6,9 @@ from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.evidence import EvidenceItem
-from contracts.ports import Drafter, DraftRequest, Exchange
+from contracts.ports import Drafter, DraftRequest
 from contracts.spec import ArchitectSpec
-from contracts.state import Json
+from contracts.state import Json, said_before
 from contracts.values import Language, RequestType, RequiredAction, Track
 from contracts.views import DraftView
 from rendering.synthetic import Synthetic, joined
@@ -29,7 +29,7 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
             evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
             spec=ArchitectSpec.model_validate(state["architect_spec"]),
             synthetic=joined(synthetic, language),
-            history=_said(state),
+            history=said_before(state["messages"], question["id"]),
             actions=tuple(RequiredAction(action) for action in guardian.get("required_actions", [])),
             reasons=tuple(guardian.get("reasons", [])),
             previous=state["draft_answer"],
@@ -37,7 +37,3 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
         )
     )
     return {"draft_answer": reply.text, "draft_kind": str(reply.kind)}
-
-
-def _said(state: DraftView) -> tuple[Exchange, ...]:
-    return tuple(Exchange(m.type, str(m.text)) for m in state["messages"] if m.id != state["question"]["id"])

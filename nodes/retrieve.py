@@ -36,9 +36,10 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     retrying = state["retry_count"] > 0
     if request_type is RequestType.CASUAL or (retrying and not effect.searches):
         return {}
-    usable = profile.sources_for(context.role) & sources.keys()
+    usable = profile.sources_for(context.role).intersection(sources)
     search = _plan_search(state, context, effect, retrying=retrying)
-    kinds = _kinds(request_type, frozenset(usable), effect)
+    dropped = _dropped(effect, usable)
+    kinds = _kinds(request_type, usable, effect, dropped)
     outcomes = await asyncio.gather(
         *(_ask(sources[kind], query, search, state["retry_count"]) for query in search.queries for kind in kinds)
     )
@@ -48,7 +49,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         threshold=context.evidence_threshold,
         limit=search.limit,
         budget=context.context_budget,
-        dropped=_dropped(effect),
+        dropped=dropped,
     )
     failed = [f"{r.trace.source}: {r.trace.error}" for r in outcomes if r.trace.error]
     return {
@@ -86,17 +87,18 @@ def _plan_search(state: RetrieveView, context: Context, effect: Effect, *, retry
     return _Search(tuple(dict.fromkeys(queries)), request, max(context.top_k * factor, len(queries)))
 
 
-def _kinds(request_type: RequestType, usable: frozenset[Source], effect: Effect) -> list[Source]:
+def _kinds(
+    request_type: RequestType, usable: frozenset[Source], effect: Effect, dropped: frozenset[Source]
+) -> list[Source]:
     rule = EVIDENCE.decide(request_type=request_type).outcome
-    kinds = [*sources_to_ask(rule, usable), *(s for s in effect.add_sources if s in usable and s not in rule.forbidden)]
-    dropped = _dropped(effect)
-    return [kind for kind in dict.fromkeys(kinds) if kind not in dropped]
+    added = [source for source in effect.add_sources if source in usable and source not in rule.forbidden]
+    return [kind for kind in dict.fromkeys((*sources_to_ask(rule, usable), *added)) if kind not in dropped]
 
 
-def _dropped(effect: Effect) -> frozenset[Source]:
-    # "Database only" is about figures: it drops documents, while policies may still define what is counted.
-    others = frozenset({Source.DOC}) if effect.only_sources else frozenset[Source]()
-    return others.union(effect.drop_sources)
+def _dropped(effect: Effect, usable: frozenset[Source]) -> frozenset[Source]:
+    """Return the sources that a retry gives up; "only" those that are not connected would be nothing at all."""
+    only = usable.intersection(effect.only_sources)
+    return frozenset(effect.drop_sources) | (usable - only if only else frozenset())
 
 
 async def _ask(source: EvidenceSource, query: str, search: _Search, attempt: int) -> SearchReply:

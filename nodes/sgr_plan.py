@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.decisions import TOOL_BINDING, TRACK, record, routing_table
 from contracts.plan import SGRPlanResult
-from contracts.ports import Exchange, Planner, PlanRequest
+from contracts.ports import Planner, PlanRequest
 from contracts.profile import Profile
 from contracts.report import ModerationResult
-from contracts.state import Json
+from contracts.state import Json, said_before
 from contracts.values import Language, SGRAction, TurnState
 from contracts.views import PlanView
 from guards.plan_check import settle_plan
@@ -32,7 +29,7 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
         PlanRequest(
             message=question["text"],
             language=Language(question["language"]),
-            history=exchanges(state["messages"], before=question["id"]),
+            history=said_before(state["messages"], question["id"]),
             clarifications=state.get("clarify_count", 0),
             moderation=moderation,
         )
@@ -61,24 +58,6 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
         "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
         "degraded": [*state["degraded"], *reply.degraded],
     }
-
-
-def exchanges(messages: Sequence[AnyMessage], *, before: str) -> tuple[Exchange, ...]:
-    """Return what was said before a message: the user's words and what the user saw.
-
-    Turns that moderation stopped are left out: they are not to be sent anywhere again.
-    """
-    stopped = {m.additional_kwargs.get("turn_id") for m in messages if m.additional_kwargs.get("moderated")}
-    said: list[Exchange] = []
-    for message in messages:
-        if isinstance(message, HumanMessage):
-            if message.id == before:
-                break
-            if message.id not in stopped:
-                said.append(Exchange("user", str(message.text)))
-        elif isinstance(message, AIMessage) and message.additional_kwargs.get("turn_id") not in stopped:
-            said.append(Exchange("assistant", str(message.text)))
-    return tuple(said)
 
 
 def _policy(message: str, plan: SGRPlanResult, action: SGRAction, context: Context, profile: Profile) -> Json:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from contracts.report import HandOff
 from contracts.values import HandOffOutcome, Language, Outcome
+from rendering.reasons import reason_names
 from rendering.texts import inline, say
 
 
@@ -34,7 +34,7 @@ def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
     if evidence := turn["evidence"]:
         titles = ", ".join(dict.fromkeys(inline(item["title"] or item["ref"], 80) for item in evidence))
         done.append(say(language, "done_found", count=len(evidence), titles=titles))
-    if names := _reason_names(turn):
+    if names := reason_names(turn["guardian"].get("reasons", [])):
         done.append(say(language, "done_drafted", count=turn["retry_count"] + 1, reasons=", ".join(names)))
     if asked := turn.get("clarify_count", 0):
         done.append(say(language, "done_clarified", count=asked))
@@ -45,7 +45,7 @@ def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list
     if outcome is Outcome.CLARIFICATION:
         return [say(language, "next_wait_user")]
     steps = [say(language, "next_answer_person")]
-    names = _reason_names(turn)
+    names = reason_names(turn["guardian"].get("reasons", []))
     if "abstained" in names or any("evidence" in name for name in names):
         steps.append(say(language, "next_check_documents"))
     missing = [remark for remark in turn["guardian"].get("advice", []) if remark.startswith("required_source_not")]
@@ -54,9 +54,3 @@ def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list
     if names and "abstained" not in names:
         steps.append(say(language, "next_review_draft", reasons=", ".join(names)))
     return steps
-
-
-def _reason_names(turn: Mapping[str, Any]) -> list[str]:
-    """Return the names of the Guardian's reasons: what stands behind them may quote a draft that did not pass."""
-    reasons = turn["guardian"].get("reasons", [])
-    return list(dict.fromkeys(re.split(r"[=(]", reason, maxsplit=1)[0] for reason in reasons))

@@ -18,7 +18,6 @@ from typing import Final
 
 from adapters.drafting.passages import Unit, units
 from contracts.ports import Draft, DraftRequest
-from contracts.spec import ArchitectSpec
 from contracts.values import DraftKind, Language, RequestType, RequiredAction
 from language.blocks import Block, BlockKind, without_code
 from language.clean import fold
@@ -26,9 +25,9 @@ from language.lexicon import casual_kind
 from language.sentences import sentences
 from language.words import Phrases, stems, tokens
 
-LEAST_COVERAGE: Final = 0.5
+LEAST_COVERAGE: Final = 0.4
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
-_BODY_BONUS, _HEADING_SHARE, _RANK_STEP, _OPENING_BONUS = 0.15, 0.6, 0.02, 0.4
+_BODY_BONUS, _HEADING_SHARE, _TRUST, _OPENING_BONUS = 0.05, 0.5, 3.0, 0.4
 _SECOND_BEST, _SECOND_BODY, _TOO_ALIKE = 0.8, 0.95, 0.6
 _LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 600, 3, 1400
 _WHOLE_LIST, _WHOLE_TABLE = 10, 7
@@ -70,7 +69,7 @@ class ExtractiveDrafter:
         hosts = [host.casefold() for host in _BARE_LINK.findall(without_code(unit.text))]
         if any(not self._is_allowed(host) for host in hosts):
             return False
-        if any(fold(entry) in fold(unit.text) for entry in _forbidden(request.spec)):
+        if any(_occurs(entry, unit.text) for entry in request.spec.forbidden_content):
             return False
         # What the Guardian objected to by name is not quoted a second time.
         blamed = " ".join(request.reasons)
@@ -131,7 +130,7 @@ def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]
 
 def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
     score = weights.share(unit.words) + _HEADING_SHARE * weights.share(unit.heading_words)
-    score -= _RANK_STEP * (unit.source - 1)
+    score *= request.evidence[unit.source - 1].confidence ** _TRUST
     if _DEFINES.search(question) and unit.order == 0 and request.evidence[unit.source - 1].ref.endswith("#0"):
         # Pages say what a thing is in their first sentences.
         score += _OPENING_BONUS * weights.share(unit.heading_words)
@@ -212,7 +211,9 @@ def _quote(unit: Unit, question: str) -> str:
         return lead
     body = _cited_body(unit.body, mark, question)
     needs_lead = unit.body.kind in (BlockKind.CODE, BlockKind.TABLE) and not lead
-    return "\n\n".join(filter(None, (f"{unit.heading} {mark}:" if needs_lead else lead, body)))
+    return "\n\n".join(
+        filter(None, (_cited_paragraph(f"{unit.heading}:", mark, question, whole=True) if needs_lead else lead, body))
+    )
 
 
 def _cited_paragraph(text: str, mark: str, question: str, *, whole: bool) -> str:
@@ -279,8 +280,11 @@ def _matching(parts: tuple[str, ...], question: str) -> list[str]:
     return [part for part, hit in zip(parts, hits, strict=True) if hit == most][:_WHOLE_TABLE]
 
 
-def _forbidden(spec: ArchitectSpec) -> list[str]:
-    return [entry for entry in spec.forbidden_content if not (entry.startswith("/") and entry.endswith("/"))]
+def _occurs(entry: str, text: str) -> bool:
+    """Whether forbidden content is in a text: `/.../` is a regular expression, all else a phrase."""
+    if len(entry) > 2 and entry.startswith("/") and entry.endswith("/"):
+        return bool(re.search(entry[1:-1], text, re.IGNORECASE))
+    return fold(entry) in fold(text)
 
 
 @cache

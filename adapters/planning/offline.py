@@ -109,10 +109,15 @@ class _Reading:
 
 def _with_what_was_asked_before(request: PlanRequest) -> str:
     """Join the answer to a clarifying question with the questions that it belongs to."""
-    if not request.clarifications or lexicon.is_casual(request.message):
+    if not request.clarifications or lexicon.is_casual(request.message) or _stands_alone(request.message):
         return request.message
     earlier = [exchange.text for exchange in request.history if exchange.role == "user"]
     return "\n".join((*(text.rstrip(" ?.!") for text in earlier[-request.clarifications :]), request.message))
+
+
+def _stands_alone(message: str) -> bool:
+    """Whether a message is a question of its own rather than the answer to one."""
+    return message.rstrip().endswith("?") and len(stems(message)) >= 2 and not lexicon.is_vague(message)
 
 
 def _queries(text: str) -> list[str]:
@@ -141,7 +146,7 @@ def _spam(reading: _Reading, say: dict[str, str]) -> tuple[float, str]:
     if reading.vague or reading.person:
         return 0.2, say["reason_vague"]
     if reading.scope:
-        return min(0.3, 1 - reading.topic), say["reason_scope"]
+        return round(min(0.3, 1 - reading.topic), 2), say["reason_scope"]
     score = round(1 - reading.topic, 2)
     return score, say["reason_topic" if reading.topic >= 0.5 else "reason_foreign"].format(found=found)
 

@@ -20,7 +20,7 @@ class Effect:
         refine: `retrieve` widens each query with feedback terms, and searches the whole message, too.
         other_documents: `retrieve` leaves out the documents that it has already.
         add_sources: `retrieve` asks these kinds, too, where they are connected and not forbidden.
-        only_sources: `retrieve` keeps and asks only these kinds.
+        only_sources: `retrieve` keeps and asks only these kinds, where they are connected.
         drop_sources: `retrieve` throws away evidence of these kinds and does not ask them.
         redraft: `draft` is told the reasons and this action; without another effect, nothing is searched.
         ends: the turn ends in `safe_exit`; how, is said there.

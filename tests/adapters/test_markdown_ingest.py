@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from adapters.sources.markdown import Folder, KnowledgeBase, ingest
 from adapters.sources.markdown.index import NAME as INDEX
 from contracts.errors import KnowledgeError, NoIndex
+from contracts.ports import SearchRequest
 from contracts.values import Language, Source
 from tests.adapters.markdown_pages import age, documents, found, write
 
@@ -410,3 +411,24 @@ def test_any_number_of_small_runs_is_one_fresh_run(
                 for which in ("grown", "fresh")
             ]
             assert states[0] == states[1]
+
+
+def test_the_same_documents_get_the_same_scores_however_they_came(tmp_path: Path) -> None:
+    """Confidence depends on the documents that there are, not on what was changed or deleted on the way."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name in ("melon", "lemon", "plum"):
+        (docs / f"{name}.md").write_text(f"# {name}\n\nA {name} is a fruit with a stone or none.\n", "utf-8")
+    (docs / "extra.md").write_text("# Melon again\n\nMelon and lemon, melon and plum.\n", "utf-8")
+    ingest(docs, directory=tmp_path / "long-way")
+    (docs / "extra.md").unlink()
+    (docs / "melon.md").write_text("# melon\n\nA melon is something else for a while.\n", "utf-8")
+    ingest(docs, directory=tmp_path / "long-way")
+    (docs / "melon.md").write_text("# melon\n\nA melon is a fruit with a stone or none.\n", "utf-8")
+    ingest(docs, directory=tmp_path / "long-way")
+    ingest(docs, directory=tmp_path / "at-once")
+    asked = SearchRequest(query="melon fruit")
+    long_way, at_once = (
+        KnowledgeBase(tmp_path / name).search_now(asked, Source.DOC).items for name in ("long-way", "at-once")
+    )
+    assert [(item.ref, item.confidence) for item in long_way] == [(item.ref, item.confidence) for item in at_once]

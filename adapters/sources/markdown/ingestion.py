@@ -30,6 +30,8 @@ LOCK = "writer.lock"
 
 _FRESH_NS = 2_000_000_000
 """A file younger than this may change again without a new time stamp; the coarsest file systems count in 2 s."""
+WRITTEN_ANEW = 20_000
+"""Passages up to which the index is written anew when some of them go."""
 _PROSE = 20_000
 """Characters that are enough to tell a page's language."""
 
@@ -154,8 +156,11 @@ def recover(store: Store, writer: Writer) -> None:
     current = analyser()
     moving = store.in_motion()
     if store.meta("analyser") == current and moving:
-        writer.remove(moving)
-        add(writer, store.entries(coming=True))
+        if store.count()[1] <= WRITTEN_ANEW:
+            _write_anew(store, writer)
+        else:
+            writer.remove(moving)
+            add(writer, store.entries(coming=True))
         writer.commit()
         _settle(store, current)
     _, expected = store.count()
@@ -164,6 +169,16 @@ def recover(store: Store, writer: Writer) -> None:
         add(writer, store.entries(coming=False))
         writer.commit()
         _settle(store, current)
+
+
+def _write_anew(store: Store, writer: Writer) -> None:
+    """Put everything that shall be there into fresh segments.
+
+    tantivy counts deleted passages in its statistics until their segment is merged, so that the same documents
+    would get other scores by the way they came. Up to `WRITTEN_ANEW` passages this takes a second or less.
+    """
+    writer.remove(store.numbers())
+    add(writer, store.entries(coming=False))
 
 
 def _settle(store: Store, current: str) -> None:
@@ -265,11 +280,12 @@ class _Run:
         coming = [(identity, key) for identity, key in desired.items() if identity not in existing]
         going = {identity: number for identity, number in existing.items() if identity not in desired}
         self.total = self.steps + len(coming)
+        anew = bool(going) and self.store.count()[1] <= WRITTEN_ANEW
         written = 0
         kept: set[str] = set()
         with self.store.transaction():
             for identity, key in coming:
-                count = self._write(writer, identity, key)
+                count = self._write(None if anew else writer, identity, key)
                 if count is None:
                     kept.add(identity.key)
                 written += count or 0
@@ -278,7 +294,10 @@ class _Run:
             self.store.remove(gone)
             self._keep_files()
         if coming or gone:
-            writer.remove(gone)
+            if anew:
+                _write_anew(self.store, writer)
+            else:
+                writer.remove(gone)
             writer.commit()
             with self.store.transaction():
                 self.store.settle()
@@ -300,8 +319,8 @@ class _Run:
             )
         return {Identity(name, *content, FORMAT): key for content, (name, key) in first.items()}
 
-    def _write(self, writer: Writer, identity: Identity, key: _Key) -> int | None:
-        """Write one document down and hand it to the index; `None` where its file changed meanwhile."""
+    def _write(self, writer: Writer | None, identity: Identity, key: _Key) -> int | None:
+        """Write one document down and hand it to the index, if one is given; `None` where its file changed meanwhile."""
         folder = {**self.named, **self.others}[key[0]]
         try:
             content = files.read(Path(folder.path) / key[1], self.max_bytes)
@@ -312,7 +331,8 @@ class _Run:
             self.skipped.append(Skipped(identity.key, "changed while it was being read: index again"))
             return None
         header, page = _page(files.decode(content), identity.key)
-        return add(writer, self.store.add(identity, header, page.chunks))
+        entries = self.store.add(identity, header, page.chunks)
+        return add(writer, entries) if writer else len(entries)
 
     def _keep_files(self) -> None:
         self.store.keep_files(row for key, row in self.now.items() if self.before.get(key) != row)

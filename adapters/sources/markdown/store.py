@@ -241,6 +241,10 @@ class Store:
         documents, chunks = self._db.execute(f"{sql} WHERE d.state <> 'removing'").fetchone()
         return documents, chunks
 
+    def numbers(self) -> list[int]:
+        """Return the numbers of all documents, whatever their state."""
+        return [number for (number,) in self._db.execute("SELECT id FROM documents")]
+
     def in_motion(self) -> list[int]:
         """Return the ids of documents that the index does not follow yet, coming and going."""
         return [row[0] for row in self._db.execute("SELECT id FROM documents WHERE state <> 'live'")]
