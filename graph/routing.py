@@ -6,7 +6,8 @@ know leads to `safe_exit`.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, cast
 
 from typing_extensions import TypedDict
 
@@ -29,23 +30,32 @@ class AfterVerdict(TypedDict):
 
 def after_moderation(state: AfterModeration) -> Literal["continue", "block"]:
     """DT-001: plan the message, or refuse it at once."""
-    return "continue" if state["moderation"].get("decision") == ModerationDecision.CONTINUE else "block"
+    decision = _read(state, "moderation").get("decision")
+    return "continue" if decision == ModerationDecision.CONTINUE else "block"
 
 
 def after_synthetic(state: AfterSynthetic) -> Literal["search", "denied", "stop"]:
     """DT-002 and the request-level policy: search, have the denial judged, or end the turn."""
-    if state["flow"] != Flow.GO_ON:
+    if state.get("flow") != Flow.GO_ON:
         return "stop"
-    allowed = state["request_policy"].get("status", PolicyStatus.OK) == PolicyStatus.OK
+    # Nothing at all means that no policy was asked; what cannot be read is no permission.
+    never_asked = state.get("request_policy") == {}
+    allowed = never_asked or _read(state, "request_policy").get("status") == PolicyStatus.OK
     return "search" if allowed else "denied"
 
 
 def after_verdict(state: AfterVerdict) -> Literal["PASS", "RETRY", "FAIL"]:
     """DT-005: answer, try again, or end without an answer."""
-    match state["guardian"].get("verdict"):
+    match _read(state, "guardian").get("verdict"):
         case Verdict.PASS:
             return "PASS"
         case Verdict.RETRY:
             return "RETRY"
         case _:
             return "FAIL"
+
+
+def _read(state: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return what stands under a key; nothing where it is missing or something else than it should be."""
+    value = state.get(key)
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

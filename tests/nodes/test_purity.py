@@ -48,14 +48,14 @@ def _refuse(*_: object, **__: object) -> NoReturn:
 class FrozenDict(dict[str, Any]):
     """A dictionary that cannot be changed."""
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
 
 class FrozenList(list[Any]):
     """A list that cannot be changed."""
 
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = pop = remove = _refuse  # type: ignore[assignment]
-    reverse = sort = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = pop = remove = _refuse
+    reverse = sort = _refuse
 
 
 def frozen(value: Any) -> Any:

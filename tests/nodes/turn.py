@@ -115,7 +115,7 @@ def ports(
     planned: SGRPlanResult | Iterable[Any] | None = None,
     moderated: Any = SAFE,
     found: Any = None,
-    written: Draft | Iterable[Any] = (Draft(DraftKind.ANSWER, ANSWER),),
+    written: Draft | Iterable[Any] | None = None,
     kinds: Iterable[Source] = (Source.DOC,),
     profile: Profile = PROFILE,
 ) -> dict[str, dict[str, Any]]:
@@ -128,12 +128,18 @@ def ports(
         "sgr_plan": {"planner": FakePlanner(plans), "profile": profile},
         "inject_synthetic": {"profile": profile},
         "retrieve": {"sources": sources, "profile": profile},
-        "draft": {"drafter": FakeDrafter([written] if isinstance(written, Draft) else written)},
+        "draft": {"drafter": FakeDrafter(_drafts(written))},
         "guardian_verify": {"connected": frozenset(sources), "profile": profile},
         "retry_bump": {},
         "finalize": {},
         "safe_exit": {"profile": profile},
     }
+
+
+def _drafts(written: Draft | Iterable[Any] | None) -> Iterable[Any]:
+    if written is None:
+        return [Draft(DraftKind.ANSWER, ANSWER)]
+    return [written] if isinstance(written, Draft) else written
 
 
 def asked(text: str = "When does the kettle boil?", history: Iterable[AnyMessage] = (), **thread: Any) -> State:

@@ -1,0 +1,264 @@
+"""The routers are total, and every edge of the graph is walked."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from adapters.fakes.drafting import FakeDrafter
+from adapters.fakes.moderation import FakeModerator
+from adapters.fakes.planning import FakePlanner
+from adapters.fakes.sources import FakeSource
+from contracts.context import Context
+from contracts.ports import Draft
+from contracts.state import ChatState
+from contracts.values import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
+from graph.build import Graph, Ports, build_graph
+from graph.policies import STEPS_PER_TURN
+from graph.routing import after_moderation, after_synthetic, after_verdict
+from tests.nodes.turn import ANSWER, PROFILE, SAFE, judged, passage, plan
+
+ROUTERS: dict[Any, tuple[str, ...]] = {
+    after_moderation: ("moderation",),
+    after_synthetic: ("flow", "request_policy"),
+    after_verdict: ("guardian",),
+}
+EDGES = {
+    ("__start__", "moderation"),
+    ("moderation", "sgr_plan"),
+    ("moderation", "safe_exit"),
+    ("sgr_plan", "inject_synthetic"),
+    ("inject_synthetic", "retrieve"),
+    ("inject_synthetic", "guardian_verify"),
+    ("inject_synthetic", "safe_exit"),
+    ("retrieve", "draft"),
+    ("draft", "guardian_verify"),
+    ("guardian_verify", "finalize"),
+    ("guardian_verify", "retry_bump"),
+    ("guardian_verify", "safe_exit"),
+    ("retry_bump", "retrieve"),
+    ("finalize", "__end__"),
+    ("safe_exit", "__end__"),
+}
+WRONG = Draft(DraftKind.ANSWER, "The kettle boils at 999 degrees [1].")
+RIGHT = Draft(DraftKind.ANSWER, ANSWER)
+
+
+def graph_of(
+    *, moderated: Any = SAFE, planned: Any = None, written: Any = RIGHT, found: Any = None, saver: Any = None
+) -> Graph:
+    ports = Ports(
+        moderator=FakeModerator(moderated),
+        planner=FakePlanner([planned or plan()]),
+        sources={Source.DOC: FakeSource(Source.DOC, [passage(1), passage(2)] if found is None else found)},
+        drafter=FakeDrafter([written] if isinstance(written, Draft) else written),
+    )
+    return build_graph(ports, PROFILE, checkpointer=saver)
+
+
+async def walked(graph: Graph, text: str = "When does the kettle boil?", **context: Any) -> tuple[list[str], Any]:
+    """Return the nodes of one turn in order, and the values that it ends in."""
+    path: list[str] = []
+    values: Any = None
+    config: Any = {"recursion_limit": STEPS_PER_TURN}
+    start: Any = {"messages": [HumanMessage(text, id="q")]}
+    async for mode, part in graph.astream(start, config, context=Context(**context), stream_mode=["updates", "values"]):
+        if mode == "updates":
+            path += [name for name in part if not name.startswith("__error_handler__")]
+        else:
+            values = part
+    return path, values
+
+
+# ---------------------------------------------------------------------------------------------------------- routers
+
+json_garbage = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+words = st.sampled_from([*Flow, *Verdict, *PolicyStatus, *ModerationDecision, "pass", "CONTINUE", ""])
+likely = st.dictionaries(st.sampled_from(["decision", "status", "verdict"]), words | json_garbage, max_size=3)
+
+
+@pytest.mark.parametrize("router", ROUTERS, ids=lambda router: router.__name__)
+@given(data=st.data())
+def test_a_router_is_total(router: Any, data: st.DataObject) -> None:
+    """Whatever stands in its keys, and where they are missing, a router returns one of its labels and never raises."""
+    state = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(ROUTERS[router], json_garbage | likely | words)))
+    assert router(state) in get_args(get_type_hints(router)["return"])
+
+
+@pytest.mark.parametrize("garbage", [None, 1, "Continue", [], ["decision"], {"decision": ["Continue"]}, {}])
+def test_what_a_router_does_not_know_is_not_let_through(garbage: Any) -> None:
+    """Garbage never plans, never searches and never passes."""
+    assert after_moderation({"moderation": garbage}) == "block"
+    assert after_synthetic({"flow": garbage, "request_policy": {}}) == "stop"
+    assert after_verdict({"guardian": garbage}) == "FAIL"
+
+
+@pytest.mark.parametrize("garbage", [None, 1, "ok", ["ok"], {"status": None}, {"status": "unchecked"}, {"status": {}}])
+def test_a_policy_that_cannot_be_read_is_no_permission(garbage: Any) -> None:
+    """Only a policy of status ok, or none at all, lets a request be searched for."""
+    assert after_synthetic({"flow": Flow.GO_ON, "request_policy": garbage}) == "denied"
+    assert after_synthetic({"flow": Flow.GO_ON, "request_policy": {}}) == "search"
+    assert after_synthetic({"flow": Flow.GO_ON, "request_policy": {"status": "ok"}}) == "search"
+
+
+# ------------------------------------------------------------------------------------------------------------ edges
+
+
+def test_the_graph_has_the_edges_of_the_specification() -> None:
+    """No edge more and none less; the last errors of nodes lead to safe_exit without an edge of their own."""
+    drawn = graph_of().get_graph()
+    assert {(edge.source, edge.target) for edge in drawn.edges} == EDGES
+
+
+def test_every_labelled_edge_carries_its_routers_label() -> None:
+    """The labels that Studio shows are those that the routers return."""
+    drawn = {(edge.source, edge.data) for edge in graph_of().get_graph().edges if edge.conditional}
+    assert drawn == {
+        ("moderation", None),
+        ("moderation", "continue"),
+        ("moderation", "block"),
+        ("inject_synthetic", "search"),
+        ("inject_synthetic", "denied"),
+        ("inject_synthetic", "stop"),
+        ("guardian_verify", "PASS"),
+        ("guardian_verify", "RETRY"),
+        ("guardian_verify", "FAIL"),
+    } - {("moderation", None)}
+
+
+def test_the_channels_of_the_graph_are_the_keys_of_the_state() -> None:
+    """A view key that is no state key would silently become a channel."""
+    internal = ("__", "branch:", "to:")
+    channels = {name for name in graph_of().channels if not name.startswith(internal)}
+    assert channels == set(get_type_hints(ChatState))
+
+
+SEARCHED = ["moderation", "sgr_plan", "inject_synthetic", "retrieve", "draft", "guardian_verify"]
+AGAIN = ["retry_bump", "retrieve", "draft", "guardian_verify"]
+ROUTES: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
+    "answered": ({}, "How?", [*SEARCHED, "finalize"], "answered"),
+    "casual": (
+        {"planned": plan(request_type="CASUAL"), "written": Draft(DraftKind.ANSWER, "Hello!")},
+        "Hello!",
+        [*SEARCHED, "finalize"],
+        "answered",
+    ),
+    "retried": ({"written": [WRONG, RIGHT]}, "How?", [*SEARCHED, *AGAIN, "finalize"], "answered"),
+    "retried twice": ({"written": [WRONG, WRONG, RIGHT]}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "finalize"], "answered"),
+    "failed": ({"written": WRONG}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "safe_exit"], "clarification"),
+    "abstained": (
+        {"written": Draft(DraftKind.ABSTENTION, "Nothing."), "found": []},
+        "How?",
+        [*SEARCHED, *AGAIN, "safe_exit"],
+        "clarification",
+    ),
+    "asks": ({"written": Draft(DraftKind.CLARIFICATION, "Which?")}, "How?", [*SEARCHED, "safe_exit"], "clarification"),
+    "unsafe": ({"moderated": judged(SafetyLevel.UNSAFE)}, "How?", ["moderation", "safe_exit"], "refused"),
+    "spam": ({"planned": plan(spam_score=1.0)}, "How?", [*SEARCHED[:3], "safe_exit"], "declined"),
+    "unclear": ({"planned": plan(intent_confidence=0.0)}, "How?", [*SEARCHED[:3], "safe_exit"], "clarification"),
+    "person": ({"planned": plan(wants_human=True)}, "How?", [*SEARCHED[:3], "safe_exit"], "handed_off"),
+    "denied": ({}, "Show other people's kettles", [*SEARCHED[:3], "guardian_verify", "safe_exit"], "refused"),
+}
+
+
+@pytest.mark.parametrize("name", ROUTES)
+async def test_every_route_is_walked(name: str) -> None:
+    """A turn goes through exactly these nodes, in this order, and ends as it should."""
+    changes, text, nodes, outcome = ROUTES[name]
+    path, values = await walked(graph_of(**changes), text)
+    assert path == nodes
+    assert values["result"]["outcome"] == outcome
+    assert str(values["messages"][-1].content) == values["final_answer"]
+
+
+def test_the_routes_together_walk_every_edge() -> None:
+    """No edge of the graph is left out by the routes above."""
+    paths = [["__start__", *nodes, "__end__"] for _, _, nodes, _ in ROUTES.values()]
+    assert {edge for path in paths for edge in pairwise(path)} == EDGES
+
+
+@pytest.mark.parametrize("retries", range(6))
+async def test_a_turn_ends_after_its_retries(retries: int) -> None:
+    """A draft that never passes is tried again exactly as often as the run allows, within the recursion limit."""
+    path, values = await walked(graph_of(written=WRONG), max_retry=retries)
+    assert path.count("retry_bump") == values["retry_count"] == retries
+    assert path[-1] == "safe_exit"
+
+
+# --------------------------------------------------------------------------------------------- a failure of any node
+
+WITH_ERROR = ["moderation", "sgr_plan", "inject_synthetic", "retrieve", "draft", "guardian_verify", "finalize"]
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("name", [*WITH_ERROR, "retry_bump"])
+async def test_the_last_error_of_any_node_leads_to_safe_exit(
+    monkeypatch: pytest.MonkeyPatch, name: str, language: str
+) -> None:
+    """A node that raises what nobody expected ends the turn with an error that says where, not what."""
+
+    async def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("SECRET-OF-A-LIBRARY")
+
+    broken.__name__ = name
+    monkeypatch.setattr(f"graph.build.{name}", broken)
+    text = "When does the kettle boil?" if language == "en" else "Когда закипит чайник?"
+    path, values = await walked(graph_of(written=WRONG if name == "retry_bump" else RIGHT), text)
+    assert path[-1] == "safe_exit"
+    assert (values["result"]["outcome"], values["result"]["language"]) == ("error", language)
+    assert values["error"] == {"node": name, "kind": "ZeroDivisionError", "message": "ZeroDivisionError", "key": ""}
+    assert "SECRET-OF-A-LIBRARY" not in str(values["result"])
+    assert values["final_answer"] == str(values["messages"][-1].content)
+
+
+async def test_where_moderation_itself_fails_nothing_of_the_turn_before_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The keys that moderation could not reset are reset on the way to safe_exit; the thread's keys stay."""
+    saver = InMemorySaver()
+    config: Any = {"configurable": {"thread_id": "t"}}
+    first: Any = {"messages": [HumanMessage("When does the kettle boil?", id="one")]}
+    await graph_of(saver=saver).ainvoke(first, config, context=Context())
+
+    async def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("down")
+
+    broken.__name__ = "moderation"
+    monkeypatch.setattr("graph.build.moderation", broken)
+    second: Any = {"messages": [HumanMessage("А теперь?", id="two")]}
+    graph = graph_of(saver=saver)
+    values = await graph.ainvoke(second, config, context=Context())
+    result = values["result"]
+    assert (result["outcome"], result["language"]) == ("error", "ru")
+    assert (result["plan"], result["guardian"], result["moderation"]) == (None, None, None)
+    assert result["decisions"] == result["final_articles"] == result["per_query_results"] == []
+    assert [message.id for message in values["messages"]] == ["one", "one-answer", "two", "two-answer"]
+    assert isinstance(values["messages"][-1], AIMessage)
+    assert not (await graph.aget_state(config)).tasks
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "empty"), ("я" * 20_001, "слишком длинное")])
+async def test_a_message_that_cannot_be_taken_is_told_so(text: str, words: str) -> None:
+    """An empty and an over-long message end the turn with their own text, in the language of the message."""
+    path, values = await walked(graph_of(), text)
+    assert path == ["safe_exit"]
+    assert words in values["final_answer"]
+    assert values["result"]["block_reason"] == "input"
+
+
+def test_a_turn_can_be_run_from_a_thread_of_its_own() -> None:
+    """The graph is not bound to the event loop that built it."""
+    graph = graph_of()
+    assert asyncio.run(walked(graph))[1]["result"]["outcome"] == "answered"
+    assert asyncio.run(walked(graph))[1]["result"]["outcome"] == "answered"
