@@ -106,6 +106,10 @@ class Scope(_Part):
     """Words that put a message in scope wherever they occur, in any word form."""
 
 
+SynonymGroup = Annotated[tuple[str, ...], Field(min_length=2)]
+"""Words that mean the same; the documents use the first. A retry asks again in the documents' words."""
+
+
 class Profile(_Part):
     """One deployment. Unknown keys are errors, so that a misspelt one is not a silent default."""
 
@@ -123,6 +127,7 @@ class Profile(_Part):
     behaviour: Behaviour = Behaviour()
     contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict[RequestType, ArchitectSpec])
     policy: tuple[PolicyRule, ...] = ()
+    synonyms: tuple[SynonymGroup, ...] = ()
 
     @model_validator(mode="after")
     def _speaks_its_languages(self) -> Self:

@@ -1,0 +1,156 @@
+"""The command `guardian` as people run it: a process of its own, over a small library's documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from assistant.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests" / "data" / "corpus"
+PROFILE = ROOT / "tests" / "data" / "corpus.toml"
+NAME = "shelf"
+"""Of that profile: its folder under the data directory."""
+
+QUESTION = "How do I restore the catalogue from a backup?"
+ANSWER = "shelfctl restore --from /srv/backup"
+"""A question that the documents answer, and words of the answer."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def complains(self, code: int, *words: str) -> None:
+        """Assert that a command failed as it should: the words on standard error, with a way out, and nothing else."""
+        assert self.code == code, (self.out, self.err)
+        assert self.out == ""
+        assert "Traceback" not in self.err
+        assert "→" in self.err
+        for word in words:
+            assert word in self.err
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One data directory, one profile, one environment."""
+
+    data: Path
+    cwd: Path
+    profile: Path | str = PROFILE
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where the profile keeps everything of its own."""
+        return self.data / NAME
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GUARDIAN_", "GUARD_"))}
+        # A folder may have no other way to the code than PYTHONPATH: commands run from anywhere.
+        own = {"GUARDIAN_DATA_DIR": str(self.data), "GUARDIAN_PROFILE": str(self.profile), "PYTHONPATH": str(ROOT)}
+        return {**kept, **own, **self.more}
+
+    def having(self, **more: str) -> Desk:
+        """Return this desk with further environment variables."""
+        return replace(self, more={**self.more, **more})
+
+    def command(self, *arguments: str | bytes) -> Sequence[str | bytes]:
+        """Return what starts the command; a warning is an error in it, too."""
+        return [sys.executable, "-W", "error", "-m", "assistant.cli", *arguments]
+
+    def run(self, *arguments: str | bytes, stdin: str | bytes = b"", **options: Any) -> Said:
+        """Run the command in a process of its own; it may fail, but never with a traceback."""
+        done = subprocess.run(
+            self.command(*arguments),
+            input=stdin if isinstance(stdin, bytes) else stdin.encode(),
+            capture_output=True,
+            cwd=self.cwd,
+            env=self.environment,
+            check=False,
+            timeout=120,
+            **options,
+        )
+        said = Said(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+        assert "Traceback" not in said.err, said.err
+        return said
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Start the command with pipes for all three streams, unless told otherwise."""
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(self.command(*arguments), cwd=self.cwd, env=self.environment, **{**pipes, **options})
+
+    def here(self, *arguments: str) -> Said:
+        """Run the command in this process, where the process is not the point: a second less."""
+        before = dict(os.environ)
+        out, err = TextIOWrapper(BytesIO(), "utf-8"), TextIOWrapper(BytesIO(), "utf-8")
+        os.environ.update(self.environment)
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                try:
+                    code = main(arguments)
+                except SystemExit as end:
+                    code = int(end.code or 0)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        return Said(code, *(_text(stream) for stream in (out, err)))
+
+    def index(self, *arguments: str) -> Said:
+        """Index in this process, which must succeed."""
+        said = self.here("index", *arguments)
+        assert said.code == 0, said.err
+        return said
+
+    def result(self, *arguments: str) -> dict[str, Any]:
+        """Ask in this process; return the whole result."""
+        return self.here("ask", *arguments, "--json", "--quiet").json
+
+    def copied(self, data: Path) -> Desk:
+        """Return a desk over a copy of all this one has."""
+        shutil.copytree(self.data, data)
+        return replace(self, data=data)
+
+
+def _text(stream: TextIOWrapper) -> str:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, BytesIO)
+    return buffer.getvalue().decode()
+
+
+def profile_of(folder: Path, name: str = NAME, **lines: str) -> Path:
+    """Write a profile for a folder of documents; `lines` are TOML for its top, or a table under its name."""
+    head = f'name = "{name}"\nproduct = "Shelf"\n'
+    own = "".join(f"{line}\n" for line in lines.values())
+    rest = (
+        '[scope]\nwords = ["shelf"]\n[scope.description]\nen = "lending"\nru = "выдача"\n'
+        f"[[knowledge]]\npath = {json.dumps(str(folder))}\n"
+    )
+    path = folder.parent / f"{folder.name}.toml"
+    path.write_text(head + own + rest, "utf-8")
+    return path
+
+
+def decided(result: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the decisions of a turn: table, row, outcome."""
+    return [(line["table"], line["row"], line["outcome"]) for line in result["decisions"]]

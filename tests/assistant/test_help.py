@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.cli import EXIT_CODES, build_parser, outcome_code
+from contracts.values import Outcome
+from tests.assistant.cli_helpers import ROOT, Desk
+
+HEAVY = ("langgraph", "langchain_core", "pydantic", "tantivy", "markdown_it", "aiosqlite", "sqlite3", "yaml", "tqdm")
+
+PROBE = """
+import sys
+from assistant.cli import main
+for arguments in {pages}:
+    try:
+        main([*arguments, "--help"])
+    except SystemExit as end:
+        assert end.code == 0, arguments
+print(*sorted(name for name in {heavy} if name in sys.modules), file=sys.stderr)
+"""
+
+
+def commands(parser: argparse.ArgumentParser, *names: str) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    """Yield every command with its parser, those that only hold others included."""
+    yield names, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, inner in action.choices.items():
+                yield from commands(inner, *names, name)
+
+
+PAGES = dict(commands(build_parser()))
+
+
+def examples(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the examples that a help page ends with."""
+    _, _, after = (parser.epilog or "").partition("examples:\n")
+    return [line.strip() for line in after.split("\n\n")[0].splitlines()]
+
+
+def test_every_command_of_the_product_has_a_help_page() -> None:
+    """These are the ways in; a command that is added or dropped is added or dropped here, too."""
+    assert {" ".join(names) for names in PAGES} == {
+        *("", "index", "search", "ask", "chat", "threads", "show", "doctor"),
+        *(f"threads {action}" for action in ("list", "show", "resume", "delete")),
+    }
+
+
+@pytest.mark.parametrize("names", PAGES, ids=" ".join)
+def test_every_help_page_has_examples_that_can_be_typed(names: tuple[str, ...]) -> None:
+    """Each help page shows at least one example, of its own command, that the command line takes."""
+    found = examples(PAGES[names])
+    assert found
+    for line in found:
+        words = shlex.split(line.partition(" | ")[0])
+        assert words[: len(names) + 1] == ["guardian", *names]
+        options = build_parser().parse_args(words[1:])
+        assert (ROOT / "assistant" / "commands" / f"{options.module}.py").is_file()
+
+
+@pytest.mark.parametrize("names", PAGES, ids=" ".join)
+def test_every_help_page_can_be_printed(names: tuple[str, ...], empty: Desk) -> None:
+    """`--help` prints the page to standard output and ends with 0."""
+    said = empty.here(*names, "--help")
+    assert (said.code, said.err) == (0, "")
+    assert all(line in said.out for line in examples(PAGES[names]))
+
+
+def test_help_documents_every_exit_code_and_no_other(empty: Desk) -> None:
+    """The codes that `guardian --help` lists are those that the program has."""
+    _, _, listed = empty.here("--help").out.partition("exit codes:\n")
+    found = {int(line[0]): line[1] for line in re.findall(r"^ +(\d+)  (.+)$", listed, re.MULTILINE)}
+    assert found == EXIT_CODES
+
+
+def test_every_way_a_turn_can_end_has_a_documented_exit_code() -> None:
+    """No outcome is without a code, and only an answer is a success."""
+    codes = {outcome: outcome_code(outcome) for outcome in Outcome}
+    assert set(codes.values()) <= set(EXIT_CODES)
+    assert [outcome for outcome, code in codes.items() if code == 0] == [Outcome.ANSWERED]
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    """No help page imports LangGraph, pydantic, tantivy, the Markdown parser or a database."""
+    code = PROBE.format(pages=[list(names) for names in PAGES], heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=Desk(tmp_path, tmp_path).environment,
+        check=True,
+    )
+    assert done.stderr.split() == []
+    assert done.stdout.count("examples:") == len(PAGES)
+
+
+def test_help_takes_less_than_half_a_second(tmp_path: Path) -> None:
+    """Of processor time, the best of five, so that a busy machine fails nothing."""
+    code = "import resource, sys, subprocess\nbest = 9.0\nfor _ in range(5):\n"
+    code += "    before = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+    code += (
+        "    subprocess.run([sys.executable, '-m', 'assistant.cli', '--help'], check=True, stdout=subprocess.DEVNULL)\n"
+    )
+    code += "    after = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+    code += "    best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)\nprint(best)"
+    environment = Desk(tmp_path, tmp_path).environment
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert float(done.stdout) < 0.5
+
+
+WRONG = [
+    ([], "COMMAND"),
+    (["frobnicate"], "frobnicate"),
+    (["ask"], "text"),
+    (["search"], "text"),
+    (["ask", "Hello", "--lang", "de"], "--lang"),
+    (["ask", "Hello", "--no-such-option"], "--no-such-option"),
+    (["index", "docs", "--as", "db"], "--as"),
+    (["search", "books", "--top", "0"], "--top"),
+    (["search", "books", "--top", "-3"], "--top"),
+    (["search", "books", "--top", "many"], "--top"),
+    (["threads"], "ACTION"),
+    (["threads", "show"], "thread"),
+    (["threads", "forget", "x"], "forget"),
+    (["show"], "what"),
+    (["show", "nothing"], "nothing"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), WRONG, ids=lambda value: " ".join(value) or "nothing")
+def test_a_wrong_command_line_names_what_is_wrong_and_where_examples_are(
+    arguments: list[str], named: str, empty: Desk
+) -> None:
+    """Exit code 2, the word at fault, and which help page to read; nothing is done."""
+    said = empty.here(*arguments)
+    assert (said.code, said.out) == (2, "")
+    assert named in said.err
+    assert re.search(r"`guardian [a-z ]*--help` has examples\.", said.err)
+    assert not empty.data.exists()
+
+
+def test_a_wrong_command_line_ends_the_process_with_2(empty: Desk) -> None:
+    """The same as a process of its own."""
+    assert empty.run("frobnicate").code == 2
