@@ -95,7 +95,7 @@ def build_graph(
     step(sgr_plan, PlanView, planner=ports.planner, profile=profile)
     step(inject_synthetic, SyntheticView, profile=profile)
     step(retrieve, RetrieveView, sources=ports.sources, profile=profile)
-    step(draft, DraftView, drafter=ports.drafter)
+    step(draft, DraftView, drafter=ports.drafter, profile=profile)
     step(guardian_verify, GuardianView, connected=frozenset(ports.sources), profile=profile)
     step(retry_bump, RetryView)
     step(finalize, FinalView)

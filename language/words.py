@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 
@@ -82,6 +82,49 @@ class Phrases:
 
     def __bool__(self) -> bool:
         return bool(self._by_first)
+
+
+class Thesaurus:
+    """Words that mean the same in a deployment; the first of each group is the one that its documents use.
+
+    Args:
+        groups: Each with at least two words or phrases. They match by stems.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[str]]) -> None:
+        pairs = [(tuple(all_stems(word)), group[0]) for group in groups for word in group[1:]]
+        # Longer phrases first: "language model" is one thing, not a language and a model.
+        self._pairs = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -len(pair[0]))
+
+    def rephrase(self, text: str) -> str:
+        """Return the text with every word of a group replaced by the group's first; else the text as it is."""
+        words = tokens(text)
+        stemmed = [stem(word) for word in words]
+        said: list[str] = []
+        changed = False
+        place = 0
+        while place < len(words):
+            for key, instead in self._pairs:
+                if tuple(stemmed[place : place + len(key)]) == key:
+                    said.append(instead)
+                    place += len(key)
+                    changed = True
+                    break
+            else:
+                said.append(words[place])
+                place += 1
+        return " ".join(said) if changed else text
+
+
+def rephrased(texts: Sequence[str], groups: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return texts in the words that the documents use; the texts themselves where there are no others."""
+    thesaurus = _thesaurus(tuple(groups))
+    return [thesaurus.rephrase(text) for text in texts]
+
+
+@lru_cache(maxsize=8)
+def _thesaurus(groups: tuple[tuple[str, ...], ...]) -> Thesaurus:
+    return Thesaurus(groups)
 
 
 def detect(text: str, default: Language = Language.EN) -> Language:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
+from contracts.decisions.effects import combined
 from contracts.evidence import EvidenceItem
 from contracts.ports import Drafter, DraftRequest
+from contracts.profile import Profile
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, said_before
 from contracts.values import Language, RequestType, RequiredAction, Track
 from contracts.views import DraftView
+from language.words import rephrased
 from rendering.synthetic import Synthetic, joined
 
 
-async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter) -> Json:
+async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter, profile: Profile) -> Json:
     """Ask the drafter once; on a retry, with the reasons and the actions. Nothing of it is shown before PASS."""
     question, plan, guardian = state["question"], state["sgr_plan"], state["guardian"]
     language = Language(question["language"])
+    actions = tuple(RequiredAction(action) for action in guardian.get("required_actions", []))
     synthetic = Synthetic(state["synthetic"].get("analysis", ""), state["synthetic"].get("response", ""))
     reply = await drafter.draft(
         DraftRequest(
@@ -25,15 +29,20 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
             language=language,
             request_type=RequestType(state["request_type"]),
             intent=plan["user_intent"],
-            subqueries=tuple(plan["subqueries"]),
+            subqueries=_questions(plan["subqueries"], actions, profile),
             evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
             spec=ArchitectSpec.model_validate(state["architect_spec"]),
             synthetic=joined(synthetic, language),
             history=said_before(state["messages"], question["id"]),
-            actions=tuple(RequiredAction(action) for action in guardian.get("required_actions", [])),
+            actions=actions,
             reasons=tuple(guardian.get("reasons", [])),
             previous=state["draft_answer"],
             restricted=Track(state["track"]) is Track.FAST and not state["evidence"],
         )
     )
     return {"draft_answer": reply.text, "draft_kind": str(reply.kind)}
+
+
+def _questions(subqueries: list[str], actions: tuple[RequiredAction, ...], profile: Profile) -> tuple[str, ...]:
+    """Return what is asked, in the documents' words where that is what was searched for."""
+    return tuple(rephrased(subqueries, profile.synonyms) if combined(actions).refine else subqueries)

@@ -20,6 +20,7 @@ from contracts.state import Json
 from contracts.values import Language, RequestType, RequiredAction, Source
 from contracts.views import RetrieveView
 from guards.evidence_selection import select_evidence
+from language.words import rephrased
 
 Sources = Mapping[Source, EvidenceSource]
 
@@ -37,7 +38,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     if request_type is RequestType.CASUAL or (retrying and not effect.searches):
         return {}
     usable = profile.sources_for(context.role).intersection(sources)
-    search = _plan_search(state, context, effect, retrying=retrying)
+    search = _plan_search(state, context, effect, profile, retrying=retrying)
     dropped = _dropped(effect, usable)
     kinds = _kinds(request_type, usable, effect, dropped)
     outcomes = await asyncio.gather(
@@ -69,11 +70,11 @@ class _Search:
     limit: int
 
 
-def _plan_search(state: RetrieveView, context: Context, effect: Effect, *, retrying: bool) -> _Search:
+def _plan_search(state: RetrieveView, context: Context, effect: Effect, profile: Profile, *, retrying: bool) -> _Search:
     factor = 2 ** state["retry_count"] if retrying and effect.more else 1
-    queries = list(state["sgr_plan"]["subqueries"])
+    queries: list[str] = list(state["sgr_plan"]["subqueries"])
     if retrying and effect.refine:
-        queries.append(state["sgr_plan"].get("user_intent") or state["question"]["text"])
+        queries = [*rephrased(queries, profile.synonyms), *queries]
     had = frozenset(EvidenceItem.model_validate(item).document_key for item in state["evidence"])
     request = SearchRequest(
         query="",

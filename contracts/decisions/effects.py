@@ -17,7 +17,8 @@ class Effect:
 
     Attributes:
         more: `retrieve` asks for twice as many passages per query, in every language.
-        refine: `retrieve` widens each query with feedback terms, and searches the whole message, too.
+        refine: `retrieve` asks in the documents' words (the profile's synonyms) and widens each query with feedback
+            terms; `draft` reads the questions in those words, too.
         other_documents: `retrieve` leaves out the documents that it has already.
         add_sources: `retrieve` asks these kinds, too, where they are connected and not forbidden.
         only_sources: `retrieve` keeps and asks only these kinds, where they are connected.
