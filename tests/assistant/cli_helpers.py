@@ -96,7 +96,7 @@ class Desk:
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start the command with pipes for all three streams, unless told otherwise."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(self.command(*arguments), cwd=self.cwd, env=self.environment, **{**pipes, **options})
 
     def here(self, *arguments: str) -> Said:
