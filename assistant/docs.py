@@ -93,12 +93,56 @@ def _rows(head: list[str], body: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *body])
 
 
+def graph_picture() -> str:
+    """Return the graph as a picture that Markdown viewers draw."""
+    from assistant.picture import mermaid
+
+    return f"```mermaid\n{mermaid().strip()}\n```"
+
+
+def transcript() -> str:
+    """Ask the handbook a question in a fresh data folder, and return what was printed."""
+    import asyncio
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_transcript(folder))
+
+
+_QUESTION: Final = "How do I delete a conversation?"
+
+
+async def _transcript(folder: str) -> str:
+    from adapters.sources.markdown import ingest
+    from assistant.api import run_context
+    from assistant.commands.index import profile_folders
+    from assistant.progress import node_story
+    from assistant.wiring import deployment, open_runner
+    from rendering.texts import without_escapes
+
+    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": folder})
+    ingest(profile_folders(deployed), directory=deployed.knowledge_folder)
+    path: list[str] = []
+
+    def see(kind: str, event: dict[str, Any]) -> None:
+        if kind == "node_finished":
+            path.append(f"{event['node']:<17} {node_story(event['node'], event)}".rstrip())
+
+    async with open_runner(deployed) as runner:
+        result = await runner.run("readme", _QUESTION, context=run_context(deployed), on_event=see)
+    shown = "\n".join((*path, "", without_escapes(result["answer_text"])))
+    return f"````text\n$ guardian ask {_QUESTION!r} --path\n{shown}\n````"
+
+
 PAGES: Final[Mapping[str, Page]] = {
     "docs/decision-tables.md": decision_tables,
 }
 """Whole pages: path in the repository, and what makes its text."""
 
-PARTS: Final[Mapping[tuple[str, str], Page]] = {}
+PARTS: Final[Mapping[tuple[str, str], Page]] = {
+    ("README.md", "graph"): graph_picture,
+    ("README.md", "transcript"): transcript,
+}
 """Parts of pages: path and the part's name, and what makes its text."""
 
 

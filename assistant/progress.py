@@ -49,12 +49,17 @@ def _learned(node: str, update: Event, say: dict[str, str]) -> list[str]:
 
 def path_line(node: str, event: Event) -> str:
     """Describe one finished node for an operator: its milliseconds, and the decisions with their table and row."""
+    return f"{node:<17} {event.get('ms', 0):>7.1f} ms  {node_story(node, event)}".rstrip()
+
+
+def node_story(node: str, event: Event) -> str:
+    """Say what a finished node decided, as table, row and outcome; else what it wrote."""
     update: Event = event.get("update") or {}
     made: list[Event] = [line for line in update.get("decisions", []) if line["node"] == node]
     # A retried verdict is in the list once for each try; the newest is this node's.
     newest = {line["table"]: line for line in made}
     decided = "; ".join(f"{line['table']}/{line['row']} → {line['outcome']}" for line in newest.values())
-    return f"{node:<17} {event.get('ms', 0):>7.1f} ms  {decided or _wrote(node, update)}".rstrip()
+    return decided or _wrote(node, update)
 
 
 def _wrote(node: str, update: Event) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,13 +44,17 @@ class Deployment:
         return self.folder / "threads.db"
 
 
-def deployment(profile: str | None = None) -> Deployment:
+def deployment(profile: str | None = None, environment: Mapping[str, str] | None = None) -> Deployment:
     """Read the settings and the profile of this process.
+
+    Args:
+        profile: Name or path; else GUARDIAN_PROFILE.
+        environment: Stands in for the process's.
 
     Raises:
         ConfigError: Either is wrong.
     """
-    settings = Settings.read(profile=profile)
+    settings = Settings.read(environment, profile=profile)
     loaded = load_profile(settings.profile)
     return Deployment(settings, loaded, run_settings(settings, loaded))
 

@@ -29,10 +29,10 @@ Ask = Callable[[int], Awaitable[None]]
 async def bare(file: Path) -> AsyncGenerator[Ask]:
     """Nine nodes that do nothing, the stock saver, and a message in and out: what no product can be cheaper than."""
 
-    async def nothing(_state: MessagesState) -> dict[str, Any]:
+    async def nothing(state: MessagesState) -> dict[str, Any]:  # noqa: ARG001  # LangGraph calls it by this name
         return {}
 
-    async def answer(_state: MessagesState) -> dict[str, Any]:
+    async def answer(state: MessagesState) -> dict[str, Any]:  # noqa: ARG001  # LangGraph calls it by this name
         return {"messages": [AIMessage("answer")]}
 
     names = [f"node{number}" for number in range(NODES)]

@@ -49,21 +49,20 @@ def _print_misses(judged: list[Judged]) -> None:
 
 def _page(cases: list[Case], judged: list[Judged]) -> str:
     when = datetime.now(tz=UTC).date().isoformat()
-    return (
-        "\n\n".join(
-            [
-                "# Evaluation",
-                f"Made by `make eval` on {when}: {len(cases)} labelled questions to the handbook, asked of the offline "
-                "planner and drafter. Intervals are Wilson's at 95 %. The questions are ours, and the assistant was tuned "
-                "on them: read the figures as a regression check, not as a promise for other documents.",
-                "## How turns end",
-                outcome_table(judged),
-                "## Whether the answer comes from the right page",
-                page_table(judged),
-            ]
-        )
-        + "\n"
+    about = (
+        f"Made by `make eval` on {when}: {len(cases)} labelled questions to the handbook, asked of the offline "
+        "planner and drafter. Intervals are Wilson's at 95 %. The questions are ours, and the assistant was tuned "
+        "on them: read the figures as a regression check, not as a promise for other documents."
     )
+    parts = [
+        "# Evaluation",
+        about,
+        "## How turns end",
+        outcome_table(judged),
+        "## Whether the answer comes from the right page",
+        page_table(judged),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":

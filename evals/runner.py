@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -22,8 +21,7 @@ async def judge_all(cases: list[Case], data_dir: Path) -> list[Judged]:
     """Index the handbook into a fresh folder and ask every case in a conversation of its own."""
     from tqdm import tqdm
 
-    os.environ["GUARDIAN_DATA_DIR"] = str(data_dir)
-    deployed = deployment("handbook")
+    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(data_dir)})
     index(deployed, profile_folders(deployed))
     context = run_context(deployed)
     judged: list[Judged] = []

@@ -99,7 +99,8 @@ def _kinds(
 def _dropped(effect: Effect, usable: frozenset[Source]) -> frozenset[Source]:
     """Return the sources that a retry gives up; "only" those that are not connected would be nothing at all."""
     only = usable.intersection(effect.only_sources)
-    return frozenset(effect.drop_sources) | (usable - only if only else frozenset())
+    given_up = usable - only if only else frozenset[Source]()
+    return given_up.union(effect.drop_sources)
 
 
 async def _ask(source: EvidenceSource, query: str, search: _Search, attempt: int) -> SearchReply:

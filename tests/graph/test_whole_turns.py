@@ -116,11 +116,8 @@ def turn(
 
     async def run() -> tuple[dict[str, Any], list[Any]]:
         config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
-        shown: list[Any] = []
-        async for part in graph.astream(
-            {"messages": [HumanMessage(message, id="q")]}, config, context=context, stream_mode="messages"
-        ):
-            shown.append(part)
+        question = {"messages": [HumanMessage(message, id="q")]}
+        shown = [part async for part in graph.astream(question, config, context=context, stream_mode="messages")]
         return (await graph.aget_state(config)).values, shown
 
     return asyncio.run(run())
