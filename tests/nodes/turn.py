@@ -128,7 +128,7 @@ def ports(
         "sgr_plan": {"planner": FakePlanner(plans), "profile": profile},
         "inject_synthetic": {"profile": profile},
         "retrieve": {"sources": sources, "profile": profile},
-        "draft": {"drafter": FakeDrafter(_drafts(written))},
+        "draft": {"drafter": FakeDrafter(_drafts(written)), "profile": profile},
         "guardian_verify": {"connected": frozenset(sources), "profile": profile},
         "retry_bump": {},
         "finalize": {},
