@@ -9,7 +9,7 @@ from contracts.spec import ArchitectSpec
 from contracts.values import CheckStatus, DraftKind, RequiredAction, Track
 from language.blocks import BlockKind, blocks, heading_text
 from language.clean import fold
-from language.words import Phrases
+from language.words import Phrases, forbidden_occurs
 
 NAME = "contract"
 _A = RequiredAction
@@ -54,16 +54,7 @@ def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
 
 def forbidden_content(text: str, spec: ArchitectSpec) -> list[str]:
     """Return the forbidden phrases and expressions that occur; `/.../` is an expression, all else a phrase."""
-    folded = fold(text)
-    hits: list[str] = []
-    for entry in spec.forbidden_content:
-        if len(entry) > 2 and entry.startswith("/") and entry.endswith("/"):
-            hit = bool(re.search(entry[1:-1], text, re.IGNORECASE))
-        else:
-            hit = fold(entry) in folded
-        if hit:
-            hits.append(entry)
-    return hits
+    return [entry for entry in spec.forbidden_content if forbidden_occurs(entry, text)]
 
 
 def _comparable(heading: str) -> str:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
 from contracts.profile import PolicyRule
 from contracts.values import PolicyStatus, RequiredAction
-from language.blocks import without_code
 from language.clean import skeleton
+from language.links import foreign_links
 
 NAME = "policy"
 
@@ -56,10 +55,6 @@ _SECRETS: Final[dict[str, re.Pattern[str]]] = {
         r"(?i)\b(?:password|passwd|pwd|secret|пароль)\b[\"'`]?\s*(?:=|:|—|-|это|is)\s*[\"'`]?(?=\S*\d)(?=\S*[a-zа-я])(?![<{$%*])[^\s\"'`,;]{8,}"
     ),
 }
-_LINK = re.compile(r"\b(?:https?|ftp)://[^\s<>()\[\]\"'`]+", re.IGNORECASE)
-_HARMLESS_HOSTS: Final = frozenset(
-    {"localhost", "127.0.0.1", "[::1]", "::1", "example.com", "example.org", "example.net"}
-)
 
 
 def check_request(message: str, rules: Iterable[PolicyRule], role: str) -> PolicyFinding:
@@ -80,22 +75,6 @@ def check_answer(answer: str, allowed_domains: Iterable[str]) -> PolicyFinding:
         rules.append("foreign-link")
         actions.append(RequiredAction.SAFE_REFUSAL)
     return _finding(rules, actions)
-
-
-def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
-    """Return the links of a text, code left out, whose host is none of the allowed domains or below one."""
-    allowed = tuple(domain.casefold() for domain in allowed_domains)
-    return [url for url in _LINK.findall(without_code(text)) if not _allowed(url, allowed)]
-
-
-def _allowed(url: str, allowed: tuple[str, ...]) -> bool:
-    try:
-        host = (urlsplit(url).hostname or "").casefold()
-    except ValueError:
-        return False
-    if host in _HARMLESS_HOSTS:
-        return True
-    return any(host == domain or host.endswith("." + domain) for domain in allowed)
 
 
 def _finding(rules: list[str], actions: list[RequiredAction]) -> PolicyFinding:

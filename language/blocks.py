@@ -56,6 +56,8 @@ _KINDS = {
 }
 _PARTS = {BlockKind.BULLETS: "list_item_open", BlockKind.STEPS: "list_item_open", BlockKind.TABLE: "tr_open"}
 
+# The marks that may close a heading; those of "Using C#" belong to the word.
+_CLOSING_MARKS = re.compile(r"(?:^|[ \t]+)#+$")
 # Spaces of other alphabets end a line for `str.splitlines`, not for Markdown.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 # An escaped mark, a span of code, or a run of backticks that nothing closes.
@@ -123,7 +125,8 @@ def _join(parts: list[str], text: str, *, prose: bool) -> None:
 
 def heading_text(markdown: str) -> str:
     """Return the words of a heading without its marks."""
-    return markdown.splitlines()[0].lstrip("#").strip().rstrip("#").strip() if markdown.strip() else ""
+    first = markdown.strip().split("\n", 1)[0].strip()
+    return _CLOSING_MARKS.sub("", first.lstrip("#").strip())
 
 
 def _block(found: list[Token], position: int, lines: list[str]) -> Block:

@@ -127,6 +127,13 @@ def _thesaurus(groups: tuple[tuple[str, ...], ...]) -> Thesaurus:
     return Thesaurus(groups)
 
 
+def forbidden_occurs(entry: str, text: str) -> bool:
+    """Whether forbidden content is in a text: `/.../` is a regular expression, all else a phrase, also over two lines."""
+    if len(entry) > 2 and entry.startswith("/") and entry.endswith("/"):
+        return bool(re.search(entry[1:-1], text, re.IGNORECASE))
+    return " ".join(fold(entry).split()) in " ".join(fold(text).split())
+
+
 def detect(text: str, default: Language = Language.EN) -> Language:
     """Return the language of a text by its words; the default where it has none.
 

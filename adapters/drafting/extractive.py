@@ -19,11 +19,11 @@ from typing import Final
 from adapters.drafting.passages import Unit, units
 from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Language, RequestType, RequiredAction
-from language.blocks import Block, BlockKind, without_code
-from language.clean import fold
+from language.blocks import Block, BlockKind
 from language.lexicon import casual_kind
+from language.links import foreign_links
 from language.sentences import sentences
-from language.words import Phrases, stems, tokens
+from language.words import Phrases, forbidden_occurs, stems, tokens
 
 LEAST_COVERAGE: Final = 0.4
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
@@ -38,7 +38,6 @@ _DEFINES = re.compile(
 _HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
 _ENDING = re.compile(r"([.!?:;…]*)\s*$")
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
-_BARE_LINK = re.compile(r"\b(?:https?|ftp)://([^\s/:<>()\[\]\"'`]+)", re.IGNORECASE)
 
 
 class ExtractiveDrafter:
@@ -50,7 +49,7 @@ class ExtractiveDrafter:
     """
 
     def __init__(self, allowed_domains: Iterable[str] = (), product: str = "") -> None:
-        self._domains = tuple(domain.casefold() for domain in allowed_domains)
+        self._domains = tuple(allowed_domains)
         self._ignored = frozenset(stems(product))
         _phrases()  # read now, not by the first turn
 
@@ -66,18 +65,13 @@ class ExtractiveDrafter:
         return Draft(DraftKind.ANSWER, _compose(picked, request))
 
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
-        hosts = [host.casefold() for host in _BARE_LINK.findall(without_code(unit.text))]
-        if any(not self._is_allowed(host) for host in hosts):
+        if foreign_links(unit.text, self._domains):
             return False
-        if any(_occurs(entry, unit.text) for entry in request.spec.forbidden_content):
+        if any(forbidden_occurs(entry, unit.text) for entry in request.spec.forbidden_content):
             return False
         # What the Guardian objected to by name is not quoted a second time.
         blamed = " ".join(request.reasons)
         return RequiredAction.REGENERATE_DRAFT not in request.actions or unit.lead[:57] not in blamed or not unit.lead
-
-    def _is_allowed(self, host: str) -> bool:
-        harmless = host in ("localhost", "127.0.0.1") or host.removeprefix("www.") in ("example.com", "example.org")
-        return harmless or any(host == domain or host.endswith("." + domain) for domain in self._domains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,13 +272,6 @@ def _matching(parts: tuple[str, ...], question: str) -> list[str]:
     if not most:
         return list(parts[:_WHOLE_TABLE])
     return [part for part, hit in zip(parts, hits, strict=True) if hit == most][:_WHOLE_TABLE]
-
-
-def _occurs(entry: str, text: str) -> bool:
-    """Whether forbidden content is in a text: `/.../` is a regular expression, all else a phrase."""
-    if len(entry) > 2 and entry.startswith("/") and entry.endswith("/"):
-        return bool(re.search(entry[1:-1], text, re.IGNORECASE))
-    return fold(entry) in fold(text)
 
 
 @cache

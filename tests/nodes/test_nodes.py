@@ -435,14 +435,16 @@ async def test_more_means_twice_as_many_in_any_language(action: str, retry_count
     assert {trace["attempt"] for trace in update["query_traces"]} == {retry_count}
 
 
-async def test_refine_widens_each_query_and_asks_the_whole_intent() -> None:
-    """REFINE_QUERY expands with feedback terms and adds the intent as a query of its own."""
-    update, requests, _ = await retrieved(actions=("REFINE_QUERY",), retry_count=1)
-    assert [(request.query, request.expand) for request in requests] == [
-        ("When does the kettle boil?", True),
-        ("Learn when the kettle boils.", True),
-    ]
-    assert update["widened"] is True
+async def test_refine_asks_in_the_documents_words_and_widens() -> None:
+    """REFINE_QUERY puts the documents' words first, keeps the user's, and expands all of them by feedback."""
+    profile = PROFILE.model_copy(update={"synonyms": (("urn", "kettle"),)})
+    for made, queries in [
+        (profile, ["When does the urn boil?", "When does the kettle boil?"]),
+        (PROFILE, ["When does the kettle boil?"]),
+    ]:
+        update, requests, _ = await retrieved(actions=("REFINE_QUERY",), retry_count=1, profile=made)
+        assert [(request.query, request.expand) for request in requests] == [(query, True) for query in queries]
+        assert update["widened"] is True
 
 
 async def test_diversify_leaves_out_the_documents_there_are() -> None:

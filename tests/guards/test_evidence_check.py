@@ -1,0 +1,232 @@
+"""Does the evidence suffice? The reasons of DT-006, exactly as they are written in the specification."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.evidence import EvidenceItem
+from contracts.values import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
+from guards.evidence_check import EvidenceQuestion, check_evidence
+
+DOC, POLICY, DB, GRAPH = Source
+EVERYTHING = frozenset(Source)
+PAPERS = frozenset({DOC, POLICY})
+
+
+def items(*sources: Source, confidence: float = 0.9) -> list[EvidenceItem]:
+    return [
+        EvidenceItem(source=source, ref=f"{source}:{n}", snippet="x", confidence=confidence)
+        for n, source in enumerate(sources)
+    ]
+
+
+def question(request_type: RequestType, *sources: Source, **changes: object) -> EvidenceQuestion:
+    asked = EvidenceQuestion(
+        request_type=request_type,
+        track=Track.QUALITY,
+        kind=DraftKind.ANSWER,
+        evidence=items(*sources),
+        usable=EVERYTHING,
+    )
+    return replace(asked, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def reasons(request_type: RequestType, *sources: Source, **changes: object) -> tuple[str, ...]:
+    return check_evidence(question(request_type, *sources, **changes)).reasons
+
+
+STATUS = [RequestType.STATUS_METRIC, RequestType.STATUS_SUMMARY, RequestType.STATUS_LIST]
+WRITTEN = [RequestType.HOWTO_POLICY, RequestType.DESIGN_ARCH, RequestType.DATA_DEFINITION]
+
+
+@pytest.mark.parametrize("request_type", STATUS)
+def test_status_needs_the_database(request_type: RequestType) -> None:
+    """A current figure without a row of the database is no answer, and the remedy is the database."""
+    finding = check_evidence(question(request_type, POLICY, POLICY))
+    assert finding.reasons == ("status_request_requires_db",)
+    assert finding.actions == (RequiredAction.USE_DB_ONLY, RequiredAction.RETRIEVE_DB)
+    assert reasons(request_type, DB, POLICY) == ()
+
+
+@pytest.mark.parametrize("request_type", STATUS)
+def test_status_must_not_rest_on_documents(request_type: RequestType) -> None:
+    """Documents among the evidence of a status are a fault, beside a row of the database and without one."""
+    assert reasons(request_type, DB, DOC) == ("status_request_must_not_use_doc_as_primary",)
+    assert reasons(request_type, DOC, DOC) == (
+        "status_request_must_not_use_doc_as_primary",
+        "status_request_requires_db",
+    )
+    # The prohibition survives where there is no database.
+    assert reasons(request_type, DOC, POLICY, usable=PAPERS) == ("status_request_must_not_use_doc_as_primary",)
+
+
+@pytest.mark.parametrize("request_type", STATUS)
+def test_status_without_a_database_may_rest_on_policies(request_type: RequestType) -> None:
+    """What is not connected cannot be required, and the report says so."""
+    finding = check_evidence(question(request_type, POLICY, POLICY, usable=PAPERS))
+    assert finding.status is CheckStatus.OK
+    assert "required_source_not_connected=[db]" in finding.advice
+
+
+@pytest.mark.parametrize("request_type", WRITTEN)
+def test_what_is_written_down_needs_a_document_or_a_policy(request_type: RequestType) -> None:
+    """Rules, designs and definitions rest on a document or a policy; either will do."""
+    finding = check_evidence(question(request_type, DB, DB))
+    assert finding.reasons == ("design_policy_requires_doc_or_policy",)
+    assert finding.actions == (RequiredAction.RETRIEVE_DOC, RequiredAction.RETRIEVE_POLICY)
+    assert reasons(request_type, DOC, DB) == reasons(request_type, POLICY, DB) == ()
+
+
+def test_troubleshooting_needs_both() -> None:
+    """A fault needs the data and what depends on what; one of them is not enough."""
+    for there in ((DB, DB), (GRAPH, GRAPH), (DOC, DOC)):
+        finding = check_evidence(question(RequestType.TROUBLESHOOTING, *there))
+        assert finding.reasons == ("troubleshooting_requires_db_and_neo4j",)
+        assert finding.actions == (RequiredAction.RETRIEVE_DB, RequiredAction.RETRIEVE_NEO4J)
+    assert reasons(RequestType.TROUBLESHOOTING, DB, GRAPH) == ()
+
+
+def test_troubleshooting_falls_back_where_neither_is_connected() -> None:
+    """Without both, documents do, and the report says what was not connected; with one, that one is required."""
+    finding = check_evidence(question(RequestType.TROUBLESHOOTING, DOC, DOC, usable=PAPERS))
+    assert finding.status is CheckStatus.OK
+    assert "required_source_not_connected=[db, neo4j]" in finding.advice
+    with_db = PAPERS | {DB}
+    assert reasons(RequestType.TROUBLESHOOTING, DOC, DOC, usable=with_db) == ("troubleshooting_requires_db_and_neo4j",)
+    assert reasons(RequestType.TROUBLESHOOTING, DB, DOC, usable=with_db) == ()
+
+
+def test_knowledge_needs_a_document_or_the_graph() -> None:
+    """A plain question rests on documents or their relations; a policy alone does not do."""
+    finding = check_evidence(question(RequestType.KNOWLEDGE_QA, POLICY, POLICY))
+    assert finding.reasons == ("knowledge_requires_doc_or_neo4j",)
+    assert finding.actions == (RequiredAction.RETRIEVE_DOC, RequiredAction.RETRIEVE_NEO4J)
+    assert reasons(RequestType.KNOWLEDGE_QA, DOC, POLICY) == reasons(RequestType.KNOWLEDGE_QA, GRAPH, GRAPH) == ()
+
+
+def test_quality_needs_two_items() -> None:
+    """One passage is not enough, none is not either; two are."""
+    assert reasons(RequestType.KNOWLEDGE_QA, DOC) == ("insufficient_evidence_count(<2)",)
+    assert "insufficient_evidence_count(<2)" in reasons(RequestType.KNOWLEDGE_QA)
+    assert reasons(RequestType.KNOWLEDGE_QA, DOC, DOC) == ()
+
+
+def test_one_row_is_enough_where_only_the_database_can_answer() -> None:
+    """A status has one true row; asking for a second would fail every correct figure."""
+    assert reasons(RequestType.STATUS_METRIC, DB) == ()
+    assert "insufficient_evidence_count(<1)" in reasons(RequestType.STATUS_METRIC)
+    assert reasons(RequestType.STATUS_METRIC, POLICY, usable=PAPERS) == ("insufficient_evidence_count(<2)",)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "reason", "advice"),
+    [
+        (0.55, ("low_evidence_confidence(avg=0.55)",), ()),
+        (0.5999, ("low_evidence_confidence(avg=0.59)",), ()),
+        (0.60, (), ("evidence_confidence_below_advised(avg=0.60)",)),
+        (0.649, (), ("evidence_confidence_below_advised(avg=0.65)",)),
+        (0.65, (), ()),
+    ],
+)
+def test_the_mean_confidence_has_two_limits(
+    confidence: float, reason: tuple[str, ...], advice: tuple[str, ...]
+) -> None:
+    """Below .60 fails, below .65 is advice, at each limit the better side holds."""
+    finding = check_evidence(
+        question(RequestType.KNOWLEDGE_QA, evidence=items(DOC, DOC, confidence=confidence), diversity=Diversity.OFF)
+    )
+    assert (finding.reasons, finding.advice) == (reason, advice)
+
+
+def test_the_mean_is_over_all_items() -> None:
+    """One weak passage among strong ones does not fail an answer."""
+    mixed = [*items(DOC, DOC, confidence=0.8), *items(POLICY, confidence=0.5)]
+    assert reasons(RequestType.KNOWLEDGE_QA, evidence=mixed) == ()
+
+
+@pytest.mark.parametrize(
+    ("diversity", "reason", "advice"),
+    [
+        (Diversity.OFF, (), ()),
+        (Diversity.ADVISORY, (), ("low_source_diversity(<2)",)),
+        (Diversity.REQUIRED, ("low_source_diversity(<2)",), ()),
+    ],
+)
+def test_diversity_is_a_setting(diversity: Diversity, reason: tuple[str, ...], advice: tuple[str, ...]) -> None:
+    """Evidence of one kind is nothing, advice or a fault, as the run says; two kinds are none of it."""
+    finding = check_evidence(question(RequestType.KNOWLEDGE_QA, DOC, DOC, diversity=diversity))
+    assert (finding.reasons, finding.advice) == (reason, advice)
+    assert reasons(RequestType.KNOWLEDGE_QA, DOC, POLICY, diversity=diversity) == ()
+
+
+def test_diversity_names_its_remedy() -> None:
+    """Where it is required, the retry asks for other documents and for more."""
+    finding = check_evidence(question(RequestType.KNOWLEDGE_QA, DOC, DOC, diversity=Diversity.REQUIRED))
+    assert finding.actions == (RequiredAction.DIVERSIFY_SOURCES, RequiredAction.RETRIEVE_MORE)
+
+
+def test_where_one_kind_alone_can_serve_documents_are_counted() -> None:
+    """Two documents are as diverse as it gets where only documents are connected; two sections of one are not."""
+    only = {"usable": frozenset({DOC}), "diversity": Diversity.REQUIRED}
+    assert reasons(RequestType.KNOWLEDGE_QA, DOC, DOC, **only) == ()
+    same = [item.model_copy(update={"document": "doc:1"}) for item in items(DOC, DOC)]
+    assert reasons(RequestType.KNOWLEDGE_QA, evidence=same, **only) == ("low_source_diversity(<2)",)
+
+
+def test_a_required_source_that_could_not_be_asked_leaves_the_check_undone() -> None:
+    """`unchecked` is not `failed`: the evidence may exist, nobody could look; only a person can go on."""
+    finding = check_evidence(question(RequestType.STATUS_METRIC, POLICY, unreachable=frozenset({DB})))
+    assert (finding.status, finding.reasons) == (CheckStatus.UNCHECKED, ("could_not_check=[db]",))
+    assert finding.actions == (RequiredAction.ESCALATE_TO_HUMAN,)
+
+
+@pytest.mark.parametrize(
+    ("request_type", "there", "unreachable"),
+    [
+        (RequestType.KNOWLEDGE_QA, (DOC, DOC), {GRAPH}),
+        (RequestType.KNOWLEDGE_QA, (DOC, DOC), {POLICY}),
+        (RequestType.HOWTO_POLICY, (DOC, DOC), {DB}),
+    ],
+)
+def test_a_source_that_was_not_needed_may_be_down(
+    request_type: RequestType, there: tuple[Source, ...], unreachable: set[Source]
+) -> None:
+    """Where another source gave what is required, one that is down does not undo the check."""
+    finding = check_evidence(question(request_type, *there, unreachable=frozenset(unreachable)))
+    assert finding.status is CheckStatus.OK
+
+
+def test_fast_is_asked_for_neither_number_nor_confidence() -> None:
+    """On FAST one weak passage is enough; with none, nothing definite may be claimed, and the report says so."""
+    fast = {"track": Track.FAST}
+    weak = items(DOC, confidence=0.5)
+    assert check_evidence(question(RequestType.KNOWLEDGE_QA, evidence=weak, **fast)).status is CheckStatus.OK
+    none = check_evidence(question(RequestType.KNOWLEDGE_QA, **fast))
+    assert "no_evidence_so_nothing_definite_may_be_claimed" in none.advice
+
+
+@pytest.mark.parametrize("kind", [DraftKind.ABSTENTION, DraftKind.CLARIFICATION])
+@pytest.mark.parametrize("request_type", RequestType)
+def test_only_answers_are_asked(request_type: RequestType, kind: DraftKind) -> None:
+    """An honest abstention is not failed for lacking evidence."""
+    assert check_evidence(question(request_type, kind=kind)).status is CheckStatus.NOT_ASKED
+
+
+def test_a_greeting_needs_no_proof() -> None:
+    """CASUAL is not asked."""
+    assert check_evidence(question(RequestType.CASUAL)).status is CheckStatus.NOT_ASKED
+
+
+@pytest.mark.parametrize("request_type", [t for t in RequestType if t is not RequestType.CASUAL])
+@pytest.mark.parametrize("there", [(), (DOC,), (POLICY, DOC), (DB,), (GRAPH, DB), (DOC, DB, GRAPH, POLICY)])
+@pytest.mark.parametrize("track", Track)
+@pytest.mark.parametrize("diversity", Diversity)
+def test_a_failed_check_says_why_and_what_to_do(
+    request_type: RequestType, there: tuple[Source, ...], track: Track, diversity: Diversity
+) -> None:
+    """Reasons and actions come together or not at all, and no action is named twice."""
+    finding = check_evidence(question(request_type, *there, track=track, diversity=diversity))
+    assert bool(finding.reasons) == bool(finding.actions) == (finding.status is CheckStatus.FAILED)
+    assert len(set(finding.actions)) == len(finding.actions)

@@ -1,0 +1,214 @@
+"""May this be asked, and may this be said?"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.profile import PolicyRule
+from contracts.values import PolicyStatus, RequiredAction
+from guards.policy_check import PolicyFinding, check_answer, check_request
+from language.links import foreign_links
+
+ALLOWED = ("kb.comindware.ru",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("private-key", "-----BEGIN RSA PRIVATE KEY-----\nMIIE"),
+        ("private-key", "-----BEGIN PRIVATE KEY-----"),
+        ("private-key", "-----BEGIN OPENSSH PRIVATE KEY-----"),
+        ("api-key", "sk-live-abcdefghijklmnopqrstuvwx"),
+        ("api-key", "sk-proj-abcdefghijklmnopqrst1234"),
+        ("api-key", "AKIAIOSFODNN7EXAMPLE"),
+        ("api-key", "ghp_abcdefghijklmnopqrstuvwxyz0123456789"),
+        ("web-token", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"),
+        ("connection-string", "postgresql://admin:s3cretPass@db.internal:5432/app"),
+        ("connection-string", "mongodb+srv://root:hunter22@cluster0.example.net"),
+        ("password-value", "password: hunter2hunter2"),
+        ("password-value", "Пароль: Qwerty12345"),
+        ("password-value", "пароль — кипяток2024"),
+        ("password-value", 'PASSWORD="s3cr3t-value"'),
+        ("password-value", "the password is tr0ub4dor3"),
+    ],
+)
+@pytest.mark.parametrize("frame", ["{}", "Use {} here [1].", "```\n{}\n```", "| a |\n| - |\n| {} |", "- x\n- {}"])
+def test_what_is_shaped_like_a_secret_is_found_anywhere(rule: str, text: str, frame: str) -> None:
+    """Prose, list, table and code alike: a secret in an answer is a violation with its own action."""
+    finding = check_answer(frame.format(text), ALLOWED)
+    assert finding.status is PolicyStatus.VIOLATED
+    assert finding.reasons == (f"policy_violation=[{rule}]",)
+    assert finding.actions == (RequiredAction.REDACT_SENSITIVE,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "To reset your password, open the settings and press Reset.",
+        "Чтобы сбросить пароль, откройте настройки и введите новый пароль.",
+        "A token is kept for 30 minutes; the secret is never shown.",
+        "Пароль должен содержать не менее 8 символов.",
+        "password: <your password>",
+        "PASSWORD=${DB_PASSWORD}",
+        "password = ********",
+        "postgresql://user:<password>@host/db",
+        "postgresql://user:${PASSWORD}@host/db",
+        "postgresql://localhost:5432/app",
+        "The key begins with sk- and is shown once.",
+        "Write to user@example.com about the token.",
+        "password: required",
+        "-----BEGIN PUBLIC KEY-----",
+        "-----BEGIN CERTIFICATE-----",
+    ],
+)
+def test_words_about_secrets_are_no_secrets(text: str) -> None:
+    """A desk that may not say "password" is useless: words and placeholders pass."""
+    assert check_answer(text, ALLOWED) == PolicyFinding()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://kb.comindware.ru/article/4578",
+        "http://kb.comindware.ru",
+        "https://ru.kb.comindware.ru/a?b=c#d",
+        "HTTPS://KB.COMINDWARE.RU/A",
+        "https://kb.comindware.ru:8443/a",
+        "http://localhost:8000/docs",
+        "http://127.0.0.1:8000",
+        "http://[::1]:8000/",
+        "https://example.com/page",
+        "http://example.org",
+    ],
+)
+def test_links_to_allowed_hosts_pass(url: str) -> None:
+    """The domain itself, what is below it, loopback and documentation addresses pass, in any writing."""
+    for frame in ("See {} now.", "[here]({})", "<{}>", "({}).", "**{}**", "«{}»"):
+        assert foreign_links(frame.format(url), ALLOWED) == [], frame
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example.test/x",
+        "https://evil-kb.comindware.ru.example.net/",
+        "https://kb.comindware.ru.evil.test",
+        "https://notkb.comindware.ru",
+        "https://comindware.ru",
+        "https://kb.comindware.ru@evil.test/",
+        "https://kb.comindware.ru:x@evil.test/",
+        "https://evil.test\\@kb.comindware.ru/",
+        "https://evil.test/#kb.comindware.ru",
+        "https://evil.test?u=https://kb.comindware.ru",
+        "https://kb.comindwаre.ru/with-a-cyrillic-a",
+        "http://localhost.evil.test",
+        "http://127.0.0.1.evil.test",
+        "ftp://files.evil.test/a",
+        "HTTPS://EVIL.TEST",
+        "http:///path-without-a-host",
+        "https://[broken",
+        "//evil.test/without-a-scheme",
+        "\\\\evil.test/without-a-scheme",
+        "www.evil.test",
+        "http://[2001:db8::1]/",
+        "javascript:alert(1)",
+    ],
+)
+def test_links_elsewhere_are_found(url: str) -> None:
+    """Look-alikes, user names, back-slashes, ports and broken hosts do not make a foreign link ours."""
+    finding = check_answer(f"See [this]({url}) for more [1].", ALLOWED)
+    assert finding.reasons == ("policy_violation=[foreign-link]",)
+    assert finding.actions == (RequiredAction.SAFE_REFUSAL,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```sh\ncurl https://api.github.test/x\n```",
+        "~~~\nhttps://evil.test\n~~~",
+        "Run `pip install --index-url https://mirror.test/simple` now.",
+        "Run ``a ` https://evil.test`` now.",
+        "    wget https://evil.test\n",
+        "1. First:\n\n   ```\n   https://evil.test\n   ```",
+    ],
+)
+def test_links_inside_code_pass(text: str) -> None:
+    """What is code for a reader is no link."""
+    assert foreign_links(text, ALLOWED) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```not a fence``` https://evil.test\n\ntext\n\n```\ncode\n```",
+        "a ` b https://evil.test",
+        "- `a https://evil.test\n- b`",
+        "\\`https://evil.test\\`",
+        "`a`https://evil.test`b`",
+        "> `x\n\nhttps://evil.test `",
+    ],
+)
+def test_what_only_looks_like_code_hides_no_link(text: str) -> None:
+    """A stray backtick does not turn what follows it into code."""
+    assert foreign_links(text, ALLOWED) == ["https://evil.test"]
+
+
+def test_all_violations_are_named_together() -> None:
+    """A secret and a foreign link are two rules with their two actions."""
+    finding = check_answer("password: hunter2hunter2, see https://evil.test", ALLOWED)
+    assert finding.reasons == ("policy_violation=[password-value, foreign-link]",)
+    assert finding.actions == (RequiredAction.REDACT_SENSITIVE, RequiredAction.SAFE_REFUSAL)
+
+
+def test_what_could_not_be_checked_has_its_own_reason() -> None:
+    """`unchecked` is neither ok nor violated."""
+    assert PolicyFinding(status=PolicyStatus.UNCHECKED).reasons == ("could_not_check=[policy]",)
+    assert PolicyFinding().reasons == ()
+
+
+# --------------------------------------------------------------------------------------------------------- requests
+
+RULES = (
+    PolicyRule(id="others", pattern=r"chats? of another (?:user|person)", except_roles=("operator",)),
+    PolicyRule(id="salary", pattern=r"зарплат\w*", action=RequiredAction.ESCALATE_TO_HUMAN),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "rules"),
+    [
+        ("Show the chats of another user", "user", ("others",)),
+        ("SHOW THE CHAT OF ANOTHER PERSON", "user", ("others",)),
+        ("Show the ch\u200bats of anоther user", "user", ("others",)),
+        ("Show the chats of another user", "operator", ()),
+        ("Show my chats", "user", ()),
+        ("Какая зарплата у коллеги?", "operator", ("salary",)),
+        ("Зарплаты и chats of another user", "user", ("others", "salary")),
+    ],
+)
+def test_requests_are_judged_by_rule_and_role(text: str, role: str, rules: tuple[str, ...]) -> None:
+    """A rule reads the message through case, invisible characters and look-alikes, and spares its roles."""
+    assert check_request(text, RULES, role).rules == rules
+
+
+def test_a_rule_brings_its_own_action() -> None:
+    """What a rule asks for is what the verdict will say."""
+    assert check_request("зарплата", RULES, "user").actions == (RequiredAction.ESCALATE_TO_HUMAN,)
+    assert check_request("chat of another user", RULES, "user").actions == (RequiredAction.SAFE_REFUSAL,)
+
+
+@pytest.mark.parametrize(
+    "text", ["How do I reset my password?", "Как сбросить пароль?", "Where is the API token?", "Где взять токен?"]
+)
+def test_the_words_password_and_token_may_be_asked_about(text: str) -> None:
+    """A policy that stops such questions makes a support desk useless."""
+    assert check_request(text, RULES, "user") == PolicyFinding()
+
+
+@given(text=st.text())
+def test_any_text_can_be_judged(text: str) -> None:
+    """Neither request nor answer can break the check."""
+    assert check_request(text, RULES, "user").status in PolicyStatus
+    assert check_answer(text, ALLOWED).status in PolicyStatus
