@@ -47,10 +47,10 @@ docs: install ## write the generated pages again
 	@$(PY) -m assistant.docs
 
 eval: install ## judge the answers, and write the dated tables
-	@$(PY) -m evals $(ARGS)
+	@$(PY) -m evals --write $(ARGS)
 
 bench: install ## speed and storage as ratios, and write the dated tables
-	@$(PY) -m benchmarks $(ARGS)
+	@$(PY) -m benchmarks --write $(ARGS)
 
 lock: install ## resolve requirements.lock again (ARGS=--upgrade for newer versions)
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
