@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from contracts.values import Language
+from contracts.values import Language, RequestType
 from rendering.reasons import reason_names
 
 Event = dict[str, Any]
@@ -23,12 +23,15 @@ def phrases(language: Language) -> dict[str, str]:
 def progress_lines(language: Language, write: Callable[[str], None]) -> Callable[[str, Event], None]:
     """Return a receiver of the runner's events that writes a line for each thing worth knowing."""
     say = phrases(language)
+    quiet = set[str]()
 
     def receive(kind: str, event: Event) -> None:
         node = event.get("node", "")
-        if kind == "node_started" and node in ("moderation", "sgr_plan", "retrieve", "draft", "guardian_verify"):
+        if kind == "node_started" and node in say and node not in quiet:
             write(f"… {say[node]}")
         elif kind == "node_finished":
+            if (event.get("update") or {}).get("request_type") == RequestType.CASUAL:
+                quiet.update(("retrieve", "draft", "guardian_verify"))  # a greeting is not searched for
             for line in _learned(node, event.get("update") or {}, say):
                 write(f"  {line}")
 

@@ -34,7 +34,9 @@ def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
     if evidence := turn["evidence"]:
         titles = ", ".join(dict.fromkeys(inline(item["title"] or item["ref"], 80) for item in evidence))
         done.append(say(language, "done_found", count=len(evidence), titles=titles))
-    if names := reason_names(turn["guardian"].get("reasons", [])):
+    names = reason_names(turn["guardian"].get("reasons", []))
+    # A request that policy denied was judged, but nothing was drafted.
+    if names and turn["draft_answer"]:
         done.append(say(language, "done_drafted", count=turn["retry_count"] + 1, reasons=", ".join(names)))
     if asked := turn.get("clarify_count", 0):
         done.append(say(language, "done_clarified", count=asked))
@@ -51,6 +53,6 @@ def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list
     missing = [remark for remark in turn["guardian"].get("advice", []) if remark.startswith("required_source_not")]
     if missing:
         steps.append(say(language, "next_connect", sources=missing[0].partition("[")[2].rstrip("]")))
-    if names and "abstained" not in names:
+    if names and turn["draft_answer"] and "abstained" not in names:
         steps.append(say(language, "next_review_draft", reasons=", ".join(names)))
     return steps
