@@ -24,7 +24,7 @@ from rendering.texts import without_escapes
 def run(options: argparse.Namespace) -> int:
     """Talk until an empty line or the end of the input."""
     deployed = deployment(options.profile)
-    thread = options.thread or uuid.uuid4().hex[:12]
+    thread = uuid.uuid4().hex[:12] if options.thread is None else options.thread
     language = Language(options.lang) if options.lang else deployed.profile.languages[0]
     say = phrases(language)
     context = run_context(deployed, language=options.lang, role=options.role)

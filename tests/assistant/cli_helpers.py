@@ -12,7 +12,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assistant.cli import main
 
@@ -97,7 +97,8 @@ class Desk:
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start the command with pipes for all three streams, unless told otherwise."""
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(self.command(*arguments), cwd=self.cwd, env=self.environment, **{**pipes, **options})
+        options = {**pipes, "cwd": self.cwd, "env": self.environment, **options}
+        return cast("subprocess.Popen[bytes]", subprocess.Popen(self.command(*arguments), **options))
 
     def here(self, *arguments: str) -> Said:
         """Run the command in this process, where the process is not the point: a second less."""
