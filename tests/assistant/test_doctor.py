@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.commands.doctor import _packages
+from tests.assistant.cli_helpers import Desk, profile_of
+from tests.assistant.test_threads_command import leave_half_finished
+
+
+def findings(desk: Desk, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Return the exit code, and what the doctor found by what it looked at."""
+    said = desk.here("doctor", "--json", *options)
+    assert said.err == ""
+    return said.code, {finding["what"]: finding for finding in said.json}
+
+
+def wrong(desk: Desk, *options: str) -> dict[str, dict[str, Any]]:
+    """Return what the doctor found wrong; its exit code must say the same, and the printed page, too."""
+    code, found = findings(desk, *options)
+    bad = {what: finding for what, finding in found.items() if not finding["ok"]}
+    assert code == (1 if bad else 0)
+    page = desk.here("doctor", *options).out
+    for what, finding in found.items():
+        assert f"{'ok ' if finding['ok'] else 'NO '} {what}" in page
+        if not finding["ok"]:
+            assert finding["way_out"]
+            assert f"→ {finding['way_out']}" in page
+    return bad
+
+
+def test_all_is_well(desk: Desk) -> None:
+    """As a process: everything looked at is ok, with what was seen, and the exit code is 0."""
+    said = desk.run("doctor")
+    assert (said.code, said.err) == (0, "")
+    assert [line[:2] for line in said.out.splitlines()] == ["ok"] * 8
+    for word in (
+        "python",
+        "tantivy",
+        "Shelf",
+        "can be written",
+        "10 documents",
+        "2 documents",
+        "none yet",
+        "mode enforce",
+    ):
+        assert word in said.out
+
+
+def test_what_is_looked_at_is_always_the_same(desk: Desk) -> None:
+    """A program can rely on the names."""
+    _, found = findings(desk)
+    assert list(found) == [
+        "python",
+        "packages",
+        "studio",
+        "profile",
+        "data folder",
+        "index",
+        "conversations",
+        "moderation",
+    ]
+    assert all(set(finding) == {"what", "ok", "seen", "way_out"} for finding in found.values())
+
+
+def test_looking_changes_nothing(desk: Desk) -> None:
+    """No file is left behind, and none of the index is touched."""
+
+    def files() -> dict[Path, bytes]:
+        kept = [path for path in desk.data.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm"))]
+        return {path: path.read_bytes() for path in kept}
+
+    before = files()
+    assert wrong(desk) == {}
+    assert files() == before
+
+
+def test_a_missing_index_is_found(empty: Desk) -> None:
+    """With the complete command that makes one."""
+    found = wrong(empty)
+    assert list(found) == ["index"]
+    assert f"guardian index --profile {empty.profile}" in found["index"]["way_out"]
+
+
+def test_an_index_without_documents_is_found(empty: Desk, tmp_path: Path) -> None:
+    """Indexing an empty folder is no help to anybody."""
+    (tmp_path / "docs").mkdir()
+    empty.index(str(tmp_path / "docs"))
+    found = wrong(empty)
+    assert (list(found), found["index"]["seen"]) == (["index"], "empty")
+
+
+@pytest.mark.parametrize("damaged", ["knowledge.sqlite", "index/meta.json"])
+def test_a_damaged_index_is_found(damaged: str, desk: Desk) -> None:
+    """The record or the index: neither is taken for well."""
+    (desk.folder / "knowledge" / damaged).write_bytes(b"not what it was" * 100)
+    assert list(wrong(desk)) == ["index"]
+
+
+def test_an_index_whose_parts_are_missing_is_found(desk: Desk) -> None:
+    """The record is there and the index is not."""
+    shutil.rmtree(desk.folder / "knowledge" / "index")
+    assert list(wrong(desk)) == ["index"]
+
+
+def test_damaged_conversations_are_found(desk: Desk) -> None:
+    """The file is named, and what to do with it."""
+    (desk.folder / "threads.db").write_bytes(b"not a database" * 500)
+    found = wrong(desk)
+    assert list(found) == ["conversations"]
+    assert str(desk.folder / "threads.db") in found["conversations"]["seen"]
+
+
+def test_a_half_finished_turn_is_found(desk: Desk) -> None:
+    """With the command that finishes it, also where the name has a space."""
+    asyncio.run(leave_half_finished(desk, "support 17", "m1", "Hello!"))
+    found = wrong(desk)
+    assert list(found) == ["conversations"]
+    assert "guardian threads resume 'support 17'" in found["conversations"]["way_out"]
+    assert desk.here("threads", "resume", "support 17").code == 0
+    assert wrong(desk) == {}
+
+
+def test_a_data_folder_that_cannot_be_made_is_found(tmp_path: Path) -> None:
+    """Everything that depends on it is told, too, and nothing else."""
+    (tmp_path / "file").write_text("mine")
+    found = wrong(Desk(tmp_path / "file" / "data", tmp_path))
+    assert "data folder" in found
+    assert "profile" not in found
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"GUARD_MODE": "strict"}, "settings"),
+        ({"GUARD_ENABLED": "maybe"}, "settings"),
+        ({"GUARD_PROVIDER_TYPE": "guesswork"}, "settings"),
+        ({"GUARDIAN_PROFILE": "handbok"}, "profile"),
+        ({"GUARDIAN_DATA_DIR": __file__}, "settings"),
+    ],
+    ids=str,
+)
+def test_a_wrong_setting_is_found(more: dict[str, str], what: str, desk: Desk) -> None:
+    """Exit code 1 like all that the doctor finds, under the name of what is wrong."""
+    assert list(wrong(desk.having(**more))) == [what]
+
+
+def test_a_wrong_profile_is_found(desk: Desk, tmp_path: Path) -> None:
+    """The one of `--profile`, with the key at fault."""
+    path = profile_of(tmp_path / "docs", top="languges = ['en']")
+    found = wrong(desk, "--profile", str(path))
+    assert list(found) == ["profile"]
+    assert "did you mean 'languages'" in found["profile"]["seen"]
+
+
+@pytest.mark.parametrize(
+    "more", [{"GUARD_ENABLED": "false"}, {"GUARD_MODE": "off"}, {"GUARD_PROVIDER_TYPE": "off"}], ids=str
+)
+def test_moderation_that_is_off_is_said(more: dict[str, str], desk: Desk) -> None:
+    """It is a choice, not a fault, but nobody shall overlook it."""
+    _, found = findings(desk.having(**more))
+    assert found["moderation"]["ok"]
+    assert "not checked" in found["moderation"]["seen"]
+
+
+def test_moderation_is_tried_not_believed(desk: Desk) -> None:
+    """A known attack is put to the moderator, and its level is told."""
+    _, found = findings(desk)
+    assert found["moderation"]["seen"].endswith("a known attack is Unsafe")
+
+
+def test_a_missing_package_is_found() -> None:
+    """By its name, with the way out."""
+    found = _packages("packages", ("pydantic", "no-such-package-at-all"), "Run `make install`.")
+    assert (found.ok, found.seen) == (False, "missing: no-such-package-at-all")
