@@ -34,6 +34,14 @@ def select_evidence(
 
 def fold_duplicates(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
     """Keep each passage once, at its first place and with its best confidence; texts that are the same are one."""
+    before, now = -1, list(items)
+    # An item may be the double of one by its reference and of another by its text.
+    while len(now) != before:
+        before, now = len(now), _folded(now)
+    return now
+
+
+def _folded(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
     folded: dict[str, EvidenceItem] = {}
     keys: dict[str, str] = {}
     for item in items:
@@ -48,7 +56,8 @@ def cut_to_budget(items: Sequence[EvidenceItem], budget: int) -> list[EvidenceIt
     """Cut snippets in proportion to rank where together they exceed the budget (in characters).
 
     The n-th of k items may have a share of (k - n + 1) / (1 + ... + k); what an item leaves over goes to the
-    ones after it. Cuts are made at line ends, so that no sentence is turned into another.
+    ones after it. Cuts are made at line ends, so that no sentence is turned into another; in one long line at the
+    end of a sentence, or of a word.
     """
     if sum(len(item.snippet) for item in items) <= budget:
         return list(items)
@@ -68,8 +77,9 @@ def cut_to_budget(items: Sequence[EvidenceItem], budget: int) -> list[EvidenceIt
 def _cut(text: str, size: int) -> str:
     if len(text) <= size:
         return text
-    cut = text.rfind("\n", 0, size)
-    return text[:cut].rstrip() if cut > 0 else ""
+    ends = (text.rfind("\n", 0, size), *(text.rfind(mark, 0, size) + 1 for mark in (". ", "! ", "? ")))
+    cut = ends[0] if ends[0] > 0 else max(ends[1:]) or text.rfind(" ", 0, size)
+    return text[: max(cut, 0)].rstrip()
 
 
 def _take_turns(ranked: Sequence[Sequence[EvidenceItem]]) -> list[EvidenceItem]:

@@ -16,12 +16,13 @@ from contracts.report import Finding
 from contracts.values import CheckStatus, DraftKind, RequestType, RequiredAction
 from language.blocks import Block, BlockKind, blocks, without_code
 from language.sentences import sentences
-from language.values import missing_from
+from language.values import Values, missing_from, values
 from language.words import stems
 
 NAME = "grounding"
 _A = RequiredAction
 _CITATION = re.compile(r"\[(\d{1,3})\]")
+_QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _DISSIMILAR = 0.34
 
 
@@ -81,7 +82,9 @@ def _claims_of(block: Block, found: list[Block], position: int) -> Iterator[Clai
     match block.kind:
         case BlockKind.HEADING:
             return
-        case BlockKind.PARAGRAPH | BlockKind.QUOTE:
+        case BlockKind.QUOTE:
+            yield from claims(_QUOTE_MARK.sub("", block.text))
+        case BlockKind.PARAGRAPH:
             for text in _cited_sentences(block.text):
                 if _asserts(text):
                     yield Claim(text, _cites(text))
@@ -116,7 +119,10 @@ def _cites(text: str) -> tuple[int, ...]:
 
 def _asserts(text: str) -> bool:
     bare = _CITATION.sub("", text).strip()
-    return not bare.endswith("?") and (len(stems(bare)) >= 3 or any(c.isdigit() or c == "`" for c in bare))
+    if bare.endswith("?"):
+        return False
+    # What cites or names something asserts it, however short; without either, three words say something.
+    return bool(_cites(text)) or values(bare) != Values() or len(stems(bare)) >= 3
 
 
 def _citable(item: EvidenceItem) -> str:

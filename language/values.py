@@ -94,7 +94,7 @@ def number(text: str) -> str:
     text = text.replace(",", ".")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return text.lstrip("0") or "0"
+    return re.sub(r"^(-?)0+(?=\d)", r"\1", text)
 
 
 def _flat(text: str) -> str:

@@ -439,7 +439,7 @@ async def test_refine_asks_in_the_documents_words_and_widens() -> None:
     """REFINE_QUERY puts the documents' words first, keeps the user's, and expands all of them by feedback."""
     profile = PROFILE.model_copy(update={"synonyms": (("urn", "kettle"),)})
     for made, queries in [
-        (profile, ["When does the urn boil?", "When does the kettle boil?"]),
+        (profile, ["when does the urn boil", "When does the kettle boil?"]),
         (PROFILE, ["When does the kettle boil?"]),
     ]:
         update, requests, _ = await retrieved(actions=("REFINE_QUERY",), retry_count=1, profile=made)

@@ -1,0 +1,131 @@
+"""Which evidence a draft gets: in turns, each passage once, good enough, within the budget."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.evidence import EvidenceItem
+from contracts.values import Source
+from guards.evidence_selection import cut_to_budget, fold_duplicates, select_evidence
+
+
+def item(ref: str, confidence: float = 0.9, snippet: str | None = None, source: Source = Source.DOC) -> EvidenceItem:
+    return EvidenceItem(source=source, ref=ref, snippet=snippet or f"text of {ref}", confidence=confidence)
+
+
+def refs(items: list[EvidenceItem]) -> list[str]:
+    return [one.ref for one in items]
+
+
+def selected(
+    *ranked: list[EvidenceItem], limit: int = 10, budget: int = 10_000, dropped: tuple[Source, ...] = ()
+) -> list[str]:
+    return refs(select_evidence(ranked, threshold=0.5, limit=limit, budget=budget, dropped=dropped))
+
+
+def test_the_lists_take_turns() -> None:
+    """First the best of each question, then the second of each; a short list gives way."""
+    one, two = [item("a1"), item("a2"), item("a3")], [item("b1")]
+    assert selected(one, two) == ["a1", "b1", "a2", "a3"]
+    assert selected(one, two, limit=2) == ["a1", "b1"]
+    assert selected([], one) == ["a1", "a2", "a3"]
+    assert selected() == []
+
+
+def test_the_same_passage_is_kept_once_with_its_best_score() -> None:
+    """At its first place, and as good as its best hit."""
+    folded = fold_duplicates([item("a", 0.6), item("b"), item("a", 0.8), item("a", 0.7)])
+    assert [(one.ref, one.confidence) for one in folded] == [("a", 0.8), ("b", 0.9)]
+
+
+def test_the_same_text_is_the_same_passage() -> None:
+    """One article in two folders is one piece of evidence, whatever its white space."""
+    folded = fold_duplicates([item("a", 0.6, "One  text.\n"), item("b", 0.9, "One text."), item("c", 0.7, "Other.")])
+    assert [(one.snippet.split()[0], one.confidence) for one in folded] == [("One", 0.9), ("Other.", 0.7)]
+    assert len(folded) == 2
+
+
+def test_a_chain_of_doubles_is_one_passage() -> None:
+    """Where a reference and a text each join two items, all of them are one."""
+    folded = fold_duplicates([item("a", 0.5, "One."), item("b", 0.6, "One."), item("b", 0.9, "One, longer.")])
+    assert len(folded) == 1
+
+
+def test_weak_items_and_dropped_sources_are_left_out() -> None:
+    """The threshold itself is good enough; a dropped kind is out however good."""
+    mixed = [item("a", 0.5), item("b", 0.49), item("c", 1.0, source=Source.DB)]
+    assert selected(mixed) == ["a", "c"]
+    assert selected(mixed, dropped=(Source.DB,)) == ["a"]
+
+
+def test_what_fits_is_not_cut() -> None:
+    """Within the budget nothing is changed, up to the last character."""
+    items = [item("a", snippet="x" * 60), item("b", snippet="y" * 40)]
+    assert cut_to_budget(items, 100) == items
+
+
+def test_better_ranks_get_more_room() -> None:
+    """Of three equal snippets over the budget, the first keeps most; cuts are at line ends."""
+    text = "\n".join(f"line {n:03}" for n in range(100))
+    kept = cut_to_budget([item(ref, snippet=text) for ref in "abc"], 900)
+    sizes = [len(one.snippet) for one in kept]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) <= 900
+    assert all(text.startswith(one.snippet + "\n") for one in kept)
+
+
+def test_what_one_leaves_over_the_next_may_use() -> None:
+    """A short first passage makes room for the second."""
+    lines = "\n".join("x" * 9 for _ in range(30))
+    kept = cut_to_budget([item("a", snippet="short"), item("b", snippet=lines), item("c", snippet=lines)], 300)
+    assert len(kept[1].snippet) > 300 * 2 / 6
+
+
+def test_one_long_line_is_cut_at_a_sentence_or_a_word() -> None:
+    """Evidence without line ends is shortened, not thrown away: the best passage would be lost."""
+    (kept,) = cut_to_budget([item("a", snippet="The kettle boils. " * 100)], 500)
+    assert 0 < len(kept.snippet) <= 500
+    assert kept.snippet.endswith("boils.")
+    (kept,) = cut_to_budget([item("a", snippet="word " * 400)], 500)
+    assert kept.snippet.endswith("word")
+
+
+passages = st.lists(
+    st.builds(
+        item,
+        ref=st.sampled_from("abcdef"),
+        confidence=st.floats(0, 1),
+        snippet=st.text(alphabet="xy .\n", min_size=1, max_size=80).filter(str.strip),
+        source=st.sampled_from(Source),
+    ),
+    max_size=6,
+)
+
+
+@given(ranked=st.lists(passages, max_size=4), limit=st.integers(0, 10), budget=st.integers(1, 300))
+def test_a_selection_keeps_its_promises(ranked: list[list[EvidenceItem]], limit: int, budget: int) -> None:
+    """At most `limit` items, at most `budget` characters, no passage twice, none that is weak or was not found."""
+    chosen = select_evidence(ranked, threshold=0.5, limit=limit, budget=budget)
+    assert len(chosen) <= limit
+    assert sum(len(one.snippet) for one in chosen) <= budget
+    assert len({one.ref for one in chosen}) == len(chosen)
+    assert len({" ".join(one.snippet.split()) for one in fold_duplicates(chosen)}) == len(fold_duplicates(chosen))
+    assert all(one.confidence >= 0.5 and one.snippet.strip() for one in chosen)
+    there = [one for found in ranked for one in found]
+    assert all(any(one.ref == found.ref and found.snippet.startswith(one.snippet) for found in there) for one in chosen)
+
+
+@given(found=passages)
+def test_folding_twice_is_folding_once(found: list[EvidenceItem]) -> None:
+    """What is folded has nothing left to fold."""
+    once = fold_duplicates(found)
+    assert fold_duplicates(once) == once
+
+
+@pytest.mark.parametrize("budget", [1, 10, 100])
+def test_nothing_is_empty(budget: int) -> None:
+    """An item of which nothing is left is left out."""
+    kept = cut_to_budget([item("a", snippet="unbreakable" * 40), item("b", snippet="x\n" * 40)], budget)
+    assert all(one.snippet.strip() for one in kept)

@@ -1,0 +1,259 @@
+"""Does each claim rest on what it cites?"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.evidence import EvidenceItem
+from contracts.report import Finding
+from contracts.values import CheckStatus, DraftKind, RequestType, RequiredAction, Source
+from guards.grounding_check import check_grounding, claims
+
+
+def evidence(*snippets: str, title: str = "", heading: str = "") -> list[EvidenceItem]:
+    return [
+        EvidenceItem(source=Source.DOC, ref=f"doc:{n}", snippet=snippet, confidence=0.9, title=title, heading=heading)
+        for n, snippet in enumerate(snippets, 1)
+    ]
+
+
+def check(draft: str, *snippets: str, **places: str) -> Finding:
+    return check_grounding(
+        draft, evidence(*snippets, **places), request_type=RequestType.KNOWLEDGE_QA, kind=DraftKind.ANSWER
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ the reasons
+
+
+@pytest.mark.parametrize(
+    ("draft", "reason"),
+    [
+        ("The kettle is made of copper.", "claim_without_citation=[The kettle is made of copper.]"),
+        ("The kettle is made of copper [2].", "citation_unresolvable=[[2]]"),
+        ("The kettle is made of copper [0].", "citation_unresolvable=[[0]]"),
+        ("The kettle boils at 90 degrees [1].", "value_not_in_cited_evidence=[90]"),
+    ],
+)
+def test_every_reason_is_written_as_specified(draft: str, reason: str) -> None:
+    """Uncited, unresolvable and unsupported each have their exact reason string."""
+    finding = check(draft, "The kettle is made of copper and boils at 100 degrees.")
+    assert (finding.status, finding.reasons) == (CheckStatus.FAILED, (reason,))
+
+
+def test_all_faults_are_reported_at_once() -> None:
+    """Three kinds of faults are three reasons, each fault named once, each action once, in order."""
+    finding = check(
+        "Kettles are made of gold. It boils at 90 degrees [1]. It boils at 90 degrees [1] [7]. Kettles sing songs [7].",
+        "The kettle boils at 100 degrees.",
+    )
+    assert finding.reasons == (
+        "claim_without_citation=[Kettles are made of gold.]",
+        "citation_unresolvable=[[7]]",
+        "value_not_in_cited_evidence=[90]",
+    )
+    assert finding.actions == (RequiredAction.ADD_EVIDENCE_REFERENCES, RequiredAction.REGENERATE_DRAFT)
+
+
+def test_an_unsupported_value_asks_for_another_draft() -> None:
+    """A wrong number is not mended by adding a reference."""
+    assert check("It boils at 90 degrees [1].", "Boils at 100.").actions == (RequiredAction.REGENERATE_DRAFT,)
+
+
+def test_dissimilarity_is_advice_and_never_a_fault() -> None:
+    """No threshold of likeness carries over from one text to another, so it fails nothing."""
+    finding = check("Elephants migrate southwards [1].", "The kettle is made of copper.")
+    assert finding.status is CheckStatus.OK
+    assert finding.advice == ("claim_unlike_its_source=[Elephants migrate southwards [1].]",)
+
+
+# ----------------------------------------------------------------------------------------------- values and formats
+
+
+@pytest.mark.parametrize(
+    ("claim", "snippet"),
+    [
+        ("The limit is 1500 files", "at most 1 500 files"),
+        ("The limit is 1500 files", "at most 1\u00a0500 files"),
+        ("The limit is 1500 files", "at most 1,500 files"),
+        ("The limit is 1 500,50 roubles", "costs 1,500.50 roubles"),
+        ("Порог равен 0,7", "the threshold is 0.7"),
+        ("The threshold is 0.70", "порог 0,7"),
+        ("It takes 2.0 seconds", "takes 2 seconds"),
+        ("Use version v1.2.3", "released 1.2.3"),
+        ("Use version 1.2.3", "released V1.2.3 yesterday"),
+        ("Set max_retry in config.toml", "`max_retry` stands in **config.toml**"),
+        ("Open «Настройки» first", "Откройте **Настройки**"),
+        ("Open «Новая запись» first", "кнопка «Новая  запись»"),
+        ('Open "New record" first', "the [New](a.md) record button"),
+        ("Run `make install` first", "run `make install`"),
+        ("See https://kb.comindware.ru/a/1 for more", "(https://kb.comindware.ru/a/1)."),
+        ("The error is ABC-123", "ошибка ABC-123 значит"),
+        ("Its port is 8080", "`http://localhost:8080`"),
+        ("On 2024-01-31 it began", "since 2024-01-31"),
+        ("It opens at 12:30", "at 12:30"),
+        ("Between 5-10 items", "5–10 items"),
+        ("About 10% of all", "10 % of all"),
+    ],
+)
+def test_a_value_counts_in_any_format(claim: str, snippet: str) -> None:
+    """Numbers in Russian and English writing, versions, identifiers, names and addresses are compared normalised."""
+    assert check(f"{claim} [1].", snippet).reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "snippet", "value"),
+    [
+        ("The limit is 1500 files", "at most 15 000 files", "1500"),
+        ("The limit is 15 000 files", "at most 1500 files", "15000"),
+        ("Порог равен 0,7", "the threshold is 0.77 or 7", "0.7"),
+        ("Use version 1.2.4", "released 1.2.3", "1.2.4"),
+        ("Set max_retries now", "set max_retry", "max_retries"),
+        ("Set max_retry now", "set max_retry_count", "max_retry"),
+        ("Open «Платформа» first", "Откройте «Форма»", "платформа"),
+        ("Open «роль» first", "Смените пароль", "роль"),
+        ("Run `make demo` first", "run `make test`", "make demo"),
+        ("See https://evil.test/a for more", "see https://kb.test/a", "https://evil.test/a"),
+        ("The error is ABC-124", "ABC-123", "abc-124"),
+        ("Pass --force to it", "pass --quiet", "--force"),
+        ("It is in settings.toml", "it is in config.toml", "settings.toml"),
+    ],
+)
+def test_a_value_that_is_not_there_is_named(claim: str, snippet: str, value: str) -> None:
+    """A number, version, identifier, address or quoted name that no cited snippet has fails, and is named."""
+    assert check(f"{claim} [1].", snippet).reasons == (f"value_not_in_cited_evidence=[{value}]",)
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "1. Open the settings page [1].\n2. Press the button there [1].",
+        "1) Open the settings page [1].\n2) Press the button there [1].",
+        "> 7. Open the settings page [1].",
+        "- Open the settings page [1].\n* Press the button there [1].",
+        "## 4. Steps\n\nOpen the settings page [1].",
+        "- Outer settings page [1]\n   3. Press the button there [1]",
+    ],
+)
+def test_list_markers_and_citations_are_no_numbers(draft: str) -> None:
+    """The numbers of steps, headings and citations are not claimed by anybody."""
+    assert check(draft, "Open the settings page. Press the button there. Outer.").reasons == ()
+
+
+def test_a_number_in_front_of_a_list_item_is_no_marker_in_prose() -> None:
+    """What stands in the middle of a line is a number."""
+    assert check("There are 3. That is all of them [1].", "There are five.").reasons != ()
+
+
+def test_a_value_must_be_in_a_snippet_that_this_claim_cites() -> None:
+    """Evidence that another sentence cites does not help."""
+    snippets = ("The kettle boils at 100 degrees.", "The pot boils at 90 degrees.")
+    assert check("The kettle boils at 90 degrees [1].", *snippets).reasons == ("value_not_in_cited_evidence=[90]",)
+    assert check("The pot boils at 90 degrees [2].", *snippets).reasons == ()
+    assert check("They boil at 90 and 100 degrees [1] [2].", *snippets).reasons == ()
+    assert check("They boil at 90 and 100 degrees [1][2].", *snippets).reasons == ()
+
+
+def test_title_and_heading_of_the_passage_count() -> None:
+    """What a source list shows may be said."""
+    assert check("Version 5.1.2 boils water [1].", "It boils water.", title="Kettle 5.1.2").reasons == ()
+    assert check("Chapter 7 is on water [1].", "On water.", heading="Chapter 7").reasons == ()
+
+
+# ------------------------------------------------------------------------------------------------------- the claims
+
+
+@pytest.mark.parametrize(
+    ("draft", "found"),
+    [
+        ("The kettle boils water [1]. It whistles loudly then [2].", [(1,), (2,)]),
+        ("The kettle boils water. [1] It whistles loudly then. [2]", [(1,), (2,)]),
+        ("The kettle boils water.[1]", [(1,)]),
+        ("The kettle boils water [1][2].", [(1, 2)]),
+        ("The kettle boils water [2], [1] and [2].", [(2, 1)]),
+        ("Чайник кипятит воду. [1] Потом он громко свистит. [2]", [(1,), (2,)]),
+        ("The kettle boils water, e.g. for tea [1].", [(1,)]),
+        ("Does the kettle boil water?", []),
+        ("# The kettle boils water every day", []),
+        ("You are welcome.", []),
+        ("- one kettle of copper [1]\n- two kettles of iron [2]", [(1,), (2,)]),
+        ("> The kettle boils water [1].", [(1,)]),
+        ("| what | how many |\n| - | - |\n| kettle | 3 [1] |", [(1,)]),
+        ("See the table of kettles [1]:\n\n| what | how many |\n| - | - |\n| kettle | 3 |", [(1,), (1,)]),
+        ("Run this command once [2]:\n\n```sh\nmake install\n```", [(2,), (2,)]),
+        ("```sh\nmake install\n```\n\nThat was the command [2].", [(2,), (2,)]),
+        ("```sh\nmake install\n```", [()]),
+        ("| what | how many |\n| - | - |\n| kettle | 3 |", [()]),
+        ("Use `list[1]` of the whole thing", [()]),
+        ("", []),
+    ],
+)
+def test_claims_are_told_apart(draft: str, found: list[tuple[int, ...]]) -> None:
+    """Sentences, items, tables and code are claims with their citations; headings, questions, courtesies are none."""
+    assert [claim.cites for claim in claims(draft)] == found
+
+
+def test_a_code_block_is_checked_against_the_line_around_it() -> None:
+    """Code cannot carry a mark: its lead is cited for it, and its values must be in that evidence."""
+    code = "```sh\nmake install PORT=8080\n```"
+    assert check(f"Run this command [1]:\n\n{code}", f"Run this command:\n\n{code}").reasons == ()
+    finding = check(f"Run this command [1]:\n\n{code}", "Run this command:\n\n```\nmake install PORT=9090\n```")
+    assert finding.reasons == ("value_not_in_cited_evidence=[8080]",)
+
+
+def test_uncited_code_and_tables_are_claims_without_a_citation() -> None:
+    """A command that nobody cites is as unfounded as a sentence."""
+    assert check("```sh\nrm -rf /\n```", "x").reasons == ("claim_without_citation=[```sh rm -rf / ```]",)
+
+
+def test_a_stray_backtick_hides_neither_claim_nor_citation() -> None:
+    """Only what a reader sees as code is code (regression: a lone mark swallowed the citations behind it)."""
+    draft = "1. Press ` now [1].\n\n   ```sh\n   make\n   ```"
+    assert check(draft, "Press ` now.\n\n   ```sh\n   make\n   ```").reasons == ()
+
+
+def test_a_long_claim_is_quoted_short() -> None:
+    """Reasons stay readable: sixty characters of a claim are enough to find it."""
+    (reason,) = check("The kettle boils water " + "and water " * 30 + "again.").reasons
+    assert len(reason) <= len("claim_without_citation=[]") + 60
+
+
+# ----------------------------------------------------------------------------------------------------- who is asked
+
+
+@pytest.mark.parametrize("kind", [DraftKind.ABSTENTION, DraftKind.CLARIFICATION])
+@pytest.mark.parametrize("request_type", RequestType)
+def test_only_answers_are_asked(request_type: RequestType, kind: DraftKind) -> None:
+    """What claims nothing needs no ground."""
+    finding = check_grounding("It is 5 o'clock.", [], request_type=request_type, kind=kind)
+    assert finding.status is CheckStatus.NOT_ASKED
+
+
+def test_a_greeting_needs_no_ground() -> None:
+    """CASUAL is not asked."""
+    finding = check_grounding("Hello at 5.", [], request_type=RequestType.CASUAL, kind=DraftKind.ANSWER)
+    assert finding.status is CheckStatus.NOT_ASKED
+
+
+markdown = st.lists(
+    st.sampled_from([*list('ab1 .,[]()#*`|>-_\n\\"«»<!:'), "[1]", "[2]", "\n\n", "```", "| - |", "1. ", "http://a.b/"]),
+    max_size=40,
+).map("".join)
+
+
+@given(draft=markdown | st.text())
+def test_any_draft_can_be_checked(draft: str) -> None:
+    """Whatever Markdown a draft is, the check is carried out, and a fault always has reason and action."""
+    finding = check(draft, "a b 1", "b a 2")
+    assert finding.status in (CheckStatus.OK, CheckStatus.FAILED)
+    assert bool(finding.reasons) == bool(finding.actions) == (finding.status is CheckStatus.FAILED)
+
+
+@given(draft=markdown, cites=st.integers(3, 999))
+def test_no_unresolvable_citation_is_overlooked(draft: str, cites: int) -> None:
+    """A paragraph of its own that cites what there is not always fails, whatever stands before it."""
+    before = draft.replace("`", "").replace("<", "").replace(">", "").strip()
+    finding = check(f"{before}\n\nThe kettle boils water daily [{cites}].", "a b 1", "b a 2")
+    assert any(reason.startswith("citation_unresolvable") and f"[{cites}]" in reason for reason in finding.reasons)

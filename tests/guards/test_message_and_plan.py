@@ -1,0 +1,78 @@
+"""What is taken as a question, and what of a plan is not left to the planner."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.values import Language, RequestType
+from guards.message_check import MAX_MESSAGE_CHARS, message_fault
+from guards.plan_check import settle_plan
+from rendering.texts import texts
+from tests.nodes.turn import plan
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\t\r\n", "\u200b\u2060\ufeff", "\u00a0\u3000", "\x00\x07", "\u00ad \u200d"]
+)
+def test_what_shows_nothing_is_empty(text: str) -> None:
+    """Blank, invisible and control characters alone are no message."""
+    fault = message_fault(text)
+    assert fault is not None
+    assert (fault.key, bool(fault.way_out)) == ("empty", True)
+
+
+@pytest.mark.parametrize(
+    "text", ["?", "a", "👩\u200d💻", "\ud800", "x" * MAX_MESSAGE_CHARS, "я\n" * (MAX_MESSAGE_CHARS // 2)]
+)
+def test_what_shows_something_is_a_message(text: str) -> None:
+    """One visible character is enough, and the limit itself is allowed."""
+    assert message_fault(text) is None
+
+
+@pytest.mark.parametrize("size", [MAX_MESSAGE_CHARS + 1, 100_000])
+def test_a_document_is_no_question(size: int) -> None:
+    """One character more than the limit is refused, with the way out."""
+    fault = message_fault("x" * size)
+    assert fault is not None
+    assert fault.key == "too_long"
+    assert f"{size:,}" in fault.message
+    assert "guardian index" in fault.way_out
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_fault_has_its_text(language: Language) -> None:
+    """The keys of faults are keys of the texts of both languages."""
+    faults = [message_fault(""), message_fault("x" * 100_000)]
+    assert all(fault and f"input_{fault.key}" in texts(language) for fault in faults)
+
+
+def test_what_a_planner_left_out_is_inferred() -> None:
+    """Topic, category and language come from intent and message."""
+    settled = settle_plan(plan(user_intent="Reset the password of an account"), "How?", Language.EN)
+    assert settled.topic == "Reset password account"
+    assert settled.category == "access and security"
+    assert settled.answer_language is Language.EN
+
+
+def test_what_a_planner_said_stays() -> None:
+    """Nothing that was said is inferred over."""
+    said = plan(topic="Tea", category="Drinks", answer_language="ru", spam_score=0.4)
+    settled = settle_plan(said, "How?", Language.EN)
+    assert (settled.topic, settled.category, settled.answer_language) == ("Tea", "Drinks", Language.RU)
+    assert settled.spam_score == 0.4
+
+
+@pytest.mark.parametrize("message", ["Hello!", "Спасибо большое", "Привет, как дела?", "bye"])
+def test_a_greeting_is_casual_and_never_spam(message: str) -> None:
+    """The lexicon agrees, and a planner's high score does not have a greeting declined."""
+    settled = settle_plan(plan(request_type="CASUAL", spam_score=0.9), message, Language.EN)
+    assert (settled.request_type, settled.spam_score) == (RequestType.CASUAL, 0.2)
+
+
+@pytest.mark.parametrize(
+    "message", ["Hello, how do I install it?", "What is the password?", "Привет! Не открывается форма", ""]
+)
+def test_a_planner_alone_cannot_choose_casual(message: str) -> None:
+    """CASUAL is asked for no evidence, so the lexicon must agree; the score is then left alone."""
+    settled = settle_plan(plan(request_type="CASUAL", spam_score=0.9), message, Language.EN)
+    assert (settled.request_type, settled.spam_score) == (RequestType.KNOWLEDGE_QA, 0.9)
