@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from contracts.decisions import OUTPUT
 from contracts.evidence import EvidenceItem
@@ -15,6 +16,8 @@ from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
+
+_NOT_IN_ADDRESSES = re.compile(r"[\s<>\[\]`*|\\\"]")
 
 
 def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Language) -> str:
@@ -49,7 +52,9 @@ def source_line(number: int, item: EvidenceItem, language: Language) -> str:
     """Write one source: its title, the heading inside it, and where it is."""
     inside = item.heading.removeprefix(item.title).strip(" ›/>")
     title = " — ".join(filter(None, (inline(item.title or item.ref), inline(inside))))
-    place = f" ({item.url})" if item.url else ""
+    # An address is data, too: what could end it or begin mark-up is written as an address writes it.
+    url = _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), item.url or "")
+    place = f" ({url})" if url else ""
     return say(language, "source_line", number=number, title=title, place=place)
 
 

@@ -1,0 +1,228 @@
+"""What the user reads at the end of a turn."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.evidence import EvidenceItem
+from contracts.report import HandOff
+from contracts.values import HandOffOutcome, Language, Outcome
+from language.blocks import split_code
+from rendering.answers import (
+    error_text,
+    hand_off_text,
+    minimal_question,
+    refusal,
+    source_line,
+    verified_answer,
+)
+from rendering.hand_off import hand_off_record
+from rendering.texts import texts
+from tests.nodes.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
+
+TWO = [passage(1), passage(2)]
+
+
+def page(number: int = 1, **changes: object) -> EvidenceItem:
+    return passage(number, **changes)
+
+
+# ---------------------------------------------------------------------------------------------------- verified_answer
+
+
+def test_citations_are_renumbered_in_order_of_appearance() -> None:
+    """The list of sources has no gaps and stands in the order in which a reader meets them."""
+    answer = verified_answer("Two [3]. One [1]. Two again [3].", [page(1), page(2), page(3)], Language.EN)
+    assert answer == "Two [1]. One [2]. Two again [1].\n\n**Sources**\n\n- [1] Page 3\n- [2] Page 1"
+
+
+def test_what_is_not_cited_is_not_listed() -> None:
+    """A source that was found and not used is no source of the answer; without citations there is no list."""
+    assert "Page 2" not in verified_answer("One [1].", TWO, Language.EN)
+    assert verified_answer("Hello!", TWO, Language.EN) == "Hello!"
+
+
+@pytest.mark.parametrize(
+    "code", ["`list[1]`", "```\na[2]\n```", "~~~py\na[2]\n~~~", "``a ` [2]``", "1. x\n\n   ```\n   a[2]\n   ```"]
+)
+def test_code_is_left_alone(code: str) -> None:
+    """An index inside code is no citation, and code comes byte for byte."""
+    answer = verified_answer(f"See [2].\n\n{code}\n\nEnd [1].", TWO, Language.EN)
+    assert code in answer
+    assert "See [1]." in answer
+    assert "End [2]." in answer
+
+
+def test_a_number_that_is_no_evidence_stays_as_it_is() -> None:
+    """Renumbering invents nothing: `[9]` of two passages is left for the reader to doubt."""
+    assert verified_answer("One [9] [2].", TWO, Language.EN).startswith("One [9] [1].")
+
+
+@pytest.mark.parametrize(
+    ("language", "written_in", "note"),
+    [
+        (Language.EN, Language.RU, "Russian"),
+        (Language.RU, Language.EN, "по-английски"),
+        (Language.EN, Language.EN, ""),
+        (Language.RU, Language.RU, ""),
+        (Language.EN, None, ""),
+    ],
+)
+def test_an_answer_over_documents_in_the_other_language_says_so(
+    language: Language, written_in: Language | None, note: str
+) -> None:
+    """The note comes first, only for documents that are cited (regression: it once raised)."""
+    answer = verified_answer("One [1].", [page(1, language=written_in), page(2, language=language)], language)
+    assert answer.startswith("One [1]." if not note else "_")
+    assert note in answer.split("\n\n")[0]
+    uncited = verified_answer("One [2].", [page(1, language=written_in), page(2, language=language)], language)
+    assert uncited.startswith("One [1].")
+
+
+def test_a_source_is_named_by_title_heading_and_place() -> None:
+    """Title and heading once each, and the address where there is one."""
+    assert source_line(1, page(title="Install", heading="Linux"), Language.EN) == "[1] Install — Linux"
+    assert source_line(1, page(title="Install", heading="Install"), Language.EN) == "[1] Install"
+    assert source_line(1, page(title="Install", heading="Install › Linux"), Language.EN) == "[1] Install — Linux"
+    assert source_line(2, page(title=""), Language.EN) == "[2] doc:1\\#0" or "doc:1" in source_line(
+        2, page(title=""), Language.EN
+    )
+    assert "https://kb.comindware.ru/1" in source_line(1, page(url="https://kb.comindware.ru/1"), Language.EN)
+
+
+@pytest.mark.parametrize("nasty", ["# T", "[x](http://evil.test)", "<img src=x>", "a\nb", "{0}", "**b**", "- x"])
+def test_a_title_is_words(nasty: str) -> None:
+    """Mark-up in a document's title or heading does not become mark-up of the answer."""
+    line = source_line(1, page(title=nasty, heading=f"H {nasty}"), Language.EN)
+    assert len(line.splitlines()) == 1
+    assert not re.search(r"(?<!\\)<img|(?<!\\)\]\(|(?<!\\)\*\*", line.removeprefix("[1] "))
+
+
+def test_an_address_cannot_break_out_of_its_line() -> None:
+    """A front matter's address with a line break or mark-up stays one line of words."""
+    line = source_line(1, page(url="https://a.test/)\n\n# Hacked <img src=x>"), Language.EN)
+    assert len(line.splitlines()) == 1
+    assert not re.search(r"(?<!\\)<img", line)
+
+
+markdown = st.lists(
+    st.sampled_from([*"ab .\n`*_-", "[1]", "[2]", "[3]", "`a[1]`", "\n\n", "```\n[2]\n```\n", "\n- "]), max_size=30
+).map("".join)
+
+
+@given(draft=markdown)
+def test_renumbering_keeps_the_text_and_numbers_without_gaps(draft: str) -> None:
+    """But for the numbers the draft is as it was; the numbers are 1, 2, ... in order of their first appearance."""
+    answer = verified_answer(draft, TWO, Language.EN).split("\n\n**Sources**")[0]
+    same = re.compile(r"\[[12]\]")
+    assert same.sub("[n]", answer) == same.sub("[n]", draft.strip())
+    prose, code = split_code(answer)[::2], split_code(answer)[1::2]
+    cited = [int(n) for part in prose for n in re.findall(r"\[([12])\]", part)]
+    assert list(dict.fromkeys(cited)) == list(range(1, len(set(cited)) + 1))
+    assert code == split_code(draft.strip())[1::2]
+
+
+# ------------------------------------------------------------------------------------------------- texts without answer
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize(
+    "key",
+    ["guardian_refusal_unsafe", "moderation_unavailable", "policy_refusal", "sensitive_refusal", "contract_refusal"],
+)
+def test_every_refusal_says_whom_to_write_to(language: Language, key: str) -> None:
+    """A refusal is no dead end."""
+    assert PROFILE.contact[language] in refusal(key, language, PROFILE)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_minimal_question_is_the_drafted_one_or_a_general_one(language: Language) -> None:
+    """With a lead that says why it is asked."""
+    intro = texts(language)["minimal_question_intro"]
+    assert minimal_question(" Which? ", language, PROFILE) == f"{intro}\n\nWhich?"
+    assert PROFILE.product in minimal_question("", language, PROFILE)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_an_error_says_where_and_how_to_go_on(language: Language) -> None:
+    """The node, and the way out: its own or the contact."""
+    assert "draft" in error_text("draft", "", language, PROFILE)
+    assert PROFILE.contact[language] in error_text("draft", "", language, PROFILE)
+    assert "Start it." in error_text("draft", "Start it.", language, PROFILE)
+
+
+# ------------------------------------------------------------------------------------------------------------- hand-off
+
+
+async def record(outcome: Outcome, language: Language = Language.EN, **changes: object) -> HandOff:
+    state = await played(asked(clarify_count=1), ports(**changes), *UP_TO_THE_VERDICT)  # pyright: ignore[reportArgumentType]
+    return hand_off_record(state, outcome, language)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+async def test_there_is_a_record_for_every_outcome(outcome: Outcome) -> None:
+    """A question waits for the user, everything else for a person; nothing of it is empty."""
+    made = await record(outcome)
+    waits = outcome is Outcome.CLARIFICATION
+    assert made.engineer_intervention_needed is not waits
+    assert made.outcome == (HandOffOutcome.USER_FOLLOWUP_NEEDED if waits else HandOffOutcome.ESCALATION_REQUIRED)
+    assert made.issue_summary == "Learn when the kettle boils."
+    assert made.next_steps
+    assert all([made.steps_completed, *made.steps_completed, *made.next_steps])
+
+
+async def test_a_record_tells_what_was_done() -> None:
+    """Understood, searched, found, asked back: a person need not do it again."""
+    done = "\n".join((await record(Outcome.HANDED_OFF)).steps_completed)
+    for part in (
+        "Learn when the kettle boils.",
+        "doc",
+        "When does the kettle boil?",
+        "2",
+        "Page 1, Page 2",
+        "in a row: 1",
+    ):
+        assert part in done
+
+
+@pytest.mark.parametrize("language", Language)
+async def test_a_record_is_in_the_language_of_the_answer(language: Language) -> None:
+    """Every step is written in the user's language."""
+    made = await record(Outcome.HANDED_OFF, language)
+    for step in (*made.steps_completed, *made.next_steps):
+        assert bool(re.search("[а-яё]", step)) == (language is Language.RU)
+
+
+async def test_a_record_names_a_source_that_was_not_connected() -> None:
+    """Who can connect the database learns that it was missing."""
+    state = await played(asked(), ports(planned=plan(request_type="TROUBLESHOOTING")), *UP_TO_THE_VERDICT)
+    made = hand_off_record(state, Outcome.HANDED_OFF, Language.EN)
+    assert any("db, neo4j" in step for step in made.next_steps)
+
+
+async def test_a_record_of_a_turn_that_broke_at_once_has_the_question() -> None:
+    """Where nothing was planned, the user's words are the summary."""
+    state = await played(asked("What is *this*?"), ports(), "moderation")
+    assert hand_off_record(state, Outcome.ERROR, Language.EN).issue_summary == "What is \\*this\\*?"
+    assert hand_off_record(asked(), Outcome.ERROR, Language.EN).next_steps
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_user_reads_what_the_person_will_get(language: Language, wanted: bool) -> None:
+    """Summary, steps and next steps, with whom it goes to; asked for or not begins differently."""
+    made = HandOff(
+        engineer_intervention_needed=True,
+        issue_summary="SUMMARY {0}",
+        steps_completed=["DONE-1", "DONE-2"],
+        next_steps=["NEXT"],
+        outcome=HandOffOutcome.ESCALATION_REQUIRED,
+    )
+    text = hand_off_text(made, language, PROFILE, asked=wanted)
+    for part in ("SUMMARY {0}", "- DONE-1\n- DONE-2", "- NEXT", PROFILE.contact[language]):
+        assert part in text
+    assert text != hand_off_text(made, language, PROFILE, asked=not wanted)
