@@ -69,7 +69,8 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
         say = phrases(detect(turn.question, default=_own_language()))
         state = say[f"outcome_{turn.outcome}"] if turn.outcome else say["unfinished"].format(thread=options.thread)
         print(f"── {turn.number} · {turn.started_at[:19]} · {state}")
-        print(f"> {turn.question}\n")
+        # Each line is marked: a question cannot pass for another entry.
+        print("\n".join(f"> {line}".rstrip() for line in turn.question.split("\n")) + "\n")
         if turn.answer:
             print(f"{without_escapes(turn.answer)}\n")
     return 0
