@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_CODE = re.compile(r"`[^`\n]+`|\[[^\]\n]*\]\([^)\n]*\)|https?://\S+")
+_CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]\n]*\]\([^)\n]*\)|https?://\S+")
 _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
 

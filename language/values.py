@@ -24,7 +24,7 @@ _VERSION = re.compile(r"(?<![\w.])v?\d+(?:\.\d+){2,}(?:[-+.]?[a-z]+\d*)?(?![\w])
 _NUMBER = re.compile(r"(?<![\w.,])[-−]?\d{1,3}(?:[ \u00a0\u202f,]\d{3})+(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)?")
 _LIST_MARKER = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:\d{1,3}[.)]|[-*+])[ \t]+", re.MULTILINE)
 _CITATION = re.compile(r"[ \t]*\[\d{1,3}\]")
-_HEADING_NUMBER = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+_HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 
 _LINK_TARGET = re.compile(r"\](?:\([^)\n]*\)|\[[^\]\n]*\])")
 _TAG = re.compile(r"<[^<>\n]*>")
@@ -44,7 +44,7 @@ def values(text: str) -> Values:
     """Return the values of a claim; list markers, heading marks and citations are none."""
     parts = split_code(text)
     text = "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(parts))
-    text = _HEADING_NUMBER.sub("", _LIST_MARKER.sub("", text))
+    text = _LIST_MARKER.sub("", _HEADING_MARK.sub("", text))
     urls = frozenset(_flat(url.rstrip(".,;:!?*_~")) for url in _URL.findall(text))
     code = [match.strip() for match in _CODE.findall(text)]
     quoted = frozenset(_flat(part) for groups in _QUOTED.findall(text) for part in groups if part)

@@ -88,9 +88,7 @@ def test_a_source_is_named_by_title_heading_and_place() -> None:
     assert source_line(1, page(title="Install", heading="Linux"), Language.EN) == "[1] Install — Linux"
     assert source_line(1, page(title="Install", heading="Install"), Language.EN) == "[1] Install"
     assert source_line(1, page(title="Install", heading="Install › Linux"), Language.EN) == "[1] Install — Linux"
-    assert source_line(2, page(title=""), Language.EN) == "[2] doc:1\\#0" or "doc:1" in source_line(
-        2, page(title=""), Language.EN
-    )
+    assert source_line(2, page(title=""), Language.EN) == "[2] doc:1#0"
     assert "https://kb.comindware.ru/1" in source_line(1, page(url="https://kb.comindware.ru/1"), Language.EN)
 
 

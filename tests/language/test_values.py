@@ -1,0 +1,137 @@
+"""The values of a claim, and which of them a snippet does not have."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from language.values import Values, missing_from, number, values
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("1500", "1500"),
+        ("1 500", "1500"),
+        ("1\u00a0500", "1500"),
+        ("1\u202f500", "1500"),
+        ("1,500", "1500"),
+        ("1 500,50", "1500.5"),
+        ("1,500.50", "1500.5"),
+        ("0,7", "0.7"),
+        ("0.70", "0.7"),
+        ("00.7", "0.7"),
+        ("007", "7"),
+        ("0", "0"),
+        ("0.0", "0"),
+        ("2.0", "2"),
+        ("-5", "-5"),
+        ("−5", "-5"),
+        ("100", "100"),
+        ("1,000,000", "1000000"),
+    ],
+)
+def test_a_number_has_one_form(text: str, normal: str) -> None:
+    """Russian and English writing are one: grouping goes, the comma is a point, trailing noughts go."""
+    assert number(text) == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Wait 30 seconds", Values(numbers=frozenset({"30"}))),
+        ("1. Wait\n2. Go\n- 3 times", Values(numbers=frozenset({"3"}))),
+        ("### 4. Chapter", Values()),
+        ("It is so [1] [12].", Values()),
+        ("Version 1.2.3-rc1", Values(numbers=frozenset({"1.2.3-rc1"}))),
+        ("Use v2.0.1", Values(numbers=frozenset({"2.0.1"}))),
+        ("Set max_retry", Values(identifiers=frozenset({"max_retry"}))),
+        ("In config.toml", Values(identifiers=frozenset({"config.toml"}))),
+        ("A camelCase name", Values(identifiers=frozenset({"camelcase"}))),
+        ("Ticket ABC-123", Values(identifiers=frozenset({"abc-123"}))),
+        ("Pass --no-cache", Values(identifiers=frozenset({"--no-cache"}))),
+        ("Run `make  test`", Values(identifiers=frozenset({"make test"}))),
+        ("Use `list[1]` here [1]", Values(identifiers=frozenset({"list[1]"}))),
+        ("Open «Новая запись»", Values(quoted=frozenset({"новая запись"}))),
+        ("Open “New record”", Values(quoted=frozenset({"new record"}))),
+        ("See https://A.b/C?d=1.", Values(urls=frozenset({"https://a.b/c?d=1"}))),
+        ("See «https://a.b/c»…", Values(urls=frozenset({"https://a.b/c"}), quoted=frozenset({"https://a.b/c"}))),
+        ("Just words, nothing else", Values()),
+        ("", Values()),
+    ],
+)
+def test_the_values_of_a_claim(text: str, expected: Values) -> None:
+    """Numbers, versions, identifiers, addresses and quoted names; markers and citations are none of these."""
+    assert values(text) == expected
+
+
+def test_absent_values_come_in_a_fixed_order() -> None:
+    """Numbers first, then identifiers, addresses and names, each sorted."""
+    claim = "Open «Имя» and https://a.b/c, set b_c and a_b to 7 and 5"
+    assert missing_from(claim, "") == ["5", "7", "a_b", "b_c", "https://a.b/c", "имя"]
+
+
+def test_a_name_is_not_found_inside_a_longer_word() -> None:
+    """No "роль" is in "пароль", and max_retry is not in max_retry_count."""
+    assert missing_from("Open «роль»", "пароль") == ["роль"]
+    assert missing_from("Set max_retry", "max_retry_count") == ["max_retry"]
+    assert missing_from("Run `make`", "makefile") == ["make"]
+    assert missing_from("Run `make`", "(make)") == []
+
+
+claims = st.lists(
+    st.sampled_from(
+        [
+            "kettle",
+            "8080",
+            "500,50",
+            "3.14",
+            "v1.2.3",
+            "config.toml",
+            "max_retry",
+            "`make",
+            "[1]",
+            "install`",
+            "«Имя»",
+            '"Open',
+            'file"',
+            "https://a.b/c?d=1",
+            "e.g.",
+            "5.",
+            "camelCase",
+            "ABC-12",
+            "--force",
+            "-5",
+            "10%",
+            "2024-01-31",
+            "12:30",
+            "**bold**",
+            "[link](http://a.b)",
+            "\\*",
+            "1,000",
+            "1",
+            "000",
+            "!",
+            "?",
+            "...",
+            ":",
+            "|",
+            ">",
+            "-",
+        ]
+    ),
+    max_size=14,
+).map(" ".join)
+
+
+@given(text=claims | st.text())
+def test_a_text_supports_itself(text: str) -> None:
+    """No value of a text is missing from that text, whatever it is made of."""
+    assert missing_from(text, text) == []
+
+
+@given(text=claims, before=claims, after=claims)
+def test_more_context_takes_no_support_away(text: str, before: str, after: str) -> None:
+    """What a snippet supports, the same snippet with more text around it supports."""
+    assert missing_from(text, f"{before}\n\n{text}\n\n{after}") == []
