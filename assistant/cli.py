@@ -67,6 +67,7 @@ class _Outlet:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    _open_closed_streams()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character gets a stand-in instead of a traceback, and so does a
@@ -81,6 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             out.drop()
             return _complain_of_system(error)
         return code
+
+
+def _open_closed_streams() -> None:
+    """Put nothing in the place of a standard stream that was closed (`2>&-`), before a file of ours takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDONLY if mode == "r" else os.O_WRONLY)
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115  # for good
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -509,6 +509,31 @@ def test_a_reader_that_goes_away_stops_no_turn(desk: Desk) -> None:
     assert [thread["unfinished"] for thread in threads] == [False, False]
 
 
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code"),
+    [
+        ("<&-", ["ask", "-"], 2),
+        ("<&-", ["chat"], 0),
+        (">&-", ["ask", "It does not work"], 3),
+        ("2>&-", ["ask", QUESTION], 0),
+    ],
+    ids=["no input", "no input for a chat", "no output", "no errors"],
+)
+def test_a_closed_stream_is_as_good_as_an_empty_one(closed: str, arguments: list[str], code: int, desk: Desk) -> None:
+    """A process that was started without one of the three streams does its work, and mixes nothing up."""
+    done = subprocess.run(
+        ["bash", "-c", f'exec "$@" {closed}', "-", *desk.command(*arguments)],
+        capture_output=True,
+        cwd=desk.cwd,
+        env=desk.environment,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (done.stdout != b"") == (closed == "2>&-")
+    assert desk.here("doctor").code == 0
+
+
 def test_long_output_may_be_cut_short(empty: Desk) -> None:
     """A page longer than a pipe holds, whose reader leaves after its first line."""
     command = " ".join(f"'{word}'" for word in empty.command("show", "tables"))
