@@ -53,7 +53,9 @@ def test_a_fault_is_looked_up_in_documents_where_there_is_nothing_else() -> None
     assert set(sources_to_ask(rule(RequestType.TROUBLESHOOTING), DOCUMENTS)) == DOCUMENTS
 
 
-@pytest.mark.parametrize("request_type", [RequestType.STATUS_METRIC, RequestType.STATUS_SUMMARY, RequestType.STATUS_LIST])
+@pytest.mark.parametrize(
+    "request_type", [RequestType.STATUS_METRIC, RequestType.STATUS_SUMMARY, RequestType.STATUS_LIST]
+)
 def test_a_status_without_db_may_use_policy_alone(request_type: RequestType) -> None:
     """A current state is not read out of documents because no database is connected."""
     assert sources_to_ask(rule(request_type), DOCUMENTS) == (Source.POLICY,)
