@@ -76,7 +76,8 @@ async def _tour(deployed: Any) -> list[tuple[str, str]]:
                 print(_indented(without_escapes(result["answer_text"])))
                 print("\n" + "\n".join(f"      · {line}" for line in path))
                 retries = result["diagnostics"]["retries"]
-                endings.append((stop.title, result["outcome"] + (f" after {retries} retries" if retries else "")))
+                tries = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
+                endings.append((stop.title, result["outcome"] + tries))
     return endings
 
 
