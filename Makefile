@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check docs eval bench lock clean
+.PHONY: help install demo studio test check docs eval bench lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -32,6 +32,9 @@ $(VENV)/.installed: $(VENV)/.locked pyproject.toml $(PACKAGES)
 
 demo: install ## a tour of turns that end in every way a turn can end
 	@$(PY) -m assistant.demo
+
+studio: install ## the graph in LangGraph Studio's development server (ARGS="--port 8123" for another port)
+	@$(VENV)/bin/langgraph dev --no-browser --n-jobs-per-worker 10 $(or $(ARGS),--port 2024)
 
 test: install ## the whole suite (ARGS="-m 'not slow' tests/contracts" for a part)
 	@$(PY) -m pytest $(ARGS)

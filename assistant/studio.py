@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -15,6 +15,7 @@ from adapters.checkpoints.sqlite import open_saver
 from assistant.commands.index import index, profile_folders
 from assistant.wiring import deployment, knowledge_base, ports
 from contracts.context import Context
+from contracts.errors import IndexBusy
 from contracts.state import ChatState
 from graph.build import Graph, build_graph
 
@@ -36,7 +37,9 @@ def make_graph() -> Graph:
     """
     deployed = deployment()
     if deployed.profile.knowledge:
-        index(deployed, profile_folders(deployed))
+        # Another process that is indexing them leaves the present index readable.
+        with suppress(IndexBusy):
+            index(deployed, profile_folders(deployed))
     built = build_graph(ports(deployed, knowledge_base(deployed)), deployed.profile, settings=deployed.context_type)
     built.__class__ = _Drawn  # nothing but how it is drawn
     return built

@@ -20,7 +20,7 @@ from contracts.profile import Profile
 from contracts.values import Language, RequestType, SafetyLevel, SGRAction
 from language import lexicon
 from language.sentences import questions
-from language.words import Phrases, stems
+from language.words import Phrases, stems, tokens
 
 NAME: Final = "offline"
 _MOST_QUERIES = 10
@@ -120,7 +120,8 @@ def _with_what_was_asked_before(request: PlanRequest) -> str:
 
 def _stands_alone(message: str) -> bool:
     """Whether a message is a question of its own rather than the answer to one."""
-    return message.rstrip().endswith("?") and len(stems(message)) >= 2 and not lexicon.is_vague(message)
+    whole_sentence = message.rstrip().endswith("?") and len(tokens(message)) >= 3
+    return whole_sentence and not lexicon.is_vague(message)
 
 
 def _queries(text: str) -> list[str]:
