@@ -14,7 +14,7 @@ from language.clean import fold
 from language.words import tokens
 
 _URL = re.compile(r"(?:https?|ftp|wss?)://[^\s<>()\[\]\"'`«»“”„…|]+", re.IGNORECASE)
-_CODE = re.compile(r"`+([^`\n]+)`+")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
 _QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|\"([^\"\n]{2,80})\"")
 _IDENTIFIER = re.compile(
     r"(?<![\w/.-])(?:--[a-z][\w-]+|[A-Za-z_][\w]*(?:_[\w]+)+|[A-Z]{2,}[A-Z0-9]*-\d+|[\w-]+\.(?:py|toml|json|md|db|yaml|yml|txt|ini|cfg|exe|xml|csv)"
@@ -46,7 +46,7 @@ def values(text: str) -> Values:
     text = "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(parts))
     text = _LIST_MARKER.sub("", _HEADING_MARK.sub("", text))
     urls = frozenset(_flat(url.rstrip(".,;:!?*_~")) for url in _URL.findall(text))
-    code = [match.strip() for match in _CODE.findall(text)]
+    code = [inner.strip() for _, inner in _CODE.findall(text)]
     quoted = frozenset(_flat(part) for groups in _QUOTED.findall(text) for part in groups if part)
     text = _URL.sub(" ", text)
     identifiers = frozenset(_flat(name) for name in (*_IDENTIFIER.findall(text), *code))
@@ -63,7 +63,8 @@ def missing_from(claim: str, snippet: str) -> list[str]:
     Identifiers and addresses must occur as they are written, quoted names word by word; none as a part of a longer
     word.
     """
-    wanted, flat = values(claim), _flat(snippet)
+    # "`Item`s" is read as one word and written as a name with an ending: either may be claimed.
+    wanted, flat = values(claim), f"{_flat(snippet)}\n{_flat(snippet.replace('`', ' '))}"
     # Every number of the snippet counts, also those inside its code, identifiers and versions.
     numbers = {number(n) for n in _NUMBER.findall(snippet)} | {
         number(n) for n in re.findall(r"\d+(?:[.,]\d+)?", snippet)

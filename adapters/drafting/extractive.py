@@ -38,6 +38,7 @@ _DEFINES = re.compile(
 _HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
 _ENDING = re.compile(r"([.!?:;…]*)\s*$")
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
+_MARKER_AND_FENCE = re.compile(r"^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)((?:```|~~~).*)$")
 
 
 class ExtractiveDrafter:
@@ -249,7 +250,11 @@ def _cited_body(body: Block, mark: str, question: str) -> str:
 
 def _cited_item(item: str, mark: str) -> str:
     """Put the mark at the end of an item's first paragraph, so that code inside it stays whole."""
-    lines = item.splitlines()
+    lines = item.split("\n")
+    if opening := _MARKER_AND_FENCE.match(lines[0]):
+        # Code alone: the mark takes the item's first line, and the code begins on the next.
+        marker, fence = opening.groups()
+        return "\n".join((f"{marker}{mark}", " " * len(marker) + fence, *lines[1:]))
     end = next(
         (i for i, line in enumerate(lines) if i and (not line.strip() or _FENCED.match(line.strip()))), len(lines)
     )
@@ -258,7 +263,7 @@ def _cited_item(item: str, mark: str) -> str:
 
 
 def _table(body: Block, question: str) -> str:
-    lines = body.text.splitlines()
+    lines = body.text.split("\n")
     head, rows = lines[:2], list(body.parts[1:])
     kept = rows if len(rows) <= _WHOLE_TABLE else _matching(tuple(rows), question)
     return "\n".join((*head, *kept))

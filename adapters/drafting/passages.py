@@ -15,6 +15,8 @@ _LINK = re.compile(r"\[([^\]\n]+)\]" + _TARGET)
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
 _BARE_MARK = re.compile(r"\[(\d{1,3})\]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# Cells and paragraphs in HTML: taken out without a space, their words would run together.
+_BREAKING_TAG = re.compile(r"</?(?:td|th|tr|li|p|br|div|dt|dd)\b[^>\n]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z](?:[^>\n]|\n(?!\n))*>")
 _LEFT_OVER = re.compile(r"(?<=<)(?=[A-Za-z/!?])|(?<=\])(?=\()")
 _DIALECT = re.compile(r"^[ \t]*(?:/{3,}.*|\{[*!].*[*!]\}|:::.*|!!! .*)$", re.MULTILINE)
@@ -90,4 +92,4 @@ def _prose(text: str) -> str:
     text = _DIALECT.sub("", _IMAGE.sub("", text))
     text = _REFERENCE.sub(r"\1", _LINK.sub(r"\1", text))
     # What is left of nested tags and links could make new ones: a space keeps it from meaning anything.
-    return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", _TAG.sub("", text)))
+    return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", _TAG.sub("", _BREAKING_TAG.sub(" ", text))))
