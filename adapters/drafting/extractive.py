@@ -245,7 +245,16 @@ def _cited_body(body: Block, mark: str, question: str) -> str:
         case BlockKind.TABLE:
             return _table(body, question)
         case _:
-            return body.text
+            return _closed(body.text)
+
+
+def _closed(code: str) -> str:
+    """Close a fence that its passage left open, for it would swallow what is quoted after it."""
+    opening = re.match(r" {0,3}(`{3,}|~{3,})", code)
+    last = code.rpartition("\n")[2] if "\n" in code else ""
+    if not opening or re.fullmatch(rf" {{0,3}}{opening[1]}{opening[1][0]}*\s*", last):
+        return code
+    return f"{code}\n{opening[1]}"
 
 
 def _cited_item(item: str, mark: str) -> str:

@@ -17,7 +17,7 @@ from contracts.values import CheckStatus, DraftKind, Language, PolicyStatus, Req
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer
-from language.blocks import BlockKind, blocks
+from language.blocks import BlockKind, blocks, without_code
 
 ALLOWED = ("kb.comindware.ru",)
 STEPS = ArchitectSpec(
@@ -113,6 +113,15 @@ async def test_code_inside_a_step_comes_byte_for_byte(step: str) -> None:
         kind=DraftKind.ANSWER,
     )
     assert finding.reasons == ()
+
+
+@pytest.mark.parametrize("code", ["```sh\nkettle boil", "~~~~\nkettle boil\n~~~", "```\nkettle boil\n``` x", "```"])
+async def test_code_that_was_cut_is_closed(code: str) -> None:
+    """A fence that a passage leaves open does not swallow what is quoted after it (regression)."""
+    items = evidence(f"Boil water in the kettle:\n\n{code}", "The water in the kettle may boil over at 99 degrees.")
+    draft = await drafted("x", items=items, subqueries=("boil water kettle", "boil over 99 degrees"))
+    assert "over at 99 degrees [2]" in without_code(draft.text)
+    assert code in draft.text
 
 
 async def test_a_table_comes_with_its_head() -> None:
