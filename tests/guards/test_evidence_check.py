@@ -30,7 +30,7 @@ def question(request_type: RequestType, *sources: Source, **changes: object) -> 
         evidence=items(*sources),
         usable=EVERYTHING,
     )
-    return replace(asked, **changes)  # pyright: ignore[reportArgumentType]
+    return replace(asked, **changes)
 
 
 def reasons(request_type: RequestType, *sources: Source, **changes: object) -> tuple[str, ...]:
