@@ -54,8 +54,11 @@ def skeleton(text: str) -> str:
 
     "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is left alone, so "сор" stays Russian.
     """
-    # Folded once more: a letter of the main script may now join the accent behind it.
-    return fold(_WORD.sub(lambda match: _unmixed(match.group()), fold(text)))
+    before, now = "", fold(text)
+    # A letter of the main script may join the accent behind it, and its word the next one.
+    while now != before and not now.isascii():
+        before, now = now, fold(_WORD.sub(lambda match: _unmixed(match.group()), now))
+    return now
 
 
 @lru_cache(maxsize=8192)

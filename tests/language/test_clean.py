@@ -81,6 +81,7 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 @given(text=anything)
 @example(text="Ё\u0306")
 @example(text="AО\u0300")
+@example(text="AО\u0300Я")
 def test_a_skeleton_is_its_own_skeleton(text: str) -> None:
     """The look-alikes are gone after one pass."""
     assert skeleton(skeleton(text)) == skeleton(text)

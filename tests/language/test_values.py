@@ -93,7 +93,6 @@ claims = st.lists(
             "config.toml",
             "max_retry",
             "`make",
-            "[1]",
             "install`",
             "«Имя»",
             '"Open',
