@@ -197,6 +197,7 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
         "confidence_threshold": limits.confidence,
         "max_clarifications": habits.max_clarifications,
         "max_retry": habits.max_retry,
+        "min_evidence": habits.min_evidence,
         "knowledge_track": habits.knowledge_track,
         "top_k": habits.top_k,
         "evidence_threshold": limits.evidence,

@@ -52,6 +52,9 @@ class Context(BaseModel):
     mean_confidence_advised: Threshold = Field(
         default=0.65, description="QUALITY advises below this mean confidence of the evidence."
     )
+    min_evidence: int = Field(
+        default=2, ge=1, le=10, description="Passages that an answer on QUALITY must rest on; 1 where only db answers."
+    )
     diversity: Diversity = Field(
         default=Diversity.ADVISORY, description="Whether evidence from one place only is advice, a failure or neither."
     )

@@ -77,6 +77,7 @@ class Behaviour(_Part):
     knowledge_track: Track = Track.QUALITY
     diversity: Diversity = Diversity.ADVISORY
     max_retry: Annotated[int, Strict(), Field(ge=0, le=5)] = 2
+    min_evidence: Annotated[int, Strict(), Field(ge=1, le=10)] = 2
     max_clarifications: Annotated[int, Strict(), Field(ge=0, le=10)] = 2
     top_k: Annotated[int, Strict(), Field(ge=1, le=50)] = 6
 

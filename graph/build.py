@@ -98,7 +98,7 @@ def build_graph(
     step(draft, DraftView, drafter=ports.drafter, profile=profile)
     step(guardian_verify, GuardianView, connected=frozenset(ports.sources), profile=profile)
     step(retry_bump, RetryView)
-    step(finalize, FinalView)
+    step(finalize, FinalView, profile=profile)
     step(safe_exit, FinalView, profile=profile)
 
     graph.add_edge(START, "moderation")

@@ -23,6 +23,7 @@ class EvidenceQuestion:
     Attributes:
         usable: The sources that are connected and that the user's role may use.
         unreachable: Those of them that could not be asked in this turn.
+        least: How many items QUALITY wants; where only db can answer, one is enough.
         mean_enforced, mean_advised: Limits of the mean confidence on QUALITY, each in (0, 1).
     """
 
@@ -32,6 +33,7 @@ class EvidenceQuestion:
     evidence: Sequence[EvidenceItem]
     usable: frozenset[Source]
     unreachable: frozenset[Source] = frozenset()
+    least: int = 2
     diversity: Diversity = Diversity.ADVISORY
     mean_enforced: float = 0.60
     mean_advised: float = 0.65
@@ -102,7 +104,7 @@ def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[str]:
 
 def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fault]:
     faults: list[_Fault] = []
-    least = 1 if rule.required == (Source.DB,) and Source.DB in question.usable else 2
+    least = 1 if rule.required == (Source.DB,) and Source.DB in question.usable else question.least
     if len(question.evidence) < least:
         faults.append(_Fault(f"insufficient_evidence_count(<{least})", (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
     mean = _mean(question.evidence)

@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.evidence import EvidenceItem
+from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
 from contracts.state import Json
 from contracts.values import Language, Outcome
@@ -14,11 +15,11 @@ from contracts.views import FinalView
 from rendering.answers import verified_answer
 
 
-async def finalize(state: FinalView, runtime: Runtime[Context]) -> Json:
+async def finalize(state: FinalView, runtime: Runtime[Context], *, profile: Profile) -> Json:
     """Write the verified answer; only the router's PASS leads here."""
     language = Language(state["question"]["language"])
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
-    answer = verified_answer(state["draft_answer"], evidence, language)
+    answer = verified_answer(state["draft_answer"], evidence, language, profile.allowed_link_domains)
     result = StructuredAgentResult.of_turn(state, language=language, outcome=Outcome.ANSWERED, answer=answer)
     turn_id = state["question"]["id"]
     return {

@@ -41,6 +41,7 @@ async def guardian_verify(
         evidence=evidence,
         usable=profile.sources_for(context.role).intersection(connected),
         unreachable=_unreachable(state["query_traces"], state["retry_count"]),
+        least=context.min_evidence,
         diversity=context.diversity,
         mean_enforced=context.mean_confidence_enforced,
         mean_advised=context.mean_confidence_advised,

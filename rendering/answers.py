@@ -12,6 +12,7 @@ from contracts.profile import Profile
 from contracts.report import HandOff
 from contracts.values import Channel, Language, SGRAction
 from language.blocks import split_code
+from language.links import foreign_links
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
@@ -20,12 +21,14 @@ _CITATION = re.compile(r"\[(\d{1,3})\]")
 _NOT_IN_ADDRESSES = re.compile(r"[\s<>\[\]`*|\\\"]")
 
 
-def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Language) -> str:
+def verified_answer(
+    draft: str, evidence: Sequence[EvidenceItem], language: Language, allowed_domains: Sequence[str] = ()
+) -> str:
     """Write a draft that passed, with the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
-    are one source. Where a cited document is
-    in another language than the answer, a line says so.
+    are one source. A document's address is shown where it leads to an allowed domain, or is a path. Where a
+    cited document is in another language than the answer, a line says so.
     """
     places = {number: (item.document_key, item.heading) for number, item in enumerate(evidence, 1)}
     order: dict[tuple[str, str], int] = {}
@@ -43,17 +46,18 @@ def verified_answer(draft: str, evidence: Sequence[EvidenceItem], language: Lang
     lines = [
         f"**{texts(language)['sources_heading']}**",
         "",
-        *(f"- {source_line(n, item, language)}" for n, item in cited),
+        *(f"- {source_line(n, item, language, allowed_domains)}" for n, item in cited),
     ]
     return "\n\n".join(filter(None, (_language_note(cited, language), text, "\n".join(lines))))
 
 
-def source_line(number: int, item: EvidenceItem, language: Language) -> str:
+def source_line(number: int, item: EvidenceItem, language: Language, allowed_domains: Sequence[str] = ()) -> str:
     """Write one source: its title, the heading inside it, and where it is."""
     inside = item.heading.removeprefix(item.title).strip(" ›/>")
     title = " — ".join(filter(None, (inline(item.title or item.ref), inline(inside))))
     # An address is data, too: what could end it or begin mark-up is written as an address writes it.
-    url = _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), item.url or "")
+    shown = "" if foreign_links(item.url or "", allowed_domains) else item.url or ""
+    url = _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), shown)
     place = f" ({url})" if url else ""
     return say(language, "source_line", number=number, title=title, place=place)
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from contracts.decisions import EVIDENCE
+from contracts.errors import PlanningFailed, SourceUnavailable
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
@@ -45,8 +46,15 @@ class OfflinePlanner:
         _phrases()  # read now, not by the first turn
 
     async def plan(self, request: PlanRequest) -> PlanReply:
-        """Fill the plan; the same message over the same index gives the same plan."""
-        reading = await self._read(request)
+        """Fill the plan; the same message over the same index gives the same plan.
+
+        Raises:
+            PlanningFailed: The index cannot be asked.
+        """
+        try:
+            reading = await self._read(request)
+        except SourceUnavailable as error:
+            raise PlanningFailed(error.message, error.way_out) from error
         plan = self._fill(reading, request)
         trace: dict[str, object] = {"planner": NAME, "tool": PLAN_TOOL, "arguments": plan.model_dump(mode="json")}
         return PlanReply(plan, trace)

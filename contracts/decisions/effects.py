@@ -48,7 +48,7 @@ class Effect:
 
 
 EFFECTS: Final[dict[RequiredAction, Effect]] = {
-    _A.ADD_EVIDENCE: Effect(more=True),
+    _A.ADD_EVIDENCE: Effect(more=True, refine=True),
     _A.RETRIEVE_MORE: Effect(more=True),
     _A.DIVERSIFY_SOURCES: Effect(other_documents=True, more=True),
     _A.REMOVE_DOC_EVIDENCE: Effect(drop_sources=(Source.DOC,)),

@@ -89,7 +89,10 @@ def test_a_source_is_named_by_title_heading_and_place() -> None:
     assert source_line(1, page(title="Install", heading="Install"), Language.EN) == "[1] Install"
     assert source_line(1, page(title="Install", heading="Install › Linux"), Language.EN) == "[1] Install — Linux"
     assert source_line(2, page(title=""), Language.EN) == "[2] doc:1#0"
-    assert "https://kb.comindware.ru/1" in source_line(1, page(url="https://kb.comindware.ru/1"), Language.EN)
+    item = page(url="https://kb.comindware.ru/1")
+    assert "https://kb.comindware.ru/1" in source_line(1, item, Language.EN, ["kb.comindware.ru"])
+    assert "kb.comindware.ru" not in source_line(1, item, Language.EN, ["example.test"])
+    assert "knowledge/en/x.md" in source_line(1, page(url="knowledge/en/x.md"), Language.EN)
 
 
 @pytest.mark.parametrize("nasty", ["# T", "[x](http://evil.test)", "<img src=x>", "a\nb", "{0}", "**b**", "- x"])
