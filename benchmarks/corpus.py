@@ -30,8 +30,8 @@ def write_pages(folder: Path, chunks: int) -> None:
 
 def _section(chance: random.Random, words: list[str], page: int, index: int) -> str:
     start = chance.randrange(len(words))
-    body = [words[(start + offset) % len(words)] for offset in range(60)]
-    body += chance.choices(words, k=70)
+    body = [words[(start + offset) % len(words)] for offset in range(90)]
+    body += chance.choices(words, k=90)
     text = " ".join(word.strip("#|`") for word in body)
     return f"## Section {page}-{index}\n\n{text}"
 

@@ -27,6 +27,8 @@ def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
     Loopback and documentation addresses (RFC 2606) are at home everywhere.
     """
     allowed = tuple(domain.casefold() for domain in allowed_domains)
+    if not (_ADDRESS.search(text) or _TARGET.search(text)):
+        return []
     prose = without_code(text)
     found = [*(url.rstrip(_MARKS_BEHIND) for url in _ADDRESS.findall(prose)), *_TARGET.findall(prose)]
     return [url for url in found if not _allowed(url, allowed)]
