@@ -273,6 +273,7 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "knowledge_track": Track.FAST,
         "diversity": Diversity.REQUIRED,
         "max_retry": 1,
+        "min_evidence": 3,
         "max_clarifications": 3,
         "top_k": 7,
     },
