@@ -192,7 +192,7 @@ def _index(commands: _Commands) -> None:
             "guardian index rules/ --as policy --profile my.toml",
         ],
     )
-    parser.add_argument("path", nargs="?", help="folder or file (default: the folders of the profile)")
+    parser.add_argument("path", nargs="?", help="folder of Markdown files (default: the folders of the profile)")
     parser.add_argument("--as", dest="source", choices=("doc", "policy"), default="doc", help="what the files count as")
     parser.add_argument("--version", help="version of the product that the files describe")
     _profile(parser)

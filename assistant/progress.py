@@ -62,6 +62,8 @@ def node_story(node: str, event: Event) -> str:
     # A retried verdict is in the list once for each try; the newest is this node's.
     newest = {line["table"]: line for line in made}
     decided = "; ".join(f"{line['table']}/{line['row']} → {line['outcome']}" for line in newest.values())
+    if actions := update.get("guardian", {}).get("required_actions"):
+        decided += f" [{', '.join(actions)}]"
     return decided or _wrote(node, update)
 
 

@@ -29,6 +29,7 @@ from pydantic import BaseModel, ValidationError
 
 from adapters.checkpoints.database import open_connection, storage_errors_as_ours
 from adapters.checkpoints.lock import ProcessLock
+from contracts.context import STEPS_PER_TURN
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ OnEvent = Callable[[str, Json], None]
 MAX_ID_LENGTH: Final = 200
 """Characters of the longest thread or turn id."""
 
-RECURSION_LIMIT: Final = 60
-"""Steps after which a turn is taken for a loop; nine nodes with all retries need under thirty."""
 
 _FIRST_POLL_S: Final = 0.01
 _SLOWEST_POLL_S: Final = 0.2
@@ -487,7 +486,7 @@ class TurnRunner:
         config: RunnableConfig = {
             **_place(turn.thread_id),
             "metadata": {"run_id": turn.turn_id},
-            "recursion_limit": RECURSION_LIMIT,
+            "recursion_limit": STEPS_PER_TURN,
         }
         stream = self._graph.astream(question, config, context=context, stream_mode="tasks", durability="sync")
         # Closed before the lock is released, also where the callback raises: no node may run on after that.

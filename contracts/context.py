@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +10,10 @@ from contracts.values import BlockThreshold, Diversity, GuardMode, Language, OnU
 
 Threshold = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)]
 """A limit inside the open interval (0, 1): at 0 a row of a decision table could never win."""
+
+
+STEPS_PER_TURN: Final = 60
+"""LangGraph's recursion limit. The longest turn, with five retries, takes 3 + 6 * 4 + 1 steps."""
 
 
 class Context(BaseModel):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 
 from contracts.context import Threshold
-from contracts.spec import ArchitectSpec
+from contracts.spec import ArchitectSpec, pattern_fault
 from contracts.values import (
     BlockThreshold,
     Diversity,
@@ -23,10 +22,8 @@ from contracts.values import (
 
 
 def _regular_expression(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from error
+    if fault := pattern_fault(text):
+        raise ValueError(fault)
     return text
 
 

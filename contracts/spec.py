@@ -2,9 +2,48 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from contracts.values import Language
+
+
+def pattern_fault(text: str) -> str:
+    """Return what is wrong with a regular expression of a profile; an empty string where it is fine.
+
+    An unbounded repetition inside another, as in `(a+)+`, can take for ever on a short message, and nothing can
+    stop Python's matching from outside.
+    """
+    try:
+        re.compile(text)
+    except re.error as error:
+        return f"not a regular expression: {error}"
+    if _repeats_a_repetition(re._parser.parse(text), inside=False):  # type: ignore[attr-defined]  # noqa: SLF001  # no public way to read one
+        return "a repetition without end inside another one, as in (a+)+, may never come to an end"
+    return ""
+
+
+def _repeats_a_repetition(parsed: Iterable[Any], *, inside: bool) -> bool:
+    for operator, argument in parsed:
+        endless = str(operator) in ("MAX_REPEAT", "MIN_REPEAT") and argument[1] is re._constants.MAXREPEAT  # type: ignore[attr-defined]  # noqa: SLF001  # as above
+        if endless and inside:
+            return True
+        if any(_repeats_a_repetition(part, inside=inside or endless) for part in _parts(argument)):
+            return True
+    return False
+
+
+def _parts(argument: Any) -> list[Iterable[Any]]:
+    """Return the expressions inside an argument of a parsed one: groups, alternatives, what is repeated."""
+    if isinstance(argument, re._parser.SubPattern):  # type: ignore[attr-defined]  # noqa: SLF001  # as above
+        return [argument]
+    if isinstance(argument, list | tuple):
+        inside: list[Any] = list(argument)  # pyright: ignore[reportUnknownArgumentType]
+        return [part for inner in inside for part in _parts(inner)]
+    return []
 
 
 class Section(BaseModel):
@@ -43,3 +82,16 @@ class ArchitectSpec(BaseModel):
     required_sections: tuple[Section, ...] = ()
     forbidden_content: tuple[str, ...] = ()
     domain_terms: tuple[str, ...] = ()
+
+    @field_validator("forbidden_content")
+    @classmethod
+    def _expressions_end(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in entries:
+            if (
+                len(entry) > 2
+                and entry.startswith("/")
+                and entry.endswith("/")
+                and (fault := pattern_fault(entry[1:-1]))
+            ):
+                raise ValueError(f"{entry}: {fault}")
+        return entries

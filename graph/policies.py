@@ -13,9 +13,6 @@ from contracts.state import ChatState, Json, fresh_turn
 SECONDS_PER_NODE: Final = 120.0
 """No node may take longer; a turn therefore always ends."""
 
-STEPS_PER_TURN: Final = 60
-"""Recursion limit. The longest turn with five retries takes 3 + 6 * 4 + 1 steps."""
-
 TRY_AGAIN: Final = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=PortError)
 """What is outside may fail once. Our own errors are not tried again: they would fail alike."""
 

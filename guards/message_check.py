@@ -13,6 +13,8 @@ MAX_MESSAGE_CHARS: Final = 20_000
 
 def message_fault(text: str) -> InputError | None:
     """Return what is wrong with a message, ready to be raised or shown; nothing where it is fine."""
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers of `ask` need not be typed
+        return InputError("The message is not text.", "Send it as a string.", key="empty")
     if len(text) > MAX_MESSAGE_CHARS:
         return InputError(
             f"The message has {len(text):,} characters; at most {MAX_MESSAGE_CHARS:,} are taken.",

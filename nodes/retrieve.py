@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langgraph.runtime import Runtime
 
@@ -104,17 +104,8 @@ def _dropped(effect: Effect, usable: frozenset[Source]) -> frozenset[Source]:
 
 
 async def _ask(source: EvidenceSource, query: str, search: _Search, attempt: int) -> SearchReply:
-    request = SearchRequest(
-        query=query,
-        top_k=search.request.top_k,
-        language=search.request.language,
-        version=search.request.version,
-        expand=search.request.expand,
-        exclude=search.request.exclude,
-        threshold=search.request.threshold,
-    )
     try:
-        reply = await source.search(request)
+        reply = await source.search(replace(search.request, query=query))
     except SourceUnavailable as error:
         return SearchReply((), QueryTrace(query=query, source=source.kind, attempt=attempt, error=str(error)))
     return SearchReply(reply.items, reply.trace.model_copy(update={"attempt": attempt}))

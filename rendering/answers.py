@@ -56,10 +56,10 @@ def source_line(number: int, item: EvidenceItem, language: Language, allowed_dom
     inside = item.heading.removeprefix(item.title).strip(" ›/>")
     title = " — ".join(filter(None, (inline(item.title or item.ref), inline(inside))))
     # An address is data, too: what could end it or begin mark-up is written as an address writes it.
-    shown = "" if foreign_links(item.url or "", allowed_domains) else item.url or ""
+    # Without an address that may be shown, a document is found by its file.
+    shown = item.url if item.url and not foreign_links(item.url, allowed_domains) else item.document
     url = _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), shown)
-    place = f" ({url})" if url else ""
-    return say(language, "source_line", number=number, title=title, place=place)
+    return say(language, "source_line", number=number, title=title, place=f" ({url})" if url else "")
 
 
 def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language) -> str:

@@ -27,6 +27,8 @@ from language.words import Phrases, forbidden_occurs, stems, tokens
 
 LEAST_COVERAGE: Final = 0.4
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
+LEAST_OF_UNIT: Final = 0.4
+"""The same share for what is quoted itself."""
 _BODY_BONUS, _HEADING_SHARE, _TRUST, _OPENING_BONUS = 0.05, 0.5, 3.0, 0.4
 _SECOND_BEST, _SECOND_BODY, _TOO_ALIKE = 0.8, 0.95, 0.6
 _LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 600, 3, 1400
@@ -151,11 +153,12 @@ def _terms_bonus(unit: Unit, request: DraftRequest) -> float:
 
 
 def _covers(unit: Unit, candidates: list[Unit], weights: _Weights) -> bool:
-    """Whether the passage of a unit, with its headings, has enough of the question's words."""
+    """Whether a unit with its headings has enough of the question's words, and its passage enough of all."""
+    own = unit.words | unit.heading_words
+    if len(weights.of) == 1 and not unit.heading_words.issuperset(weights.of):
+        return False  # of a single word, a mention in passing is no answer: the section must be about it
     passage = {word for other in candidates if other.source == unit.source for word in other.words}
-    return weights.share(passage | unit.heading_words) >= LEAST_COVERAGE and bool(
-        set(weights.of).intersection(unit.words | unit.heading_words)
-    )
+    return weights.share(own) >= LEAST_OF_UNIT and weights.share(passage | own) >= LEAST_COVERAGE
 
 
 def _with_company(ranked: list[_Scored], candidates: list[Unit]) -> list[_Scored]:

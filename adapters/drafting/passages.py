@@ -57,7 +57,8 @@ def units(item: EvidenceItem, source: int) -> list[Unit]:
 
     def add(lead_text: str, body: Block | None) -> None:
         text = "\n".join(filter(None, (lead_text, body.text if body else "")))
-        if stems(text):
+        # What leads into something that the passage does not have would end the answer in mid-air.
+        if stems(text) and (body or not lead_text.rstrip().endswith(":")):
             words = frozenset(stems(text))
             found.append(Unit(source, len(found), heading, lead_text, body, words, frozenset(stems(heading))))
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from contracts.context import Context
 from contracts.evidence import ConfidenceFigures, EvidenceItem
 from contracts.profile import Behaviour, Profile, Thresholds
-from contracts.spec import ArchitectSpec, Section
+from contracts.spec import ArchitectSpec, Section, pattern_fault
 from contracts.values import Language, RequestType, Source
 
 LEAST: dict[str, Any] = {
@@ -163,3 +163,15 @@ def test_evidence_without_a_document_counts_as_its_own() -> None:
     item = EvidenceItem(source=Source.DB, ref="db:1", snippet="text", confidence=1)
     assert item.document_key == "db:1"
     assert item.model_copy(update={"document": "doc:1"}).document_key == "doc:1"
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(?:a*b?)*c", "((x+)y?)+", "(a|b+)*"])
+def test_a_pattern_that_may_never_end_is_refused(pattern: str) -> None:
+    """A repetition without end inside another one can hang a turn, so no profile may hold one."""
+    assert "may never come to an end" in pattern_fault(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["a+b*c", r"(?:salary|pay)\w*", "(ab){2,5}", r"(?:ab+){1,3}", "[a-z]+ of .*"])
+def test_ordinary_patterns_are_taken(pattern: str) -> None:
+    """Repetitions beside each other, and bounded ones around others, are fine."""
+    assert pattern_fault(pattern) == ""

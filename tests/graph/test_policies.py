@@ -14,12 +14,12 @@ from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
-from contracts.context import Context
+from contracts.context import STEPS_PER_TURN, Context
 from contracts.errors import ConfigError, DraftingFailed, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft
 from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
-from graph.policies import SECONDS_PER_NODE, STEPS_PER_TURN, TRY_AGAIN
+from graph.policies import SECONDS_PER_NODE, TRY_AGAIN
 from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 QUESTIONS = {"en": "When does the kettle boil?", "ru": "Когда закипит чайник?"}

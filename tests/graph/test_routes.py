@@ -16,12 +16,11 @@ from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
-from contracts.context import Context
+from contracts.context import STEPS_PER_TURN, Context
 from contracts.ports import Draft
 from contracts.state import ChatState
 from contracts.values import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
 from graph.build import Graph, Ports, build_graph
-from graph.policies import STEPS_PER_TURN
 from graph.routing import after_moderation, after_synthetic, after_verdict
 from tests.nodes.turn import ANSWER, PROFILE, SAFE, judged, passage, plan
 

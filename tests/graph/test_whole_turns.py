@@ -15,7 +15,7 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from assistant.settings import load_profile
-from contracts.context import Context
+from contracts.context import STEPS_PER_TURN, Context
 from contracts.errors import DraftingFailed, ModerationUnavailable, PlanningFailed, SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.plan import SGRPlanResult
@@ -40,7 +40,6 @@ from contracts.values import (
     Verdict,
 )
 from graph.build import Ports, build_graph
-from graph.policies import STEPS_PER_TURN
 
 PROFILE = load_profile("handbook")
 scores = st.floats(0, 1, allow_nan=False)

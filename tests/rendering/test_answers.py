@@ -37,7 +37,7 @@ def page(number: int = 1, **changes: object) -> EvidenceItem:
 def test_citations_are_renumbered_in_order_of_appearance() -> None:
     """The list of sources has no gaps and stands in the order in which a reader meets them."""
     answer = verified_answer("Two [3]. One [1]. Two again [3].", [page(1), page(2), page(3)], Language.EN)
-    assert answer == "Two [1]. One [2]. Two again [1].\n\n**Sources**\n\n- [1] Page 3\n- [2] Page 1"
+    assert answer == "Two [1]. One [2]. Two again [1].\n\n**Sources**\n\n- [1] Page 3 (doc:3)\n- [2] Page 1 (doc:1)"
 
 
 def test_what_is_not_cited_is_not_listed() -> None:
@@ -84,11 +84,11 @@ def test_an_answer_over_documents_in_the_other_language_says_so(
 
 
 def test_a_source_is_named_by_title_heading_and_place() -> None:
-    """Title and heading once each, and the address where there is one."""
-    assert source_line(1, page(title="Install", heading="Linux"), Language.EN) == "[1] Install — Linux"
-    assert source_line(1, page(title="Install", heading="Install"), Language.EN) == "[1] Install"
-    assert source_line(1, page(title="Install", heading="Install › Linux"), Language.EN) == "[1] Install — Linux"
-    assert source_line(2, page(title=""), Language.EN) == "[2] doc:1#0"
+    """Title and heading once each, and the address, or the file where there is no address to be shown."""
+    assert source_line(1, page(title="Install", heading="Linux"), Language.EN) == "[1] Install — Linux (doc:1)"
+    assert source_line(1, page(title="Install", heading="Install"), Language.EN) == "[1] Install (doc:1)"
+    assert source_line(1, page(title="Install", heading="Install › Linux"), Language.EN) == "[1] Install — Linux (doc:1)"
+    assert source_line(2, page(title=""), Language.EN) == "[2] doc:1#0 (doc:1)"
     item = page(url="https://kb.comindware.ru/1")
     assert "https://kb.comindware.ru/1" in source_line(1, item, Language.EN, ["kb.comindware.ru"])
     assert "kb.comindware.ru" not in source_line(1, item, Language.EN, ["example.test"])

@@ -138,7 +138,7 @@ def read(path: Path, max_bytes: int) -> bytes:
 
 
 def _too_large(max_bytes: int) -> Unfit:
-    return Unfit(f"is larger than {max_bytes / 1_000_000:g} MB: split it, or raise the limit")
+    return Unfit(f"is larger than {max_bytes / 1_000_000:g} MB: split it")
 
 
 def decode(content: bytes) -> str:
