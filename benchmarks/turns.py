@@ -174,6 +174,7 @@ def measure(folder: Path, deployed: Deployment, turns: int) -> list[Line]:
             percentile(kept.ms[late], 0.5),
             "ms",
             "our graph, stock saver, all messages",
+            aim=0.5,
         ),
         Line(
             f"storing a turn around turn {last} (nine empty nodes)",

@@ -87,7 +87,9 @@ def test_a_source_is_named_by_title_heading_and_place() -> None:
     """Title and heading once each, and the address, or the file where there is no address to be shown."""
     assert source_line(1, page(title="Install", heading="Linux"), Language.EN) == "[1] Install — Linux (doc:1)"
     assert source_line(1, page(title="Install", heading="Install"), Language.EN) == "[1] Install (doc:1)"
-    assert source_line(1, page(title="Install", heading="Install › Linux"), Language.EN) == "[1] Install — Linux (doc:1)"
+    assert (
+        source_line(1, page(title="Install", heading="Install › Linux"), Language.EN) == "[1] Install — Linux (doc:1)"
+    )
     assert source_line(2, page(title=""), Language.EN) == "[2] doc:1#0 (doc:1)"
     item = page(url="https://kb.comindware.ru/1")
     assert "https://kb.comindware.ru/1" in source_line(1, item, Language.EN, ["kb.comindware.ru"])
