@@ -325,7 +325,7 @@ def test_an_answer_from_documents_in_another_language_says_so(desk: Desk) -> Non
     shutil.rmtree(desk.folder / "knowledge")
     desk.index(str(CORPUS / "en"))
     said = desk.here("ask", "Как сделать restore каталога из backup через shelfctl?")
-    assert said.out.startswith("_Документы говорят об этом по-английски; цитирую как есть._\n")
+    assert said.out.startswith("_Документы написаны по-английски; цитирую без перевода._\n")
     assert ANSWER in said.out
 
 
