@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -98,7 +99,8 @@ class Desk:
         """Start the command with pipes for all three streams, unless told otherwise."""
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         options = {**pipes, "cwd": self.cwd, "env": self.environment, **options}
-        return cast("subprocess.Popen[bytes]", subprocess.Popen(self.command(*arguments), **options))
+        with interruptible():
+            return cast("subprocess.Popen[bytes]", subprocess.Popen(self.command(*arguments), **options))
 
     def here(self, *arguments: str) -> Said:
         """Run the command in this process, where the process is not the point: a second less."""
@@ -130,6 +132,19 @@ class Desk:
         """Return a desk over a copy of all this one has."""
         shutil.copytree(self.data, data)
         return replace(self, data=data)
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Start processes in this that Ctrl-C ends, also where the suite itself runs in the background of a script.
+
+    Such a shell has SIGINT ignored, which a process hands on to those it starts; a handler it does not.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _text(stream: TextIOWrapper) -> str:

@@ -404,14 +404,8 @@ def read_until(terminal: int, *words: str, seconds: float = 60) -> str:
 def test_a_chat_at_a_terminal_prompts_answers_and_ends(end: str, desk: Desk) -> None:
     """At a terminal there is a prompt for every line, and each way of ending it works at once."""
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        desk.command("chat", "--lang", "en"),
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        cwd=desk.cwd,
-        env={**desk.environment, "TERM": "dumb"},
-        start_new_session=True,
+    process = desk.having(TERM="dumb").start(
+        "chat", "--lang", "en", stdin=slave, stdout=slave, stderr=slave, start_new_session=True
     )
     os.close(slave)
     try:
