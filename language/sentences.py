@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
-_CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]\n]*\]\([^)\n]*\)|https?://\S+")
+_WHOLE = re.compile(
+    r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]\n]*\]\([^)\n]*\)|https?://\S+"
+    r"|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]+);"
+)
+"""What is never cut: code spans, links, addresses and characters written as entities."""
+
 _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
 
 def sentences(text: str) -> list[str]:
-    """Split one paragraph into sentences; code spans, links and URLs are never cut."""
+    """Split one paragraph into sentences; code spans, links, URLs and entities are never cut."""
     # razdel reads its rules on import; the CLI's `--help` has no use for them.
     from razdel import sentenize
 
@@ -19,7 +24,7 @@ def sentences(text: str) -> list[str]:
         masks.append(match.group())
         return f"\ue000{len(masks) - 1}\ue001"
 
-    flat = _CODE.sub(mask, " ".join(text.split()))
+    flat = _WHOLE.sub(mask, " ".join(text.split()))
     found = (part.text.strip() for part in sentenize(flat))
     return [_unmask(sentence, masks) for sentence in found if sentence]
 

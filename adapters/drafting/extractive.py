@@ -20,6 +20,7 @@ from adapters.drafting.passages import Unit, units
 from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Language, RequestType, RequiredAction
 from language.blocks import Block, BlockKind
+from language.claims import claims
 from language.lexicon import casual_kind
 from language.links import foreign_links
 from language.sentences import sentences
@@ -38,7 +39,8 @@ _DEFINES = re.compile(
     re.IGNORECASE,
 )
 _HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
-_ENDING = re.compile(r"([.!?:;…]*)\s*$")
+# The semicolon of an entity (`&amp;`) is no punctuation.
+_ENDING = re.compile(r"(?:&#?\w+;)?([.!?:;…]*)\s*$")
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
 _MARKER_AND_FENCE = re.compile(r"^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)((?:```|~~~).*)$")
 
@@ -62,10 +64,13 @@ class ExtractiveDrafter:
         if request.request_type is RequestType.CASUAL:
             return Draft(DraftKind.ANSWER, own[casual_kind(request.question) or "greetings"])
         quotable = [unit for unit in _all_units(request) if self._may_quote(unit, request)]
-        picked = _pick(quotable, request, self._ignored)
-        if not picked:
-            return Draft(DraftKind.ABSTENTION, own["abstention"])
-        return Draft(DraftKind.ANSWER, _compose(picked, request))
+        while picked := _pick(quotable, request, self._ignored):
+            quotes = [_quote(scored.unit, request.subqueries[scored.question]) for scored in picked]
+            uncited = [scored.unit for scored, quote in zip(picked, quotes, strict=True) if not _is_cited(quote)]
+            if not uncited:
+                return Draft(DraftKind.ANSWER, _compose(quotes, request))
+            quotable = [unit for unit in quotable if unit not in uncited]
+        return Draft(DraftKind.ABSTENTION, own["abstention"])
 
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
         if foreign_links(unit.text, self._domains):
@@ -189,11 +194,9 @@ def _alike(one: Unit, other: Unit) -> bool:
     return shared > _TOO_ALIKE * min(len(one.words), len(other.words))
 
 
-def _compose(picked: list[_Scored], request: DraftRequest) -> str:
-    """Write the units under the required sections, each with its citation."""
+def _compose(texts: list[str], request: DraftRequest) -> str:
+    """Write the quotations under the required sections."""
     titles = [section.title.get(request.language, section.name) for section in request.spec.required_sections]
-    questions = dict(enumerate(request.subqueries))
-    texts = [_quote(scored.unit, questions[scored.question]) for scored in picked]
     if not titles:
         return "\n\n".join(texts)
     # The first section takes the answer itself; each further one takes a unit from the end.
@@ -212,6 +215,11 @@ def _quote(unit: Unit, question: str) -> str:
     return "\n\n".join(
         filter(None, (_cited_paragraph(f"{unit.heading}:", mark, question, whole=True) if needs_lead else lead, body))
     )
+
+
+def _is_cited(quote: str) -> bool:
+    """Whether every claim of a quotation has its citation; odd text splits otherwise once a mark stands in it."""
+    return all(claim.cites for claim in claims(quote))
 
 
 def _cited_paragraph(text: str, mark: str, question: str, *, whole: bool) -> str:

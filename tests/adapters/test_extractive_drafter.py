@@ -152,6 +152,26 @@ async def test_the_citation_stands_before_the_full_stop() -> None:
     assert draft.text.startswith("The kettle boils at 100 degrees [1]. Does it whistle [1]? It does [1]!")
 
 
+ODD = "Boil water in the kettle ?) 5. (Boil."
+"""Two sentences, and three as soon as citations stand in them."""
+IN_CODE = "-     boil water in the kettle"
+"""An item that is nothing but indented code, where a citation would be a part of the code."""
+
+
+@pytest.mark.parametrize("odd", [ODD, IN_CODE])
+async def test_what_cannot_be_cited_claim_by_claim_is_not_quoted(odd: str) -> None:
+    """Where a mark would change the text or how it splits, another passage answers, or none (regression)."""
+    draft = await drafted("kettle", odd, "The kettle boils water.")
+    assert draft.text == "The kettle boils water [2]."
+    assert (await drafted("kettle", odd)).kind is DraftKind.ABSTENTION
+
+
+async def test_a_character_written_as_an_entity_stays_one() -> None:
+    """The semicolon of `&amp;` is no punctuation that a citation could stand before (regression)."""
+    draft = await drafted("How is the kettle written?", "The name of the kettle is written Boil &amp; Brew &amp;.")
+    assert draft.text == "The name of the kettle is written Boil &amp; Brew &amp; [1]."
+
+
 async def test_each_question_gets_its_answer_from_its_passage() -> None:
     """Two questions are answered in their order, each cited where it comes from."""
     draft = await drafted(
@@ -404,9 +424,7 @@ markdown = st.lists(
 ).map("\n\n".join)
 
 
-# The same examples each time: a known rest is text such as "kettle e.g. -. &amp;.", which splits into other sentences
-# once a citation stands in it; the Guardian then sends the draft back, so it fails closed.
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=300)
 @given(
     snippets=st.lists(markdown, min_size=1, max_size=3),
     question=st.sampled_from(["kettle", "How does the kettle boil water?", "файл версия", "port 8080"]),
@@ -421,6 +439,7 @@ markdown = st.lists(
     spec=STEPS,
     actions=[],
 )
+@example(snippets=[ODD], question="kettle", request_type=RequestType.HOWTO_POLICY, spec=ArchitectSpec(), actions=[])
 async def test_an_answer_passes_the_guards_on_its_own_evidence(
     snippets: list[str],
     question: str,

@@ -23,13 +23,17 @@ from language.sentences import questions, sentences
             ["See [the page. It is long](http://a.b/c. D) now.", "Done."],
         ),
         ("See https://a.b/c?d=1.2. Then stop.", ["See https://a.b/c?d=1.2. Then stop."]),
+        (
+            "Boil &amp; Brew is one name. R&#38; D&#x26; X too.",
+            ["Boil &amp; Brew is one name.", "R&#38; D&#x26; X too."],
+        ),
         ("A line\nbroken in two. Next\none.", ["A line broken in two.", "Next one."]),
         ("", []),
         ("  \n ", []),
     ],
 )
 def test_sentences_are_told_apart(text: str, expected: list[str]) -> None:
-    """Abbreviations, versions, code spans, links and addresses stay whole, in both languages."""
+    """Abbreviations, versions, code spans, links, addresses and entities stay whole, in both languages."""
     assert sentences(text) == expected
 
 
