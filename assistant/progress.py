@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from contracts.values import Language, RequestType
+from language.counted import counted
 from rendering.reasons import reason_names
 
 Event = dict[str, Any]
@@ -32,18 +33,20 @@ def progress_lines(language: Language, write: Callable[[str], None]) -> Callable
         elif kind == "node_finished":
             if (event.get("update") or {}).get("request_type") == RequestType.CASUAL:
                 quiet.update(("retrieve", "draft", "guardian_verify"))  # a greeting is not searched for
-            for line in _learned(node, event.get("update") or {}, say):
+            for line in _learned(node, event.get("update") or {}, language):
                 write(f"  {line}")
 
     return receive
 
 
-def _learned(node: str, update: Event, say: dict[str, str]) -> list[str]:
+def _learned(node: str, update: Event, language: Language) -> list[str]:
+    say = phrases(language)
     if node == "sgr_plan" and update.get("sgr_plan") and update.get("action") != "guardian_block":
         return [say["understood"].format(intent=update["sgr_plan"]["user_intent"])]
     if node == "retrieve" and update.get("query_traces"):
         sources = ", ".join(dict.fromkeys(trace["source"] for trace in update["query_traces"]))
-        return [say["searched"].format(sources=sources, found=len(update["evidence"]))]
+        found = counted(len(update["evidence"]), say["passages"], language)
+        return [say["searched"].format(sources=sources, found=found)]
     if node == "guardian_verify" and update.get("guardian"):
         report = update["guardian"]
         return [say[f"verdict_{report['verdict']}"].format(reasons=", ".join(reason_names(report["reasons"])))]
@@ -70,7 +73,7 @@ def node_story(node: str, event: Event) -> str:
 def _wrote(node: str, update: Event) -> str:
     match node:
         case "retrieve":
-            return f"{len(update['evidence'])} passages" if "evidence" in update else "nothing to search"
+            return counted(len(update["evidence"]), "passage|passages") if "evidence" in update else "nothing to search"
         case "draft":
             return str(update.get("draft_kind", ""))
         case "retry_bump":

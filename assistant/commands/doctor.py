@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from assistant.settings import Settings
 from assistant.wiring import Deployment, deployment, index_command, knowledge_base, moderator
 from contracts.errors import GuardianError
+from language.counted import counted
 
 _NEEDED = ("langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "pydantic", "tantivy", "PyStemmer", "razdel")
 _FOR_STUDIO = ("langgraph-cli", "langgraph-api")
@@ -101,7 +102,7 @@ def _folder(deployed: Deployment) -> Finding:
 def _index(deployed: Deployment) -> Finding:
     base = knowledge_base(deployed)
     counts = base.count()
-    seen = ", ".join(f"{kind}: {number} documents" for kind, number in counts.items()) or "empty"
+    seen = ", ".join(f"{kind}: {counted(number, 'document|documents')}" for kind, number in counts.items()) or "empty"
     return Finding("index", any(counts.values()), seen, f"Run `{index_command(deployed)}`.")
 
 

@@ -11,6 +11,7 @@ from assistant.settings import profile_path
 from assistant.wiring import Deployment, deployment, index_command
 from contracts.errors import ConfigError, InputError
 from contracts.values import Source
+from language.counted import counted
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,5 +65,6 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
     return (
         f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged, "
         f"{report.folded} the same as others, {len(report.skipped)} left out; "
-        f"{report.documents} documents with {report.chunks_in_all} passages in all; {report.seconds:.1f} s"
+        f"{counted(report.documents, 'document|documents')} with {counted(report.chunks_in_all, 'passage|passages')} in all; "
+        f"{report.seconds:.1f} s"
     )

@@ -38,6 +38,20 @@ def counts(line: str) -> dict[str, int]:
 # --------------------------------------------------------------------------------------------------------------- index
 
 
+def test_one_is_not_many(empty: Desk, tmp_path: Path) -> None:
+    """What is counted is named in the form that goes with the number, in both languages."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "backup.md").write_text(
+        "# Restoring a backup\n\nThe command `shelfctl restore` restores a backup.\n", "utf-8"
+    )
+    assert "; 1 document with 1 passage in all; " in empty.index(str(docs)).out
+    assert "doc: 1 document\n" in empty.here("doctor").out
+    assert ": 1 passage\n" in empty.here("ask", "How do I restore a backup?").err
+    assert ": 1 фрагмент\n" in empty.here("ask", "Как restore a backup?", "--lang", "ru").err
+    assert "  1 passage\n" in empty.here("ask", "How do I restore a backup?", "--path").err
+
+
 def test_indexing_reads_the_folders_of_the_profile_and_a_second_run_says_unchanged(empty: Desk) -> None:
     """As a process: the summary goes to standard output, and what did not change is not read again."""
     first, second = empty.run("index"), empty.run("index")
