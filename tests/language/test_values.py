@@ -74,6 +74,14 @@ def test_absent_values_come_in_a_fixed_order() -> None:
     assert missing_from(claim, "") == ["5", "7", "a_b", "b_c", "https://a.b/c", "имя"]
 
 
+@pytest.mark.parametrize("snippet", ["at 5\n500 times", "at -5 <br> 500,50.", "at <b>5</b> 500"])
+def test_numbers_that_stand_together_in_one_line_are_supported(snippet: str) -> None:
+    """A quotation is one line without tags, where "5" and "500" read as "5 500" (regression)."""
+    quoted = " ".join(re.sub("<[^>]*>", "", snippet).split())
+    assert missing_from(quoted, snippet) == []
+    assert missing_from("at 5 501", snippet) == ["5501"]
+
+
 def test_a_name_is_not_found_inside_a_longer_word() -> None:
     """No "роль" is in "пароль", and max_retry is not in max_retry_count."""
     assert missing_from("Open «роль»", "пароль") == ["роль"]
