@@ -152,6 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
     _threads(commands)
     _show(commands)
     _doctor(commands)
+    _fake_model(commands)
     return parser
 
 
@@ -296,6 +297,14 @@ def _doctor(commands: _Commands) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     _profile(parser)
     parser.set_defaults(module="doctor")
+
+
+def _fake_model(commands: _Commands) -> None:
+    from adapters.fakes.command import ABOUT, EXAMPLES, SCRIPT, add_arguments
+
+    parser = _command(commands, "fake-model", ABOUT, list(EXAMPLES), SCRIPT)
+    add_arguments(parser)
+    parser.set_defaults(module="fake_model")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def examples(parser: argparse.ArgumentParser) -> list[str]:
 def test_every_command_of_the_product_has_a_help_page() -> None:
     """These are the ways in; a command that is added or dropped is added or dropped here, too."""
     assert {" ".join(names) for names in PAGES} == {
-        *("", "index", "search", "ask", "chat", "threads", "show", "doctor"),
+        *("", "index", "search", "ask", "chat", "threads", "show", "doctor", "fake-model"),
         *(f"threads {action}" for action in ("list", "show", "resume", "delete")),
     }
 
@@ -133,6 +133,9 @@ WRONG = [
     (["threads", "forget", "x"], "forget"),
     (["show"], "what"),
     (["show", "nothing"], "nothing"),
+    (["fake-model", "--port", "70000"], "--port"),
+    (["fake-model", "--delay-ms", "soon"], "--delay-ms"),
+    (["fake-model", "--window", "0"], "--window"),
 ]
 
 
@@ -144,7 +147,7 @@ def test_a_wrong_command_line_names_what_is_wrong_and_where_examples_are(
     said = empty.here(*arguments)
     assert (said.code, said.out) == (2, "")
     assert named in said.err
-    assert re.search(r"`guardian [a-z ]*--help` has examples\.", said.err)
+    assert re.search(r"`guardian [a-z -]*--help` has examples\.", said.err)
     assert not empty.data.exists()
 
 

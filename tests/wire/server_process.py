@@ -1,0 +1,100 @@
+"""The scripted server as a process of its own, and what a test says to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@dataclass(frozen=True)
+class FakeServer:
+    """A server that runs.
+
+    Attributes:
+        root: Its address without a path.
+        pid: Of its process.
+    """
+
+    root: str
+    pid: int
+
+    @property
+    def url(self) -> str:
+        """The base URL for a client of OpenAI."""
+        return f"{self.root}/v1"
+
+    @property
+    def port(self) -> int:
+        return int(self.root.rpartition(":")[2])
+
+    def script(self, steps: Sequence[Mapping[str, Any]]) -> None:
+        """Begin a new script, from its first step.
+
+        Raises:
+            AssertionError: The script is wrong.
+        """
+        self._ask("PUT", "/__script", list(steps))
+
+    def options(self, **changes: Any) -> None:
+        """Change `strict`, `delay_ms`, `window` or `api_key`.
+
+        Raises:
+            AssertionError: A name or a value is wrong.
+        """
+        self._ask("PUT", "/__options", changes)
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Return what was asked since the last `clear`, in order."""
+        return json.loads(self._ask("GET", "/__requests"))
+
+    def clear(self) -> None:
+        """Forget what was asked; the script and the options stay."""
+        self._ask("DELETE", "/__requests")
+
+    def reset(self) -> None:
+        """Be as new: no script, no options, nothing asked."""
+        self.script([])
+        self.options(strict=False, delay_ms=0, window=None, api_key=None)
+        self.clear()
+
+    def _ask(self, method: str, path: str, body: object = None) -> str:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.root}{path}", data, method=method)  # noqa: S310  # loopback
+        try:
+            with _DIRECT.open(request, timeout=10) as reply:
+                return reply.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                raise AssertionError(error.read().decode()) from None
+
+
+@contextmanager
+def fake_server(*arguments: str) -> Generator[FakeServer]:
+    """Start the server as another process; it is gone, and its pipe closed, when the block ends."""
+    command = [sys.executable, "-W", "error", "-m", "adapters.fakes.server", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            word, _, url = process.stdout.readline().strip().partition(" ")
+            assert word == "LISTENING", "the server did not start"
+            yield FakeServer(url.removesuffix("/v1"), process.pid)
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
