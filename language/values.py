@@ -70,6 +70,9 @@ def missing_from(claim: str, snippet: str) -> list[str]:
         number(n) for n in re.findall(r"\d+(?:[.,]\d+)?", snippet)
     }
     numbers |= {fold(v).removeprefix("v") for v in _VERSION.findall(snippet)}
+    # Read in one line and without tags, two numbers may look like one with a space in it.
+    for gap in ("", " "):
+        numbers |= {number(n) for n in _NUMBER.findall(" ".join(_TAG.sub(gap, snippet).split()))}
     said = _words(snippet) + _words(_LINK_TARGET.sub("]", _TAG.sub("", snippet)))
     absent = sorted(n for n in wanted.numbers if n not in numbers)
     absent += sorted(name for name in wanted.identifiers if not _occurs(name, flat))
