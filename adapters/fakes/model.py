@@ -30,7 +30,7 @@ _EVIDENCE = re.compile(
 )
 _NO_PROSE = re.compile(r"\s*(?:#{1,6}\s|\||`{3,}|~{3,}|[-=*_]{3,}\s*$|$)")
 _MARKER = re.compile(r"\s*(?:[-*+]|\d+[.)]|>)\s+")
-_SENTENCE = re.compile(r"(?P<words>.+?)(?P<end>[.!?…]+|:)(?=\s|$)")
+_SENTENCE = re.compile(r"(?P<words>.+?)(?P<end>[.!?…]+|:)(?=\s+[^a-zа-яё\s]|\s*$)")
 _CITATION = re.compile(r"\s*\[\d+\]")
 _VERDICT_LINE = re.compile(r"^(?P<key>Safety|Categories|Refusal): *(?P<value>.*)$", re.MULTILINE)
 _PIECE = re.compile(r"\s*\S+|\s+$")

@@ -211,22 +211,32 @@ class ScriptedServer(ThreadingHTTPServer):
             self._requests.clear()
             self._count = 0
 
-    def answer(self, asked: Asked, key: str, noted: Recorded) -> Answer:
-        """Return what is replied: the key is looked at first, then the path, the messages, the script."""
-        options = self.options
-        if options.api_key is not None and asked.path != "/healthz" and key != options.api_key:
-            return _unauthorised(key)
-        if asked.is_chat and not isinstance(asked.body, dict):
-            return refusal(400, "The body of the request is no JSON object.", code="no_json_object")
-        breach = breach_of(asked.messages) if options.strict and asked.is_chat else None
-        if breach is not None:
-            message = f"messages.{breach.where}: {breach.message} (rule {breach.rule})"
-            return refusal(400, message, param=f"messages.{breach.where}", code=breach.rule)
-        noted.step, reply = self.script.reply_to(asked)
-        answer = answer_to(asked, noted.number, reply, _otherwise(asked, options))
-        if answer.delay_headers_s is None:
-            answer = replace(answer, delay_headers_s=options.delay_ms / 1000 if asked.purpose else 0.0)
-        return answer
+
+def decide(script: Script, options: Options, asked: Asked, key: str, number: int) -> tuple[int | None, Answer]:
+    """Return the script's step that decides, `None` where none does, and what is replied to a request.
+
+    The key is looked at first, then the body, the messages, the script.
+
+    Args:
+        script: Its counts go on.
+        options: Those in force.
+        asked: The request.
+        key: The bearer token that came with it; empty where none did.
+        number: Of the request.
+    """
+    if options.api_key is not None and asked.path != "/healthz" and key != options.api_key:
+        return None, _unauthorised(key)
+    if asked.is_chat and not isinstance(asked.body, dict):
+        return None, refusal(400, "The body of the request is no JSON object.", code="no_json_object")
+    breach = breach_of(asked.messages) if options.strict and asked.is_chat else None
+    if breach is not None:
+        message = f"messages.{breach.where}: {breach.message} (rule {breach.rule})"
+        return None, refusal(400, message, param=f"messages.{breach.where}", code=breach.rule)
+    step, reply = script.reply_to(asked)
+    answer = answer_to(asked, number, reply, _otherwise(asked, options))
+    if answer.delay_headers_s is None:
+        answer = replace(answer, delay_headers_s=options.delay_ms / 1000 if asked.purpose else 0.0)
+    return step, answer
 
 
 def _otherwise(asked: Asked, options: Options) -> Answer:
@@ -317,7 +327,8 @@ class _Handler(BaseHTTPRequestHandler):
         noted = self._server.record(asked, headers)
         key = given.partition(" ")[2].strip() if given.lower().startswith("bearer ") else ""
         try:
-            self._send(self._server.answer(asked, key, noted), noted)
+            noted.step, answer = decide(self._server.script, self._server.options, asked, key, noted.number)
+            self._send(answer, noted)
         except (_Gone, ConnectionError):
             if noted.replied is None:
                 noted.replied = "gone"

@@ -12,6 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,15 +83,22 @@ class FakeServer:
 
 @contextmanager
 def fake_server(*arguments: str) -> Generator[FakeServer]:
-    """Start the server as another process; it is gone, and its pipe closed, when the block ends."""
+    """Start the server as another process; it is gone, and its pipe closed, when the block ends.
+
+    Raises:
+        AssertionError: It did not start, or something went wrong in it that it wrote to standard error.
+    """
     command = [sys.executable, "-W", "error", "-m", "adapters.fakes.server", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        TemporaryFile("w+", encoding="utf-8") as complaints,
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=complaints, text=True) as process,
+    ):
         try:
             assert process.stdout is not None
             word, _, url = process.stdout.readline().strip().partition(" ")
-            assert word == "LISTENING", "the server did not start"
-            yield FakeServer(url.removesuffix("/v1"), process.pid)
+            if word == "LISTENING":
+                yield FakeServer(url.removesuffix("/v1"), process.pid)
         finally:
             process.terminate()
             try:
@@ -98,3 +106,6 @@ def fake_server(*arguments: str) -> Generator[FakeServer]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
+        complaints.seek(0)
+        said = complaints.read()
+        assert (word, said) == ("LISTENING", ""), said
