@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from contracts.errors import ConfigError, UnknownProfile
 
@@ -31,6 +33,14 @@ class Variable:
     default: str
     en: str
     ru: str
+    secret: bool = False
+
+    def shown(self, environment: Mapping[str, str]) -> str:
+        """Return its value as it may be shown: of a secret only whether it is set, of an address no password."""
+        value = environment.get(self.name, "").strip() or self.default
+        if self.secret:
+            return "(set)" if value else "(not set)"
+        return without_password(value) if "://" in value else value
 
 
 VARIABLES: Final = (
@@ -53,9 +63,276 @@ VARIABLES: Final = (
         "enforce, report or off; empty: as the profile says.",
         "enforce, report или off; пусто — как в профиле.",
     ),
-    Variable("GUARD_PROVIDER_TYPE", "rules", "The moderator: rules or off.", "Модератор: rules или off."),
+    Variable(
+        "GUARD_PROVIDER_TYPE",
+        "rules",
+        "The moderator: rules, vllm, mosec or off.",
+        "Модератор: rules, vllm, mosec или off.",
+    ),
+    Variable(
+        "GUARD_VLLM_URL",
+        "",
+        "Address of the moderation model's OpenAI-compatible API, up to and with /v1.",
+        "Адрес OpenAI-совместимого API модели модерации, включая /v1.",
+    ),
+    Variable("GUARD_VLLM_MODEL", "", "Name of the moderation model.", "Имя модели модерации."),
+    Variable("GUARD_VLLM_API_KEY", "", "Its API key, if it needs one.", "Её ключ API, если он нужен.", secret=True),
+    Variable("GUARD_MOSEC_URL", "http://127.0.0.1", "Address of the MOSEC server.", "Адрес сервера MOSEC."),
+    Variable("GUARD_MOSEC_PORT", "", "Its port, where the address has none.", "Его порт, если его нет в адресе."),
+    Variable("GUARD_MOSEC_PATH", "/inference", "Path of its endpoint.", "Путь его метода."),
+    Variable("GUARD_MOSEC_TEXT_FIELD", "content", "Field of its request for the text.", "Поле запроса с текстом."),
+    Variable(
+        "GUARD_MOSEC_TYPE_FIELD",
+        "moderation_type",
+        "Field of its request for what is checked.",
+        "Поле запроса с видом проверки.",
+    ),
+    Variable(
+        "GUARD_TIMEOUT",
+        "10",
+        "Seconds for all tries of one check together.",
+        "Секунды на все попытки одной проверки вместе.",
+    ),
+    Variable(
+        "GUARD_MAX_RETRIES",
+        "2",
+        "How often a failed check is tried again.",
+        "Сколько раз повторяется неудавшаяся проверка.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL",
+        "",
+        "Name of the language model; empty: the assistant works without one.",
+        "Имя языковой модели; пусто — ассистент работает без неё.",
+    ),
+    Variable(
+        "GUARDIAN_PLANNER_MODEL",
+        "",
+        "Another model for planning, or offline.",
+        "Другая модель для планирования или offline.",
+    ),
+    Variable(
+        "GUARDIAN_DRAFTER_MODEL",
+        "",
+        "Another model for drafting, or offline.",
+        "Другая модель для черновиков или offline.",
+    ),
+    Variable(
+        "OPENAI_BASE_URL",
+        "",
+        "Address of the OpenAI-compatible API, up to and with /v1; empty: OpenAI's own.",
+        "Адрес OpenAI-совместимого API, включая /v1; пусто — сам OpenAI.",
+    ),
+    Variable("OPENAI_API_KEY", "", "Its API key, if it needs one.", "Его ключ API, если он нужен.", secret=True),
+    Variable(
+        "GUARDIAN_MODEL_TIMEOUT",
+        "60",
+        "Seconds for one planning or drafting exchange, all tries together.",
+        "Секунды на один план или черновик, все попытки вместе.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_RETRIES",
+        "2",
+        "How often a request that failed is sent again.",
+        "Сколько раз повторяется неудавшийся запрос.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_WINDOW",
+        "0",
+        "Tokens of the model's context; 0: the server is asked.",
+        "Токены контекста модели; 0 — спросить сервер.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_TEMPERATURE",
+        "0",
+        "Temperature, or none to leave it to the server.",
+        "Температура; none — оставить серверу.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_EXTRA",
+        "",
+        "Further fields of each request's body, as a JSON object.",
+        "Дополнительные поля тела запроса, объект JSON.",
+    ),
+    Variable(
+        "GUARDIAN_PLAN_TOKENS",
+        "2000",
+        "Tokens a plan may take, reasoning included.",
+        "Токены на план вместе с рассуждением.",
+    ),
+    Variable(
+        "GUARDIAN_ANSWER_TOKENS",
+        "2000",
+        "Tokens a draft may take, reasoning included.",
+        "Токены на черновик вместе с рассуждением.",
+    ),
+    Variable(
+        "GUARDIAN_TOOL_FORM",
+        "probe",
+        "How the plan is asked for: probe, named, required, auto or json_schema.",
+        "Как запрашивается план: probe, named, required, auto или json_schema.",
+    ),
+    Variable(
+        "GUARDIAN_TOOL_STRICT",
+        "probe",
+        "Whether the server enforces the plan's schema: probe, true or false.",
+        "Следит ли сервер за схемой плана: probe, true или false.",
+    ),
+    Variable(
+        "GUARDIAN_PARALLEL_TOOL_CALLS",
+        "false",
+        "Sent with a tool: false, true, or none to leave it out.",
+        "Передаётся с инструментом: false, true; none — не передавать.",
+    ),
+    Variable(
+        "GUARDIAN_SYSTEM_ROLE",
+        "system",
+        "Where the system prompt goes: system, or user for models without that role.",
+        "Куда идёт системный промпт: system, или user для моделей без этой роли.",
+    ),
+    Variable(
+        "GUARDIAN_PLAN_AHEAD",
+        "false",
+        "Whether planning begins beside moderation.",
+        "Начинать ли планирование одновременно с модерацией.",
+    ),
+    Variable(
+        "GUARDIAN_TRACE_CONTENT",
+        "true",
+        "Whether traces (LangSmith, OpenTelemetry) carry texts.",
+        "Попадают ли тексты в трассировку (LangSmith, OpenTelemetry).",
+    ),
 )
 """Every variable that is read. `guardian show settings` and the handbook print this list."""
+
+
+MODERATORS: Final = ("rules", "vllm", "mosec", "off")
+OFFLINE: Final = "offline"
+LONGEST_TIMEOUT_S: Final = 110.0
+"""Less than a node may take, so that a port always ends before its node is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Which servers are asked, and how; empty names where none is. Secrets stay out of its `repr`.
+
+    Attributes:
+        value: The variables as they were read, by name.
+    """
+
+    value: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, value: Mapping[str, str]) -> ModelSettings:
+        """Check what can be checked without asking a server.
+
+        Raises:
+            ConfigError: A variable has a value that it cannot have, or one that another one needs is missing.
+        """
+        made = cls(dict(value))
+        made.check()
+        return made
+
+    def check(self) -> None:
+        for name in ("GUARDIAN_MODEL_TIMEOUT", "GUARD_TIMEOUT"):
+            self.number(name, 0.1, LONGEST_TIMEOUT_S)
+        for name in ("GUARDIAN_MODEL_RETRIES", "GUARD_MAX_RETRIES"):
+            self.whole(name, 0, 10)
+        self.whole("GUARDIAN_MODEL_WINDOW", 0, 10_000_000)
+        for name in ("GUARDIAN_PLAN_TOKENS", "GUARDIAN_ANSWER_TOKENS"):
+            self.whole(name, 100, 200_000)
+        for name in ("OPENAI_BASE_URL", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"):
+            self.address(name)
+        for name, allowed in _CHOICES.items():
+            _one_of(name, self.value[name], allowed)
+        if self.temperature is not None:
+            self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
+        self.extra()
+        provider = self.value["GUARD_PROVIDER_TYPE"]
+        if provider == "vllm" and not (self.value["GUARD_VLLM_URL"] and self.value["GUARD_VLLM_MODEL"]):
+            raise ConfigError(
+                "GUARD_PROVIDER_TYPE is 'vllm', but nothing says where it is.",
+                "Set GUARD_VLLM_URL and GUARD_VLLM_MODEL.",
+            )
+        if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
+            raise ConfigError(
+                "A language model is named, but nothing says where it is.",
+                "Set OPENAI_BASE_URL to its server, or OPENAI_API_KEY for OpenAI's own.",
+            )
+
+    @property
+    def planner(self) -> str:
+        """The planning model's name; empty where planning works without one."""
+        return self._model("GUARDIAN_PLANNER_MODEL")
+
+    @property
+    def drafter(self) -> str:
+        """The drafting model's name; empty where drafting works without one."""
+        return self._model("GUARDIAN_DRAFTER_MODEL")
+
+    @property
+    def temperature(self) -> float | None:
+        """`None` where it is left to the server."""
+        text = self.value["GUARDIAN_MODEL_TEMPERATURE"]
+        return None if text == "none" else self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
+
+    @property
+    def mosec_address(self) -> str:
+        """The full address of the MOSEC endpoint."""
+        base = self.value["GUARD_MOSEC_URL"].rstrip("/")
+        port = self.value["GUARD_MOSEC_PORT"]
+        return f"{base}{f':{port}' if port else ''}/{self.value['GUARD_MOSEC_PATH'].lstrip('/')}"
+
+    def yes_no_or_none(self, name: str) -> bool | None:
+        """Return a choice of true, false, or a third word for `None`."""
+        return {"true": True, "false": False}.get(self.value[name])
+
+    def number(self, name: str, least: float, most: float) -> float:
+        """Return a variable as a number within its bounds."""
+        try:
+            number = float(self.value[name])
+        except ValueError:
+            number = float("nan")
+        if not least <= number <= most:
+            raise ConfigError(f"{name} is {self.value[name]!r}.", f"Set it to a number from {least:g} to {most:g}.")
+        return number
+
+    def whole(self, name: str, least: int, most: int) -> int:
+        """Return a variable as a whole number within its bounds."""
+        text = self.value[name]
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise ConfigError(f"{name} is {text!r}.", f"Set it to a whole number from {least} to {most}.")
+        return int(text)
+
+    def address(self, name: str) -> str | None:
+        """Return a variable as the address of a server; `None` where it is empty."""
+        text = self.value[name]
+        if text and not text.startswith(("http://", "https://")):
+            raise ConfigError(f"{name} does not begin with http:// or https://.", "Set it to a full address.")
+        return text or None
+
+    def extra(self) -> dict[str, Any]:
+        """Return the further fields of each request."""
+        text = self.value["GUARDIAN_MODEL_EXTRA"]
+        try:
+            fields: Any = json.loads(text) if text else {}
+        except ValueError:
+            fields = None
+        if not isinstance(fields, dict):
+            raise ConfigError("GUARDIAN_MODEL_EXTRA is not a JSON object.", 'Write it as {"field": value}.')
+        return cast("dict[str, Any]", fields)
+
+    def _model(self, name: str) -> str:
+        chosen = self.value[name] or self.value["GUARDIAN_MODEL"]
+        return "" if chosen == OFFLINE else chosen
+
+
+_CHOICES: Final = {
+    "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
+    "GUARDIAN_TOOL_STRICT": ("probe", "true", "false"),
+    "GUARDIAN_PARALLEL_TOOL_CALLS": ("false", "true", "none"),
+    "GUARDIAN_SYSTEM_ROLE": ("system", "user"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +344,9 @@ class Settings:
     guard_enabled: bool
     guard_mode: str
     guard_provider: str
+    models: ModelSettings = field(repr=False)
+    plan_ahead: bool = False
+    trace_content: bool = True
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, profile: str | None = None) -> Settings:
@@ -82,12 +362,21 @@ class Settings:
             profile=value["GUARDIAN_PROFILE"] if profile is None else profile,
             guard_enabled=_yes_or_no("GUARD_ENABLED", value["GUARD_ENABLED"]),
             guard_mode=_one_of("GUARD_MODE", value["GUARD_MODE"], ("", "enforce", "report", "off")),
-            guard_provider=_one_of("GUARD_PROVIDER_TYPE", value["GUARD_PROVIDER_TYPE"], ("rules", "off")),
+            guard_provider=_one_of("GUARD_PROVIDER_TYPE", value["GUARD_PROVIDER_TYPE"], MODERATORS),
+            models=ModelSettings.read(value),
+            plan_ahead=_yes_or_no("GUARDIAN_PLAN_AHEAD", value["GUARDIAN_PLAN_AHEAD"]),
+            trace_content=_yes_or_no("GUARDIAN_TRACE_CONTENT", value["GUARDIAN_TRACE_CONTENT"]),
         )
 
     def folder(self, profile: Profile) -> Path:
         """Return where one profile keeps everything of its own."""
         return self.data_dir / profile.name
+
+
+def without_password(url: str) -> str:
+    """Return an address that can be shown: without a user's name and password, without a query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _folder(name: str, value: str) -> Path:
@@ -204,6 +493,8 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
         "mean_confidence_enforced": limits.mean_confidence_enforced,
         "mean_confidence_advised": limits.mean_confidence_advised,
         "diversity": habits.diversity,
+        "plan_trace": habits.plan_trace,
+        "search_by": habits.search_by,
     }
     base = Context.model_validate(defaults)
     fields: dict[str, Any] = {

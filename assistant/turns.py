@@ -315,9 +315,27 @@ class Stopwatch:
     clock: Callable[[], float]
     timings_ms: dict[str, float] = field(default_factory=dict[str, float])
     _since: dict[str, float] = field(default_factory=dict[str, float])
+    _began: float = field(init=False)
+    _first_event_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+
+    def figures(self) -> Json:
+        """Return the timings, and the milliseconds to the first event and to now, for the diagnostics of a result."""
+        return {
+            "timings_ms": self.timings_ms,
+            "first_event_ms": self._first_event_ms,
+            "answer_ms": self._milliseconds(),
+        }
+
+    def _milliseconds(self) -> float:
+        return round((self.clock() - self._began) * 1000, 3)
 
     def start(self, task_id: str) -> None:
         self._since[task_id] = self.clock()
+        if self._first_event_ms is None:
+            self._first_event_ms = self._milliseconds()
 
     def stop(self, task_id: str, node: str) -> float:
         """Return the milliseconds since this task began, and add them to its node's."""
@@ -473,7 +491,7 @@ class TurnRunner:
             snapshot = await self._graph.aget_state(_place(turn.thread_id))
         # The graph does not know which conversation it serves.
         result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
-        result["diagnostics"] = {**(result.get("diagnostics") or {}), "timings_ms": stopwatch.timings_ms}
+        result["diagnostics"] = {**(result.get("diagnostics") or {}), **stopwatch.figures()}
         # Through JSON and back, so that the first answer equals the one that a repeated message gets.
         result = json.loads(json_text(result))
         await self._store.finish(turn.thread_id, turn.turn_id, result)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.settings import Settings, load_profile, run_settings
+from assistant.tracing import prepare_tracing
 from contracts.errors import NoIndex
 from contracts.profile import Profile
 
 if TYPE_CHECKING:
     from adapters.sources.markdown import KnowledgeBase
+    from assistant.servers import Servers
     from assistant.turns import TurnRunner, TurnStore
     from contracts.context import Context
-    from contracts.ports import Moderator
     from graph.build import Ports
 
 
@@ -37,6 +38,11 @@ class Deployment:
     def knowledge_folder(self) -> Path:
         """The record and the index of its documents."""
         return self.folder / "knowledge"
+
+    @property
+    def models_file(self) -> Path:
+        """What was found out about models and their servers."""
+        return self.folder / "models.json"
 
     @property
     def threads_file(self) -> Path:
@@ -89,20 +95,35 @@ def index_command(deployed: Deployment) -> str:
     return f"guardian index{path}" + ("" if name == "handbook" else f" --profile {name}")
 
 
-def ports(deployed: Deployment, knowledge: KnowledgeBase) -> Ports:
-    """Return the adapters of a deployment. Everything here works without a key, a server or a network."""
+def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | None = None) -> Ports:
+    """Return the adapters of a deployment. Where no server is named, everything works without a key or a network.
+
+    Args:
+        deployed: What is served.
+        knowledge: Its documents.
+        servers: The models and moderators behind servers; made here, and then never closed, where it is left out.
+    """
     from adapters.drafting.extractive import ExtractiveDrafter
+    from adapters.moderation.rules import RuleModerator
     from adapters.planning.offline import OfflinePlanner
     from adapters.sources.markdown import DocumentSource
+    from assistant.servers import Servers
     from contracts.values import Source
     from graph.build import Ports
 
+    prepare_tracing(keep_content=deployed.settings.trace_content)
     _read_words()
+    servers = servers or Servers(deployed)
+    offline = OfflinePlanner(knowledge, deployed.profile)
+    quoting = ExtractiveDrafter(deployed.profile.allowed_link_domains, deployed.profile.product)
+    planner = servers.planner(offline)
     return Ports(
-        moderator=moderator(deployed.settings),
-        planner=OfflinePlanner(knowledge, deployed.profile),
+        moderator=servers.moderator(),
+        fallback_moderator=RuleModerator() if servers.moderates else None,
+        planner=planner or offline,
+        ahead=servers.ahead(planner) if planner and deployed.settings.plan_ahead else None,
         sources={kind: DocumentSource(knowledge, kind) for kind in (Source.DOC, Source.POLICY)},
-        drafter=ExtractiveDrafter(deployed.profile.allowed_link_domains, deployed.profile.product),
+        drafter=servers.drafter(quoting) or quoting,
     )
 
 
@@ -117,17 +138,6 @@ def _read_words() -> None:
     stop_words()
     for language in Language:
         texts(language)
-
-
-def moderator(settings: Settings) -> Moderator:
-    """Return the moderator that the settings name."""
-    if settings.guard_provider == "off":
-        from adapters.moderation.off import NoModerator
-
-        return NoModerator()
-    from adapters.moderation.rules import RuleModerator
-
-    return RuleModerator()
 
 
 @asynccontextmanager
@@ -158,10 +168,14 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
         answering: Whether turns are run; a conversation can be deleted without any document indexed.
     """
     from adapters.checkpoints.sqlite import open_saver
+    from assistant.servers import Servers
     from assistant.turns import TurnRunner
     from graph.build import build_graph
 
-    chosen = ports(deployed, knowledge_base(deployed)) if answering else idle_ports()
-    async with open_saver(deployed.threads_file) as saver, open_store(deployed) as store:
+    async with AsyncExitStack() as opened:
+        servers = await opened.enter_async_context(Servers(deployed))
+        chosen = ports(deployed, knowledge_base(deployed), servers) if answering else idle_ports()
+        saver = await opened.enter_async_context(open_saver(deployed.threads_file))
+        store = await opened.enter_async_context(open_store(deployed))
         graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
         yield TurnRunner(graph, store, deployed.folder / "locks", context_type=deployed.context_type)

@@ -6,14 +6,18 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.values import BlockThreshold, Diversity, GuardMode, Language, OnUnavailable, Track
+from contracts.values import BlockThreshold, Diversity, GuardMode, Language, OnUnavailable, PlanTrace, SearchBy, Track
 
 Threshold = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)]
 """A limit inside the open interval (0, 1): at 0 a row of a decision table could never win."""
 
 
+MODEL_SEARCHES_PER_TURN: Final = 2
+"""How often a drafting model may ask for a search of its own, where `search_by` is `model`."""
+
 STEPS_PER_TURN: Final = 60
-"""LangGraph's recursion limit. The longest turn, with five retries, takes 3 + 6 * 4 + 1 steps."""
+"""LangGraph's recursion limit. The longest turn, with five retries and two searches by the model, takes
+3 + 6 * 4 + 2 * 2 + 1 steps."""
 
 
 class Context(BaseModel):
@@ -64,4 +68,12 @@ class Context(BaseModel):
     )
     context_budget: int = Field(
         default=12_000, ge=500, le=400_000, description="Characters of evidence that a draft may see."
+    )
+    plan_trace: PlanTrace = Field(
+        default=PlanTrace.SYNTHETIC,
+        description="What a drafting model sees of the plan: one synthetic message, or the tool call itself.",
+    )
+    search_by: SearchBy = Field(
+        default=SearchBy.PLAN,
+        description="Who decides what is searched for: the plan, or the drafting model as well, twice a turn at most.",
     )

@@ -13,7 +13,8 @@
     │   ├── ModerationUnavailable
     │   ├── PlanningFailed
     │   ├── SourceUnavailable
-    │   └── DraftingFailed
+    │   ├── DraftingFailed
+    │   └── ServerFault           a server or its reply is at fault; adapters turn it into one of the above
     └── ThreadError               a conversation cannot be used now
         ├── ThreadBusy
         └── UnknownThread
@@ -22,6 +23,13 @@ Each says what happened in its first argument and how to get out of it in `way_o
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contracts.values import FaultKind
+
+if TYPE_CHECKING:
+    from contracts.calls import ModelCall
 
 
 class GuardianError(Exception):
@@ -82,7 +90,19 @@ class IndexBusy(KnowledgeError):
 
 
 class PortError(GuardianError):
-    """Something outside the graph could not be asked."""
+    """Something outside the graph could not be asked.
+
+    Args:
+        calls: The requests to a language model that led to it.
+        tried: Whether the adapter has tried again already, within its own deadline; then no node does.
+    """
+
+    def __init__(
+        self, message: str, way_out: str = "", *, calls: tuple[ModelCall, ...] = (), tried: bool = False
+    ) -> None:
+        super().__init__(message, way_out)
+        self.calls = calls
+        self.tried = tried
 
 
 class ModerationUnavailable(PortError):
@@ -99,6 +119,31 @@ class SourceUnavailable(PortError):
 
 class DraftingFailed(PortError):
     """No draft could be had."""
+
+
+class ServerFault(PortError):
+    """A request was not answered, or not with anything that can be used.
+
+    Args:
+        kind: What was wrong; `unreadable` where it is not said.
+        http_status: Of the reply; `None` where there was none.
+        retry_after_s: How long the server asks to wait, in seconds; `None` where it does not say.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        way_out: str = "",
+        *,
+        kind: FaultKind | None = None,
+        http_status: int | None = None,
+        retry_after_s: float | None = None,
+        calls: tuple[ModelCall, ...] = (),
+    ) -> None:
+        super().__init__(message, way_out, calls=calls, tried=True)
+        self.kind = kind or FaultKind.UNREADABLE
+        self.http_status = http_status
+        self.retry_after_s = retry_after_s
 
 
 class ThreadError(GuardianError):

@@ -6,14 +6,16 @@ conformance suite in `tests/ports/`, which every adapter and the shipped fake ru
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from contracts.calls import ModelCall
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.report import ModerationResult
 from contracts.spec import ArchitectSpec
-from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
+from contracts.values import DraftKind, Language, PlanTrace, RequestType, RequiredAction, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class PlanRequest:
     clarifications: int = 0
     """How many questions were asked back in a row just before this message, which answers the last of them."""
     moderation: ModerationResult | None = None
+    turn_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class PlanReply:
     plan: SGRPlanResult
     trace: dict[str, object] = field(default_factory=dict[str, object])
     degraded: tuple[str, ...] = ()
+    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
 
 
 class Planner(Protocol):
@@ -66,6 +70,18 @@ class Planner(Protocol):
         Raises:
             PlanningFailed: No valid plan could be had, not even a degraded one.
         """
+        ...
+
+
+class PlannerAhead(Planner, Protocol):
+    """A planner that can be set to work before moderation has spoken, and whose work can be thrown away."""
+
+    def begin(self, request: PlanRequest) -> None:
+        """Plan as if the message were safe; `plan` uses the plan where moderation then says that it is."""
+        ...
+
+    def drop(self, turn_id: str) -> tuple[ModelCall, ...]:
+        """Throw a begun plan away and return what it cost."""
         ...
 
 
@@ -134,6 +150,9 @@ class DraftRequest:
         actions, reasons: What the Guardian asked for, on a retry.
         previous: The draft that is tried again; empty on the first try.
         restricted: FAST without evidence: nothing definite may be claimed.
+        synthetic: The synthetic message: analysis and response, joined.
+        plan_trace: Whether a model sees the synthetic message, or the tool call that `tool_trace` records.
+        searches_left: How often the drafter may still ask for a search instead of writing; 0: it is not offered.
     """
 
     question: str
@@ -149,21 +168,32 @@ class DraftRequest:
     reasons: tuple[str, ...] = ()
     previous: str = ""
     restricted: bool = False
+    plan_trace: PlanTrace = PlanTrace.SYNTHETIC
+    tool_trace: Mapping[str, object] = field(default_factory=dict[str, object])
+    searches_left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft and what it says it is. `text` is Markdown with citations `[n]`, without a list of sources."""
+    """A draft and what it says it is. `text` is Markdown with citations `[n]`, without a list of sources.
+
+    Attributes:
+        searches: What the drafter wants searched before it writes; then there is no text yet.
+        degraded: What did not work as configured, each as `part: why`.
+    """
 
     kind: DraftKind
     text: str
+    searches: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
 
 
 class Drafter(Protocol):
     """Writes an answer from evidence."""
 
     async def draft(self, request: DraftRequest) -> Draft:
-        """Return an answer, an honest abstention, or a question back.
+        """Return an answer, an honest abstention, a question back, or a wish to search first.
 
         Raises:
             DraftingFailed: No draft could be had.

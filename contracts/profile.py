@@ -14,8 +14,10 @@ from contracts.values import (
     GuardMode,
     Language,
     OnUnavailable,
+    PlanTrace,
     RequestType,
     RequiredAction,
+    SearchBy,
     Source,
     Track,
 )
@@ -77,6 +79,8 @@ class Behaviour(_Part):
     min_evidence: Annotated[int, Strict(), Field(ge=1, le=10)] = 2
     max_clarifications: Annotated[int, Strict(), Field(ge=0, le=10)] = 2
     top_k: Annotated[int, Strict(), Field(ge=1, le=50)] = 6
+    plan_trace: PlanTrace = PlanTrace.SYNTHETIC
+    search_by: SearchBy = SearchBy.PLAN
 
 
 class PolicyRule(_Part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from contracts.calls import ModelCall
 from contracts.values import (
     CheckStatus,
     HandOffOutcome,
@@ -19,7 +20,8 @@ from contracts.values import (
 class ModerationResult(BaseModel):
     """What a moderator said of one message, whatever the provider.
 
-    `state` is what DT-001 reads: the level, or why there is none.
+    `state` is what DT-001 reads: the level, or why there is none. `calls` are the requests to a language model that
+    it took; the node keeps them with those of the other ports.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -31,6 +33,7 @@ class ModerationResult(BaseModel):
     raw_output: str = ""
     model: str = ""
     provider: str = ""
+    calls: tuple[ModelCall, ...] = Field(default=(), exclude=True, repr=False)
 
 
 class Finding(BaseModel):

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from contracts.calls import ModelCall, tokens_of
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.report import DecisionRecord, GuardianReport, HandOff, ModerationResult
@@ -19,16 +20,23 @@ class Diagnostics(BaseModel):
     Attributes:
         degraded: Parts that did not work as configured, each as `part: why`.
         retries: How often a draft was tried again.
-        model_calls, tokens: Both 0 and empty without a language model.
+        model_calls: Requests to a language model, those that failed among them.
+        tokens: Sums over these calls, by kind; a kind that no server reported is not there.
+        calls: Each request.
         timings_ms: Milliseconds per node, summed over its runs; measured by the turn runner, so empty in a
             result read from the graph's state alone.
+        first_event_ms, answer_ms: From the beginning of the turn to the first progress event, and to the answer;
+            measured by the turn runner.
     """
 
     degraded: list[str] = Field(default_factory=list)
     retries: int = 0
     model_calls: int = 0
     tokens: dict[str, int] = Field(default_factory=dict)
+    calls: list[ModelCall] = Field(default_factory=list[ModelCall])
     timings_ms: dict[str, float] = Field(default_factory=dict)
+    first_event_ms: float | None = None
+    answer_ms: float | None = None
 
 
 class StructuredAgentResult(BaseModel):
@@ -77,6 +85,7 @@ class StructuredAgentResult(BaseModel):
         """Build the result from what a turn wrote into the state (the keys of `FinalView`)."""
         plan = turn["sgr_plan"] or None
         proposed = plan["action"] if plan else None
+        calls = [ModelCall.model_validate(call) for call in turn["model_calls"]]
         return cls(
             turn_id=turn["question"].get("id", ""),
             question=turn["question"].get("text", ""),
@@ -99,5 +108,11 @@ class StructuredAgentResult(BaseModel):
             final_articles=turn["evidence"],
             guardian=turn["guardian"] or None,
             hand_off=hand_off,
-            diagnostics=Diagnostics(degraded=turn["degraded"], retries=turn["retry_count"]),
+            diagnostics=Diagnostics(
+                degraded=turn["degraded"],
+                retries=turn["retry_count"],
+                model_calls=len(calls),
+                tokens=tokens_of(calls),
+                calls=calls,
+            ),
         )

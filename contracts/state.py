@@ -13,7 +13,9 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.graph.message import Messages, add_messages
 from typing_extensions import TypedDict
 
-from contracts.ports import Exchange
+from contracts.ports import Exchange, PlanRequest
+from contracts.report import ModerationResult
+from contracts.values import Language
 
 MESSAGE_WINDOW: Final = 20
 """Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""
@@ -50,10 +52,13 @@ class ChatState(TypedDict, total=False):
     evidence: list[Json]
     query_traces: list[Json]
     widened: bool
+    searches_wanted: list[str]
+    searches_made: int
     draft_answer: str
     draft_kind: str
     guardian: Json
     retry_count: int
+    model_calls: list[Json]
     final_answer: str
     result: Json
     error: Json
@@ -82,10 +87,13 @@ def fresh_turn() -> Json:
         "evidence": [],
         "query_traces": [],
         "widened": False,
+        "searches_wanted": [],
+        "searches_made": 0,
         "draft_answer": "",
         "draft_kind": "",
         "guardian": {},
         "retry_count": 0,
+        "model_calls": [],
         "final_answer": "",
         "result": {},
         "error": {},
@@ -108,3 +116,17 @@ def said_before(messages: Sequence[AnyMessage], question_id: str) -> tuple[Excha
         elif isinstance(message, AIMessage) and message.additional_kwargs.get("turn_id") not in stopped:
             said.append(Exchange("assistant", str(message.text)))
     return tuple(said)
+
+
+def plan_request(
+    question: Json, messages: Sequence[AnyMessage], clarifications: int, moderation: ModerationResult
+) -> PlanRequest:
+    """Return what planning a question needs: the same whether it is planned after moderation or beside it."""
+    return PlanRequest(
+        message=question["text"],
+        language=Language(question["language"]),
+        history=said_before(messages, question["id"]),
+        clarifications=clarifications,
+        moderation=moderation,
+        turn_id=question["id"],
+    )

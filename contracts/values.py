@@ -234,3 +234,58 @@ class TurnState(StrEnum):
     PLANNING = "planning"
     PLAN_ACCEPTED = "plan_accepted"
     MID_TURN = "mid_turn"
+
+
+class PlanTrace(StrEnum):
+    """What the drafting model sees of the plan: one synthetic message, or the tool call that filled it."""
+
+    SYNTHETIC = "synthetic"
+    TOOL_RESULT = "tool_result"
+
+
+class SearchBy(StrEnum):
+    """Who decides what is searched for: the plan alone, or the drafting model as well."""
+
+    PLAN = "plan"
+    MODEL = "model"
+
+
+class CallPurpose(StrEnum):
+    """What a language model was asked for."""
+
+    MODERATION = "moderation"
+    PLAN = "plan"
+    DRAFT = "draft"
+
+
+class FaultKind(StrEnum):
+    """What can be wrong with a request to a server, or with its reply.
+
+    The first group may pass by itself, so the same request is sent again; the others would fail alike.
+    """
+
+    UNREACHABLE = "unreachable"
+    BROKEN_OFF = "broken_off"
+    BUSY = "busy"
+    SERVER_ERROR = "server_error"
+    UNREADABLE = "unreadable"
+
+    DEADLINE = "deadline"
+    BAD_REQUEST = "bad_request"
+    TOO_LONG = "too_long"
+    NOT_ALLOWED = "not_allowed"
+    NOT_FOUND = "not_found"
+    EMPTY = "empty"
+    CUT_SHORT = "cut_short"
+    FILTERED = "filtered"
+    NOT_AS_ASKED = "not_as_asked"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request, sent again, may be answered."""
+        return self in _PASSING
+
+
+_PASSING = frozenset(
+    (FaultKind.UNREACHABLE, FaultKind.BROKEN_OFF, FaultKind.BUSY, FaultKind.SERVER_ERROR, FaultKind.UNREADABLE)
+)

@@ -11,8 +11,15 @@ from typing_extensions import TypedDict
 from contracts.state import Json
 
 
+class TurnInput(TypedDict):
+    """What starts a turn: messages alone."""
+
+    messages: list[AnyMessage]
+
+
 class ModerationView(TypedDict):
     messages: list[AnyMessage]
+    clarify_count: int
 
 
 class PlanView(TypedDict):
@@ -22,6 +29,7 @@ class PlanView(TypedDict):
     moderation: Json
     decisions: list[Json]
     degraded: list[str]
+    model_calls: list[Json]
 
 
 class SyntheticView(TypedDict):
@@ -41,6 +49,7 @@ class RetrieveView(TypedDict):
     query_traces: list[Json]
     degraded: list[str]
     widened: bool
+    searches_wanted: list[str]
 
 
 class DraftView(TypedDict):
@@ -55,6 +64,9 @@ class DraftView(TypedDict):
     guardian: Json
     draft_answer: str
     degraded: list[str]
+    tool_trace: Json
+    searches_made: int
+    model_calls: list[Json]
 
 
 class GuardianView(TypedDict):
@@ -99,4 +111,5 @@ class FinalView(TypedDict):
     draft_kind: str
     guardian: Json
     retry_count: int
+    model_calls: list[Json]
     error: Json

@@ -3,7 +3,8 @@
     START -> moderation -> sgr_plan -> inject_synthetic -> retrieve -> draft -> guardian_verify -> finalize -> END
 
 `moderation`, `inject_synthetic` and `guardian_verify` may lead to `safe_exit` instead, as may the last error
-of any node; RETRY leads back to `retrieve` by way of `retry_bump`. Tables decide (`contracts/decisions/`),
+of any node; RETRY leads back to `retrieve` by way of `retry_bump`, and so does a drafter that asks for a search
+of its own. Tables decide (`contracts/decisions/`),
 routers map (`routing.py`), nodes do one step each (`nodes/`), and what they ask of the outside is in `Ports`.
 """
 
@@ -11,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
-from contracts.ports import Drafter, EvidenceSource, Moderator, Planner
+from contracts.ports import Drafter, EvidenceSource, Moderator, Planner, PlannerAhead
 from contracts.profile import Profile
 from contracts.state import ChatState, Json
 from contracts.values import Source
@@ -32,9 +32,11 @@ from contracts.views import (
     RetrieveView,
     RetryView,
     SyntheticView,
+    TurnInput,
 )
 from graph.policies import SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
-from graph.routing import after_moderation, after_synthetic, after_verdict
+from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
+from graph.streaming import JudgedGraph, send_in_pieces
 from nodes.draft import draft
 from nodes.finalize import finalize
 from nodes.guardian_verify import guardian_verify
@@ -45,18 +47,23 @@ from nodes.retry_bump import retry_bump
 from nodes.safe_exit import safe_exit
 from nodes.sgr_plan import sgr_plan
 
-Graph = CompiledStateGraph[ChatState, Context, Any, Any]
+Graph = JudgedGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What the process owns and every run shares."""
+    """What the process owns and every run shares.
+
+    Attributes:
+        ahead: The planner, where it may begin before moderation has spoken.
+    """
 
     moderator: Moderator
     planner: Planner
     sources: Mapping[Source, EvidenceSource]
     drafter: Drafter
     fallback_moderator: Moderator | None = None
+    ahead: PlannerAhead | None = None
 
 
 def build_graph(
@@ -75,7 +82,7 @@ def build_graph(
         checkpointer: Where turns are kept; the dev server brings its own.
     """
     # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
-    graph = StateGraph(ChatState, context_schema=settings, input_schema=ModerationView)
+    graph = StateGraph(ChatState, context_schema=settings, input_schema=TurnInput)
 
     def step(node: Callable[..., Awaitable[Json]], view: type[Any], **bound: object) -> None:
         """Add a node under its function's name, with what it needs of the process bound to it."""
@@ -91,14 +98,21 @@ def build_graph(
             name, run, input_schema=view, retry_policy=TRY_AGAIN, error_handler=last, timeout=SECONDS_PER_NODE
         )
 
-    step(moderation, ModerationView, moderator=ports.moderator, fallback=ports.fallback_moderator, profile=profile)
-    step(sgr_plan, PlanView, planner=ports.planner, profile=profile)
+    step(
+        moderation,
+        ModerationView,
+        moderator=ports.moderator,
+        fallback=ports.fallback_moderator,
+        ahead=ports.ahead,
+        profile=profile,
+    )
+    step(sgr_plan, PlanView, planner=ports.ahead or ports.planner, profile=profile)
     step(inject_synthetic, SyntheticView, profile=profile)
     step(retrieve, RetrieveView, sources=ports.sources, profile=profile)
     step(draft, DraftView, drafter=ports.drafter, profile=profile)
     step(guardian_verify, GuardianView, connected=frozenset(ports.sources), profile=profile)
     step(retry_bump, RetryView)
-    step(finalize, FinalView, profile=profile)
+    step(finalize, FinalView, profile=profile, send=send_in_pieces)
     step(safe_exit, FinalView, profile=profile)
 
     graph.add_edge(START, "moderation")
@@ -110,11 +124,13 @@ def build_graph(
         {"search": "retrieve", "denied": "guardian_verify", "stop": "safe_exit"},
     )
     graph.add_edge("retrieve", "draft")
-    graph.add_edge("draft", "guardian_verify")
+    graph.add_conditional_edges("draft", after_draft, {"judge": "guardian_verify", "search": "retrieve"})
     graph.add_conditional_edges(
         "guardian_verify", after_verdict, {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
     )
     graph.add_edge("retry_bump", "retrieve")
     graph.add_edge("finalize", END)
     graph.add_edge("safe_exit", END)
-    return graph.compile(checkpointer=checkpointer, name="guardian")
+    built = graph.compile(checkpointer=checkpointer, name="guardian")
+    built.__class__ = JudgedGraph  # LangGraph makes its own class, and has no hook for what leaves a stream
+    return cast("Graph", built)

@@ -13,11 +13,17 @@ from contracts.state import ChatState, Json, fresh_turn
 SECONDS_PER_NODE: Final = 120.0
 """No node may take longer; a turn therefore always ends."""
 
-TRY_AGAIN: Final = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=PortError)
-"""What is outside may fail once. Our own errors are not tried again: they would fail alike."""
+
+def worth_another_try(error: Exception) -> bool:
+    """Whether what is outside failed, and its adapter has not tried again itself. Our own errors would fail alike."""
+    return isinstance(error, PortError) and not error.tried
 
 
-async def to_safe_exit(_state: ChatState, error: NodeError) -> Command[str]:
+TRY_AGAIN: Final = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=False, retry_on=worth_another_try)
+"""What is outside may fail once."""
+
+
+async def to_safe_exit(state: ChatState, error: NodeError) -> Command[str]:
     """Lead the last error of a node to `safe_exit`, where the turn owns up to it."""
     cause = error.error
     what: Json = {
@@ -29,4 +35,6 @@ async def to_safe_exit(_state: ChatState, error: NodeError) -> Command[str]:
     }
     # Where moderation itself failed, the keys still hold the turn before.
     clean = fresh_turn() if error.node == "moderation" else {}
-    return Command(goto="safe_exit", update={**clean, "error": what})
+    made = [call.model_dump(mode="json") for call in cause.calls] if isinstance(cause, PortError) else []
+    before = [] if clean else state.get("model_calls", [])
+    return Command(goto="safe_exit", update={**clean, "error": what, "model_calls": [*before, *made]})

@@ -24,6 +24,10 @@ class AfterSynthetic(TypedDict):
     request_policy: Json
 
 
+class AfterDraft(TypedDict):
+    searches_wanted: list[str]
+
+
 class AfterVerdict(TypedDict):
     guardian: Json
 
@@ -42,6 +46,11 @@ def after_synthetic(state: AfterSynthetic) -> Literal["search", "denied", "stop"
     never_asked = state.get("request_policy") == {}
     allowed = never_asked or _read(state, "request_policy").get("status") == PolicyStatus.OK
     return "search" if allowed else "denied"
+
+
+def after_draft(state: AfterDraft) -> Literal["judge", "search"]:
+    """Have the draft judged, or search first what the drafter asked for."""
+    return "search" if state.get("searches_wanted") else "judge"
 
 
 def after_verdict(state: AfterVerdict) -> Literal["PASS", "RETRY", "FAIL"]:

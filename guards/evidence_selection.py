@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from contracts.evidence import EvidenceItem
 from contracts.values import Source
+from language.cutting import cut_in_proportion
 
 
 def select_evidence(
@@ -53,33 +54,13 @@ def _folded(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
 
 
 def cut_to_budget(items: Sequence[EvidenceItem], budget: int) -> list[EvidenceItem]:
-    """Cut snippets in proportion to rank where together they exceed the budget (in characters).
-
-    The n-th of k items may have a share of (k - n + 1) / (1 + ... + k); what an item leaves over goes to the
-    ones after it. Cuts are made at line ends, so that no sentence is turned into another; in one long line at the
-    end of a sentence, or of a word.
-    """
-    if sum(len(item.snippet) for item in items) <= budget:
-        return list(items)
-    count = len(items)
-    total = count * (count + 1) / 2
-    kept: list[EvidenceItem] = []
-    spare = 0.0
-    for rank, item in enumerate(items):
-        share = budget * (count - rank) / total + spare
-        snippet = _cut(item.snippet, int(share))
-        spare = share - len(snippet)
-        if snippet:
-            kept.append(item if snippet == item.snippet else item.model_copy(update={"snippet": snippet}))
-    return kept
-
-
-def _cut(text: str, size: int) -> str:
-    if len(text) <= size:
-        return text
-    ends = (text.rfind("\n", 0, size), *(text.rfind(mark, 0, size) + 1 for mark in (". ", "! ", "? ")))
-    cut = ends[0] if ends[0] > 0 else max(ends[1:]) or text.rfind(" ", 0, size)
-    return text[: max(cut, 0)].rstrip()
+    """Cut snippets in proportion to rank where together they exceed the budget, in characters; see `language.cutting`."""
+    snippets = cut_in_proportion([item.snippet for item in items], budget)
+    return [
+        item if snippet == item.snippet else item.model_copy(update={"snippet": snippet})
+        for item, snippet in zip(items, snippets, strict=True)
+        if snippet
+    ]
 
 
 def _take_turns(ranked: Sequence[Sequence[EvidenceItem]]) -> list[EvidenceItem]:

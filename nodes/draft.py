@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
-from contracts.context import Context
+from contracts.context import MODEL_SEARCHES_PER_TURN, Context
 from contracts.decisions.effects import combined
 from contracts.evidence import EvidenceItem
 from contracts.ports import Drafter, DraftRequest
 from contracts.profile import Profile
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, said_before
-from contracts.values import Language, RequestType, RequiredAction, Track
+from contracts.values import Language, RequestType, RequiredAction, SearchBy, Track
 from contracts.views import DraftView
 from language.words import rephrased
 from rendering.synthetic import Synthetic, joined
 
 
 async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter, profile: Profile) -> Json:
-    """Ask the drafter once; on a retry, with the reasons and the actions. Nothing of it is shown before PASS."""
+    """Ask the drafter once; on a retry, with the reasons and the actions. Nothing of it is shown before PASS.
+
+    Where `search_by` is `model`, the drafter may ask for a search instead of writing, twice a turn at most.
+    """
+    context = runtime.context or Context()
+    by_model = context.search_by is SearchBy.MODEL
     question, plan, guardian = state["question"], state["sgr_plan"], state["guardian"]
     language = Language(question["language"])
     actions = tuple(RequiredAction(action) for action in guardian.get("required_actions", []))
@@ -38,9 +43,18 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
             reasons=tuple(guardian.get("reasons", [])),
             previous=state["draft_answer"],
             restricted=Track(state["track"]) is Track.FAST and not state["evidence"],
+            plan_trace=context.plan_trace,
+            tool_trace=state["tool_trace"],
+            searches_left=MODEL_SEARCHES_PER_TURN - state["searches_made"] if by_model else 0,
         )
     )
-    return {"draft_answer": reply.text, "draft_kind": str(reply.kind)}
+    accounts = {
+        "degraded": list(dict.fromkeys([*state["degraded"], *reply.degraded])),
+        "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
+    }
+    if reply.searches:
+        return {**accounts, "searches_wanted": list(reply.searches), "searches_made": state["searches_made"] + 1}
+    return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind)}
 
 
 def _questions(subqueries: list[str], actions: tuple[RequiredAction, ...], profile: Profile) -> tuple[str, ...]:

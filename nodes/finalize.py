@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
@@ -15,22 +17,22 @@ from contracts.views import FinalView
 from rendering.answers import verified_answer
 
 
-async def finalize(state: FinalView, runtime: Runtime[Context], *, profile: Profile) -> Json:
-    """Write the verified answer; only the router's PASS leads here."""
+async def finalize(
+    state: FinalView, runtime: Runtime[Context], *, profile: Profile, send: Callable[[AIMessage], None]
+) -> Json:
+    """Write the verified answer and send it; only the router's PASS leads here."""
     language = Language(state["question"]["language"])
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
     answer = verified_answer(state["draft_answer"], evidence, language, profile.allowed_link_domains)
     result = StructuredAgentResult.of_turn(state, language=language, outcome=Outcome.ANSWERED, answer=answer)
     turn_id = state["question"]["id"]
+    message = AIMessage(
+        answer, id=f"{turn_id}-answer", additional_kwargs={"turn_id": turn_id, "outcome": str(Outcome.ANSWERED)}
+    )
+    send(message)
     return {
         "final_answer": answer,
-        "messages": [
-            AIMessage(
-                answer,
-                id=f"{turn_id}-answer",
-                additional_kwargs={"turn_id": turn_id, "outcome": str(Outcome.ANSWERED)},
-            )
-        ],
+        "messages": [message],
         "result": result.model_dump(mode="json"),
         "clarify_count": 0,
     }

@@ -7,20 +7,23 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
+from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.decisions import MODERATION, record
 from contracts.errors import InputError, ModerationUnavailable
-from contracts.ports import Moderator
+from contracts.ports import Moderator, PlannerAhead
 from contracts.profile import Profile
 from contracts.report import ModerationResult
-from contracts.state import Json, fresh_turn
-from contracts.values import GuardMode, Language, ModerationState, OnUnavailable, SafetyLevel
+from contracts.state import Json, fresh_turn, plan_request
+from contracts.values import GuardMode, Language, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
 from contracts.views import ModerationView
 from guards.message_check import message_fault
 from language.clean import clean
 from language.words import detect
 
 NAME = "moderation"
+_ASSUMED = ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE)
+"""What planning ahead takes for granted; where moderation says anything else, it is planned again."""
 
 
 async def moderation(
@@ -29,9 +32,10 @@ async def moderation(
     *,
     moderator: Moderator,
     fallback: Moderator | None = None,
+    ahead: PlannerAhead | None = None,
     profile: Profile,
 ) -> Json:
-    """Judge the newest message of the user.
+    """Judge the newest message of the user; where planning runs ahead, throw its plan away on Block.
 
     Raises:
         InputError: There is no message, or it cannot be taken.
@@ -41,19 +45,25 @@ async def moderation(
     text = str(message.text)
     if fault := message_fault(text):
         raise fault
-    result, degraded = await _judge(clean(text), context, moderator, fallback)
+    question = {"id": message.id or "", "text": clean(text), "language": str(_language(text, context, profile))}
+    if ahead is not None:
+        ahead.begin(plan_request(question, state["messages"], state.get("clarify_count", 0), _ASSUMED))
+    result, degraded, calls = await _judge(clean(text), context, moderator, fallback)
     decision = MODERATION.decide(
         state=result.state,
         mode=GuardMode.REPORT if context.guard_mode is GuardMode.OFF else context.guard_mode,
         block_threshold=context.block_threshold,
         on_unavailable=context.on_unavailable,
     )
+    if ahead is not None and decision.outcome is ModerationDecision.BLOCK:
+        calls = (*calls, *ahead.drop(question["id"]))
     return {
         **fresh_turn(),
-        "question": {"id": message.id or "", "text": clean(text), "language": str(_language(text, context, profile))},
+        "question": question,
         "moderation": {**result.model_dump(mode="json"), "decision": str(decision.outcome)},
         "decisions": [record(NAME, decision).model_dump(mode="json")],
         "degraded": degraded,
+        "model_calls": [call.model_dump(mode="json") for call in calls],
     }
 
 
@@ -73,9 +83,9 @@ def newest_question(messages: Sequence[AnyMessage]) -> HumanMessage:
 
 async def _judge(
     text: str, context: Context, moderator: Moderator, fallback: Moderator | None
-) -> tuple[ModerationResult, list[str]]:
+) -> tuple[ModerationResult, list[str], tuple[ModelCall, ...]]:
     if context.guard_mode is GuardMode.OFF:
-        return ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.OFF), []
+        return ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.OFF), [], ()
     try:
         result = await moderator.moderate(text)
     except ModerationUnavailable as error:
@@ -83,10 +93,11 @@ async def _judge(
         if context.on_unavailable is OnUnavailable.FALLBACK and fallback is not None:
             found = await fallback.moderate(text)
             if found.state in (ModerationState.UNSAFE, ModerationState.CONTROVERSIAL):
-                return found, degraded
+                return found, degraded, error.calls
         # The rules finding nothing does not make the message safe: nobody who can tell has looked at it.
-        return ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE), degraded
-    return result, []
+        unknown = ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE)
+        return unknown, degraded, error.calls
+    return result, [], result.calls
 
 
 def _language(text: str, context: Context, profile: Profile) -> Language:

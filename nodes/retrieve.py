@@ -28,23 +28,26 @@ Sources = Mapping[Source, EvidenceSource]
 async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: Sources, profile: Profile) -> Json:
     """Run the sub-queries over the allowed sources in parallel, and keep what a draft may see.
 
-    CASUAL turns and retries that only concern the form search nothing. A source that cannot be asked is
+    Where the drafter asked for a search of its own, its queries are run, and what was there is kept. CASUAL turns and retries that only concern the form search nothing. A source that cannot be asked is
     recorded in the traces and in `degraded`; the others go on.
     """
     context = runtime.context or Context()
     request_type = RequestType(state["request_type"])
     effect = combined(RequiredAction(a) for a in state["guardian"].get("required_actions", []))
     retrying = state["retry_count"] > 0
-    if request_type is RequestType.CASUAL or (retrying and not effect.searches):
+    wanted = state["searches_wanted"]
+    if request_type is RequestType.CASUAL or (retrying and not effect.searches and not wanted):
         return {}
     usable = profile.sources_for(context.role).intersection(sources)
     search = _plan_search(state, context, effect, profile, retrying=retrying)
+    if wanted:
+        search = replace(search, queries=tuple(wanted), limit=search.limit + len(wanted) * context.top_k)
     dropped = _dropped(effect, usable)
     kinds = _kinds(request_type, usable, effect, dropped)
     outcomes = await asyncio.gather(
         *(_ask(sources[kind], query, search, state["retry_count"]) for query in search.queries for kind in kinds)
     )
-    had = [EvidenceItem.model_validate(item) for item in state["evidence"]] if retrying else []
+    had = [EvidenceItem.model_validate(item) for item in state["evidence"]] if retrying or wanted else []
     evidence = select_evidence(
         [*(reply.items for reply in outcomes), had],
         threshold=context.evidence_threshold,
@@ -58,6 +61,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         "query_traces": [*state["query_traces"], *(r.trace.model_dump(mode="json") for r in outcomes)],
         "degraded": list(dict.fromkeys([*state["degraded"], *failed])),
         "widened": state["widened"] or (retrying and (effect.more or effect.refine)),
+        "searches_wanted": [],
     }
 
 

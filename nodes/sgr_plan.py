@@ -7,10 +7,10 @@ from langgraph.runtime import Runtime
 from contracts.context import Context
 from contracts.decisions import TOOL_BINDING, TRACK, record, routing_table
 from contracts.plan import SGRPlanResult
-from contracts.ports import Planner, PlanRequest
+from contracts.ports import Planner
 from contracts.profile import Profile
 from contracts.report import ModerationResult
-from contracts.state import Json, said_before
+from contracts.state import Json, plan_request
 from contracts.values import Language, SGRAction, TurnState
 from contracts.views import PlanView
 from guards.plan_check import settle_plan
@@ -25,15 +25,7 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
     question = state["question"]
     moderation = ModerationResult.model_validate({k: v for k, v in state["moderation"].items() if k != "decision"})
     binding = TOOL_BINDING.decide(turn_state=TurnState.PLANNING)
-    reply = await planner.plan(
-        PlanRequest(
-            message=question["text"],
-            language=Language(question["language"]),
-            history=said_before(state["messages"], question["id"]),
-            clarifications=state.get("clarify_count", 0),
-            moderation=moderation,
-        )
-    )
+    reply = await planner.plan(plan_request(question, state["messages"], state.get("clarify_count", 0), moderation))
     plan = settle_plan(reply.plan, question["text"], Language(question["language"]))
     route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
         level=moderation.safety_level,
@@ -57,6 +49,7 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
         "request_policy": _policy(question["text"], plan, route.outcome.action, context, profile),
         "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
         "degraded": [*state["degraded"], *reply.degraded],
+        "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
     }
 
 

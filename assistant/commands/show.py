@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _settings(deployed: Deployment, *, as_json: bool) -> int:
-    environment = {v.name: os.environ.get(v.name, "") or v.default for v in VARIABLES}
+    environment = {v.name: v.shown(os.environ) for v in VARIABLES}
     run_settings = deployed.context_type().model_dump(mode="json")
     if as_json:
         everything = {
@@ -38,7 +38,7 @@ def _settings(deployed: Deployment, *, as_json: bool) -> int:
         return 0
     print("Environment:")
     for variable in VARIABLES:
-        print(f"  {variable.name:<22} {environment[variable.name] or '(profile)':<12} {variable.en}")
+        print(f"  {variable.name:<28} {environment[variable.name] or '(empty)':<16} {variable.en}")
     print(f"\nRun settings of the profile {deployed.profile.name!r} (a run may override them):")
     for name, value in run_settings.items():
         shown = "(default)" if value is None else value

@@ -1,0 +1,307 @@
+"""Asking a chat model: langchain-openai's client inside, our own deadline, retries and accounting around it.
+
+This is the one boundary where a vendor's errors become ours. Whatever a server answers, what leaves here is a
+`Reply`, or a `ServerFault` that says what was wrong and carries every request that was made.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from adapters.models.access import ModelAccess
+from adapters.models.retrying import Pauses, fault_of_status, retry_after, with_retries
+from adapters.models.thinking import without_thinking
+from adapters.models.wire import text_of, to_wire
+from contracts.calls import ModelCall
+from contracts.errors import ServerFault
+from contracts.values import CallPurpose, FaultKind
+
+if TYPE_CHECKING:
+    import openai
+    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_openai import ChatOpenAI
+
+CONNECT_S: Final = 5.0
+"""Seconds for a connection to a server that is there."""
+_LONGEST_QUOTE: Final = 200
+_TOO_LONG: Final = ("context_length", "context length", "context size", "context window", "too many tokens", "too long")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request.
+
+    Attributes:
+        form: How the reply is asked for; goes into the record.
+        max_tokens: Of the reply, reasoning included.
+        options: What else the request carries: `tools`, `tool_choice`, `response_format`.
+        cut: What was left out so that it fits the window.
+    """
+
+    messages: Sequence[BaseMessage]
+    max_tokens: int
+    form: str = "text"
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    cut: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the model made it; `arguments` is JSON text as far as it could be read, else what was there."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said, without its reasoning, and the requests that it took."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    finish_reason: str
+    made: tuple[ModelCall, ...]
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the limit of tokens ended it."""
+        return self.finish_reason == "length"
+
+
+class ChatModel:
+    """One model behind one server, for one purpose.
+
+    Args:
+        access: The model, the server, the limits.
+        purpose: What it is asked for; goes into the records.
+        client: The HTTP client that several models share; closed by who made it.
+        pauses: Between tries.
+        clock: Seconds, monotonic; for the records only.
+    """
+
+    def __init__(
+        self,
+        access: ModelAccess,
+        purpose: CallPurpose,
+        client: openai.DefaultAsyncHttpxClient,
+        *,
+        pauses: Pauses | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.access = access
+        self.purpose = purpose
+        self._pauses = pauses
+        self._clock = clock
+        self._llm = _client_for(access, client)
+
+    async def ask(self, ask: Ask, deadline: float) -> Reply:
+        """Send a request, again where it failed for a passing reason.
+
+        Args:
+            ask: Its messages are brought into the shape that every server takes (`to_wire`).
+            deadline: Of all tries together, on the running loop's clock.
+
+        Raises:
+            ServerFault: No usable reply; `calls` are all requests that were made.
+        """
+        messages = to_wire(ask.messages, self.access.system_role)
+        made: list[ModelCall] = []
+        try:
+            reply = await with_retries(
+                lambda: self._once(messages, ask, made),
+                retries=self.access.max_retries,
+                deadline=deadline,
+                pauses=self._pauses,
+            )
+        except ServerFault as fault:
+            raise self._final(fault, made) from fault.__cause__
+        return Reply(reply.text, reply.calls, reply.finish_reason, tuple(made))
+
+    async def _once(self, messages: list[BaseMessage], ask: Ask, made: list[ModelCall]) -> Reply:
+        began = self._clock()
+        # Cancelled by the deadline, the request is on record as what it was.
+        record = ModelCall(
+            purpose=self.purpose,
+            model=self.access.model,
+            server=self.access.server,
+            form=ask.form,
+            cut=dict(ask.cut),
+            fault=str(FaultKind.DEADLINE),
+        )
+        try:
+            message = await self._send(messages, ask)
+            record = _counted(record, message)
+            reply = _read(message)
+        except ServerFault as fault:
+            record = record.model_copy(update={"fault": str(fault.kind), "http_status": fault.http_status})
+            raise
+        else:
+            record = record.model_copy(update={"fault": ""})
+            return reply
+        finally:
+            made.append(record.model_copy(update={"ms": round((self._clock() - began) * 1000, 1)}))
+
+    async def _send(self, messages: list[BaseMessage], ask: Ask) -> AIMessage:
+        try:
+            # nostream: nothing of a plan or a draft may reach a reader of the graph's stream before it was judged.
+            return await self._llm.ainvoke(
+                messages, config={"tags": ["nostream"]}, max_tokens=ask.max_tokens, **ask.options
+            )
+        except Exception as error:  # whatever a stranger's reply breaks in the client is the reply's fault
+            raise self._fault_of(error) from error
+
+    def _fault_of(self, error: Exception) -> ServerFault:
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            return self._fault_of_response(error)
+        kind, message = _kind_of(error)
+        return ServerFault(message, kind=kind)
+
+    def _fault_of_response(self, error: openai.APIStatusError) -> ServerFault:
+        status = error.response.status_code
+        said = self.access.without_secrets(_words_of(error))
+        kind = fault_of_status(status)
+        if kind is FaultKind.BAD_REQUEST and any(mark in said.lower() for mark in _TOO_LONG):
+            kind = FaultKind.TOO_LONG
+        if kind is FaultKind.NOT_FOUND and "tool" in said.lower():
+            kind = FaultKind.BAD_REQUEST  # a router that knows the model, but nobody who serves it with tools
+        quoted = f": {said[:_LONGEST_QUOTE]}" if said else ""
+        return ServerFault(
+            f"HTTP {status}{quoted}",
+            kind=kind,
+            http_status=status,
+            retry_after_s=retry_after(error.response.headers),
+        )
+
+    def _final(self, fault: ServerFault, made: list[ModelCall]) -> ServerFault:
+        where = f"The model {self.access.model!r} at {self.access.server}"
+        return ServerFault(
+            f"{where}: {fault.message.rstrip('.')}.",
+            WAYS_OUT[fault.kind],
+            kind=fault.kind,
+            http_status=fault.http_status,
+            retry_after_s=fault.retry_after_s,
+            calls=tuple(made),
+        )
+
+
+WAYS_OUT: Final = {
+    FaultKind.UNREACHABLE: "Check that the server runs and that its address is right; `guardian doctor` asks it.",
+    FaultKind.BROKEN_OFF: "Check the server's log; a proxy in between may cut long replies.",
+    FaultKind.BUSY: "Ask again later, or raise the limit of requests at the provider.",
+    FaultKind.SERVER_ERROR: "Check the server's log, or ask again later.",
+    FaultKind.UNREADABLE: "Check that the address ends where the server's OpenAI-compatible API begins, often in /v1.",
+    FaultKind.DEADLINE: "Allow more time (GUARDIAN_MODEL_TIMEOUT, GUARD_TIMEOUT), or use a faster model.",
+    FaultKind.BAD_REQUEST: "`guardian doctor` tries what the server takes; its settings are on the handbook's page of models.",
+    FaultKind.TOO_LONG: "Set GUARDIAN_MODEL_WINDOW to the tokens that the model really has.",
+    FaultKind.NOT_ALLOWED: "Check the API key, and that it may use this model.",
+    FaultKind.NOT_FOUND: "Check the model's name and the address; `guardian doctor` lists the models that there are.",
+    FaultKind.EMPTY: "Try another model, or allow it more tokens.",
+    FaultKind.CUT_SHORT: "Allow more tokens (GUARDIAN_PLAN_TOKENS, GUARDIAN_ANSWER_TOKENS).",
+    FaultKind.FILTERED: "The provider's own filter stopped the reply; ask the provider, or use another model.",
+    FaultKind.NOT_AS_ASKED: "Try another model; `guardian doctor` shows what this one can do.",
+}
+"""What to do about each kind of fault."""
+
+
+def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> ChatOpenAI:
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    options: dict[str, Any] = {} if access.temperature is None else {"temperature": access.temperature}
+    if access.extra:
+        options["extra_body"] = dict(access.extra)
+    return ChatOpenAI(
+        model=access.model,
+        base_url=access.base_url,
+        # The client insists on a key; servers that need none ignore it.
+        api_key=access.api_key or SecretStr("none"),
+        # All tries are ours: the client would sleep out a Retry-After of any length.
+        max_retries=0,
+        timeout=access.timeout_s,
+        http_async_client=client,
+        disable_streaming=True,
+        use_responses_api=False,
+        **options,
+    )
+
+
+def _read(message: AIMessage) -> Reply:
+    finish = str(message.response_metadata.get("finish_reason") or "")
+    text = without_thinking(text_of(message))
+    calls = (
+        *(ToolCall(call["name"], json.dumps(call["args"], ensure_ascii=False)) for call in message.tool_calls),
+        *(ToolCall(call["name"] or "", call["args"] or "") for call in message.invalid_tool_calls),
+    )
+    if finish == "content_filter":
+        raise ServerFault("the provider's content filter stopped the reply", kind=FaultKind.FILTERED)
+    if not text and not calls:
+        kind = FaultKind.CUT_SHORT if finish == "length" else FaultKind.EMPTY
+        raise ServerFault("the reply is empty", kind=kind)
+    return Reply(text, calls, finish, ())
+
+
+def _counted(record: ModelCall, message: AIMessage) -> ModelCall:
+    """Return the record with what the server says that the call took; it may say nothing, or nonsense."""
+    usage = _mapping(message.response_metadata.get("token_usage"))
+    return record.model_copy(
+        update={
+            "http_status": 200,
+            "finish_reason": str(message.response_metadata.get("finish_reason") or ""),
+            "prompt_tokens": _count(usage.get("prompt_tokens")),
+            "completion_tokens": _count(usage.get("completion_tokens")),
+            "reasoning_tokens": _count(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+            "cached_tokens": _count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        }
+    )
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _kind_of(error: Exception) -> tuple[FaultKind, str]:
+    import openai
+
+    match error:
+        case openai.LengthFinishReasonError():
+            return FaultKind.CUT_SHORT, "the limit of tokens ended the reply"
+        case openai.ContentFilterFinishReasonError():
+            return FaultKind.FILTERED, "the provider's content filter stopped the reply"
+        case openai.APITimeoutError():
+            connecting = _comes_of(error, "ConnectTimeout")
+            return (FaultKind.UNREACHABLE if connecting else FaultKind.DEADLINE), "there was no answer in time"
+        case openai.APIConnectionError():
+            if _comes_of(error, "ConnectError"):
+                return FaultKind.UNREACHABLE, "it cannot be reached"
+            return FaultKind.BROKEN_OFF, "the connection broke off"
+        case _:
+            # The words of a library may quote the reply; its class says enough.
+            return FaultKind.UNREADABLE, f"the reply cannot be read ({type(error).__name__})"
+
+
+def _comes_of(error: BaseException, name: str) -> bool:
+    # langchain-openai raises its own error from openai's, which comes of the HTTP client's.
+    cause = error.__cause__
+    return cause is not None and (type(cause).__name__ == name or _comes_of(cause, name))
+
+
+def _words_of(error: openai.APIStatusError) -> str:
+    body: object = error.body
+    if isinstance(body, Mapping):
+        inner = cast("Mapping[str, object]", body)
+        message = inner.get("message") or _mapping(inner.get("error")).get("message") or inner.get("detail") or ""
+        code = inner.get("code")
+        words = f"{message} ({code})" if code and isinstance(code, str) else str(message)
+    else:
+        words = "" if "<" in str(body)[:200] else str(body or "")
+    return " ".join(words.split())

@@ -1,0 +1,64 @@
+"""What was found out about a model at a server: how it takes a forced call, and how long its window is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any, cast
+
+from adapters.models.access import ModelAccess
+
+
+class WireMemory:
+    """Remembers by model and endpoint, in a small file, so that no turn has to find out again.
+
+    A file that cannot be read or written costs a probe, nothing else.
+
+    Args:
+        path: The file; `None` keeps everything in the process.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._known = _read(path)
+
+    def get(self, access: ModelAccess, what: str) -> Any:
+        """Return what is known; `None` where nothing is."""
+        return self._known.get(_key(access), {}).get(what)
+
+    async def put(self, access: ModelAccess, what: str, value: object) -> None:
+        """Remember; `None` forgets."""
+        if self.get(access, what) == value:
+            return
+        entry = {**self._known.get(_key(access), {}), what: value}
+        self._known[_key(access)] = {name: known for name, known in entry.items() if known is not None}
+        if self._path is not None:
+            await asyncio.to_thread(self._write, self._path)
+
+    def _write(self, path: Path) -> None:
+        # Another process may have learnt something else meanwhile; what this one knows stands above it.
+        merged = {**_read(path), **self._known}
+        whole = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            whole.write_text(json.dumps(merged, indent=2, sort_keys=True) + "\n", "utf-8")
+            whole.replace(path)
+        except OSError:
+            whole.unlink(missing_ok=True)
+
+
+def _key(access: ModelAccess) -> str:
+    return f"{access.model} at {access.server}"
+
+
+def _read(path: Path | None) -> dict[str, dict[str, Any]]:
+    try:
+        known: Any = json.loads(path.read_text("utf-8")) if path else {}
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(known, dict):
+        return {}
+    entries = cast("dict[str, Any]", known)
+    return {name: cast("dict[str, Any]", entry) for name, entry in entries.items() if isinstance(entry, dict)}

@@ -1,0 +1,228 @@
+"""The model's window, and cutting a request so that it fits.
+
+Sizes are bytes of UTF-8. No tokenizer of byte-level BPE makes more tokens of a text than it has bytes, so a request
+within the window by bytes fits for certain. One that is not is measured by the tokens per byte that the server
+itself has counted; where even that was too much, it is cut by bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from adapters.models.access import ModelAccess
+from adapters.models.memory import WireMemory
+from contracts.calls import ModelCall
+from contracts.errors import ServerFault
+from contracts.evidence import EvidenceItem
+from contracts.ports import Exchange
+from contracts.values import FaultKind
+from language.cutting import bytes_of, cut_in_proportion, cut_middle, cut_text
+
+if TYPE_CHECKING:
+    import openai
+
+UNKNOWN_WINDOW: Final = 8192
+"""Tokens assumed where neither a setting nor the server says."""
+FIRST_RATE: Final = 0.5
+"""Tokens per byte assumed before the server has counted any: above what English (0.25) and Russian (0.3) take."""
+_MARGIN: Final = 1.15
+_PER_MESSAGE: Final = 16
+"""Tokens that a chat template puts around one message."""
+_WINDOW_NAMES: Final = ("max_model_len", "context_length", "max_context_length", "loaded_context_length", "n_ctx")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a request is made of, as far as it can be cut. `fixed` is the size in bytes of what cannot."""
+
+    fixed: int
+    question: str
+    history: tuple[Exchange, ...] = ()
+    analysis: str = ""
+    evidence: tuple[EvidenceItem, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of it."""
+        return (
+            self.fixed
+            + bytes_of(self.question)
+            + bytes_of(self.analysis)
+            + sum(bytes_of(exchange.text) for exchange in self.history)
+            + sum(bytes_of(item.snippet) for item in self.evidence)
+        )
+
+
+class Window:
+    """How much one model takes.
+
+    Args:
+        access: The model; its `window` setting stands above what the server says.
+        client: For asking the server.
+        memory: Where what was found out is kept.
+    """
+
+    def __init__(self, access: ModelAccess, client: openai.DefaultAsyncHttpxClient, memory: WireMemory) -> None:
+        self._access = access
+        self._client = client
+        self._memory = memory
+
+    async def tokens(self) -> int:
+        """Return the tokens of the window: the setting, else what the server says, else a careful guess."""
+        known = self._access.window or self._memory.get(self._access, "window")
+        if isinstance(known, int) and known > 0:
+            return known
+        asked = await ask_window(self._access, self._client)
+        await self._memory.put(self._access, "window", asked or UNKNOWN_WINDOW)
+        return asked or UNKNOWN_WINDOW
+
+    async def fit(self, parts: Parts, reply_tokens: int, *, by_bytes: bool = False) -> tuple[Parts, dict[str, int]]:
+        """Cut what is too much.
+
+        Args:
+            parts: The request.
+            reply_tokens: Room kept for the reply.
+            by_bytes: Cut to the certain bound, because the measured one was too much.
+
+        Returns:
+            The parts that fit, and what was left out of each.
+
+        Raises:
+            ServerFault: Not even the fixed part fits.
+        """
+        messages = len(parts.history) + 4
+        room = await self.tokens() - reply_tokens - _PER_MESSAGE * messages
+        if parts.size <= room:
+            return parts, {}
+        rate = 1.0 if by_bytes else min(1.0, self._rate() * _MARGIN)
+        return cut_to(parts, int(room / rate))
+
+    async def forget(self) -> None:
+        """Ask the server again next time: it has just said that a request was too long."""
+        await self._memory.put(self._access, "window", None)
+
+    async def learn(self, size: int, call: ModelCall) -> None:
+        """Remember how many tokens a byte took, where it was more than was known."""
+        if call.prompt_tokens and size:
+            rate = min(1.0, call.prompt_tokens / size)
+            known = self._memory.get(self._access, "tokens_per_byte")
+            if not isinstance(known, float) or rate > known + 0.01:
+                await self._memory.put(self._access, "tokens_per_byte", round(rate, 3))
+
+    def _rate(self) -> float:
+        known = self._memory.get(self._access, "tokens_per_byte")
+        return known if isinstance(known, float) and known > 0 else FIRST_RATE
+
+
+def cut_to(parts: Parts, limit: int) -> tuple[Parts, dict[str, int]]:
+    """Cut the parts to `limit` bytes together: history oldest first, evidence in proportion to rank.
+
+    The question may take half of the room; the analysis a quarter of what is left then; history 30 percent of that,
+    or what evidence leaves over.
+
+    Raises:
+        ServerFault: There is no room for anything but the fixed part.
+    """
+    room = limit - parts.fixed
+    if room < 64:
+        raise ServerFault("its window has no room for the instructions", kind=FaultKind.TOO_LONG)
+    question = cut_middle(parts.question, room // 2, bytes_of)
+    room -= bytes_of(question)
+    analysis = cut_text(parts.analysis, room // 4, bytes_of)
+    room -= bytes_of(analysis)
+    wanted = sum(bytes_of(item.snippet) for item in parts.evidence)
+    history = _newest(parts.history, max(room * 3 // 10, room - wanted))
+    room -= sum(bytes_of(exchange.text) for exchange in history)
+    snippets = cut_in_proportion([item.snippet for item in parts.evidence], room, bytes_of)
+    # An item that got no room stays in its place, or the numbers of those after it would be others.
+    evidence = tuple(
+        item if snippet == item.snippet else item.model_copy(update={"snippet": snippet})
+        for item, snippet in zip(parts.evidence, snippets, strict=True)
+    )
+    fitting = replace(parts, question=question, history=history, analysis=analysis, evidence=evidence)
+    cut = {
+        "history_messages": len(parts.history) - len(history),
+        "evidence_chars": _chars(parts.evidence) - _chars(evidence),
+        "analysis_chars": len(parts.analysis) - len(analysis),
+        "question_chars": max(0, len(parts.question) - len(question)),
+    }
+    return fitting, {name: count for name, count in cut.items() if count}
+
+
+def _newest(history: tuple[Exchange, ...], room: int) -> tuple[Exchange, ...]:
+    kept: list[Exchange] = []
+    for exchange in reversed(history):
+        room -= bytes_of(exchange.text)
+        if room < 0:
+            break
+        kept.append(exchange)
+    return tuple(reversed(kept))
+
+
+def _chars(evidence: tuple[EvidenceItem, ...]) -> int:
+    return sum(len(item.snippet) for item in evidence)
+
+
+async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> int | None:
+    """Ask the server for the model's window: by the list of models (vLLM, OpenRouter, LM Studio), or llama.cpp's `/props`."""
+    if access.base_url is None:
+        return None
+    base = access.base_url.rstrip("/")
+    for address, find in (
+        (f"{base}/models", _of_models(access.model)),
+        (f"{base.removesuffix('/v1')}/props", _of_props),
+    ):
+        found = find(await _get(address, access, client))
+        if found:
+            return found
+    return None
+
+
+async def list_models(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> list[str] | None:
+    """Return the names of the models that a server has; `None` where it does not say."""
+    if access.base_url is None:
+        return None
+    reply = await _get(f"{access.base_url.rstrip('/')}/models", access, client)
+    if not isinstance(reply, dict):
+        return None
+    return [str(entry["id"]) for entry in _entries(reply) if "id" in entry]
+
+
+async def _get(address: str, access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> Any:
+    key = access.api_key.get_secret_value() if access.api_key else "none"
+    try:
+        reply = await client.get(address, headers={"Authorization": f"Bearer {key}"}, timeout=5.0)
+        return reply.json() if reply.status_code == 200 else None
+    except Exception:  # noqa: BLE001  # a server that cannot say how long its window is, is no reason to stop a turn
+        return None
+
+
+def _of_models(model: str) -> Callable[[Any], int | None]:
+    def find(reply: Any) -> int | None:
+        for entry in _entries(reply):
+            if str(entry.get("id")) == model:
+                meta = entry.get("meta")
+                return _number(entry) or _number(cast("dict[str, Any]", meta) if isinstance(meta, dict) else {})
+        return None
+
+    return find
+
+
+def _of_props(reply: Any) -> int | None:
+    settings = cast("dict[str, Any]", reply).get("default_generation_settings") if isinstance(reply, dict) else None
+    return _number(cast("dict[str, Any]", settings)) if isinstance(settings, dict) else None
+
+
+def _entries(reply: Any) -> list[dict[str, Any]]:
+    data = cast("dict[str, Any]", reply).get("data") if isinstance(reply, dict) else None
+    return [entry for entry in cast("list[Any]", data) if isinstance(entry, dict)] if isinstance(data, list) else []
+
+
+def _number(entry: dict[str, Any]) -> int | None:
+    for name in _WINDOW_NAMES:
+        value = entry.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None

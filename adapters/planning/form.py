@@ -1,0 +1,220 @@
+"""The form of the planning exchange: `SGRPlanResult` as a tool, and reading what a model filled in.
+
+What comes back is checked, whatever was asked for: servers ignore a forced call without a word, models write the
+call as text, and grammars keep lists and words in bounds but not numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, cast
+
+from pydantic import ValidationError
+
+from contracts.plan import PLAN_TOOL, SGRPlanResult
+from contracts.values import Language, RequestType, SGRAction
+
+_LISTS: Final = {"subqueries": 10, "action_plan": 10, "uncertainties": 5}
+_TEXTS: Final = {
+    "spam_reason": 150,
+    "user_intent": 300,
+    "topic": 150,
+    "category": 80,
+    "clarification_question": 300,
+}
+_MAY_BE_MISSING: Final = ("topic", "category", "answer_language", "clarification_question")
+_WORDS: Final = {"request_type": RequestType, "action": SGRAction, "answer_language": Language}
+_LONGEST_ITEM: Final = 300
+_FENCE: Final = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
+_TAGGED: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_TRAILING_COMMA: Final = re.compile(r",(\s*[}\]])")
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A valid plan, the arguments as they came, and what was put right without asking."""
+
+    plan: SGRPlanResult
+    raw: str
+    repaired: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misfilled:
+    """Arguments that are no valid plan, and why, in words that a model can act on."""
+
+    raw: str
+    faults: tuple[str, ...]
+
+
+def read_arguments(text: str) -> Filled | Misfilled:
+    """Read the arguments of a call: strict about what they mean, lenient about what is unambiguous.
+
+    Put right without asking are lengths, doubles, a bare string for a list of one, `null` for an empty list, and
+    the case of a word. A score is a number from 0 to 1 and nothing else.
+    """
+    try:
+        value = json.loads(text, parse_constant=float)
+    except (json.JSONDecodeError, RecursionError):
+        return Misfilled(text, ("the arguments are not valid JSON",))
+    if not isinstance(value, dict):
+        return Misfilled(text, ("the arguments are not a JSON object",))
+    given = cast("dict[str, Any]", value)
+    form, repaired = _put_right(given)
+    try:
+        return Filled(SGRPlanResult.model_validate(form), text, repaired)
+    except ValidationError as error:
+        return Misfilled(text, tuple(_fault(entry) for entry in error.errors()[:8]))
+
+
+def read_text(text: str) -> Filled | Misfilled | None:
+    """Read a plan out of a reply's text: in tags of a tool call, in a fence, or bare; `None` where none is there."""
+    best: Misfilled | None = None
+    for candidate in _candidates(text):
+        for arguments in _unwrapped(candidate):
+            reading = read_arguments(arguments)
+            if isinstance(reading, Filled):
+                return reading
+            best = best or reading
+    return best
+
+
+def _candidates(text: str) -> Iterator[str]:
+    found = [m.group(1) for m in _TAGGED.finditer(text)] + [m.group(1) for m in _FENCE.finditer(text)] + [text]
+    for part in found:
+        first, last = part.find("{"), part.rfind("}")
+        if 0 <= first < last:
+            yield part[first : last + 1]
+
+
+def _unwrapped(text: str) -> Iterator[str]:
+    """Yield the arguments in a JSON object: the object itself, or what a call written as text holds."""
+    for attempt in (text, _TRAILING_COMMA.sub(r"\1", text)):
+        try:
+            value = json.loads(attempt, parse_constant=float)
+        except (json.JSONDecodeError, RecursionError):
+            continue
+        if not isinstance(value, dict):
+            return
+        call = cast("dict[str, Any]", value)
+        inner = call.get("arguments", call.get("parameters"))
+        if call.get("name") == PLAN_TOOL and inner is not None:
+            yield inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+        elif "user_intent" in call or "spam_score" in call:
+            yield attempt
+        return
+
+
+def _put_right(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    form = {name: given[name] for name in SGRPlanResult.model_fields if name in given}
+    repaired: list[str] = []
+    for name, value in list(form.items()):
+        mended = _mended(name, value)
+        if mended is _DROP:
+            del form[name]
+        elif mended != value and not (isinstance(value, float) and math.isnan(value)):
+            form[name] = mended
+            repaired.append(name)
+    return form, tuple(repaired)
+
+
+_DROP: Final = object()
+
+
+def _mended(name: str, value: Any) -> Any:
+    if name in _LISTS:
+        return _mended_list(value, _LISTS[name])
+    if name in _TEXTS and isinstance(value, str):
+        text = _clipped(value, _TEXTS[name])
+        return text or (None if name in _MAY_BE_MISSING else text)
+    if name in _WORDS:
+        if value is None or value == "":
+            return _DROP if name != "action" else value
+        return _as_word(value, [str(word) for word in _WORDS[name]])
+    if name == "wants_human" and value is None:
+        return _DROP
+    return value
+
+
+def _mended_list(value: Any, longest: int) -> Any:
+    if value is None:
+        return []
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in cast("list[Any]", items)):
+        return value
+    texts = [_clipped(item, _LONGEST_ITEM) for item in cast("list[str]", items)]
+    return list(dict.fromkeys(text for text in texts if text))[:longest]
+
+
+def _clipped(text: str, longest: int) -> str:
+    tidy = text.strip()
+    if len(tidy) <= longest:
+        return tidy
+    at_word = tidy.rfind(" ", longest // 2, longest)
+    return tidy[: at_word if at_word > 0 else longest - 1].rstrip() + "…"
+
+
+def _as_word(value: Any, words: Sequence[str]) -> Any:
+    same = [word for word in words if isinstance(value, str) and word.casefold() == value.strip().casefold()]
+    return same[0] if same else value
+
+
+def _fault(entry: Any) -> str:
+    place = ".".join(str(part) for part in entry["loc"])
+    return f"{place}: {entry['msg'][:160]}"
+
+
+# ------------------------------------------------------------------------------------------------------- the schema
+
+
+@cache
+def plan_schema() -> dict[str, Any]:
+    """Return the plan as a JSON schema that every server takes: no references, no defaults, all fields asked for.
+
+    Providers that enforce a schema strictly want every field required and no others; fields that may be missing
+    are `null` instead.
+    """
+    whole = SGRPlanResult.model_json_schema()
+    definitions = whole.get("$defs", {})
+    properties = {name: _field_schema(name, schema, definitions) for name, schema in whole["properties"].items()}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _field_schema(name: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    flat = _without_references(schema, definitions)
+    for noise in ("title", "default"):
+        flat.pop(noise, None)
+    if name in _LISTS:
+        flat["items"] = {"type": "string", "maxLength": _LONGEST_ITEM}
+    return flat
+
+
+def _without_references(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = dict(schema)
+    if reference := flat.pop("$ref", None):
+        definition = definitions[reference.rpartition("/")[2]]
+        flat = {"type": "string", "enum": definition["enum"], **flat}
+    if "anyOf" in flat:
+        parts = cast("list[dict[str, Any]]", flat["anyOf"])
+        flat["anyOf"] = [_without_references(part, definitions) for part in parts]
+    return flat
+
+
+def plan_tool(*, strict: bool) -> dict[str, Any]:
+    """Return the tool as it goes over the wire; `strict` stands inside it, where servers look for it."""
+    function: dict[str, Any] = {
+        "name": PLAN_TOOL,
+        "description": " ".join((SGRPlanResult.__doc__ or "").split()),
+        "parameters": plan_schema(),
+    }
+    return {"type": "function", "function": {**function, "strict": True} if strict else function}

@@ -1,0 +1,309 @@
+"""The model's planner: one planning exchange, by the most binding form that the server takes, else the offline plan.
+
+    named -> required -> auto -> json_schema -> one repair request -> the offline planner, `degraded`
+
+A form is left for the next one where the server refuses it, or where the reply shows that it was ignored. What
+worked is remembered by model and endpoint, and comes first from then on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
+from adapters.models.memory import WireMemory
+from adapters.models.retrying import deadline_in
+from adapters.models.window import Parts, Window
+from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
+from adapters.planning.prompt import repair_request, system_prompt
+from contracts.calls import ModelCall
+from contracts.errors import PlanningFailed, ServerFault
+from contracts.plan import PLAN_TOOL
+from contracts.ports import Planner, PlanReply, PlanRequest
+from contracts.profile import Profile
+from contracts.values import FaultKind
+from language.cutting import bytes_of
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+NAME: Final = "model"
+
+
+class ToolForm(StrEnum):
+    """How the call is asked for, most binding first: the rungs of the ladder."""
+
+    NAMED = "named"
+    REQUIRED = "required"
+    AUTO = "auto"
+    JSON_SCHEMA = "json_schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One way of asking; `strict` has the server enforce the schema, where it can."""
+
+    form: ToolForm
+    strict: bool
+
+    def __str__(self) -> str:
+        return f"{self.form} strict" if self.strict else str(self.form)
+
+    def options(self, *, parallel: bool | None) -> dict[str, Any]:
+        """Return what the request carries beside the messages."""
+        if self.form is ToolForm.JSON_SCHEMA:
+            schema: dict[str, Any] = {"name": PLAN_TOOL, "schema": plan_schema()}
+            return {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {**schema, "strict": True} if self.strict else schema,
+                }
+            }
+        choice = {
+            ToolForm.NAMED: {"type": "function", "function": {"name": PLAN_TOOL}},
+            ToolForm.REQUIRED: "required",
+        }.get(self.form, "auto")
+        options: dict[str, Any] = {"tools": [plan_tool(strict=self.strict)], "tool_choice": choice}
+        return options if parallel is None else {**options, "parallel_tool_calls": parallel}
+
+
+def ladder(form: ToolForm | None = None, *, strict: bool | None = None) -> list[Rung]:
+    """Return the rungs, from the top.
+
+    Args:
+        form: The only one to use; `None` for all.
+        strict: Whether the schema is enforced; `None` to try it on the first rung and on the last.
+    """
+    if strict is not None:
+        return [Rung(each, strict) for each in ([form] if form else ToolForm)]
+    if form:
+        return [Rung(form, strict=True), Rung(form, strict=False)]
+    return [
+        Rung(ToolForm.NAMED, strict=True),
+        Rung(ToolForm.NAMED, strict=False),
+        Rung(ToolForm.REQUIRED, strict=False),
+        Rung(ToolForm.AUTO, strict=False),
+        Rung(ToolForm.JSON_SCHEMA, strict=True),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What one rung came to, for people: `guardian doctor` shows it."""
+
+    rung: Rung
+    result: str
+    works: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningModel:
+    """What one planning exchange needs.
+
+    Attributes:
+        model: Asked for purpose `plan`.
+        window: How much it takes.
+        profile: What the desk is for.
+        max_tokens: Of the reply, reasoning included.
+    """
+
+    model: ChatModel
+    window: Window
+    profile: Profile
+    max_tokens: int = 2000
+
+    def fault(self, what: str) -> ServerFault:
+        """Return the fault of a model that answered, but not what it was asked."""
+        access = self.model.access
+        message = f"The model {access.model!r} at {access.server}: {what}."
+        return ServerFault(message, WAYS_OUT[FaultKind.NOT_AS_ASKED], kind=FaultKind.NOT_AS_ASKED)
+
+
+class ModelPlanner:
+    """Plans with a language model.
+
+    Args:
+        asked: The model.
+        memory: Which rung worked.
+        otherwise: Who plans where the model cannot.
+        rungs: The ladder.
+    """
+
+    def __init__(
+        self, asked: PlanningModel, memory: WireMemory, otherwise: Planner, rungs: list[Rung] | None = None
+    ) -> None:
+        self._asked = asked
+        self._access = asked.model.access
+        self._memory = memory
+        self._otherwise = otherwise
+        self._rungs = rungs or ladder()
+
+    async def plan(self, request: PlanRequest) -> PlanReply:
+        """Return the model's plan, or the offline planner's, marked `degraded`.
+
+        Raises:
+            PlanningFailed: Neither could plan.
+        """
+        exchange = _Exchange(self._asked, request, deadline_in(self._access.timeout_s))
+        try:
+            rung, filled = await exchange.run(self._order())
+        except ServerFault as fault:
+            return await self._degraded(request, fault, exchange.made)
+        await self._memory.put(self._access, "form", str(rung))
+        trace: dict[str, object] = {
+            "planner": NAME,
+            "model": self._access.model,
+            "form": str(rung),
+            "tool": PLAN_TOOL,
+            "arguments": filled.plan.model_dump(mode="json"),
+            "raw": filled.raw,
+            "repaired": list(filled.repaired),
+        }
+        return PlanReply(filled.plan, trace, calls=tuple(exchange.made))
+
+    async def probe(self, request: PlanRequest) -> list[Tried]:
+        """Try every rung once, say what each came to, and remember the first that works."""
+        tried: list[Tried] = []
+        for rung in self._rungs:
+            exchange = _Exchange(self._asked, request, deadline_in(self._access.timeout_s))
+            began = time.monotonic()
+            works = False
+            try:
+                reading = exchange.reading_of(await exchange.ask(rung))
+            except ServerFault as fault:
+                result = fault.message
+            else:
+                result = _probed(reading, time.monotonic() - began)
+                works = isinstance(reading, Filled)
+            tried.append(Tried(rung, result, works))
+        first = next((str(each.rung) for each in tried if each.works), None)
+        await self._memory.put(self._access, "form", first)
+        return tried
+
+    def _order(self) -> Iterator[Rung]:
+        """Yield the rung that worked before, then the ladder from its top."""
+        known = self._memory.get(self._access, "form")
+        first = [rung for rung in self._rungs if str(rung) == known]
+        yield from first
+        yield from (rung for rung in self._rungs if rung not in first)
+
+    async def _degraded(self, request: PlanRequest, fault: ServerFault, made: list[ModelCall]) -> PlanReply:
+        try:
+            reply = await self._otherwise.plan(request)
+        except PlanningFailed as error:
+            raise PlanningFailed(error.message, error.way_out, calls=tuple(made), tried=True) from fault
+        return PlanReply(reply.plan, reply.trace, (f"plan: {fault}", *reply.degraded), tuple(made))
+
+
+class _Exchange:
+    """One planning exchange: its requests share a deadline, and at most one of them asks for a repair."""
+
+    def __init__(self, asked: PlanningModel, request: PlanRequest, deadline: float) -> None:
+        self._asked = asked
+        self._request = request
+        self._deadline = deadline
+        self.made: list[ModelCall] = []
+
+    async def run(self, rungs: Iterator[Rung]) -> tuple[Rung, Filled]:
+        """Go down the ladder.
+
+        Raises:
+            ServerFault: No rung gave a plan.
+        """
+        last: ServerFault | None = None
+        for rung in rungs:
+            try:
+                reply = await self.ask(rung)
+            except ServerFault as fault:
+                if fault.kind not in _NEXT_RUNG:
+                    raise
+                last = fault
+                continue
+            match self.reading_of(reply):
+                case Filled() as filled:
+                    return rung, filled
+                case Misfilled() as misfilled:
+                    return rung, await self._repaired(rung, misfilled)
+                case None:
+                    last = self._asked.fault("it did not fill in the plan")
+        raise last or self._asked.fault("there is no way of asking left")
+
+    async def ask(self, rung: Rung, repair: str = "") -> Reply:
+        """Send one request by one rung, cut to the window; once more by bytes where even that was too long."""
+        try:
+            return await self._send(rung, repair, by_bytes=False)
+        except ServerFault as fault:
+            if fault.kind is not FaultKind.TOO_LONG:
+                raise
+        await self._asked.window.forget()
+        return await self._send(rung, repair, by_bytes=True)
+
+    def reading_of(self, reply: Reply) -> Filled | Misfilled | None:
+        """Return what a reply holds; `None` where it holds no call and no form."""
+        named = [call for call in reply.calls if call.name == PLAN_TOOL]
+        distinct = list(dict.fromkeys(call.arguments for call in named))
+        if len(distinct) == 1:
+            reading = read_arguments(distinct[0])
+            if isinstance(reading, Misfilled) and reply.cut_short:
+                return Misfilled(reading.raw, ("the form was longer than there is room for: write less in each field",))
+            return reading
+        if distinct:
+            return Misfilled(distinct[0], (f"{PLAN_TOOL} was called {len(distinct)} times with different arguments",))
+        if reply.calls:
+            other = reply.calls[0]
+            return Misfilled(other.arguments, (f"the function is called {PLAN_TOOL}, not {other.name[:60]!r}",))
+        return read_text(reply.text)
+
+    async def _repaired(self, rung: Rung, misfilled: Misfilled) -> Filled:
+        reading = self.reading_of(await self.ask(rung, repair_request(misfilled.raw, misfilled.faults)))
+        if isinstance(reading, Filled):
+            return reading
+        faults = reading.faults if isinstance(reading, Misfilled) else ("it did not fill in the plan",)
+        raise self._asked.fault(f"the plan could not be used ({'; '.join(faults)})")
+
+    async def _send(self, rung: Rung, repair: str, *, by_bytes: bool) -> Reply:
+        asked, request = self._asked, self._request
+        options = rung.options(parallel=asked.model.access.parallel_tool_calls)
+        system = system_prompt(asked.profile, request.moderation, with_form=rung.form is ToolForm.JSON_SCHEMA)
+        # The schema is part of the prompt in every form: servers write it out for the model.
+        fixed = bytes_of(system) + bytes_of(repair) + bytes_of(str(options))
+        parts = Parts(fixed, request.message, request.history)
+        try:
+            parts, cut = await asked.window.fit(parts, asked.max_tokens, by_bytes=by_bytes)
+            ask = Ask(_messages(system, parts, repair), asked.max_tokens, str(rung), options, cut)
+            reply = await asked.model.ask(ask, self._deadline)
+        except ServerFault as fault:
+            self.made += fault.calls
+            raise
+        self.made += reply.made
+        await asked.window.learn(parts.size, reply.made[-1])
+        return reply
+
+
+_NEXT_RUNG: Final = (FaultKind.BAD_REQUEST, FaultKind.EMPTY, FaultKind.NOT_AS_ASKED)
+"""What may be the form's fault. A wrong key, a missing model or a busy server would answer every form alike."""
+
+
+def _probed(reading: Filled | Misfilled | None, seconds: float) -> str:
+    match reading:
+        case Filled():
+            return f"works, {seconds:.1f} s"
+        case Misfilled():
+            return f"filled in wrongly: {reading.faults[0]}"
+        case None:
+            return "ignored"
+
+
+def _messages(system: str, parts: Parts, repair: str) -> list[BaseMessage]:
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+    said = [
+        HumanMessage(exchange.text) if exchange.role == "user" else AIMessage(exchange.text)
+        for exchange in parts.history
+    ]
+    asked = [HumanMessage(parts.question), *([HumanMessage(repair)] if repair else [])]
+    return [SystemMessage(system), *said, *asked]

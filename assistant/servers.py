@@ -1,0 +1,190 @@
+"""The models and moderators behind servers, as the settings name them, on one HTTP client."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from assistant.settings import ModelSettings
+from contracts.values import CallPurpose
+
+if TYPE_CHECKING:
+    import openai
+
+    from adapters.models.access import ModelAccess
+    from adapters.models.chat import ChatModel
+    from adapters.models.memory import WireMemory
+    from adapters.models.window import Window
+    from adapters.planning.model import ModelPlanner, PlanningModel, Rung
+    from assistant.wiring import Deployment
+    from contracts.ports import Drafter, Moderator, Planner, PlannerAhead
+
+
+class Servers:
+    """Makes the adapters that ask servers; nothing is imported or opened for those that are not named.
+
+    Args:
+        deployed: What is served.
+    """
+
+    def __init__(self, deployed: Deployment) -> None:
+        self._deployed = deployed
+        self._settings: ModelSettings = deployed.settings.models
+        self._provider = deployed.settings.guard_provider
+        self._opened = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._opened:
+            await self._client.aclose()
+
+    @property
+    def moderates(self) -> bool:
+        """Whether messages are moderated by a server, which can be unavailable."""
+        return self._provider in ("vllm", "mosec")
+
+    def moderator(self) -> Moderator:
+        """Return the moderator that the settings name."""
+        match self._provider:
+            case "off":
+                from adapters.moderation.off import NoModerator
+
+                return NoModerator()
+            case "vllm":
+                from adapters.moderation.vllm import VllmModerator
+
+                return VllmModerator(self._model(self.access_of_moderator(), CallPurpose.MODERATION))
+            case "mosec":
+                return self._mosec()
+            case _:
+                from adapters.moderation.rules import RuleModerator
+
+                return RuleModerator()
+
+    def planner(self, otherwise: Planner) -> ModelPlanner | None:
+        """Return the model's planner; `None` where no model is named."""
+        if not self._settings.planner:
+            return None
+        from adapters.planning.model import ModelPlanner
+
+        return ModelPlanner(self._planning(), self._memory, otherwise, self.rungs())
+
+    def ahead(self, planner: Planner) -> PlannerAhead:
+        """Return the planner that begins beside moderation."""
+        from adapters.planning.ahead import PlanAhead
+
+        access = self._access(self._settings.planner)
+        return PlanAhead(planner, access.model, access.server)
+
+    def drafter(self, otherwise: Drafter) -> Drafter | None:
+        """Return the model's drafter; `None` where no model is named."""
+        if not self._settings.drafter:
+            return None
+        from adapters.drafting.model import DraftingModel, ModelDrafter
+
+        access = self._access(self._settings.drafter)
+        model = self._model(access, CallPurpose.DRAFT)
+        tokens = self._settings.whole("GUARDIAN_ANSWER_TOKENS", 100, 200_000)
+        return ModelDrafter(DraftingModel(model, self.window(access), self._deployed.profile, tokens), otherwise)
+
+    def rungs(self) -> list[Rung]:
+        """Return the ways of asking for a plan that the settings allow."""
+        from adapters.planning.model import ToolForm, ladder
+
+        form = self._settings.value["GUARDIAN_TOOL_FORM"]
+        chosen = None if form == "probe" else ToolForm(form)
+        return ladder(chosen, strict=self._settings.yes_no_or_none("GUARDIAN_TOOL_STRICT"))
+
+    def window(self, access: ModelAccess) -> Window:
+        """Return how much a model takes."""
+        from adapters.models.window import Window
+
+        return Window(access, self._client, self._memory)
+
+    async def names(self, access: ModelAccess) -> list[str] | None:
+        """Return the models that a server has; `None` where it does not say."""
+        from adapters.models.window import list_models
+
+        return await list_models(access, self._client)
+
+    def accesses(self) -> dict[str, ModelAccess]:
+        """Return every model that is asked, by what it is asked for."""
+        named = {"planner": self._settings.planner, "drafter": self._settings.drafter}
+        found = {part: self._access(model) for part, model in named.items() if model}
+        return {**found, "moderation": self.access_of_moderator()} if self._provider == "vllm" else found
+
+    def access_of_moderator(self) -> ModelAccess:
+        """Return what asking the moderation model takes."""
+        value = self._settings.value
+        return self._made(
+            model=value["GUARD_VLLM_MODEL"],
+            base_url=self._settings.address("GUARD_VLLM_URL"),
+            api_key=value["GUARD_VLLM_API_KEY"],
+            timeout_s=self._settings.number("GUARD_TIMEOUT", 0.1, 110),
+            max_retries=self._settings.whole("GUARD_MAX_RETRIES", 0, 10),
+        )
+
+    def _access(self, model: str) -> ModelAccess:
+        settings = self._settings
+        return self._made(
+            model=model,
+            base_url=settings.address("OPENAI_BASE_URL"),
+            api_key=settings.value["OPENAI_API_KEY"],
+            timeout_s=settings.number("GUARDIAN_MODEL_TIMEOUT", 0.1, 110),
+            max_retries=settings.whole("GUARDIAN_MODEL_RETRIES", 0, 10),
+            window=settings.whole("GUARDIAN_MODEL_WINDOW", 0, 10_000_000),
+            temperature=settings.temperature,
+            parallel_tool_calls=settings.yes_no_or_none("GUARDIAN_PARALLEL_TOOL_CALLS"),
+            system_role=settings.value["GUARDIAN_SYSTEM_ROLE"],
+            extra=settings.extra(),
+        )
+
+    def _made(self, *, api_key: str, **fields: Any) -> ModelAccess:
+        from pydantic import SecretStr
+
+        from adapters.models.access import ModelAccess
+
+        return ModelAccess(api_key=SecretStr(api_key) if api_key else None, **fields)
+
+    def _planning(self) -> PlanningModel:
+        from adapters.planning.model import PlanningModel
+
+        access = self._access(self._settings.planner)
+        tokens = self._settings.whole("GUARDIAN_PLAN_TOKENS", 100, 200_000)
+        model = self._model(access, CallPurpose.PLAN)
+        return PlanningModel(model, self.window(access), self._deployed.profile, tokens)
+
+    def _mosec(self) -> Moderator:
+        from adapters.moderation.mosec import MosecModerator
+
+        value = self._settings.value
+        return MosecModerator(
+            self._settings.mosec_address,
+            timeout_s=self._settings.number("GUARD_TIMEOUT", 0.1, 110),
+            max_retries=self._settings.whole("GUARD_MAX_RETRIES", 0, 10),
+            text_field=value["GUARD_MOSEC_TEXT_FIELD"],
+            type_field=value["GUARD_MOSEC_TYPE_FIELD"],
+        )
+
+    def _model(self, access: ModelAccess, purpose: CallPurpose) -> ChatModel:
+        from adapters.models.chat import ChatModel
+
+        return ChatModel(access, purpose, self._client)
+
+    @cached_property
+    def _memory(self) -> WireMemory:
+        from adapters.models.memory import WireMemory
+
+        return WireMemory(self._deployed.models_file)
+
+    @cached_property
+    def _client(self) -> openai.DefaultAsyncHttpxClient:
+        import openai
+
+        self._opened = True
+        return openai.DefaultAsyncHttpxClient()

@@ -1,0 +1,104 @@
+"""What leaves the graph while a turn runs: never a draft that has not passed, and the verified answer in pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final, cast
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.graph import Graph as Drawing
+from langgraph.graph.message import push_message
+from langgraph.graph.state import CompiledStateGraph
+
+from contracts.context import Context
+from contracts.state import ChatState
+from contracts.values import Verdict
+
+WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
+_PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
+
+
+class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
+    """The compiled graph, whose streams withhold drafts in every mode, and whose drawing is the story alone.
+
+    LangGraph streams whatever a node writes or reads; it has no hook for what may leave. `aget_state` and the
+    checkpoints keep the draft, or no turn could be resumed.
+    """
+
+    async def astream(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        async for chunk in super().astream(*arguments, **options):
+            yield withheld(chunk)
+
+    async def astream_events(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        async for event in super().astream_events(*arguments, **options):
+            # What a model is asked and says inside a node: prompts, plans and drafts.
+            if not str(event.get("event", "")).startswith(("on_chat_model", "on_llm")):
+                yield withheld(event)
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Drawing:
+        drawing = await super().aget_graph(config, xray=xray)
+        # LangGraph draws error handlers as nodes without an edge; all of them lead to `safe_exit`.
+        for node in [node for name, node in drawing.nodes.items() if name.startswith("__error_handler__")]:
+            drawing.remove_node(node)
+        return drawing
+
+
+def withheld(chunk: Any) -> Any:
+    """Return what a stream emits without any draft that has not passed.
+
+    A draft may be shown beside the verdict PASS only. The reasons of another verdict quote the draft: until the turn
+    has ended, only their names are shown.
+    """
+    if isinstance(chunk, Mapping):
+        return _withheld_mapping(cast("Mapping[str, Any]", chunk))
+    if isinstance(chunk, tuple):
+        parts = cast("tuple[Any, ...]", chunk)
+        if len(parts) == 2 and isinstance(parts[0], str) and parts[0] in _GUARDED:
+            return (parts[0], _withheld_mapping({parts[0]: parts[1]})[parts[0]])
+        kept = [withheld(part) for part in parts]
+        kind: Any = type(parts)
+        return tuple(kept) if kind is tuple else kind(*kept)  # a named tuple takes its fields one by one
+    if isinstance(chunk, list):
+        return [withheld(part) for part in cast("list[Any]", chunk)]
+    return chunk
+
+
+_GUARDED: Final = ("draft_answer", "guardian")
+
+
+def _withheld_mapping(chunk: Mapping[str, Any]) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    report: Any = chunk.get("guardian")
+    verdict = cast("Mapping[str, Any]", report).get("verdict") if isinstance(report, Mapping) else None
+    ended = bool(chunk.get("result")) and "final_answer" in chunk
+    for key, value in chunk.items():
+        if key == "draft_answer":
+            shown[key] = WITHHELD if value and verdict != Verdict.PASS else value
+        elif key == "guardian" and isinstance(value, Mapping) and not ended:
+            shown[key] = _names_only(cast("Mapping[str, Any]", value))
+        elif key == "result":
+            shown[key] = value
+        else:
+            shown[key] = withheld(value)
+    return shown
+
+
+def _names_only(report: Mapping[str, Any]) -> dict[str, Any]:
+    short = dict(report)
+    for part in ("reasons", "advice"):
+        if part in short:
+            short[part] = [str(line).partition("=")[0] for line in short[part]]
+    return short
+
+
+def pieces(text: str) -> list[str]:
+    """Split a text into pieces of up to 80 characters and the blanks behind them; joined, they are the text."""
+    return _PIECE.findall(text)
+
+
+def send_in_pieces(message: AIMessage) -> None:
+    """Send a message to whoever streams messages, in pieces under its own id; the whole one then replaces them."""
+    for piece in pieces(str(message.text)):
+        push_message(AIMessageChunk(content=piece, id=message.id), state_key=None)

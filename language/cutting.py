@@ -1,0 +1,63 @@
+"""Cutting texts to a size, where they can be cut without turning a sentence into another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+Size = Callable[[str], int]
+
+
+def bytes_of(text: str) -> int:
+    """Return the size of a text in UTF-8."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def cut_in_proportion(texts: Sequence[str], budget: int, size: Size = len) -> list[str]:
+    """Cut texts, best first, where together they exceed the budget; one that got no room comes back empty.
+
+    The n-th of k texts may have a share of (k - n + 1) / (1 + ... + k); what a text leaves over goes to the
+    ones after it.
+    """
+    if sum(map(size, texts)) <= budget:
+        return list(texts)
+    count = len(texts)
+    total = count * (count + 1) / 2
+    kept: list[str] = []
+    spare = 0.0
+    for rank, text in enumerate(texts):
+        share = budget * (count - rank) / total + spare
+        kept.append(cut_text(text, int(share), size))
+        spare = share - size(kept[-1])
+    return kept
+
+
+def cut_text(text: str, budget: int, size: Size = len) -> str:
+    """Cut a text at the end of a line, in one long line at the end of a sentence, or of a word."""
+    if size(text) <= budget:
+        return text
+    room = _room(text, budget, size)
+    ends = (text.rfind("\n", 0, room), *(text.rfind(mark, 0, room) + 1 for mark in (". ", "! ", "? ")))
+    cut = ends[0] if ends[0] > 0 else max(ends[1:]) or text.rfind(" ", 0, room)
+    return text[: max(cut, 0)].rstrip()
+
+
+def cut_middle(text: str, budget: int, size: Size = len, mark: str = "\n[…]\n") -> str:
+    """Cut a text in its middle, where a message says the least; the mark is part of the budget."""
+    if size(text) <= budget:
+        return text
+    left = max(0, budget - size(mark))
+    head = text[: _room(text, left - left // 2, size)]
+    tail_room = _room(text[::-1], left // 2, size)
+    tail = text[len(text) - tail_room :] if tail_room else ""
+    return f"{head}{mark}{tail}" if size(mark) <= budget else ""
+
+
+def _room(text: str, budget: int, size: Size) -> int:
+    """Return how many characters from the beginning are within the budget."""
+    if budget <= 0:
+        return 0
+    low, high = 0, min(len(text), budget)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if size(text[:middle]) <= budget else (low, middle - 1)
+    return low
