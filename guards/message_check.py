@@ -17,7 +17,7 @@ def message_fault(text: str) -> InputError | None:
         return InputError("The message is not text.", "Send it as a string.", key="empty")
     if len(text) > MAX_MESSAGE_CHARS:
         return InputError(
-            f"The message has {len(text):,} characters; at most {MAX_MESSAGE_CHARS:,} are taken.",
+            f"The message has {len(text):,} characters; at most {MAX_MESSAGE_CHARS:,} are accepted.",
             "Send the question itself, and put long material into the knowledge base with `guardian index`.",
             key="too_long",
         )

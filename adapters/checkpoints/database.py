@@ -46,7 +46,7 @@ _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
     ),
     (
         ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
-        "the file is damaged or is no database",
+        "the file is damaged or is not a database",
         "Move it away, with the -wal and -shm files beside it, and put a backup in its place or start afresh without.",
     ),
     (

@@ -591,7 +591,7 @@ def diary(tmp_path: Path) -> Path:
 
 def test_a_file_that_is_no_database_is_said_so_and_left_alone(diary: Path) -> None:
     """A file of something else is neither opened nor overwritten."""
-    with pytest.raises(ThreadError, match="no database") as caught:
+    with pytest.raises(ThreadError, match="not a database") as caught:
         asyncio.run(open_and_close(diary))
 
     assert "Move it away" in caught.value.way_out

@@ -69,7 +69,7 @@ def test_broken_front_matter_gives_what_can_be_had(broken: str) -> None:
     """What is wrong with front matter is said with the way out, and the lines that can be read count."""
     matter = read(broken)
     assert (matter.title, matter.kb_id) == ("Kept", 12)
-    assert "mend it" in matter.problem
+    assert "correct it" in matter.problem
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_bad_files_are_named_with_the_way_out_and_the_rest_is_read(docs: Path, k
     ways = {"binary.md": "remove", "latin.md": "UTF-8", "utf16.md": "UTF-8", "empty.md": "write", "huge.md": "split"}
     assert set(told) == set(ways)
     assert all(way in told[name] for name, way in ways.items())
-    assert [(warning.path, "mend it" in warning.reason) for warning in report.warnings] == [("docs/matter.md", True)]
+    assert [(warning.path, "correct it" in warning.reason) for warning in report.warnings] == [("docs/matter.md", True)]
     assert sorted(documents(kb, "apple")) == ["docs/good.md", "docs/matter.md"]
     again = ingest(docs, directory=kb)
     assert (again.skipped, again.warnings, again.unchanged) == (report.skipped, report.warnings, 2)

@@ -260,10 +260,10 @@ _WAYS_OUT = {
     "empty.md": ["no text"],
     "front.md": ["front matter is not valid YAML"],
     "huge.md": ["split it"],
-    "loop.md": ["mend or remove it"],
-    "nowhere.md": ["mend or remove it"],
+    "loop.md": ["repair or remove it"],
+    "nowhere.md": ["repair or remove it"],
     "again": ["a link loop"],
-    "pipe.md": ["no ordinary file"],
+    "pipe.md": ["not an ordinary file"],
 }
 
 

@@ -138,7 +138,7 @@ def test_indexing_without_a_folder_says_what_to_type(empty: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "word"), [("no-such-folder", "no-such-folder"), ("", "empty"), (str(PROFILE), "is no folder")]
+    ("path", "word"), [("no-such-folder", "no-such-folder"), ("", "empty"), (str(PROFILE), "is not a folder")]
 )
 def test_a_path_that_is_no_folder_is_told(path: str, word: str, empty: Desk) -> None:
     """An empty path is not taken for the working directory, nor a file for a folder; nothing is made."""

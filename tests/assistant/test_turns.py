@@ -591,7 +591,7 @@ async def test_any_result_can_be_stored(desk: Desk) -> None:
 async def test_a_transcript_that_cannot_be_read_is_said_so(tmp_path: Path) -> None:
     """A file that is no database is an error with a way out."""
     await asyncio.to_thread((tmp_path / "threads.db").write_bytes, b"Dear diary, " * 200)
-    with pytest.raises(ThreadError, match="no database") as caught:
+    with pytest.raises(ThreadError, match="not a database") as caught:
         await TurnStore.open(tmp_path / "threads.db")
 
     assert caught.value.way_out

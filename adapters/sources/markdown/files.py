@@ -106,7 +106,7 @@ def _examine(path: Path, root: Path, scan: Scan) -> None:
         outside = path.is_symlink() and root not in path.resolve().parents
     except (OSError, RuntimeError) as error:
         scan.unread.append(relative)
-        scan.skipped.append(Skipped(relative, f"cannot be looked at ({_said(error)}): mend or remove it"))
+        scan.skipped.append(Skipped(relative, f"cannot be looked at ({_said(error)}): repair or remove it"))
         return
     if stat.S_ISDIR(state.st_mode):
         return
@@ -116,7 +116,7 @@ def _examine(path: Path, root: Path, scan: Scan) -> None:
         reason = "a link out of the folder, not followed: put a copy in its place"
         scan.skipped.append(Skipped(relative, reason))
     elif not stat.S_ISREG(state.st_mode):
-        scan.skipped.append(Skipped(relative, "is no ordinary file: remove or rename it"))
+        scan.skipped.append(Skipped(relative, "is not an ordinary file: remove or rename it"))
     else:
         scan.found.append(Found(relative, path, state.st_size, state.st_mtime_ns))
 
@@ -150,7 +150,7 @@ def decode(content: bytes) -> str:
     if content.startswith(_UTF16):
         raise Unfit("is UTF-16: save it as UTF-8")
     if _BINARY in content:
-        raise Unfit("is a binary file: remove it, or give it a name that does not end on .md")
+        raise Unfit("is a binary file: remove it, or give it a name that does not end in .md")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -112,7 +112,7 @@ def _known(values: dict[str, str], lines: int, problem: str) -> FrontMatter:
         source=source,
         version=text("version", 40),
         lines=lines,
-        problem=f"its front matter {' and '.join(problems)}: indexed without; mend it and index again"
+        problem=f"its front matter {' and '.join(problems)}: indexed without; correct it and index again"
         if problems
         else "",
     )

@@ -121,7 +121,7 @@ def _checked(folders: Sequence[Path | Folder]) -> list[Folder]:
         if not path.exists():
             raise KnowledgeError(f"There is no folder {path}.", "Name a folder that holds Markdown files.")
         if not path.is_dir():
-            raise KnowledgeError(f"{path} is no folder.", f"Name the folder that holds it: {path.parent}")
+            raise KnowledgeError(f"{path} is not a folder.", f"Name the folder that holds it: {path.parent}")
         wanted[path.resolve()] = folder
     if not wanted:
         raise KnowledgeError("There is no folder to index.", "Name a folder that holds Markdown files.")
