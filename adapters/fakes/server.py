@@ -301,8 +301,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             asked = self._read()
             if asked is None:
-                self._send(refusal(411, "The request must tell the length of its body.", code="length_required"))
+                # Nobody knows where the next request begins.
                 self.close_connection = True
+                self._send(refusal(400, "The length of the request's body makes no sense.", code="no_length"))
             elif asked.path.startswith("/__"):
                 self._send(self._control(asked))
             else:
@@ -311,15 +312,39 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _read(self) -> Asked | None:
-        """Read the request's body; `None` where its length is not told."""
-        length = self.headers.get("Content-Length", "0")
-        if not length.isdecimal() or "Transfer-Encoding" in self.headers:
+        """Read the request's body; `None` where its length makes no sense."""
+        try:
+            raw = self._chunks() if "Transfer-Encoding" in self.headers else self._counted()
+        except ValueError:
             return None
-        raw = self.rfile.read(int(length))
-        if len(raw) < int(length):
-            raise _Gone
         text = raw.decode("utf-8", "replace")
         return Asked(self.command, self.path.partition("?")[0], text, _parsed(text))
+
+    def _counted(self) -> bytes:
+        return self._exactly(int(self.headers.get("Content-Length", "0")))
+
+    def _chunks(self) -> bytes:
+        parts: list[bytes] = []
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            parts.append(self._exactly(size))
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass  # trailers say nothing that is needed here
+        return b"".join(parts)
+
+    def _exactly(self, size: int) -> bytes:
+        """Read so many bytes.
+
+        Raises:
+            ValueError: No such number of bytes can be read.
+            _Gone: The client left before it sent them.
+        """
+        if size < 0:
+            raise ValueError("less than nothing")
+        raw = self.rfile.read(size)
+        if len(raw) < size:
+            raise _Gone
+        return raw
 
     def _play(self, asked: Asked) -> None:
         given = self.headers.get("Authorization", "")

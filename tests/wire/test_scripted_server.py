@@ -342,12 +342,30 @@ def test_a_connection_is_kept(server: FakeServer) -> None:
         assert len(sockets) == 1
 
 
-def test_a_body_of_unknown_length_is_refused(server: FakeServer) -> None:
-    """A request in chunks gets 411, and nothing is guessed."""
+def test_a_body_may_come_in_chunks(server: FakeServer) -> None:
+    """A client that does not know the length beforehand is understood, and the connection is kept."""
+    data = json.dumps(drafting()).encode()
     with closing(HTTPConnection("127.0.0.1", server.port, timeout=30)) as connection:
-        connection.request("POST", "/v1/chat/completions", iter([b"{}"]), encode_chunked=True)
-        response = connection.getresponse()
-        assert (response.status, json.loads(response.read())["error"]["code"]) == (411, "length_required")
+        for _ in range(2):
+            connection.request("POST", "/v1/chat/completions", iter([data[:20], data[20:]]), encode_chunked=True)
+            assert b"NO_ANSWER" in connection.getresponse().read()
+    assert [noted["body"] for noted in server.requests()] == [drafting()] * 2
+
+
+@pytest.mark.parametrize("head", ["Content-Length: many", "Content-Length: -1", "Transfer-Encoding: chunked\r\n\r\nx"])
+def test_a_length_that_makes_no_sense_is_refused(server: FakeServer, head: str) -> None:
+    """The reply is 400, and the connection is closed, for nobody knows where the next request begins."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(f"POST /v1/chat/completions HTTP/1.1\r\n{head}\r\n\r\n".encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_request_that_is_half_sent_is_forgotten(server: FakeServer) -> None:
+    """A client that leaves in the middle of its request leaves no record and harms nobody."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+    assert ask(server, drafting()).status == 200
+    assert [noted["number"] for noted in server.requests()] == [1]
 
 
 def test_an_old_client_gets_a_stream_without_chunks(server: FakeServer) -> None:
