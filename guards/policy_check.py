@@ -17,6 +17,7 @@ from contracts.profile import PolicyRule
 from contracts.values import PolicyStatus, RequiredAction
 from language.clean import skeleton
 from language.links import foreign_links
+from language.words import pattern_occurs
 
 NAME = "policy"
 
@@ -60,7 +61,7 @@ _SECRETS: Final[dict[str, re.Pattern[str]]] = {
 def check_request(message: str, rules: Iterable[PolicyRule], role: str) -> PolicyFinding:
     """Judge a request by the deployment's rules, each a regular expression over the message's skeleton."""
     text = skeleton(message)
-    hit = [rule for rule in rules if role not in rule.except_roles and re.search(rule.pattern, text, re.IGNORECASE)]
+    hit = [rule for rule in rules if role not in rule.except_roles and pattern_occurs(rule.pattern, text)]
     return _finding([rule.id for rule in hit], [rule.action for rule in hit])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -20,6 +21,7 @@ from language.clean import fold
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
 _WORD = re.compile(r"\w*[^\W\d]\w*", re.UNICODE)
 _LONGEST_TOKEN = 64
+_YO = str.maketrans("ёЁ", "еЕ")
 _local = threading.local()
 
 
@@ -130,8 +132,17 @@ def _thesaurus(groups: tuple[tuple[str, ...], ...]) -> Thesaurus:
 def forbidden_occurs(entry: str, text: str) -> bool:
     """Whether forbidden content is in a text: `/.../` is a regular expression, all else a phrase, also over two lines."""
     if len(entry) > 2 and entry.startswith("/") and entry.endswith("/"):
-        return bool(re.search(entry[1:-1], text, re.IGNORECASE))
+        return pattern_occurs(entry[1:-1], text)
     return " ".join(fold(entry).split()) in " ".join(fold(text).split())
+
+
+def pattern_occurs(pattern: str, text: str) -> bool:
+    """Whether a regular expression is found in a text, in any case; ё and е are one letter in both."""
+    return bool(re.search(_one_e(pattern), _one_e(text), re.IGNORECASE))
+
+
+def _one_e(text: str) -> str:
+    return unicodedata.normalize("NFC", text).translate(_YO)
 
 
 def detect(text: str, default: Language = Language.EN) -> Language:

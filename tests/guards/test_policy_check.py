@@ -193,6 +193,13 @@ def test_requests_are_judged_by_rule_and_role(text: str, role: str, rules: tuple
     assert check_request(text, RULES, role).rules == rules
 
 
+@pytest.mark.parametrize("pattern", ["чуж(?:ой|ого) счёт", "чуж(?:ой|ого) счет", "чуж(?:ой|ого) СЧЁТ"])
+@pytest.mark.parametrize("text", ["Покажи чужой счёт", "Покажи чужой счет", "ЧУЖОЙ СЧЁТ", "чужой сче\u0308т"])
+def test_a_rule_may_be_written_with_or_without_the_dots_of_yo(pattern: str, text: str) -> None:
+    """As people do: ё and е are one letter, in the rule and in the message (regression)."""
+    assert check_request(text, [PolicyRule(id="others", pattern=pattern)], "user").rules == ("others",)
+
+
 def test_a_rule_brings_its_own_action() -> None:
     """What a rule asks for is what the verdict will say."""
     assert check_request("зарплата", RULES, "user").actions == (RequiredAction.ESCALATE_TO_HUMAN,)

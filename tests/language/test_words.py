@@ -141,6 +141,11 @@ def test_any_text_can_be_analysed(text: str) -> None:
         (r"/^b/", "a\nb", False),
         ("//", "a // b", True),
         ("ещё", "ЕЩЕ", True),
+        ("/ещё? раз/", "Еще раз", True),
+        ("/еще раз/", "ЕЩЁ раз", True),
+        ("/ещё раз/", "еще\u0308 раз", True),
+        ("/[а-яё]+щё/", "еще", True),
+        ("/ещё/", "её", False),
     ],
 )
 def test_forbidden_content_is_a_phrase_or_an_expression(entry: str, text: str, occurs: bool) -> None:
