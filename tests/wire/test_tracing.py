@@ -1,0 +1,347 @@
+"""Whole turns in processes of their own, traced to a server on this machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from assistant.tracing import EXIT_WAIT_S, KEPT_METADATA, prepare_tracing, tracing_in_words, without_content
+from contracts.errors import ConfigError
+from tests.assistant.cli_helpers import Desk
+from tests.wire.server_process import fake_server
+from tests.wire.trace_sink import TraceSink, trace_sink
+
+WORD = "quizzaciously"
+QUESTION = f"How do I {WORD} restore the catalogue from a backup?"
+UNANSWERABLE = f"How do I {WORD} restore the catalogue of the submarine?"
+WORDS = (WORD, "catalogue", "backup", "shelfctl", "damaged", "submarine", "Shelf")
+"""Of the question, the documents, the answer and the profile; none is part of a node's name."""
+
+NODES = (
+    *("moderation", "sgr_plan", "inject_synthetic", "retrieve", "draft"),
+    *("guardian_verify", "retry_bump", "finalize", "safe_exit"),
+)
+
+
+class Traced(Desk):
+    """A desk that is traced as its environment says."""
+
+    def asks(self, question: str, **more: str) -> dict[str, Any]:
+        """Run one turn in a process of its own; return its result."""
+        said = self.having(**more).run("ask", question, "--json", "--quiet")
+        return said.json
+
+    def command(self, *arguments: str | bytes) -> Sequence[str | bytes]:
+        return [sys.executable, "-W", "error", "-c", _COMMAND, *arguments]
+
+    def program(self, code: str, **more: str) -> None:
+        """Run a program of the test's, which must succeed."""
+        command = [sys.executable, "-W", "error", "-c", code]
+        environment = self.having(**more).environment
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+
+
+_COMMAND = """
+import os, sys
+from assistant.tracing import prepare_tracing
+prepare_tracing(os.environ.get("GUARDIAN_TRACE_CONTENT") != "false")
+from assistant.cli import main
+sys.exit(main())
+"""
+
+_FAILING_NODE = """
+import asyncio, os, sys
+from typing import TypedDict
+from assistant.tracing import prepare_tracing
+from langgraph.graph import START, StateGraph
+
+prepare_tracing(os.environ["GUARDIAN_TRACE_CONTENT"] == "true")
+
+class State(TypedDict):
+    question: str
+
+async def fails(state: State) -> State:
+    raise LookupError("no answer to " + state["question"])
+
+graph = StateGraph(State).add_node("fails", fails).add_edge(START, "fails").compile()
+try:
+    asyncio.run(graph.ainvoke({"question": sys.argv[-1]}))
+except LookupError:
+    pass
+"""
+
+_MODEL = """
+import asyncio, os
+from assistant.tracing import prepare_tracing
+
+prepare_tracing(os.environ["GUARDIAN_TRACE_CONTENT"] == "true")
+
+async def ask():
+    from langchain_openai import ChatOpenAI
+    model = ChatOpenAI(model="fake-model", base_url=os.environ["SERVER"], api_key="none", max_retries=0)
+    reply = await model.ainvoke(os.environ["QUESTION"])
+    assert reply.text == os.environ["REPLY"], reply
+    await model.root_async_client.close()
+
+asyncio.run(ask())
+"""
+
+_HOST = """
+from langsmith import Client
+from langsmith.run_trees import configure
+from assistant.tracing import prepare_tracing
+host = Client()
+configure(client=host, enabled=True)
+prepare_tracing(False)
+from assistant import ask
+ask({question!r})
+"""
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Traced:
+    """A desk whose documents are indexed; all tests of the file talk to it, in conversations of their own."""
+    place = tmp_path_factory.mktemp("traced")
+    made = Traced(place / "data", place)
+    Desk(made.data, made.cwd).index()
+    return made
+
+
+def variables(sink: TraceSink, mode: str) -> dict[str, str]:
+    """Return what traces in that mode, to the sink as LangSmith, as the collector, or as both."""
+    collector = {"LANGSMITH_TRACING_MODE": mode, "OTEL_EXPORTER_OTLP_ENDPOINT": sink.url}
+    return sink.environment() | (collector if mode != "langsmith" else {})
+
+
+def spans(sink: TraceSink) -> list[Any]:
+    """Return what a collector was sent."""
+    bodies = [request.body for request in sink.requests if request.path == "/v1/traces"]
+    messages = [ExportTraceServiceRequest.FromString(body) for body in bodies]
+    scopes = [scope for message in messages for resource in message.resource_spans for scope in resource.scope_spans]
+    return [span for scope in scopes for span in scope.spans]
+
+
+@pytest.mark.parametrize("mode", ["langsmith", "otel", "hybrid"])
+def test_a_trace_has_the_words_of_the_turn_where_nothing_else_is_said(desk: Traced, mode: str) -> None:
+    """The question's, the documents' and the answer's words are in what is sent, and so are the nodes' names."""
+    with trace_sink() as sink:
+        answer = desk.asks(QUESTION, **variables(sink, mode))
+    assert answer["outcome"] == "answered"
+    assert sink.holds(WORD, "catalogue", "shelfctl", "damaged") == [WORD, "catalogue", "shelfctl", "damaged"]
+    assert sink.holds("guardian_verify", "finalize") == ["guardian_verify", "finalize"]
+
+
+@pytest.mark.parametrize("mode", ["langsmith", "otel", "hybrid"])
+def test_without_contents_not_a_word_is_in_any_byte_sent_and_the_tree_still_is(desk: Traced, mode: str) -> None:
+    """Of an answered turn and one that was tried again and given up; all nine nodes are in it by name."""
+    with trace_sink() as sink:
+        quiet = {**variables(sink, mode), "GUARDIAN_TRACE_CONTENT": "false"}
+        outcomes = [desk.asks(question, **quiet)["outcome"] for question in (QUESTION, UNANSWERABLE)]
+    assert outcomes[0] == "answered"
+    assert outcomes[1] != "answered"
+    assert sink.holds(*WORDS) == []
+    assert sink.holds(*NODES) == list(NODES)
+
+
+def test_without_contents_runs_keep_their_times_and_their_parents(desk: Traced) -> None:
+    """Each run of a node began, ended, hangs under the turn's, and says where in the graph it stands."""
+    with trace_sink() as sink:
+        desk.asks(QUESTION, **sink.environment(), GUARDIAN_TRACE_CONTENT="false")
+    sent = sink.sent.decode()
+    root = re.search(r'"id":"([0-9a-f-]{36})"[^}]*"name":"guardian"', sent)
+    assert root
+    node = re.search(r'\{[^{}]*"name":"retrieve"[^{}]*\}', sent)
+    assert node
+    assert f'"parent_run_id":"{root[1]}"' in node[0]
+    assert re.search(r'"(?:end_time)":"\d{4}-', sent)
+    assert '"langgraph_node":"retrieve"' in sent
+
+
+def test_without_contents_spans_keep_their_times_and_their_parents(desk: Traced) -> None:
+    """A collector gets a span for each node, under the turn's, that took some time."""
+    with trace_sink() as sink:
+        desk.asks(QUESTION, **variables(sink, "otel"), GUARDIAN_TRACE_CONTENT="false")
+    (root,) = [span for span in spans(sink) if span.name == "guardian"]
+    (node,) = [span for span in spans(sink) if span.name == "retrieve"]
+    assert node.parent_span_id == root.span_id
+    assert root.end_time_unix_nano > node.end_time_unix_nano > node.start_time_unix_nano > root.start_time_unix_nano
+
+
+@pytest.mark.parametrize("mode", ["langsmith", "otel"])
+def test_of_an_error_only_its_class_leaves_without_contents(desk: Traced, mode: str) -> None:
+    """An error that quotes the user is in the trace by its class; with contents, by its text."""
+    for kept, words in (("true", [WORD, "LookupError"]), ("false", ["LookupError"])):
+        with trace_sink() as sink:
+            program = _FAILING_NODE.replace("sys.argv[-1]", repr(WORD))
+            desk.program(program, **variables(sink, mode), GUARDIAN_TRACE_CONTENT=kept)
+        assert sink.holds(WORD, "LookupError") == words
+
+
+@pytest.mark.parametrize("mode", ["langsmith", "otel"])
+def test_of_a_call_of_a_model_its_tokens_leave_and_not_its_texts(desk: Traced, mode: str) -> None:
+    """Neither prompt nor reply is in the trace without contents; the model's name and the token counts are."""
+    usage = {"prompt_tokens": 7411, "completion_tokens": 5, "total_tokens": 7416}
+    with fake_server() as server, trace_sink() as sink:
+        server.script([{"reply": {"text": "Ask the submarine.", "usage": usage}}])
+        asked = {"SERVER": server.url, "QUESTION": QUESTION, "REPLY": "Ask the submarine."}
+        desk.program(_MODEL, **variables(sink, mode), **asked, GUARDIAN_TRACE_CONTENT="false")
+    assert sink.holds(*WORDS) == []
+    if mode == "langsmith":
+        assert sink.holds("fake-model", '"input_tokens":7411') == ["fake-model", '"input_tokens":7411']
+    else:
+        (span,) = [span for span in spans(sink) if span.name == "ChatOpenAI"]
+        values = {attribute.key: attribute.value for attribute in span.attributes}
+        assert values["gen_ai.usage.input_tokens"].int_value == usage["prompt_tokens"]
+        assert values["gen_ai.request.model"].string_value == "fake-model"
+
+
+def test_a_program_with_a_client_of_its_own_sends_no_contents_of_ours_either(desk: Traced) -> None:
+    """Tracing switched on in its code, by a client that hides nothing: our setting still holds."""
+    with trace_sink() as sink:
+        more = {**sink.environment(), "LANGSMITH_TRACING": "", "GUARDIAN_TRACE_CONTENT": "false"}
+        desk.program(_HOST.format(question=QUESTION), **more)
+    assert sink.holds(*WORDS) == []
+    assert sink.holds("guardian_verify") == ["guardian_verify"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["langsmith", "otel"])
+def test_a_server_that_hangs_neither_changes_nor_delays_a_turn(desk: Traced, mode: str) -> None:
+    """The answer is that of an untraced turn, as soon; and the process is gone a little after `EXIT_WAIT_S`."""
+    began = time.monotonic()
+    untraced = desk.asks(QUESTION)
+    took = time.monotonic() - began
+    with trace_sink(wait_s=600) as sink:
+        began = time.monotonic()
+        traced = desk.asks(QUESTION, **variables(sink, mode))
+        took_traced = time.monotonic() - began
+    assert traced["answer_text"] == untraced["answer_text"]
+    assert spent(traced) < spent(untraced) + 1000
+    # The exporter of OpenTelemetry waits as long again, after LangSmith's client.
+    assert took_traced < took + 2 * EXIT_WAIT_S + 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["langsmith", "otel"])
+def test_a_server_that_is_down_costs_a_line_and_nothing_else(desk: Traced, mode: str) -> None:
+    """The turn is answered; what was wrong is said in one line or two, without a trace of Python's."""
+    with trace_sink() as sink:
+        pass
+    said = desk.having(**variables(sink, mode)).run("ask", QUESTION, "--quiet")
+    assert said.code == 0
+    assert "shelfctl" in said.out
+    assert "Traces could not be sent" in said.err
+    assert len(said.err.strip().splitlines()) <= 2
+
+
+def spent(result: dict[str, Any]) -> float:
+    """Return the milliseconds that a turn's nodes took."""
+    return sum(result["diagnostics"]["timings_ms"].values())
+
+
+def test_a_collector_is_not_sent_the_key_of_langsmith(desk: Traced) -> None:
+    """Neither where it has no headers of its own, nor where it has some, which it gets."""
+    key = {"LANGSMITH_API_KEY": "lsv2_pt_unmistakable"}
+    for own in (
+        {},
+        {"OTEL_EXPORTER_OTLP_HEADERS": "x-team=desk"},
+        {"OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x-team=desk"},
+    ):
+        with trace_sink() as collector:
+            variables_ = {"LANGSMITH_TRACING": "true", "LANGSMITH_TRACING_MODE": "otel"}
+            desk.asks(QUESTION, **variables_, **key, **own, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
+        assert collector.requests
+        for request in collector.requests:
+            assert "unmistakable" not in str(request.headers)
+            assert request.headers.get("x-team") == ("desk" if own else None)
+
+
+def test_langsmith_is_sent_its_key(desk: Traced) -> None:
+    """Also where it takes OpenTelemetry itself."""
+    with trace_sink() as sink:
+        more = {**variables(sink, "hybrid"), "LANGSMITH_API_KEY": "lsv2_pt_unmistakable"}
+        desk.asks(QUESTION, **more, GUARDIAN_TRACE_CONTENT="false")
+    assert {request.path for request in sink.requests} == {"/runs/multipart", "/v1/traces"}
+    assert all(request.headers["x-api-key"] == "lsv2_pt_unmistakable" for request in sink.requests)
+    assert b"unmistakable" not in sink.sent
+
+
+def test_where_tracing_is_off_nothing_is_imported_and_nothing_set() -> None:
+    """The way of every turn that nobody traces."""
+    code = (
+        "import sys; from assistant.tracing import prepare_tracing; kept = {}; prepare_tracing(False, kept);"
+        "print(kept, [name for name in ('langsmith', 'langchain_core', 'opentelemetry') if name in sys.modules])"
+    )
+    environment = Desk(Path(), Path()).environment
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "{} []\n"
+
+
+OTEL = {"LANGSMITH_TRACING": "true", "LANGSMITH_OTEL_ENABLED": "true"}
+
+
+@pytest.mark.parametrize("more", [{}, {"LANGSMITH_OTEL_ONLY": "true"}, {"LANGSMITH_TRACING_MODE": "otel"}])
+def test_opentelemetry_without_its_packages_is_an_error_with_a_way_out(
+    more: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LangSmith would warn, and send to itself what was meant for a collector."""
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    for call in (prepare_tracing, tracing_in_words):
+        with pytest.raises(ConfigError) as raised:
+            call(True, OTEL | more)
+        assert "extra `otel`" in raised.value.way_out
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({}, "off: nothing is sent (LANGSMITH_TRACING)"),
+        ({"LANGSMITH_TRACING": "false"}, "off: nothing is sent (LANGSMITH_TRACING)"),
+        ({"LANGSMITH_TRACING": "true"}, "on, with all contents, to api.smith.langchain.com"),
+        (
+            {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": "https://me:secret@traces.example:8443/api"},
+            "on, with all contents, to traces.example:8443",
+        ),
+        (
+            {**OTEL, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"},
+            "on, with all contents, to api.smith.langchain.com and collector:4318 (OpenTelemetry)",
+        ),
+        (
+            {**OTEL, "LANGSMITH_OTEL_ONLY": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"},
+            "on, with all contents, to collector:4318 (OpenTelemetry)",
+        ),
+    ],
+)
+def test_what_leaves_and_where_to_is_said_in_a_line(variables: dict[str, str], words: str) -> None:
+    """For `guardian doctor`: never a key, a password or a path."""
+    assert tracing_in_words(True, variables) == words
+    assert tracing_in_words(False, variables) == words.replace("with all", "without")
+
+
+def test_what_is_kept_of_a_run_is_named_not_what_is_dropped() -> None:
+    """Whatever a newer version of a library puts into metadata stays here until it is named."""
+    named = dict.fromkeys(KEPT_METADATA, 1)
+    assert without_content({**named, "question": WORD, "langgraph_auth_user": "ann"}) == named
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("ValueError('no such thing')\n\nTraceback (most recent call last): ...", "ValueError"),
+        ("httpx.ReadTimeout('')", "httpx.ReadTimeout"),
+        ("the user said (I quote)", "error"),
+        ("", "error"),
+    ],
+)
+def test_an_error_without_contents_is_a_class_name(text: str, left: str) -> None:
+    """What does not begin as `repr` of an exception does is no more than an error."""
+    assert without_content({"error": text}) == {"error": left}
