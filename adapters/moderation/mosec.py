@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from adapters.models.access import host_of, without_password
+from adapters.models.access import host_of
 from adapters.models.chat import CONNECT_S
 from adapters.models.retrying import Pauses, deadline_in, fault_of_status, retry_after, with_retries
 from adapters.moderation.reply import Reading, read_body, result_of, storable
@@ -171,14 +171,17 @@ class MosecModerator:
 
 
 def _checked(url: str) -> httpx.URL:
-    way_out = f"Write it as http://host:port/path; it comes from {ADDRESS_SETTINGS}."
     try:
         address = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise ConfigError(f"The moderation server's address is no address: {error}.", way_out) from error
-    if address.scheme not in ("http", "https") or not address.host or not 0 < (address.port or 80) < 65536:
-        raise ConfigError(f"The moderation server's address {without_password(url)!r} is none of HTTP.", way_out)
-    return address
+    except httpx.InvalidURL:
+        address = httpx.URL()
+    if address.scheme in ("http", "https") and address.host and 0 < (address.port or 80) < 65536:
+        return address
+    # It is not repeated: there may be a password in it.
+    raise ConfigError(
+        "The moderation server's address is not one of HTTP.",
+        f"Write it as http://host:port/path; it is made of {ADDRESS_SETTINGS}.",
+    )
 
 
 def _kind_of(error: Exception) -> tuple[FaultKind, str]:
