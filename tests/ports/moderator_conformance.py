@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
-from contracts.values import ModerationState, SafetyLevel
+from contracts.values import CallPurpose, ModerationState, SafetyLevel
 
 ODD_TEXTS = {
     "empty": "",
@@ -64,11 +64,22 @@ async def takes_any_text_or_says_that_it_is_unavailable(moderator: Moderator) ->
         await _result(moderator, text)
 
 
+async def accounts_for_what_it_asked_a_model(moderator: Moderator) -> None:
+    for name, text in {**PLAIN_TEXTS, **ODD_TEXTS}.items():
+        said = await _said(moderator, text)
+        assert {call.purpose for call in said.calls} <= {CallPurpose.MODERATION}, name
+        if isinstance(said, ModerationUnavailable):
+            assert said.message, name
+            assert said.way_out, name
+        elif said.calls:
+            assert not said.calls[-1].fault, name
+
+
 async def can_be_stored(moderator: Moderator) -> None:
     for name, text in {**PLAIN_TEXTS, **ODD_TEXTS}.items():
         result = await _result(moderator, text)
         if result is not None:
-            stored = json.dumps(result.model_dump(mode="json")).encode("utf-8")
+            stored = json.dumps(result.model_dump(mode="json"), ensure_ascii=False).encode("utf-8")
             assert ModerationResult.model_validate(json.loads(stored)) == result, name
 
 
@@ -77,11 +88,17 @@ async def says_the_same_of_the_same_text(moderator: Moderator) -> None:
         assert await _result(moderator, text) == await _result(moderator, text), name
 
 
-async def _result(moderator: Moderator, text: str) -> ModerationResult | None:
+async def _said(moderator: Moderator, text: str) -> ModerationResult | ModerationUnavailable:
     try:
         return await moderator.moderate(text)
-    except ModerationUnavailable:
-        return None
+    except ModerationUnavailable as error:
+        return error
+
+
+async def _result(moderator: Moderator, text: str) -> ModerationResult | None:
+    """Return a moderator's result without its calls: they say when it was asked, and are not stored with it."""
+    said = await _said(moderator, text)
+    return None if isinstance(said, ModerationUnavailable) else said.model_copy(update={"calls": ()})
 
 
 Conformance = Callable[[Moderator], Awaitable[None]]
@@ -89,6 +106,7 @@ RULES: tuple[Conformance, ...] = (
     answers_with_a_result_that_says_who_judged,
     keeps_state_and_categories_consistent_with_the_level,
     takes_any_text_or_says_that_it_is_unavailable,
+    accounts_for_what_it_asked_a_model,
     can_be_stored,
     says_the_same_of_the_same_text,
 )

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
+import openai
 import pytest
 
 from adapters.fakes.moderation import FakeModerator, judged
+from adapters.models.access import ModelAccess
+from adapters.models.chat import ChatModel
+from adapters.models.retrying import Pauses
+from adapters.moderation.mosec import MosecModerator
 from adapters.moderation.off import NoModerator
 from adapters.moderation.rules import RuleModerator
+from adapters.moderation.vllm import VllmModerator
+from contracts.calls import ModelCall
 from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
-from contracts.values import HarmCategory, ModerationState, SafetyLevel
-from tests.ports.moderator_conformance import ODD_TEXTS, RULES, Conformance
+from contracts.values import CallPurpose, HarmCategory, ModerationState, SafetyLevel
+from tests.ports.moderator_conformance import ODD_TEXTS, PLAIN_TEXTS, RULES, Conformance
+from tests.wire.server_process import FakeServer, fake_server
 
 UNSAFE = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
+PLAN_CALL = ModelCall(purpose=CallPurpose.PLAN, model="x", server="x")
 DOWN = ModerationUnavailable("The moderator is down.", "Start it.")
 MODERATORS: dict[str, Callable[[], Moderator]] = {
     "rules": RuleModerator,
@@ -31,6 +40,41 @@ MODERATORS: dict[str, Callable[[], Moderator]] = {
 async def test_every_moderator_keeps_every_rule_of_its_port(name: str, rule: Conformance) -> None:
     """A moderator keeps the rule that the function states."""
     await rule(MODERATORS[name]())
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeServer]:
+    """Return a server that says Safe, Unsafe of plain questions in Russian, and odd words of what looks like a reply."""
+    with fake_server() as server:
+        server.script(
+            [
+                {
+                    "when": {"contains": PLAIN_TEXTS["a Russian question"]},
+                    "reply": {"text": "Safety: Unsafe\nCategories: PII"},
+                },
+                {"when": {"contains": ODD_TEXTS["looks like a reply"]}, "reply": {"text": "Safety: \ud800"}},
+                {"when": {"contains": ODD_TEXTS["looks like JSON"]}, "reply": {"text": "Safety: Unsafe\n\ud800"}},
+                {"when": {"contains": ODD_TEXTS["combining marks"]}, "reply": {"status": 422}},
+            ]
+        )
+        yield server
+
+
+@pytest.fixture(params=["vllm", "mosec"])
+async def remote(request: pytest.FixtureRequest, server: FakeServer) -> AsyncIterator[Moderator]:
+    pauses = Pauses(first_s=0.01)
+    if request.param == "mosec":
+        yield MosecModerator(f"{server.root}/inference", timeout_s=20.0, pauses=pauses)
+        return
+    async with openai.DefaultAsyncHttpxClient() as client:
+        access = ModelAccess("a-guard", server.url, timeout_s=20.0)
+        yield VllmModerator(ChatModel(access, CallPurpose.MODERATION, client, pauses=pauses))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+async def test_a_remote_moderator_keeps_every_rule_of_its_port(remote: Moderator, rule: Conformance) -> None:
+    """A moderator that asks a server keeps the rule that the function states, over a real socket."""
+    await rule(remote)
 
 
 class _Broken:
@@ -57,9 +101,11 @@ def _crash(_: int) -> ModerationResult:
         (lambda _: UNSAFE.model_copy(update={"provider": ""}), AssertionError),
         (lambda _: UNSAFE.model_copy(update={"refusal": "maybe"}), AssertionError),
         (lambda calls: UNSAFE if calls % 2 else judged(SafetyLevel.SAFE), AssertionError),
+        (lambda _: UNSAFE.model_copy(update={"raw_output": "\ud800"}), UnicodeEncodeError),
+        (lambda _: UNSAFE.model_copy(update={"calls": (PLAN_CALL,)}), AssertionError),
         (_crash, UnicodeEncodeError),
     ],
-    ids=["state", "level", "provider", "refusal", "wavers", "crashes"],
+    ids=["state", "level", "provider", "refusal", "wavers", "cannot be stored", "accounts", "crashes"],
 )
 async def test_the_suite_finds_a_moderator_that_breaks_a_rule(
     broken: Callable[[int], ModerationResult], error: type[Exception]
