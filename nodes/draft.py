@@ -23,7 +23,7 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
     Where `search_by` is `model`, the drafter may ask for a search instead of writing, twice a turn at most.
     """
     context = runtime.context or Context()
-    by_model = context.search_by is SearchBy.MODEL
+    searches_left = MODEL_SEARCHES_PER_TURN - state["searches_made"] if context.search_by is SearchBy.MODEL else 0
     question, plan, guardian = state["question"], state["sgr_plan"], state["guardian"]
     language = Language(question["language"])
     actions = tuple(RequiredAction(action) for action in guardian.get("required_actions", []))
@@ -45,14 +45,14 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
             restricted=Track(state["track"]) is Track.FAST and not state["evidence"],
             plan_trace=context.plan_trace,
             tool_trace=state["tool_trace"],
-            searches_left=MODEL_SEARCHES_PER_TURN - state["searches_made"] if by_model else 0,
+            searches_left=searches_left,
         )
     )
     accounts = {
         "degraded": list(dict.fromkeys([*state["degraded"], *reply.degraded])),
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
     }
-    if reply.searches:
+    if reply.searches and searches_left > 0:
         return {**accounts, "searches_wanted": list(reply.searches), "searches_made": state["searches_made"] + 1}
     return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind)}
 

@@ -36,7 +36,15 @@ MAY_IMPORT = {
     },
     "rendering": {"contracts", "language", "rendering"},
     "nodes": {"contracts", "guards", "language", "rendering", "langchain_core.messages", "langgraph.runtime"},
-    "graph": {"contracts", "graph", "nodes", "langgraph", "langchain_core.runnables", "typing_extensions"},
+    "graph": {
+        "contracts",
+        "graph",
+        "nodes",
+        "langgraph",
+        "langchain_core.messages",
+        "langchain_core.runnables",
+        "typing_extensions",
+    },
 }
 """What each inner package may import beside the standard library, by the beginning of the name."""
 

@@ -233,10 +233,13 @@ def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> 
 
 def _read(message: AIMessage) -> Reply:
     finish = str(message.response_metadata.get("finish_reason") or "")
-    text = without_thinking(text_of(message))
+    text = _storable(without_thinking(text_of(message)))
     calls = (
-        *(ToolCall(call["name"], json.dumps(call["args"], ensure_ascii=False)) for call in message.tool_calls),
-        *(ToolCall(call["name"] or "", call["args"] or "") for call in message.invalid_tool_calls),
+        *(
+            ToolCall(call["name"], _storable(json.dumps(call["args"], ensure_ascii=False)))
+            for call in message.tool_calls
+        ),
+        *(ToolCall(call["name"] or "", _storable(call["args"] or "")) for call in message.invalid_tool_calls),
     )
     if finish == "content_filter":
         raise ServerFault("the provider's content filter stopped the reply", kind=FaultKind.FILTERED)
@@ -244,6 +247,11 @@ def _read(message: AIMessage) -> Reply:
         kind = FaultKind.CUT_SHORT if finish == "length" else FaultKind.EMPTY
         raise ServerFault("the reply is empty", kind=kind)
     return Reply(text, calls, finish, ())
+
+
+def _storable(text: str) -> str:
+    """Return a text without lone surrogates, which JSON can hold and no file can."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _counted(record: ModelCall, message: AIMessage) -> ModelCall:

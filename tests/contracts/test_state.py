@@ -65,8 +65,9 @@ def test_only_messages_have_a_reducer() -> None:
 
 
 def test_there_is_a_view_for_every_node() -> None:
-    """The nine nodes read by eight views: both ends of a turn share one."""
+    """The nine nodes read by eight views, for both ends of a turn share one; a turn begins with messages alone."""
     assert set(VIEWS) == {
+        "TurnInput",
         "ModerationView",
         "PlanView",
         "SyntheticView",
@@ -92,7 +93,7 @@ def test_a_view_reads_channels_of_the_state_with_their_types(name: str) -> None:
 def test_whoever_builds_the_result_can_read_all_that_a_turn_wrote() -> None:
     """The last nodes see every channel but the ones that they write and those that no result shows."""
     unread = set(CHANNELS) - set(get_type_hints(contracts.views.FinalView))
-    assert unread == {"architect_spec", "widened", "final_answer", "result"}
+    assert unread == {"architect_spec", "widened", "searches_wanted", "searches_made", "final_answer", "result"}
 
 
 # --------------------------------------------------------------------------------------------------------- messages

@@ -21,12 +21,13 @@ from contracts.ports import Draft
 from contracts.state import ChatState
 from contracts.values import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
 from graph.build import Graph, Ports, build_graph
-from graph.routing import after_moderation, after_synthetic, after_verdict
+from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from tests.nodes.turn import ANSWER, PROFILE, SAFE, judged, passage, plan
 
 ROUTERS: dict[Any, tuple[str, ...]] = {
     after_moderation: ("moderation",),
     after_synthetic: ("flow", "request_policy"),
+    after_draft: ("searches_wanted",),
     after_verdict: ("guardian",),
 }
 EDGES = {
@@ -39,6 +40,7 @@ EDGES = {
     ("inject_synthetic", "safe_exit"),
     ("retrieve", "draft"),
     ("draft", "guardian_verify"),
+    ("draft", "retrieve"),
     ("guardian_verify", "finalize"),
     ("guardian_verify", "retry_bump"),
     ("guardian_verify", "safe_exit"),
@@ -48,6 +50,7 @@ EDGES = {
 }
 WRONG = Draft(DraftKind.ANSWER, "The kettle boils at 999 degrees [1].")
 RIGHT = Draft(DraftKind.ANSWER, ANSWER)
+SEARCHES = Draft(DraftKind.ABSTENTION, "", searches=("boiling point",))
 
 
 def graph_of(
@@ -130,6 +133,8 @@ def test_every_labelled_edge_carries_its_routers_label() -> None:
         ("inject_synthetic", "search"),
         ("inject_synthetic", "denied"),
         ("inject_synthetic", "stop"),
+        ("draft", "judge"),
+        ("draft", "search"),
         ("guardian_verify", "PASS"),
         ("guardian_verify", "RETRY"),
         ("guardian_verify", "FAIL"),
@@ -163,6 +168,12 @@ ROUTES: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         "clarification",
     ),
     "asks": ({"written": Draft(DraftKind.CLARIFICATION, "Which?")}, "How?", [*SEARCHED, "safe_exit"], "clarification"),
+    "searches": (
+        {"written": [SEARCHES, RIGHT], "search_by": "model"},
+        "How?",
+        [*SEARCHED[:5], "retrieve", "draft", "guardian_verify", "finalize"],
+        "answered",
+    ),
     "unsafe": ({"moderated": judged(SafetyLevel.UNSAFE)}, "How?", ["moderation", "safe_exit"], "refused"),
     "spam": ({"planned": plan(spam_score=1.0)}, "How?", [*SEARCHED[:3], "safe_exit"], "declined"),
     "unclear": ({"planned": plan(intent_confidence=0.0)}, "How?", [*SEARCHED[:3], "safe_exit"], "clarification"),
@@ -175,7 +186,9 @@ ROUTES: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
 async def test_every_route_is_walked(name: str) -> None:
     """A turn goes through exactly these nodes, in this order, and ends as it should."""
     changes, text, nodes, outcome = ROUTES[name]
-    path, values = await walked(graph_of(**changes), text)
+    context = {key: value for key, value in changes.items() if key in Context.model_fields}
+    ports = {key: value for key, value in changes.items() if key not in context}
+    path, values = await walked(graph_of(**ports), text, **context)
     assert path == nodes
     assert values["result"]["outcome"] == outcome
     assert str(values["messages"][-1].content) == values["final_answer"]
@@ -185,6 +198,21 @@ def test_the_routes_together_walk_every_edge() -> None:
     """No edge of the graph is left out by the routes above."""
     paths = [["__start__", *nodes, "__end__"] for _, _, nodes, _ in ROUTES.values()]
     assert {edge for path in paths for edge in pairwise(path)} == EDGES
+
+
+@pytest.mark.parametrize("retries", range(6))
+async def test_a_drafter_that_only_ever_searches_comes_to_an_end(retries: int) -> None:
+    """Two searches of its own are granted in a turn, whatever is retried; after that its draft is judged as it is."""
+    path, values = await walked(graph_of(written=SEARCHES), search_by="model", max_retry=retries)
+    assert path.count("retrieve") == 1 + 2 + path.count("retry_bump")
+    assert values["result"]["outcome"] == "clarification"
+
+
+async def test_a_drafter_may_not_search_where_the_plan_decides() -> None:
+    """With `search_by` plan, a wish to search is no reason to search, and no answer either."""
+    path, values = await walked(graph_of(written=SEARCHES))
+    assert path.count("retrieve") == 1 + path.count("retry_bump")
+    assert values["result"]["outcome"] == "clarification"
 
 
 @pytest.mark.parametrize("retries", range(6))

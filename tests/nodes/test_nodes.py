@@ -24,9 +24,11 @@ from contracts.values import (
     ModerationState,
     OnUnavailable,
     Outcome,
+    PlanTrace,
     RequestType,
     RequiredAction,
     SafetyLevel,
+    SearchBy,
     SGRAction,
     Source,
     Track,
@@ -516,7 +518,7 @@ async def drafted(state: State | None = None, **changes: Any) -> tuple[State, Dr
 async def test_the_drafter_is_given_what_it_needs() -> None:
     """Question, intent, queries, evidence in order, the contract and the synthetic message reach the port."""
     update, request = await drafted(planned=plan(request_type=RequestType.HOWTO_POLICY))
-    assert update == {"draft_answer": ANSWER, "draft_kind": "answer"}
+    assert update == {"draft_answer": ANSWER, "draft_kind": "answer", "degraded": [], "model_calls": []}
     assert (request.question, request.language) == ("When does the kettle boil?", Language.EN)
     assert [item.ref for item in request.evidence] == ["doc:1#0", "doc:2#0"]
     assert [section.name for section in request.spec.required_sections] == ["Steps"]
@@ -533,6 +535,29 @@ async def test_a_retry_tells_the_drafter_why() -> None:
     assert request.actions == (RequiredAction.REGENERATE_DRAFT,)
     assert request.previous == "It boils at 999 degrees [1]."
     assert state["draft_answer"] == ANSWER
+
+
+async def test_a_drafter_that_wants_to_search_is_heard_twice_a_turn() -> None:
+    """Its queries are run besides what was found already, then it drafts again; the third wish is not granted."""
+    wish = Draft(DraftKind.ABSTENTION, "", searches=("boiling point", "pressure"))
+    bound = ports(written=[wish, wish, wish])
+    context = Context(search_by=SearchBy.MODEL)
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT[:5], context=context)
+    assert (state["searches_wanted"], state["searches_made"]) == (["boiling point", "pressure"], 1)
+    state = await played(state, bound, "retrieve", "draft", context=context)
+    asked_for = [trace["query"] for trace in state["query_traces"]]
+    assert asked_for == ["When does the kettle boil?", "boiling point", "pressure"]
+    assert [item["ref"] for item in state["evidence"]] == ["doc:1#0", "doc:2#0"]
+    state = await played(state, bound, "retrieve", "draft", context=context)
+    assert (state["searches_made"], state["draft_kind"]) == (2, "abstention")
+    assert [request.searches_left for request in bound["draft"]["drafter"].requests] == [2, 1, 0]
+
+
+async def test_the_plans_trace_reaches_the_drafter_as_the_run_says() -> None:
+    """Synthetic by default; the drafter is always given the tool call too, and told which of the two to show."""
+    _, request = await drafted()
+    assert (request.plan_trace, request.searches_left) == (PlanTrace.SYNTHETIC, 0)
+    assert request.tool_trace["arguments"] == plan().model_dump(mode="json")
 
 
 async def test_fast_without_evidence_is_restricted() -> None:

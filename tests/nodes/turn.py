@@ -131,7 +131,7 @@ def ports(
         "draft": {"drafter": FakeDrafter(_drafts(written)), "profile": profile},
         "guardian_verify": {"connected": frozenset(sources), "profile": profile},
         "retry_bump": {},
-        "finalize": {"profile": profile},
+        "finalize": {"profile": profile, "send": lambda _: None},
         "safe_exit": {"profile": profile},
     }
 
