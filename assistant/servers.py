@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from assistant.settings import ModelSettings
+from assistant.tracing import prepare_tracing
 from contracts.values import CallPurpose
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Servers:
     """
 
     def __init__(self, deployed: Deployment) -> None:
+        # Before anything is asked: also the doctor's questions are traced where tracing is on.
+        prepare_tracing(keep_content=deployed.settings.trace_content)
         self._deployed = deployed
         self._settings: ModelSettings = deployed.settings.models
         self._provider = deployed.settings.guard_provider

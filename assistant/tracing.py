@@ -2,21 +2,23 @@
 
 LangChain traces every run once `LANGSMITH_TRACING` is true; nothing here sends anything. This makes the client that
 it sends with, because the client's defaults do not do for us: at the end of a process it waits minutes for a server
-that hangs, it logs what the server replied (which may repeat a key), and it hides no errors.
+that hangs, it logs what the server replied (which may repeat a key), and it hides neither errors nor keys.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
 import sys
 from collections.abc import MutableMapping
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
+from assistant.settings import VARIABLES
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -51,6 +53,9 @@ KEPT_METADATA: Final = frozenset(
     }
 )
 """What is left of a run's metadata without contents: where it stands in the graph, the model, tokens, ids."""
+
+SHORTEST_KEY: Final = 8
+"""Characters. What is shorter (`none`, `test`) keeps no secret, and would be struck out of ordinary words."""
 
 _LANGSMITH: Final = "https://api.smith.langchain.com"
 _LOGGERS: Final = (
@@ -88,7 +93,10 @@ def prepare_tracing(keep_content: bool, environment: Environment = os.environ) -
 
     _keep_logs_short()
     try:
-        _ready() if keep_content else configure(client=_stripping())
+        if keep_content:
+            _make_client(_keys(environment))
+        else:
+            configure(client=_stripping())
     except LangSmithUserError as error:
         # Its text is not ours to repeat: it may quote a variable that holds keys.
         raise ConfigError(
@@ -127,6 +135,14 @@ def without_content(values: Json) -> Json:
         raised = _RAISED.match(values["error"])
         kept["error"] = raised.group() if raised else "error"
     return kept
+
+
+def without_keys(values: Json, *, keys: frozenset[str]) -> Json:
+    """Return what a run took or gave with `***` for every key: a server's refusal may repeat the one it was sent."""
+    text = json.dumps(values)
+    for key in keys:
+        text = text.replace(json.dumps(key)[1:-1], "***")
+    return cast("Json", json.loads(text))
 
 
 def _usage(outputs: Json) -> Json | None:
@@ -207,12 +223,18 @@ def _do_not_outlive_the_process(environment: Environment) -> None:
         environment.setdefault("OTEL_EXPORTER_OTLP_TIMEOUT", f"{EXIT_WAIT_S:g}")
 
 
+def _keys(environment: Environment) -> frozenset[str]:
+    names = ["LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", *(variable.name for variable in VARIABLES if variable.secret)]
+    values = (environment.get(name, "").strip() for name in names)
+    return frozenset(value for value in values if len(value) >= SHORTEST_KEY)
+
+
 @cache
-def _ready() -> None:
+def _make_client(keys: frozenset[str]) -> None:
     """Make the client that all traces go by, where there is none yet."""
     from langsmith.run_trees import get_cached_client
 
-    _flush_at_exit(get_cached_client())
+    _flush_at_exit(get_cached_client(anonymizer=partial(without_keys, keys=keys)))
 
 
 @cache

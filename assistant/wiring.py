@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.settings import Settings, load_profile, run_settings
-from assistant.tracing import prepare_tracing
 from contracts.errors import NoIndex
 from contracts.profile import Profile
 
@@ -111,7 +110,6 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | Non
     from contracts.values import Source
     from graph.build import Ports
 
-    prepare_tracing(keep_content=deployed.settings.trace_content)
     _read_words()
     servers = servers or Servers(deployed)
     offline = OfflinePlanner(knowledge, deployed.profile)

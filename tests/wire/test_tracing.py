@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +38,6 @@ class Traced(Desk):
         said = self.having(**more).run("ask", question, "--json", "--quiet")
         return said.json
 
-    def command(self, *arguments: str | bytes) -> Sequence[str | bytes]:
-        return [sys.executable, "-W", "error", "-c", _COMMAND, *arguments]
-
     def program(self, code: str, **more: str) -> None:
         """Run a program of the test's, which must succeed."""
         command = [sys.executable, "-W", "error", "-c", code]
@@ -49,14 +45,6 @@ class Traced(Desk):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 0, done.stderr
 
-
-_COMMAND = """
-import os, sys
-from assistant.tracing import prepare_tracing
-prepare_tracing(os.environ.get("GUARDIAN_TRACE_CONTENT") != "false")
-from assistant.cli import main
-sys.exit(main())
-"""
 
 _FAILING_NODE = """
 import asyncio, os, sys
