@@ -1,0 +1,199 @@
+"""llama.cpp's own HTTP server, out of a wheel, in a process of its own: to be asked as any real server is.
+
+As a program: `python -m tests.llama.server MODEL`; prints `LISTENING http://127.0.0.1:PORT` and serves until SIGTERM.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+GUARD: Final = Path(__file__).with_name("guard.gbnf")
+
+
+def template(name: str) -> str:
+    """Return a chat template of this folder, without `.jinja`."""
+    return Path(__file__).with_name("templates").joinpath(f"{name}.jinja").read_text("utf-8")
+
+
+# ------------------------------------------------------------------------------------------------ inside the process
+
+
+def serve(options: argparse.Namespace) -> None:
+    """Serve until SIGTERM or Ctrl-C."""
+    llama: Any = importlib.import_module("xllamacpp")
+    parameters = llama.CommonParams()
+    parameters.model.path = str(options.model)
+    parameters.model_alias = {options.alias}
+    parameters.port = options.port
+    parameters.n_ctx = options.window
+    parameters.n_parallel = options.slots
+    parameters.cpuparams.n_threads = 1
+    parameters.n_gpu_layers = 0
+    parameters.warmup = False
+    parameters.fit_params = False
+    parameters.offline = True
+    parameters.ui = False
+    parameters.endpoint_props = True
+    parameters.verbosity = 1
+    parameters.prefill_assistant = options.prefill
+    parameters.sampling.seed = options.seed
+    if options.temp is not None:
+        parameters.sampling.temp = options.temp
+    if options.grammar:
+        kind = llama.common_grammar_type.COMMON_GRAMMAR_TYPE_USER
+        parameters.sampling.grammar = llama.CommonGrammar(kind, options.grammar.read_text("utf-8"))
+    # Before the server starts, so that an early SIGTERM ends it as a late one does.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    server = llama.Server(parameters)
+    sys.stdout.write(f"LISTENING {server.listening_address}\n")
+    sys.stdout.flush()
+    signal.sigwait({signal.SIGTERM, signal.SIGINT})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Serve a model file with llama.cpp, on loopback only.")
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--port", type=int, default=0, help="0: any free one")
+    parser.add_argument("--alias", default="tiny", help="the model's name on the wire")
+    parser.add_argument(
+        "--grammar", type=Path, help="GBNF file: the grammar of every reply that brings none of its own"
+    )
+    parser.add_argument("--temp", type=float, help="where a request names none")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--slots", type=int, default=2, help="requests at once; they share the window")
+    parser.add_argument("--window", type=int, default=65_536, help="tokens (bytes), of all slots together")
+    parser.add_argument(
+        "--prefill",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="go on with a last message of the assistant, as llama.cpp does unless told otherwise",
+    )
+    serve(parser.parse_args())
+
+
+# ----------------------------------------------------------------------------------------------- outside the process
+
+
+class Refused(Exception):
+    """The server's answer was no success.
+
+    Args:
+        status: HTTP status.
+        body: the answer's text.
+    """
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(f"HTTP {status}: {body}")
+        self.status = status
+        self.body = body
+
+
+@dataclass(frozen=True)
+class LlamaServer:
+    """A running server: its root address, without a path."""
+
+    root: str
+
+    @property
+    def url(self) -> str:
+        """The address to give to clients of the OpenAI interface."""
+        return f"{self.root}/v1"
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Return the JSON at a path; raise Refused where the answer is no success."""
+        return _answer(urllib.request.Request(self.root + path), 10.0)  # noqa: S310 - the address is loopback
+
+    def post(self, path: str, body: dict[str, Any], timeout_s: float = 60.0) -> dict[str, Any]:
+        """Return the answer to a JSON body; raise Refused where it is no success."""
+        headers = {"Content-Type": "application/json"}
+        data = json.dumps(body).encode()
+        return _answer(urllib.request.Request(self.root + path, data, headers), timeout_s)  # noqa: S310 - the same
+
+    def chat(self, messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+        """Return the answer of /v1/chat/completions."""
+        return self.post("/v1/chat/completions", {"messages": messages, **more})
+
+    def apply_template(self, messages: list[dict[str, Any]], **more: Any) -> str:
+        """Return the prompt that a chat request of these messages becomes; nothing is generated."""
+        return self.post("/apply-template", {"messages": messages, **more})["prompt"]
+
+
+def _answer(request: urllib.request.Request, timeout_s: float) -> dict[str, Any]:
+    try:
+        with urllib.request.urlopen(request, timeout=timeout_s) as response:  # noqa: S310 - the same
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise Refused(error.code, error.read().decode("utf-8", "replace")) from None
+
+
+@contextmanager
+def llama_server(model: Path, **options: Any) -> Generator[LlamaServer]:
+    """Serve a model file from another process; the options are the program's, `slots=4` for `--slots 4`.
+
+    `True` and `False` become `--name` and `--no-name`. Raises RuntimeError with what the process printed where it is
+    not up within 20 s.
+    """
+    arguments = [sys.executable, "-m", "tests.llama.server", str(model)]
+    for name, value in options.items():
+        if isinstance(value, bool):
+            arguments.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            arguments += [f"--{name}", str(value)]
+    with (
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        try:
+            yield LlamaServer(_wait_until_up(process))
+        except _NotUp as error:
+            log.seek(0)
+            raise RuntimeError(f"the server did not start: {log.read().decode('utf-8', 'replace')}") from error
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+
+class _NotUp(Exception):
+    pass
+
+
+def _wait_until_up(process: subprocess.Popen[str], timeout_s: float = 20.0) -> str:
+    """Return the address that the process announces, once its /health says that the model is loaded."""
+    assert process.stdout is not None
+    word, _, root = process.stdout.readline().strip().partition(" ")
+    if word != "LISTENING":
+        raise _NotUp
+    server = LlamaServer(root)
+    until = time.monotonic() + timeout_s
+    while time.monotonic() < until:
+        try:
+            server.get("/health")
+        except (Refused, OSError):
+            time.sleep(0.02)
+        else:
+            return root
+    raise _NotUp
+
+
+if __name__ == "__main__":
+    main()
