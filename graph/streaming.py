@@ -72,17 +72,22 @@ def _withheld_mapping(chunk: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     report: Any = chunk.get("guardian")
     verdict = cast("Mapping[str, Any]", report).get("verdict") if isinstance(report, Mapping) else None
-    ended = bool(chunk.get("result")) and "final_answer" in chunk
+    ended = _is_of_turn(chunk.get("result"))
     for key, value in chunk.items():
         if key == "draft_answer":
             shown[key] = WITHHELD if value and verdict != Verdict.PASS else value
         elif key == "guardian" and isinstance(value, Mapping) and not ended:
             shown[key] = _names_only(cast("Mapping[str, Any]", value))
-        elif key == "result":
-            shown[key] = value
+        elif key == "result" and _is_of_turn(value):
+            shown[key] = value  # the record of a turn that has ended
         else:
             shown[key] = withheld(value)
     return shown
+
+
+def _is_of_turn(result: Any) -> bool:
+    """Whether this is what a turn came to, rather than what a task wrote, which streams call a result, too."""
+    return isinstance(result, Mapping) and "answer_text" in result
 
 
 def _names_only(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,166 @@
+"""What leaves the graph while a turn runs on a language model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from contracts.context import STEPS_PER_TURN
+from graph.streaming import WITHHELD, pieces, withheld
+from tests.nodes.turn import SAFE
+from tests.wire.server_process import FakeServer
+from tests.wire.turns import graph_on
+
+MODES = ["values", "updates", "messages", "custom", "checkpoints", "tasks", "debug"]
+WRONG = "Zebrafish boil at 999 degrees quartzwise [1]."
+RIGHT = "The kettle boils at 100 degrees, quartzwise [1]."
+MARKS = ("zebrafish", "quartzwise", "pondering")
+THINKING = "<think>Pondering the zebrafish.</think>\n"
+QUESTION = "When does the kettle boil?"
+
+
+def drafts(server: FakeServer, *texts: str) -> None:
+    """Have the model draft these, one after another, with reasoning in front and beside."""
+    server.script(
+        [
+            {"when": {"purpose": "draft"}, "times": 1, "reply": {"text": THINKING + text, "reasoning": "Pondering."}}
+            for text in texts
+        ]
+    )
+
+
+def asked_of(server: FakeServer) -> list[str]:
+    """Return what the model was asked for, in order."""
+    return [request["purpose"] for request in server.requests() if request["purpose"]]
+
+
+def config() -> Any:
+    return {"recursion_limit": STEPS_PER_TURN, "configurable": {"thread_id": "t"}}
+
+
+def start() -> Any:
+    return {"messages": [HumanMessage(QUESTION, id="q")]}
+
+
+def words_of(part: Any) -> str:
+    """Return all text in what a stream emits, whatever it is made of."""
+    if isinstance(part, BaseMessage):
+        return f"{part.text} {json.dumps(part.additional_kwargs, default=str)}"
+    if isinstance(part, dict):
+        return " ".join(f"{key} {words_of(value)}" for key, value in part.items())
+    if isinstance(part, list | tuple):
+        return " ".join(map(words_of, part))
+    return repr(part)
+
+
+def passed(part: Any) -> bool:
+    """Whether a part of a stream is the news that the draft has passed."""
+    return "'PASS'" in words_of(part) and "verdict" in words_of(part)
+
+
+@pytest.mark.parametrize("mode", [*MODES, MODES])
+async def test_no_word_of_a_draft_leaves_the_graph_before_it_passed(
+    server: FakeServer, tmp_path: Path, mode: str | list[str]
+) -> None:
+    """In any stream mode: not the draft that failed, not the one that is still to be judged, not the reasoning."""
+    drafts(server, WRONG, RIGHT)
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE) as graph:
+        before: list[Any] = []
+        after: list[Any] = []
+        async for part in graph.astream(start(), config(), stream_mode=mode):
+            (after if after or passed(part) or _answered(part) else before).append(part)
+        state = await graph.aget_state(config())
+    said = words_of(before).lower()
+    assert [mark for mark in MARKS if mark in said] == []
+    assert before or mode in ("custom", "messages")
+    assert state.values["draft_answer"] == RIGHT
+    assert "zebrafish" not in words_of(after).lower().replace("value_not", "")
+    assert asked_of(server) == ["plan", "draft", "draft"]
+
+
+def _answered(part: Any) -> bool:
+    """Whether a part belongs to the verified answer, in a mode that tells no verdict."""
+    return isinstance(part, tuple) and isinstance(part[0], AIMessageChunk | AIMessage)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_draft_that_never_passes_never_leaves_the_graph(server: FakeServer, tmp_path: Path, mode: str) -> None:
+    """A turn that fails ends without a word of its drafts in any stream, to the end."""
+    drafts(server, WRONG, WRONG, WRONG)
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE) as graph:
+        parts = [part async for part in graph.astream(start(), config(), stream_mode=mode)]
+    said = words_of(parts).lower()
+    assert [mark for mark in MARKS if mark in said] == []
+
+
+async def test_no_event_tells_a_draft(server: FakeServer, tmp_path: Path) -> None:
+    """LangChain's events tell neither a model's prompts nor what it says, and nodes without the draft."""
+    drafts(server, WRONG, WRONG, WRONG)
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE) as graph:
+        events = [event async for event in graph.astream_events(start(), config(), version="v2")]
+    said = words_of(events).lower()
+    assert [mark for mark in MARKS if mark in said] == []
+    assert not any("chat_model" in event["event"] for event in events)
+    assert {"moderation", "draft", "safe_exit"} <= {event["name"] for event in events}
+
+
+async def test_the_verified_answer_is_sent_in_pieces(server: FakeServer, tmp_path: Path) -> None:
+    """Messages arrive as pieces under one id, which joined are the answer, and nothing else arrives."""
+    drafts(server, RIGHT, RIGHT)
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        parts = [part async for part in graph.astream(start(), config(), stream_mode="messages")]
+        answer = (await graph.ainvoke(start(), config()))["final_answer"]
+    messages = [message for message, _ in parts if not isinstance(message, HumanMessage)]
+    assert {message.id for message in messages} == {"q-answer"}
+    assert len(messages) > 1
+    assert "".join(str(message.text) for message in messages) == answer
+    assert {metadata["langgraph_node"] for _, metadata in parts} == {"finalize"}
+
+
+def test_pieces_joined_are_the_text() -> None:
+    """No blank and no letter is lost or doubled, also in words without an end."""
+    for text in ("", "a", "  ", "One two.\n\n- three\n" * 40, "x" * 500, "слово " * 99, "\n" * 200):
+        assert "".join(pieces(text)) == text
+        assert all(len(piece.rstrip()) <= 80 for piece in pieces(text))
+
+
+def test_a_draft_is_shown_beside_its_pass_only() -> None:
+    """Withheld are drafts beside any other verdict or none, wherever they stand, and what reasons quote of them."""
+    report = {"verdict": "RETRY", "reasons": ["claim_without_citation=[secret]"], "advice": ["x=secret"]}
+    assert withheld({"draft_answer": "secret", "guardian": {"verdict": "PASS"}})["draft_answer"] == "secret"
+    hidden = withheld({"payload": [{"input": {"draft_answer": "secret", "guardian": report}}]})
+    assert hidden == {
+        "payload": [
+            {
+                "input": {
+                    "draft_answer": WITHHELD,
+                    "guardian": {"verdict": "RETRY", "reasons": ["claim_without_citation"], "advice": ["x"]},
+                }
+            }
+        ]
+    }
+    assert withheld(("draft_answer", "secret")) == ("draft_answer", WITHHELD)
+    assert withheld({"draft_answer": ""}) == {"draft_answer": ""}
+
+
+async def test_reasoning_is_neither_kept_nor_sent_back(server: FakeServer, tmp_path: Path) -> None:
+    """What a thinking model writes before it answers is in no state, no answer, and no later request."""
+    server.script(
+        [
+            {"when": {"purpose": "plan"}, "reply": {"plan": {}, "reasoning": "Pondering."}},
+            {"when": {"purpose": "draft"}, "reply": {"text": THINKING + RIGHT, "reasoning": "Pondering."}},
+        ]
+    )
+    saver = InMemorySaver()
+    async with graph_on(server, tmp_path, saver=saver, moderated=SAFE) as graph:
+        for number in range(2):
+            await graph.ainvoke({"messages": [HumanMessage(QUESTION, id=f"q{number}")]}, config())
+        history = [snapshot.values async for snapshot in graph.aget_state_history(config())]
+    assert "ondering" not in words_of(history)
+    assert "ondering" not in json.dumps([request["body"] for request in server.requests()])
+    assert asked_of(server) == ["plan", "draft"] * 2
