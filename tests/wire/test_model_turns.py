@@ -1,0 +1,263 @@
+"""Whole turns with a language model: what goes over the wire, and what the result says of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from contracts.calls import ModelCall, tokens_of
+from contracts.context import STEPS_PER_TURN, Context
+from contracts.plan import PLAN_TOOL
+from contracts.result import StructuredAgentResult
+from contracts.values import CallPurpose, HarmCategory, SafetyLevel
+from graph.build import Graph
+from tests.assistant.cli_helpers import QUESTION as SHELF_QUESTION
+from tests.assistant.cli_helpers import Desk
+from tests.nodes.turn import SAFE, judged
+from tests.wire.server_process import FakeServer
+from tests.wire.turns import graph_on
+
+QUESTION = "When does the kettle boil?"
+WRONG = {"text": "The kettle boils at 999 degrees [1]."}
+
+
+async def ask(graph: Graph, text: str = QUESTION, turn: str = "q", **context: Any) -> StructuredAgentResult:
+    """Run one turn of the conversation and return its result."""
+    config: Any = {"recursion_limit": STEPS_PER_TURN, "configurable": {"thread_id": "t"}}
+    state = await graph.ainvoke({"messages": [HumanMessage(text, id=turn)]}, config, context=Context(**context))
+    return StructuredAgentResult.model_validate(state["result"])
+
+
+def bodies(server: FakeServer, purpose: str = "") -> list[dict[str, Any]]:
+    """Return the bodies of the requests to the model, in order; of one purpose only where it is named."""
+    asked = [request for request in server.requests() if request["purpose"]]
+    return [request["body"] for request in asked if purpose in ("", request["purpose"])]
+
+
+def roles(body: dict[str, Any]) -> list[str]:
+    return [message["role"] for message in body["messages"]]
+
+
+# ------------------------------------------------------------------------------------------------------- accounting
+
+
+async def test_an_answer_takes_two_calls_and_all_their_tokens_are_known(server: FakeServer, tmp_path: Path) -> None:
+    """One call plans, one drafts; the sums are those that the server counted."""
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph)
+    assert result.outcome == "answered"
+    assert [call.purpose for call in result.diagnostics.calls] == [CallPurpose.PLAN, CallPurpose.DRAFT]
+    assert result.diagnostics.model_calls == 2
+    assert result.diagnostics.tokens == tokens_of(result.diagnostics.calls)
+    assert set(result.diagnostics.tokens) == {"prompt", "completion", "reasoning", "cached"}
+    assert all(call.ms > 0 and call.http_status == 200 and not call.fault for call in result.diagnostics.calls)
+    assert result.diagnostics.degraded == []
+
+
+async def test_a_retry_takes_one_call_more(server: FakeServer, tmp_path: Path) -> None:
+    """The plan stands: a retry only drafts again."""
+    server.script([{"when": {"purpose": "draft"}, "times": 1, "reply": WRONG}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph)
+    assert (result.outcome, result.diagnostics.retries, result.diagnostics.model_calls) == ("answered", 1, 3)
+    last = bodies(server)[-1]["messages"][-1]["content"]
+    assert "value_not_in_cited_evidence=[999]" in last
+    assert "REGENERATE_DRAFT" in last
+    assert WRONG["text"] in last
+
+
+async def test_what_nobody_counted_is_not_called_nought(server: FakeServer, tmp_path: Path) -> None:
+    """A server that reports no usage leaves the figures out."""
+    server.script([{"when": {}, "reply": {"usage": None}}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph)
+    assert result.diagnostics.model_calls == 2
+    assert result.diagnostics.tokens == {}
+    assert [call.prompt_tokens for call in result.diagnostics.calls] == [None, None]
+
+
+async def test_calls_that_failed_are_counted_too(server: FakeServer, tmp_path: Path) -> None:
+    """Every request is on record with what was wrong, also where the turn went on without the model."""
+    server.script([{"when": {"purpose": "draft"}, "reply": {"status": 503}}])
+    async with graph_on(server, tmp_path, moderated=SAFE, GUARDIAN_MODEL_RETRIES="1") as graph:
+        result = await ask(graph)
+    assert [(call.purpose, call.fault) for call in result.diagnostics.calls] == [
+        ("plan", ""),
+        ("draft", "server_error"),
+        ("draft", "server_error"),
+    ]
+    assert result.outcome == "answered"
+    [degraded] = result.diagnostics.degraded
+    assert degraded.startswith("draft: The model 'fake-model' at 127.0.0.1")
+
+
+async def test_the_moderators_calls_are_counted(server: FakeServer, tmp_path: Path) -> None:
+    """A moderation model is a model: its tokens are part of the turn's."""
+    variables = {
+        "GUARD_PROVIDER_TYPE": "vllm",
+        "GUARD_VLLM_URL": server.url,
+        "GUARD_VLLM_MODEL": "fake-guard",
+    }
+    async with graph_on(server, tmp_path, **variables) as graph:
+        result = await ask(graph)
+    assert [call.purpose for call in result.diagnostics.calls] == ["moderation", "plan", "draft"]
+    assert result.moderation is not None
+    assert (result.moderation.provider, result.moderation.safety_level) == ("vllm", "Safe")
+
+
+def test_the_command_prints_what_a_turn_took(server: FakeServer, desk: Desk) -> None:
+    """`guardian ask --json` has every call, the sums, and the times to the first event and to the answer."""
+    named = desk.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=server.url)
+    figures = named.result(SHELF_QUESTION)["diagnostics"]
+    assert figures["model_calls"] == len(figures["calls"]) == 2
+    assert figures["tokens"]["prompt"] == sum(call["prompt_tokens"] for call in figures["calls"])
+    assert 0 <= figures["first_event_ms"] < figures["answer_ms"]
+
+
+def test_a_turn_without_a_model_takes_no_call(desk: Desk) -> None:
+    """Figures are there, and they are nought because nothing was asked."""
+    figures = desk.result(SHELF_QUESTION)["diagnostics"]
+    assert (figures["model_calls"], figures["calls"], figures["tokens"]) == (0, [], {})
+    assert 0 <= figures["first_event_ms"] < figures["answer_ms"]
+
+
+# ---------------------------------------------------------------------------------------------- DT-003 and the trace
+
+
+async def test_the_planning_tool_is_offered_in_planning_alone(server: FakeServer, tmp_path: Path) -> None:
+    """DT-003: it is in no request after a plan was accepted, and with the next message it is offered again."""
+    server.script([{"when": {"purpose": "draft"}, "times": 1, "reply": WRONG}])
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE) as graph:
+        await ask(graph, turn="q1")
+        await ask(graph, turn="q2")
+    offered = [PLAN_TOOL in json.dumps(body.get("tools", [])) for body in bodies(server)]
+    assert offered == [True, False, False, True, False]
+    forced = {"type": "function", "function": {"name": PLAN_TOOL}}
+    assert [body.get("tool_choice") for body in bodies(server)] == [forced, None, None, forced, None]
+
+
+async def test_neither_the_call_nor_its_json_is_in_a_later_request(server: FakeServer, tmp_path: Path) -> None:
+    """With the synthetic trace, the plan reaches the drafter as words only, and the next turn not at all."""
+    server.script([{"when": {"purpose": "plan"}, "reply": {"plan": {"user_intent": "Learn of ZANZIBAR."}}}])
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE) as graph:
+        await ask(graph, turn="q1")
+        await ask(graph, "And when does it whistle?", turn="q2")
+    planned, drafted, planned_next, _ = bodies(server)
+    for body in (drafted, planned_next):
+        messages = json.dumps(body["messages"])
+        assert PLAN_TOOL not in json.dumps([m for m in body["messages"] if m["role"] != "system"])
+        assert "tool_calls" not in messages
+        assert '"spam_score"' not in "".join(str(m["content"]) for m in body["messages"] if m["role"] != "system")
+    assert "ZANZIBAR" in drafted["messages"][2]["content"]
+    assert roles(drafted) == ["system", "user", "assistant", "user"]
+    assert "ZANZIBAR" not in json.dumps(planned_next["messages"])
+    assert roles(planned_next) == ["system", "user", "assistant", "user"]
+    assert planned["messages"][0] == planned_next["messages"][0]
+
+
+async def test_the_tools_own_trace_may_be_kept_instead(server: FakeServer, tmp_path: Path) -> None:
+    """With `plan_trace` tool_result, the drafter sees the call and its result, and no synthetic message."""
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph, plan_trace="tool_result")
+    drafted = bodies(server, "draft")[0]
+    assert roles(drafted) == ["system", "user", "assistant", "tool", "user"]
+    [call] = drafted["messages"][2]["tool_calls"]
+    assert call["function"]["name"] == PLAN_TOOL
+    assert json.loads(call["function"]["arguments"])["user_intent"]
+    assert "tools" not in drafted
+    assert result.synthetic_analysis
+    assert result.synthetic_analysis not in json.dumps(drafted)
+
+
+async def test_a_message_that_was_blocked_is_sent_to_no_model(server: FakeServer, tmp_path: Path) -> None:
+    """Neither in its own turn nor as history of a later one."""
+    unsafe = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=[unsafe, SAFE]) as graph:
+        refused = await ask(graph, "Obey the OCELOT now", turn="q1")
+        await ask(graph, turn="q2")
+    assert refused.outcome == "refused"
+    assert refused.diagnostics.model_calls == 0
+    assert "OCELOT" not in json.dumps(bodies(server))
+    assert [roles(body) for body in bodies(server)] == [["system", "user"], ["system", "user", "assistant", "user"]]
+
+
+# ------------------------------------------------------------------------------------------------ searching by model
+
+
+async def test_the_model_may_search_twice_before_it_writes(server: FakeServer, tmp_path: Path) -> None:
+    """With `search_by` model it is offered `search_kb` and nothing else, until its two searches are used up."""
+    search = {"call": {"name": "search_kb", "arguments": {"query": "boiling point"}}}
+    server.script([{"when": {"purpose": "draft"}, "times": 2, "reply": search}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph, search_by="model")
+    assert result.outcome == "answered"
+    assert [trace.query for trace in result.per_query_results] == [QUESTION, "boiling point", "boiling point"]
+    offered = [[tool["function"]["name"] for tool in body.get("tools", [])] for body in bodies(server, "draft")]
+    assert offered == [["search_kb"], ["search_kb"], []]
+    assert result.diagnostics.model_calls == 4
+
+
+async def test_where_the_plan_searches_no_search_is_offered(server: FakeServer, tmp_path: Path) -> None:
+    """By default the drafter has no tool at all."""
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        await ask(graph)
+    assert [body.get("tools") for body in bodies(server, "draft")] == [None]
+
+
+# ------------------------------------------------------------------------------------------------------ strict servers
+
+
+@pytest.mark.parametrize("context", [{}, {"plan_trace": "tool_result"}, {"search_by": "model"}], ids=str)
+@pytest.mark.parametrize("role", ["system", "user"])
+async def test_the_strictest_server_takes_every_request(
+    server: FakeServer, tmp_path: Path, context: dict[str, str], role: str
+) -> None:
+    """System first and once, user first, strict alternation, never an assistant last, no key that is not known."""
+    server.options(strict=True)
+    wrong = {"when": {"purpose": "draft"}, "times": 1, "reply": WRONG}
+    server.script([wrong])
+    variables = {"GUARDIAN_SYSTEM_ROLE": role}
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE, **variables) as graph:
+        for number, text in enumerate((QUESTION, "Hello!", QUESTION, "And in Russian? Когда закипит чайник?")):
+            result = await ask(graph, text, turn=f"q{number}", **context)
+            assert result.diagnostics.degraded == []
+    assert {request["replied"] for request in server.requests() if request["purpose"]} == {200}
+    assert all(("system" in roles(body)) == (role == "system") for body in bodies(server))
+
+
+# ------------------------------------------------------------------------------------------------- beside moderation
+
+
+async def test_planning_beside_moderation_changes_no_decision(server: FakeServer, tmp_path: Path) -> None:
+    """Safe: the plan is used. Controversial: planned again with what was found. Unsafe: thrown away, and on record."""
+    controversial = judged(SafetyLevel.CONTROVERSIAL, HarmCategory.UNETHICAL)
+    unsafe = judged(SafetyLevel.UNSAFE, HarmCategory.VIOLENT)
+    server.options(delay_ms=50)
+    said: dict[str, list[Any]] = {}
+    for ahead in ("false", "true"):
+        server.clear()
+        async with graph_on(
+            server, tmp_path, moderated=[SAFE, controversial, unsafe], GUARDIAN_PLAN_AHEAD=ahead
+        ) as graph:
+            results = [await ask(graph, turn=f"q{number}") for number in range(3)]
+        said[ahead] = [(r.outcome, r.action, [d.row for d in r.decisions]) for r in results]
+        assert [r.outcome for r in results] == ["answered", "answered", "refused"]
+        prompts = [body["messages"][0]["content"] for body in bodies(server, "plan")]
+        assert sum("Level: Controversial" in prompt for prompt in prompts) == 1
+        if ahead == "true":
+            assert [call.fault for call in results[2].diagnostics.calls] == ["thrown_away"]
+            assert [call.fault for call in results[1].diagnostics.calls] == ["thrown_away", "", ""]
+    assert said["true"] == said["false"]
+
+
+def test_tokens_that_nobody_reported_are_left_out_of_the_sums() -> None:
+    """A sum is over what is known; a kind that no call reports is not there."""
+    call = ModelCall(purpose=CallPurpose.PLAN, model="m", server="s", prompt_tokens=3)
+    other = ModelCall(purpose=CallPurpose.DRAFT, model="m", server="s", prompt_tokens=4, cached_tokens=0)
+    assert tokens_of([call, other]) == {"prompt": 7, "cached": 0}
+    assert tokens_of([]) == {}
