@@ -41,13 +41,14 @@ def main() -> int:
 def _sections(place: Path, turns: int, sizes: tuple[int, ...]) -> list[tuple[str, Callable[[], list[Line]]]]:
     from assistant.commands.index import index, profile_folders
     from assistant.wiring import deployment
-    from benchmarks import retrieval, startup
+    from benchmarks import models, retrieval, startup
     from benchmarks import turns as turn_costs
 
     deployed = deployment("handbook")
     index(deployed, profile_folders(deployed))
     return [
         ("Turns", lambda: turn_costs.measure(place, deployed, turns)),
+        ("Language model", lambda: models.measure(place)),
         ("Retrieval", lambda: retrieval.measure(place, sizes)),
         ("Start", lambda: startup.measure(place / "data")),
     ]
