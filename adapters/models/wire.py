@@ -14,6 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 GO_ON = "Go on."
 """What the user is made to say after an assistant message that came last."""
+NO_RESULT = "(nothing)"
+"""The result of a call that brought no text: an empty message is refused by some."""
 
 
 def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "user"] = "system") -> list[BaseMessage]:
@@ -26,7 +28,7 @@ def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "use
     Raises:
         ValueError: No user message is among them.
     """
-    system = "\n\n".join(text for m in messages if isinstance(m, SystemMessage) and (text := text_of(m)))
+    system = "\n\n".join(text for m in messages if isinstance(m, SystemMessage) and (text := text_of(m)).strip())
     talk = _alternating(_without_dangling_calls(m for m in messages if not isinstance(m, SystemMessage)))
     while talk and isinstance(talk[0], AIMessage) and not talk[0].tool_calls:
         del talk[0]  # what is left of a history whose beginning was cut
@@ -73,7 +75,7 @@ def _without_dangling_calls(messages: Iterable[BaseMessage]) -> list[BaseMessage
             wanted = [call["id"] for call in message.tool_calls]
             if wanted and sorted(map(str, wanted)) == sorted(r.tool_call_id for r in results):
                 kept.append(_clean(message))
-                kept += [ToolMessage(text_of(r), tool_call_id=r.tool_call_id) for r in results]
+                kept += [ToolMessage(_result(r), tool_call_id=r.tool_call_id) for r in results]
                 continue
         if text_of(message).strip():
             kept.append(_plain(message))
@@ -87,6 +89,11 @@ def _results(following: Sequence[BaseMessage]) -> list[ToolMessage]:
             break
         results.append(message)
     return results
+
+
+def _result(message: ToolMessage) -> str:
+    text = text_of(message)
+    return text if text.strip() else NO_RESULT
 
 
 def _clean(message: AIMessage) -> AIMessage:
