@@ -15,7 +15,6 @@ import urllib.request
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean
 from typing import Any, Final
 
@@ -38,14 +37,14 @@ class Turn:
     tokens: int
 
 
-def measure(folder: Path) -> list[Line]:
+def measure() -> list[Line]:
     """Ask the handbook's questions of the scripted model, plainly, with a retry, and with a moderation model."""
     with model_server(SECONDS_PER_CALL) as server:
-        plain = asyncio.run(_turns(folder / "plain", server))
-        retried = asyncio.run(_turns(folder / "retried", server, script=[WRONG]))
+        plain = asyncio.run(_turns("plain", server))
+        retried = asyncio.run(_turns("retried", server, script=[WRONG]))
         guard = {"GUARD_PROVIDER_TYPE": "vllm", "GUARD_VLLM_URL": f"{server}/v1", "GUARD_VLLM_MODEL": "fake-guard"}
-        behind = asyncio.run(_turns(folder / "behind", server, **guard))
-        beside = asyncio.run(_turns(folder / "beside", server, **guard, GUARDIAN_PLAN_AHEAD="true"))
+        behind = asyncio.run(_turns("behind", server, **guard))
+        beside = asyncio.run(_turns("beside", server, **guard, GUARDIAN_PLAN_AHEAD="true"))
     plain = [turn for turn in plain if not turn.retries]
     once = [turn for turn in retried if turn.retries == 1]
     return [
@@ -63,15 +62,15 @@ def measure(folder: Path) -> list[Line]:
 def model_server(seconds_per_call: float) -> Generator[str]:
     """Run the scripted server in a process of its own and yield its address."""
     command = [sys.executable, "-m", "adapters.fakes.server", "--delay-ms", str(round(seconds_per_call * 1000))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  # ourselves
         try:
-            assert process.stdout is not None
-            yield process.stdout.readline().split()[-1].removesuffix("/v1")
+            said = process.stdout.readline() if process.stdout else ""
+            yield said.split()[-1].removesuffix("/v1")
         finally:
             process.terminate()
 
 
-async def _turns(folder: Path, server: str, script: Sequence[Any] = (), **variables: str) -> list[Turn]:
+async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables: str) -> list[Turn]:
     environment = {
         **os.environ,
         "GUARDIAN_MODEL": "fake-model",
@@ -79,15 +78,14 @@ async def _turns(folder: Path, server: str, script: Sequence[Any] = (), **variab
         **variables,
     }
     deployed = deployment("handbook", environment)
-    folder.mkdir()
     measured: list[Turn] = []
     async with open_runner(deployed) as runner:
         _put(server, [])
-        await runner.run(f"{folder.name}-warm", QUESTIONS[0])  # imports, connections, what is remembered of the server
+        await runner.run(f"{name}-warm", QUESTIONS[0])  # imports, connections, what is remembered of the server
         for number, question in enumerate(QUESTIONS):
             _put(server, script)
             began = time.perf_counter()
-            result = await runner.run(f"{folder.name}-{number}", question)
+            result = await runner.run(f"{name}-{number}", question)
             seconds = time.perf_counter() - began
             figures = result["diagnostics"]
             spent = figures["tokens"].get("prompt", 0) + figures["tokens"].get("completion", 0)
