@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_CLOSED: Final = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_END_ONLY: Final = re.compile(r"^.*</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
-_OPEN: Final = re.compile(r"<(?:think|thinking|reasoning|thought)>.*\Z", re.DOTALL | re.IGNORECASE)
+_TAG: Final = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
 
 
 def without_thinking(text: str) -> str:
@@ -16,4 +14,13 @@ def without_thinking(text: str) -> str:
     Templates that open the tag in the prompt leave only its end in the reply; a reply that the token limit cut may
     have only the beginning.
     """
-    return _OPEN.sub("", _END_ONLY.sub("", _CLOSED.sub("", text))).strip()
+    kept: list[str] = []
+    position, thinks = 0, False
+    for tag in _TAG.finditer(text):
+        ends = bool(tag[1])
+        if ends and not thinks:
+            kept.clear()
+        elif not ends and not thinks:
+            kept.append(text[position : tag.start()])
+        thinks, position = not ends, tag.end()
+    return "".join([*kept, "" if thinks else text[position:]]).strip()

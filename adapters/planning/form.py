@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.values import Language, RequestType, SGRAction
+from language.clean import clean
 
 _LISTS: Final = {"subqueries": 10, "action_plan": 10, "uncertainties": 5}
 _TEXTS: Final = {
@@ -30,7 +31,6 @@ _TEXTS: Final = {
 _MAY_BE_MISSING: Final = ("topic", "category", "answer_language", "clarification_question")
 _WORDS: Final = {"request_type": RequestType, "action": SGRAction, "answer_language": Language}
 _LONGEST_ITEM: Final = 300
-_FENCE: Final = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
 _TAGGED: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _TRAILING_COMMA: Final = re.compile(r",(\s*[}\]])")
 
@@ -58,18 +58,29 @@ def read_arguments(text: str) -> Filled | Misfilled:
     Put right without asking are lengths, doubles, a bare string for a list of one, `null` for an empty list, and
     the case of a word. A score is a number from 0 to 1 and nothing else.
     """
+    raw = clean(text)
     try:
-        value = json.loads(text, parse_constant=float)
-    except (json.JSONDecodeError, RecursionError):
-        return Misfilled(text, ("the arguments are not valid JSON",))
+        value = _json(text)
+    except (ValueError, RecursionError):
+        return Misfilled(raw, ("the arguments are not valid JSON",))
     if not isinstance(value, dict):
-        return Misfilled(text, ("the arguments are not a JSON object",))
+        return Misfilled(raw, ("the arguments are not a JSON object",))
     given = cast("dict[str, Any]", value)
     form, repaired = _put_right(given)
     try:
-        return Filled(SGRPlanResult.model_validate(form), text, repaired)
+        return Filled(SGRPlanResult.model_validate(form), raw, repaired)
     except ValidationError as error:
-        return Misfilled(text, tuple(_fault(entry) for entry in error.errors()[:8]))
+        return Misfilled(raw, tuple(_fault(entry) for entry in error.errors()[:8]))
+
+
+def _json(text: str) -> Any:
+    """Read JSON; line breaks may stand in its strings, and NaN among its numbers.
+
+    Raises:
+        ValueError: It is none, or has a number of thousands of digits.
+        RecursionError: It is nested too deep.
+    """
+    return json.loads(text, parse_constant=float, strict=False)
 
 
 def read_text(text: str) -> Filled | Misfilled | None:
@@ -85,7 +96,8 @@ def read_text(text: str) -> Filled | Misfilled | None:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    found = [m.group(1) for m in _TAGGED.finditer(text)] + [m.group(1) for m in _FENCE.finditer(text)] + [text]
+    fenced = text.split("```")[1::2]
+    found = [*(m.group(1) for m in _TAGGED.finditer(text)), *fenced, text]
     for part in found:
         first, last = part.find("{"), part.rfind("}")
         if 0 <= first < last:
@@ -96,8 +108,8 @@ def _unwrapped(text: str) -> Iterator[str]:
     """Yield the arguments in a JSON object: the object itself, or what a call written as text holds."""
     for attempt in (text, _TRAILING_COMMA.sub(r"\1", text)):
         try:
-            value = json.loads(attempt, parse_constant=float)
-        except (json.JSONDecodeError, RecursionError):
+            value = _json(attempt)
+        except (ValueError, RecursionError):
             continue
         if not isinstance(value, dict):
             return
@@ -152,7 +164,7 @@ def _mended_list(value: Any, longest: int) -> Any:
 
 
 def _clipped(text: str, longest: int) -> str:
-    tidy = text.strip()
+    tidy = clean(text).strip()
     if len(tidy) <= longest:
         return tidy
     at_word = tidy.rfind(" ", longest // 2, longest)
