@@ -25,6 +25,7 @@ def progress_lines(language: Language, write: Callable[[str], None]) -> Callable
     """Return a receiver of the runner's events that writes a line for each thing worth knowing."""
     say = phrases(language)
     quiet = set[str]()
+    noted = set[str]()
 
     def receive(kind: str, event: Event) -> None:
         node = event.get("node", "")
@@ -33,8 +34,13 @@ def progress_lines(language: Language, write: Callable[[str], None]) -> Callable
         elif kind == "node_finished":
             if (event.get("update") or {}).get("request_type") == RequestType.CASUAL:
                 quiet.update(("retrieve", "draft", "guardian_verify"))  # a greeting is not searched for
-            for line in _learned(node, event.get("update") or {}, language):
+            update: Event = event.get("update") or {}
+            for line in _learned(node, update, language):
                 write(f"  {line}")
+            for what in update.get("degraded", []):
+                if what not in noted:
+                    noted.add(what)
+                    write(f"  {say['degraded'].format(what=what)}")
 
     return receive
 

@@ -153,6 +153,7 @@ VARIABLES: Final = (
         "",
         "Further fields of each request's body, as a JSON object.",
         "Дополнительные поля тела запроса, объект JSON.",
+        secret=True,
     ),
     Variable(
         "GUARDIAN_PLAN_TOKENS",
@@ -309,6 +310,9 @@ class ModelSettings:
         text = self.value[name]
         if text and not text.startswith(("http://", "https://")):
             raise ConfigError(f"{name} does not begin with http:// or https://.", "Set it to a full address.")
+        if name in _KEYS and "@" in text.split("://", 1)[-1].split("/", 1)[0]:
+            # The model's client writes its address into traces as it is.
+            raise ConfigError(f"{name} has a password in it.", f"Leave it out, and set {_KEYS[name]} instead.")
         return text or None
 
     def extra(self) -> dict[str, Any]:
@@ -327,6 +331,7 @@ class ModelSettings:
         return "" if chosen == OFFLINE else chosen
 
 
+_KEYS: Final = {"OPENAI_BASE_URL": "OPENAI_API_KEY", "GUARD_VLLM_URL": "GUARD_VLLM_API_KEY"}
 _CHOICES: Final = {
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
     "GUARDIAN_TOOL_STRICT": ("probe", "true", "false"),

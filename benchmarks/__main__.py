@@ -48,7 +48,7 @@ def _sections(place: Path, turns: int, sizes: tuple[int, ...]) -> list[tuple[str
     index(deployed, profile_folders(deployed))
     return [
         ("Turns", lambda: turn_costs.measure(place, deployed, turns)),
-        ("Language model", lambda: models.measure()),
+        ("Language model", models.measure),
         ("Retrieval", lambda: retrieval.measure(place, sizes)),
         ("Start", lambda: startup.measure(place / "data")),
     ]

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 UNKNOWN_WINDOW: Final = 8192
 """Tokens assumed where neither a setting nor the server says."""
+OPENAI_WINDOW: Final = 128_000
+"""Tokens assumed of OpenAI's own models, whose server does not say; the smallest window of those still offered."""
 FIRST_RATE: Final = 0.5
 """Tokens per byte assumed before the server has counted any: above what English (0.25) and Russian (0.3) take."""
 _MARGIN: Final = 1.15
 _PER_MESSAGE: Final = 16
 """Tokens that a chat template puts around one message."""
-_WINDOW_NAMES: Final = ("max_model_len", "context_length", "max_context_length", "loaded_context_length", "n_ctx")
+_WINDOW_NAMES: Final = ("max_model_len", "loaded_context_length", "context_length", "max_context_length", "n_ctx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,22 @@ class Window:
         self._access = access
         self._client = client
         self._memory = memory
+        self._assumed: int | None = None
 
     async def tokens(self) -> int:
         """Return the tokens of the window: the setting, else what the server says, else a careful guess."""
         known = self._access.window or self._memory.get(self._access, "window")
         if isinstance(known, int) and known > 0:
             return known
-        asked = await ask_window(self._access, self._client)
-        await self._memory.put(self._access, "window", asked or UNKNOWN_WINDOW)
-        return asked or UNKNOWN_WINDOW
+        if self._access.base_url is None:
+            return OPENAI_WINDOW
+        if self._assumed is None:
+            asked = await ask_window(self._access, self._client)
+            if asked:
+                await self._memory.put(self._access, "window", asked)
+                return asked
+            self._assumed = UNKNOWN_WINDOW
+        return self._assumed
 
     async def fit(self, parts: Parts, reply_tokens: int, *, by_bytes: bool = False) -> tuple[Parts, dict[str, int]]:
         """Cut what is too much.
@@ -166,13 +175,20 @@ def _chars(evidence: tuple[EvidenceItem, ...]) -> int:
 
 
 async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> int | None:
-    """Ask the server for the model's window: by the list of models (vLLM, OpenRouter, LM Studio), or llama.cpp's `/props`."""
+    """Ask the server for the model's window, as it is loaded where the server tells that.
+
+    In turn: llama.cpp's `/props`, the list of models (vLLM, OpenRouter), LM Studio's own list, Ollama's loaded models.
+    """
     if access.base_url is None:
         return None
     base = access.base_url.rstrip("/")
+    root = base.removesuffix("/v1")
+    find_model = _of_models(access.model)
     for address, find in (
-        (f"{base}/models", _of_models(access.model)),
-        (f"{base.removesuffix('/v1')}/props", _of_props),
+        (f"{root}/props", _of_props),
+        (f"{base}/models", find_model),
+        (f"{root}/api/v0/models", find_model),
+        (f"{root}/api/ps", find_model),
     ):
         found = find(await _get(address, access, client))
         if found:
@@ -202,7 +218,7 @@ async def _get(address: str, access: ModelAccess, client: openai.DefaultAsyncHtt
 def _of_models(model: str) -> Callable[[Any], int | None]:
     def find(reply: Any) -> int | None:
         for entry in _entries(reply):
-            if str(entry.get("id")) == model:
+            if model in (entry.get("id"), entry.get("model"), entry.get("name")):
                 meta = entry.get("meta")
                 return _number(entry) or _number(cast("dict[str, Any]", meta) if isinstance(meta, dict) else {})
         return None
@@ -216,7 +232,8 @@ def _of_props(reply: Any) -> int | None:
 
 
 def _entries(reply: Any) -> list[dict[str, Any]]:
-    data = cast("dict[str, Any]", reply).get("data") if isinstance(reply, dict) else None
+    lists = cast("dict[str, Any]", reply) if isinstance(reply, dict) else {}
+    data = lists.get("data", lists.get("models"))
     return [entry for entry in cast("list[Any]", data) if isinstance(entry, dict)] if isinstance(data, list) else []
 
 

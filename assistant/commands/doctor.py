@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from adapters.fakes.planning import FakePlanner
 from assistant.servers import Servers
 from assistant.settings import Settings
+from assistant.tracing import tracing_in_words
 from assistant.wiring import Deployment, deployment, index_command, knowledge_base
 from contracts.errors import GuardianError
 from contracts.ports import PlanRequest
@@ -79,6 +80,7 @@ def _look(profile: str | None) -> Iterator[Finding]:
         ("moderation", _moderation),
     ):
         yield _careful(what, look, deployed)
+    yield _careful("tracing", _tracing, deployed)
     yield from _models(deployed)
 
 
@@ -150,6 +152,10 @@ def _moderation(deployed: Deployment) -> Finding:
     known = result.safety_level != "Safe"
     seen = f"{result.provider}, mode {mode}; a known attack is {result.safety_level}"
     return Finding("moderation", known, seen, "Check that the moderator is a moderation model, for example Qwen3Guard.")
+
+
+def _tracing(deployed: Deployment) -> Finding:
+    return Finding("tracing", True, tracing_in_words(deployed.settings.trace_content))
 
 
 def _models(deployed: Deployment) -> Iterator[Finding]:

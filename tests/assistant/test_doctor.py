@@ -37,7 +37,7 @@ def test_all_is_well(desk: Desk) -> None:
     """As a process: everything looked at is ok, with what was seen, and the exit code is 0."""
     said = desk.run("doctor")
     assert (said.code, said.err) == (0, "")
-    assert [line[:2] for line in said.out.splitlines()] == ["ok"] * 9
+    assert [line[:2] for line in said.out.splitlines()] == ["ok"] * 10
     for word in (
         "python",
         "tantivy",
@@ -64,6 +64,7 @@ def test_what_is_looked_at_is_always_the_same(desk: Desk) -> None:
         "index",
         "conversations",
         "moderation",
+        "tracing",
         "models",
     ]
     assert all(set(finding) == {"what", "ok", "seen", "way_out"} for finding in found.values())

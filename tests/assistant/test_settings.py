@@ -101,6 +101,7 @@ def test_the_profile_of_the_command_line_stands_above_the_environment() -> None:
         ({"GUARDIAN_MODEL": "model"}, ("nothing says where it is", "OPENAI_BASE_URL")),
         ({"GUARD_PROVIDER_TYPE": "vllm"}, ("nothing says where it is", "GUARD_VLLM_URL")),
         ({**MODEL, "OPENAI_BASE_URL": "model.example/v1"}, ("OPENAI_BASE_URL", "http://")),
+        ({**MODEL, "OPENAI_BASE_URL": "http://me:word@model.example/v1"}, ("OPENAI_BASE_URL", "OPENAI_API_KEY")),
         ({**MODEL, "GUARDIAN_MODEL_EXTRA": "[1]"}, ("GUARDIAN_MODEL_EXTRA", "JSON object")),
     ],
     ids=str,
