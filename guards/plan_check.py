@@ -18,7 +18,7 @@ def settle_plan(plan: SGRPlanResult, message: str, language: Language) -> SGRPla
     return plan.model_copy(
         update={
             "request_type": request_type,
-            "topic": plan.topic or infer_topic(plan.user_intent or message),
+            "topic": plan.topic or infer_topic(plan.user_intent or message)[:150],  # six words may be of any length
             "category": plan.category or infer_category(f"{plan.user_intent} {message}", language),
             "answer_language": plan.answer_language or language,
             "spam_score": min(plan.spam_score, 0.2) if request_type is RequestType.CASUAL else plan.spam_score,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.plan import SGRPlanResult
 from contracts.values import Language, RequestType
 from guards.message_check import MAX_MESSAGE_CHARS, message_fault
 from guards.plan_check import settle_plan
@@ -52,6 +53,12 @@ def test_what_a_planner_left_out_is_inferred() -> None:
     assert settled.topic == "Reset password account"
     assert settled.category == "access and security"
     assert settled.answer_language is Language.EN
+
+
+def test_what_is_inferred_keeps_to_the_plans_bounds() -> None:
+    """However long the words of an intent are, the settled plan is a valid plan."""
+    settled = settle_plan(plan(user_intent="boil" * 75), "How?", Language.EN)
+    assert SGRPlanResult.model_validate(settled.model_dump()) == settled
 
 
 def test_what_a_planner_said_stays() -> None:
