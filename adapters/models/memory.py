@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +25,7 @@ class WireMemory:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._known = _read(path)
+        self._writing = threading.Lock()
 
     def get(self, access: ModelAccess, what: str) -> Any:
         """Return what is known; `None` where nothing is."""
@@ -38,15 +41,18 @@ class WireMemory:
             await asyncio.to_thread(self._write, self._path)
 
     def _write(self, path: Path) -> None:
-        # Another process may have learnt something else meanwhile; what this one knows stands above it.
-        merged = {**_read(path), **self._known}
         whole = path.with_name(f"{path.name}.{os.getpid()}")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            whole.write_text(json.dumps(merged, indent=2, sort_keys=True) + "\n", "utf-8")
-            whole.replace(path)
-        except OSError:
-            whole.unlink(missing_ok=True)
+        # One at a time: several turns at once would write into the same new file.
+        with self._writing:
+            # Another process may have learnt something else meanwhile; what this one knows stands above it.
+            merged = {**_read(path), **self._known}
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                whole.write_text(json.dumps(merged, indent=2, sort_keys=True) + "\n", "utf-8")
+                whole.replace(path)
+            except OSError:
+                with suppress(OSError):
+                    whole.unlink()
 
 
 def _key(access: ModelAccess) -> str:
@@ -56,7 +62,7 @@ def _key(access: ModelAccess) -> str:
 def _read(path: Path | None) -> dict[str, dict[str, Any]]:
     try:
         known: Any = json.loads(path.read_text("utf-8")) if path else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(known, dict):
         return {}

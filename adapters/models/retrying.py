@@ -79,7 +79,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return float(value)
     try:
         moment = parsedate_to_datetime(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
