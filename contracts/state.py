@@ -118,6 +118,17 @@ def said_before(messages: Sequence[AnyMessage], question_id: str) -> tuple[Excha
     return tuple(said)
 
 
+def unanswered_id(messages: Sequence[AnyMessage]) -> str:
+    """Return the id of the user's newest message; an empty one where it has been answered already, or has no id."""
+    answered: set[object] = set()
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            answered.add(message.additional_kwargs.get("turn_id"))
+        elif isinstance(message, HumanMessage):
+            return message.id if message.id and message.id not in answered else ""
+    return ""
+
+
 def plan_request(
     question: Json, messages: Sequence[AnyMessage], clarifications: int, moderation: ModerationResult
 ) -> PlanRequest:

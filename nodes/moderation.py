@@ -14,7 +14,7 @@ from contracts.errors import InputError, ModerationUnavailable
 from contracts.ports import Moderator, PlannerAhead
 from contracts.profile import Profile
 from contracts.report import ModerationResult
-from contracts.state import Json, fresh_turn, plan_request
+from contracts.state import Json, fresh_turn, plan_request, unanswered_id
 from contracts.values import GuardMode, Language, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
 from contracts.views import ModerationView
 from guards.message_check import message_fault
@@ -71,11 +71,11 @@ def newest_question(messages: Sequence[AnyMessage]) -> HumanMessage:
     """Return the user's newest message, which need not be the last one.
 
     Raises:
-        InputError: The user has said nothing yet.
+        InputError: The user has said nothing yet, or nothing since the last answer.
     """
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            return message
+    newest = next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
+    if newest is not None and (newest.id is None or unanswered_id(messages)):
+        return newest
     raise InputError(
         "There is no message of a user to answer.", "Send one as `messages: [{role: user, content: ...}]`.", key="empty"
     )

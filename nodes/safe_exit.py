@@ -12,7 +12,7 @@ from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.report import HandOff
 from contracts.result import StructuredAgentResult
-from contracts.state import Json
+from contracts.state import Json, unanswered_id
 from contracts.values import (
     DraftKind,
     Flow,
@@ -54,12 +54,13 @@ async def safe_exit(state: FinalView, runtime: Runtime[Context], *, profile: Pro
         block_reason=end.block_reason,
         hand_off=end.hand_off,
     )
-    turn_id = state["question"].get("id") or _newest_id(state)
+    turn_id = state["question"].get("id") or unanswered_id(state["messages"])
     marks = {"turn_id": turn_id, "outcome": str(end.outcome), "moderated": _moderated(state)}
     asked = end.outcome is Outcome.CLARIFICATION
     return {
         "final_answer": end.text,
-        "messages": [AIMessage(end.text, id=f"{turn_id}-answer", additional_kwargs=marks)],
+        # A turn without a question of its own must not replace the answer to an earlier one.
+        "messages": [AIMessage(end.text, id=f"{turn_id}-answer" if turn_id else None, additional_kwargs=marks)],
         "result": result.model_dump(mode="json"),
         "clarify_count": state.get("clarify_count", 0) + 1 if asked else 0,
     }
@@ -82,7 +83,7 @@ def _stopped(state: FinalView, language: Language, profile: Profile) -> Exit:
     """End a turn that DT-002 stopped: what the template says, or the hand-off that was asked for."""
     action = SGRAction(state["action"])
     if state["flow"] == Flow.HAND_OFF:
-        return _hand_off(state, language, profile, asked=True)
+        return _hand_off(state, language, profile, "hand_off_asked")
     plan = SGRPlanResult.model_validate(state["sgr_plan"])
     text = user_view(plan.user_intent, state["synthetic"]["response"], action, language)
     match action:
@@ -100,8 +101,8 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
     if RequiredAction.REDACT_SENSITIVE in actions:
         record = hand_off_record(state, Outcome.REFUSED, language)
         return Exit(Outcome.REFUSED, refusal("sensitive_refusal", language, profile), "policy_violation", record)
+    violated = any(reason.startswith("policy_violation") for reason in state["guardian"]["reasons"])
     if RequiredAction.SAFE_REFUSAL in actions:
-        violated = any(reason.startswith("policy_violation") for reason in state["guardian"]["reasons"])
         key = "policy_refusal" if violated else "contract_refusal"
         record = hand_off_record(state, Outcome.REFUSED, language)
         return Exit(Outcome.REFUSED, refusal(key, language, profile), key.removesuffix("_refusal"), record)
@@ -110,12 +111,12 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
         drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
         record = hand_off_record(state, Outcome.CLARIFICATION, language)
         return Exit(Outcome.CLARIFICATION, minimal_question(drafted, language, profile), hand_off=record)
-    return _hand_off(state, language, profile, asked=False)
+    return _hand_off(state, language, profile, "hand_off_policy" if violated else "hand_off")
 
 
-def _hand_off(state: FinalView, language: Language, profile: Profile, *, asked: bool) -> Exit:
+def _hand_off(state: FinalView, language: Language, profile: Profile, key: str) -> Exit:
     record = hand_off_record(state, Outcome.HANDED_OFF, language)
-    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, asked=asked), hand_off=record)
+    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key), hand_off=record)
 
 
 def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:
@@ -137,7 +138,3 @@ def _language(state: FinalView, profile: Profile) -> Language:
     newest = next((str(m.text) for m in reversed(state["messages"]) if isinstance(m, HumanMessage)), "")
     found = detect(newest, default=profile.languages[0])
     return found if found in profile.languages else profile.languages[0]
-
-
-def _newest_id(state: FinalView) -> str:
-    return next((m.id or "" for m in reversed(state["messages"]) if isinstance(m, HumanMessage)), "")

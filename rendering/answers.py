@@ -88,8 +88,8 @@ def minimal_question(question: str, language: Language, profile: Profile) -> str
     return f"{intro}\n\n{question.strip() or say(language, 'minimal_question', product=profile.product)}"
 
 
-def hand_off_text(record: HandOff, language: Language, profile: Profile, *, asked: bool) -> str:
-    """Write what the user reads when a person takes over."""
+def hand_off_text(record: HandOff, language: Language, profile: Profile, key: str) -> str:
+    """Write what the user reads when a person takes over; the text's key says why: asked for, by a rule, or else."""
     body = "\n\n".join(
         (
             say(language, "record_summary", value=record.issue_summary),
@@ -97,7 +97,6 @@ def hand_off_text(record: HandOff, language: Language, profile: Profile, *, aske
             say(language, "record_next", value=bullets(record.next_steps)),
         )
     )
-    key = "hand_off_asked" if asked else "hand_off"
     return say(language, key, contact=contact_of(profile, language), record=body)
 
 

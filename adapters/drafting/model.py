@@ -206,9 +206,16 @@ def read_draft(reply: Reply, *, may_search: bool) -> Draft | _Unusable:
     if bare.upper().startswith(ABSTAIN):
         return Draft(DraftKind.ABSTENTION, text)
     if bare.upper().startswith(ASK_BACK):
-        question = bare[len(ASK_BACK) :].strip(" *_\n")
+        question = _one_question(bare[len(ASK_BACK) :])
         return Draft(DraftKind.CLARIFICATION, question) if question else Draft(DraftKind.ABSTENTION, text)
     return Draft(DraftKind.ANSWER, tidy(text))
+
+
+def _one_question(text: str) -> str:
+    """Return the first question of a text on one line; what stands around it would be claims that nobody checks."""
+    line = " ".join(text.strip(" *_\n").split("\n", 1)[0].split())
+    end = line.find("?") + 1
+    return line[:end] if 0 < end <= _LONGEST_QUERY else ""
 
 
 def tidy(text: str) -> str:

@@ -14,6 +14,7 @@ from contracts.context import Context
 from contracts.decisions import EVIDENCE
 from contracts.errors import InputError, ModerationUnavailable, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft, DraftRequest, Exchange, SearchRequest
+from contracts.profile import PolicyRule
 from contracts.state import fresh_turn
 from contracts.values import (
     DraftKind,
@@ -891,3 +892,24 @@ async def test_an_error_is_owned_up_to(node: str) -> None:
     assert "kettle support" in end["final_answer"]
     assert "SECRET-MESSAGE" not in end["final_answer"]
     assert end["messages"][0].id == "q-answer"
+
+
+async def test_a_request_that_a_rule_leaves_to_a_person_says_so() -> None:
+    """A hand-off by policy tells the user that it is a rule, not a failure to find anything."""
+    rule = {"id": "money", "pattern": "refund", "action": "ESCALATE_TO_HUMAN"}
+    profile = PROFILE.model_copy(update={"policy": (PolicyRule.model_validate(rule),)})
+    path = ("moderation", "sgr_plan", "inject_synthetic", "guardian_verify", "safe_exit")
+    end = await played(asked("I want a refund for the kettle"), ports(profile=profile), *path)
+    assert end["result"]["outcome"] == "handed_off"
+    assert "The rules of this service" in end["final_answer"]
+
+
+async def test_a_question_is_answered_once() -> None:
+    """A turn without a new message of the user is an error that says so; it replaces no earlier answer."""
+    first = await played(asked(), ports(), *UP_TO_THE_VERDICT, "finalize")
+    with pytest.raises(InputError, match="no message of a user"):
+        await call("moderation", first, ports()["moderation"])
+    error = {"node": "moderation", "kind": "InputError", "message": "m", "key": "empty"}
+    again = await played({**first, **fresh_turn(), "error": error}, ports(), "safe_exit")
+    assert [str(message.text) for message in again["messages"]][:2] == [str(m.text) for m in first["messages"]]
+    assert len(again["messages"]) == 3

@@ -215,9 +215,8 @@ async def test_a_record_of_a_turn_that_broke_at_once_has_the_question() -> None:
 
 
 @pytest.mark.parametrize("language", Language)
-@pytest.mark.parametrize("wanted", [True, False])
-def test_the_user_reads_what_the_person_will_get(language: Language, wanted: bool) -> None:
-    """Summary, steps and next steps, with whom it goes to; asked for or not begins differently."""
+def test_the_user_reads_what_the_person_will_get(language: Language) -> None:
+    """Summary, steps and next steps, with whom it goes to; asked for, by a rule or else begins differently."""
     made = HandOff(
         engineer_intervention_needed=True,
         issue_summary="SUMMARY {0}",
@@ -225,7 +224,8 @@ def test_the_user_reads_what_the_person_will_get(language: Language, wanted: boo
         next_steps=["NEXT"],
         outcome=HandOffOutcome.ESCALATION_REQUIRED,
     )
-    text = hand_off_text(made, language, PROFILE, asked=wanted)
-    for part in ("SUMMARY {0}", "- DONE-1\n- DONE-2", "- NEXT", PROFILE.contact[language]):
-        assert part in text
-    assert text != hand_off_text(made, language, PROFILE, asked=not wanted)
+    said = [hand_off_text(made, language, PROFILE, key) for key in ("hand_off", "hand_off_asked", "hand_off_policy")]
+    for text in said:
+        for part in ("SUMMARY {0}", "- DONE-1\n- DONE-2", "- NEXT", PROFILE.contact[language]):
+            assert part in text
+    assert len(set(said)) == 3
