@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from assistant.faults_page import faults
 from contracts.decisions import all_tables
 from contracts.decisions.effects import EFFECTS, Effect
 from contracts.decisions.engine import DecisionTable, HitPolicy
@@ -136,6 +137,7 @@ async def _transcript(folder: str) -> str:
 
 PAGES: Final[Mapping[str, Page]] = {
     "docs/decision-tables.md": decision_tables,
+    "docs/faults.md": faults,
 }
 """Whole pages: path in the repository, and what makes its text."""
 
