@@ -19,6 +19,7 @@ from adapters.models.wire import text_of, to_wire
 from contracts.calls import ModelCall
 from contracts.errors import ServerFault
 from contracts.values import CallPurpose, FaultKind
+from language.clean import clean
 
 if TYPE_CHECKING:
     import openai
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 CONNECT_S: Final = 5.0
 """Seconds for a connection to a server that is there."""
 _LONGEST_QUOTE: Final = 200
+_LONGEST_WORD: Final = 40
+_MOST_TOKENS: Final = 2**31
 _TOO_LONG: Final = ("context_length", "context length", "context size", "context window", "too many tokens", "too long")
 
 
@@ -108,9 +111,9 @@ class ChatModel:
         Raises:
             ServerFault: No usable reply; `calls` are all requests that were made.
         """
-        messages = to_wire(ask.messages, self.access.system_role)
         made: list[ModelCall] = []
         try:
+            messages = self._shaped(ask)
             reply = await with_retries(
                 lambda: self._once(messages, ask, made),
                 retries=self.access.max_retries,
@@ -120,6 +123,12 @@ class ChatModel:
         except ServerFault as fault:
             raise self._final(fault, made) from fault.__cause__
         return Reply(reply.text, reply.calls, reply.finish_reason, tuple(made))
+
+    def _shaped(self, ask: Ask) -> list[BaseMessage]:
+        try:
+            return to_wire(ask.messages, self.access.system_role)
+        except ValueError as error:
+            raise ServerFault(str(error), kind=FaultKind.BAD_REQUEST) from error
 
     async def _once(self, messages: list[BaseMessage], ask: Ask, made: list[ModelCall]) -> Reply:
         began = self._clock()
@@ -146,13 +155,18 @@ class ChatModel:
             made.append(record.model_copy(update={"ms": round((self._clock() - began) * 1000, 1)}))
 
     async def _send(self, messages: list[BaseMessage], ask: Ask) -> AIMessage:
+        from langchain_core.messages import AIMessage
+
         try:
             # nostream: nothing of a plan or a draft may reach a reader of the graph's stream before it was judged.
-            return await self._llm.ainvoke(
+            message: object = await self._llm.ainvoke(
                 messages, config={"tags": ["nostream"]}, max_tokens=ask.max_tokens, **ask.options
             )
         except Exception as error:  # whatever a stranger's reply breaks in the client is the reply's fault
             raise self._fault_of(error) from error
+        if not isinstance(message, AIMessage):  # whatever the client promises: the role is the server's to write
+            raise ServerFault("the reply is not the assistant's", kind=FaultKind.UNREADABLE)
+        return message
 
     def _fault_of(self, error: Exception) -> ServerFault:
         import openai
@@ -260,7 +274,7 @@ def _counted(record: ModelCall, message: AIMessage) -> ModelCall:
     return record.model_copy(
         update={
             "http_status": 200,
-            "finish_reason": str(message.response_metadata.get("finish_reason") or ""),
+            "finish_reason": _finish_of(message),
             "prompt_tokens": _count(usage.get("prompt_tokens")),
             "completion_tokens": _count(usage.get("completion_tokens")),
             "reasoning_tokens": _count(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
@@ -269,12 +283,16 @@ def _counted(record: ModelCall, message: AIMessage) -> ModelCall:
     )
 
 
+def _finish_of(message: AIMessage) -> str:
+    return clean(str(message.response_metadata.get("finish_reason") or ""))[:_LONGEST_WORD]
+
+
 def _mapping(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
 def _kind_of(error: Exception) -> tuple[FaultKind, str]:
@@ -312,4 +330,4 @@ def _words_of(error: openai.APIStatusError) -> str:
         words = f"{message} ({code})" if code and isinstance(code, str) else str(message)
     else:
         words = "" if "<" in str(body)[:200] else str(body or "")
-    return " ".join(words.split())
+    return " ".join(clean(words).split())
