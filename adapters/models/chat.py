@@ -159,12 +159,13 @@ class ChatModel:
 
         try:
             # nostream: nothing of a plan or a draft may reach a reader of the graph's stream before it was judged.
-            message: object = await self._llm.ainvoke(
+            reply = await self._llm.ainvoke(
                 messages, config={"tags": ["nostream"]}, max_tokens=ask.max_tokens, **ask.options
             )
         except Exception as error:  # whatever a stranger's reply breaks in the client is the reply's fault
             raise self._fault_of(error) from error
-        if not isinstance(message, AIMessage):  # whatever the client promises: the role is the server's to write
+        message = cast("BaseMessage", reply)  # whatever the client promises: the role is the server's to write
+        if not isinstance(message, AIMessage):
             raise ServerFault("the reply is not the assistant's", kind=FaultKind.UNREADABLE)
         return message
 
@@ -246,14 +247,11 @@ def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> 
 
 
 def _read(message: AIMessage) -> Reply:
-    finish = str(message.response_metadata.get("finish_reason") or "")
-    text = _storable(without_thinking(text_of(message)))
+    finish = _finish_of(message)
+    text = without_thinking(clean(text_of(message)))
     calls = (
-        *(
-            ToolCall(call["name"], _storable(json.dumps(call["args"], ensure_ascii=False)))
-            for call in message.tool_calls
-        ),
-        *(ToolCall(call["name"] or "", _storable(call["args"] or "")) for call in message.invalid_tool_calls),
+        *(ToolCall(call["name"], clean(json.dumps(call["args"], ensure_ascii=False))) for call in message.tool_calls),
+        *(ToolCall(call["name"] or "", clean(call["args"] or "")) for call in message.invalid_tool_calls),
     )
     if finish == "content_filter":
         raise ServerFault("the provider's content filter stopped the reply", kind=FaultKind.FILTERED)
@@ -261,11 +259,6 @@ def _read(message: AIMessage) -> Reply:
         kind = FaultKind.CUT_SHORT if finish == "length" else FaultKind.EMPTY
         raise ServerFault("the reply is empty", kind=kind)
     return Reply(text, calls, finish, ())
-
-
-def _storable(text: str) -> str:
-    """Return a text without lone surrogates, which JSON can hold and no file can."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _counted(record: ModelCall, message: AIMessage) -> ModelCall:

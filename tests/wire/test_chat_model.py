@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import SecretStr
+
+from adapters.models.chat import Ask, Reply
+from adapters.models.retrying import deadline_in
+from adapters.planning.model import Rung, ToolForm
+from contracts.errors import ServerFault
+from contracts.values import CallPurpose, FaultKind
+from tests.wire.models import MODEL, Bench, asked_of, bench
+from tests.wire.moderator_faults import wait_until_asked
+from tests.wire.server_process import FakeServer
+
+KEY = "sk-this-is-a-secret"
+Q: list[BaseMessage] = [SystemMessage("s"), HumanMessage("q")]
+
+
+async def asked(
+    made: Bench, *, messages: list[BaseMessage] = Q, seconds: float = 20, ask: Any = None, **changes: Any
+) -> Reply:
+    model = made.chat(CallPurpose.DRAFT, **changes)
+    return await model.ask(Ask(messages, 100, **(ask or {})), deadline_in(seconds))
+
+
+async def refused(made: Bench, **changes: Any) -> ServerFault:
+    with pytest.raises(ServerFault) as caught:
+        await asked(made, **changes)
+    assert caught.value.message
+    assert caught.value.way_out
+    assert caught.value.tried
+    return caught.value
+
+
+async def test_a_request_holds_what_was_asked_for_and_nothing_else(server: FakeServer) -> None:
+    """Model, messages, temperature, the limit of tokens: no user, no ids, no streaming, no second limit."""
+    async with bench(server) as made:
+        await asked(made)
+    (body,) = asked_of(server)
+    assert body == {
+        "model": MODEL,
+        "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}],
+        "max_completion_tokens": 100,
+        "temperature": 0.0,
+        "stream": False,
+    }
+
+
+async def test_settings_shape_the_request(server: FakeServer) -> None:
+    """No temperature where none is set, further fields as they are, the system prompt where its role says."""
+    async with bench(server) as made:
+        await asked(made, temperature=None, extra={"top_k": 1, "x": {"y": True}}, system_role="user")
+    (body,) = asked_of(server)
+    assert "temperature" not in body
+    assert (body["top_k"], body["x"]) == (1, {"y": True})
+    assert body["messages"] == [{"role": "user", "content": "s\n\nq"}]
+
+
+async def test_what_a_message_carries_besides_words_stays_here(server: FakeServer) -> None:
+    """Names, ids and additional_kwargs of messages never reach a server."""
+    said = AIMessage("a", name="NAME", id="ID", additional_kwargs={"sgr_injected": True, "audio": {"id": "ID"}})
+    async with bench(server) as made:
+        await asked(made, messages=[HumanMessage("q", name="NAME", id="ID"), said, HumanMessage("r")])
+    (body,) = asked_of(server)
+    assert all(set(message) == {"role", "content"} for message in body["messages"])
+    assert "ID" not in json.dumps(body)
+
+
+async def test_a_reply_is_words_calls_and_what_they_cost(server: FakeServer) -> None:
+    """Without the model's reasoning, and with the tokens as the server counted them."""
+    usage = {
+        "prompt_tokens": 7,
+        "completion_tokens": 5,
+        "total_tokens": 12,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 3},
+    }
+    server.script([{"reply": {"text": "<think>hm</think>yes", "reasoning": "REASONING", "usage": usage}}])
+    async with bench(server) as made:
+        reply = await asked(made, ask={"form": "a form", "cut": {"history_messages": 2}})
+    assert (reply.text, reply.calls, reply.finish_reason) == ("yes", (), "stop")
+    (call,) = reply.made
+    assert (call.prompt_tokens, call.completion_tokens, call.reasoning_tokens, call.cached_tokens) == (7, 5, 3, 4)
+    assert (call.purpose, call.model, call.form, call.cut) == ("draft", MODEL, "a form", {"history_messages": 2})
+    assert (call.http_status, call.fault, call.server) == (200, "", f"127.0.0.1:{server.port}")
+    assert call.ms > 0
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, {"prompt_tokens": -1}, {"prompt_tokens": 1.5}, {"prompt_tokens": 10**30, "completion_tokens": 10**19}],
+)
+async def test_a_server_that_counts_nonsense_has_counted_nothing(server: FakeServer, usage: Any) -> None:
+    """What cannot be a number of tokens is unknown, never 0, and always small enough to be stored."""
+    server.script([{"reply": {"text": "yes", "usage": usage}}])
+    async with bench(server) as made:
+        reply = await asked(made)
+    assert reply.made[0].prompt_tokens is None
+    assert reply.made[0].completion_tokens in (None, 0)
+
+
+async def test_calls_come_as_they_were_made(server: FakeServer) -> None:
+    """Arguments are JSON text where they could be read, and the text itself where not."""
+    calls = [{"name": "a", "arguments": {"q": "é"}}, {"name": "b", "arguments": "{broken"}]
+    server.script([{"reply": {"calls": calls, "text": "words"}}])
+    async with bench(server) as made:
+        reply = await asked(made)
+    assert [(call.name, call.arguments) for call in reply.calls] == [("a", '{"q": "é"}'), ("b", "{broken")]
+    assert reply.text == "words"
+
+
+HARD = ["\ud800 a", "a\x00b\x1b[31m\x7f", "e\u0301", "a\u2028b\r\nc", "\ufeffa"]
+
+
+@pytest.mark.parametrize("text", HARD)
+async def test_a_reply_can_be_stored_and_shown(server: FakeServer, text: str) -> None:
+    """Lone surrogates, which no encoder takes, and control characters, which steer a terminal, are not let in."""
+    message = {"role": "assistant", "content": text}
+    server.script(
+        [{"reply": {"body": json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": text}]})}}]
+    )
+    async with bench(server) as made:
+        reply = await asked(made)
+    for said in (reply.text, reply.finish_reason, reply.made[0].finish_reason):
+        said.encode()
+        assert not [c for c in said if (c < " " and c not in "\n\t") or c in "\x7f\u2028"]
+    assert "a" in reply.text or text == "e\u0301"
+
+
+@pytest.mark.parametrize("role", ["user", "system", "tool", "function", "model"])
+async def test_only_the_assistant_replies(server: FakeServer, role: str) -> None:
+    """A reply in another's role cannot be read, whatever it says."""
+    message = {"role": role, "content": "yes", "name": "x", "tool_call_id": "x"}
+    server.script([{"reply": {"json": {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}}}])
+    async with bench(server) as made:
+        fault = await refused(made)
+    assert fault.kind is FaultKind.UNREADABLE
+
+
+async def test_a_request_without_words_is_refused_before_it_is_sent(server: FakeServer) -> None:
+    """Where no user has said anything, a fault is raised and nobody is asked."""
+    async with bench(server) as made:
+        fault = await refused(made, messages=[SystemMessage("s"), HumanMessage(" \n")])
+    assert fault.kind is FaultKind.BAD_REQUEST
+    assert fault.calls == ()
+    assert asked_of(server) == []
+
+
+@pytest.mark.parametrize("text", HARD)
+async def test_what_a_server_says_of_a_fault_can_be_stored_and_shown(server: FakeServer, text: str) -> None:
+    """The same holds for the words of an error, which stand in the result of a turn."""
+    server.script([{"reply": {"status": 400, "body": json.dumps({"error": {"message": text, "code": text}})}}])
+    async with bench(server) as made:
+        fault = await refused(made)
+    fault.message.encode()
+    assert fault.message.replace("\u00a0", " ").isprintable() or "\ufffd" in fault.message or "\ufeff" in fault.message
+
+
+async def test_every_request_is_on_record(server: FakeServer) -> None:
+    """Two that failed and one that was answered are three calls, each with what was wrong with it."""
+    server.script(
+        [{"times": 1, "reply": {"status": 503}}, {"times": 1, "reply": {"reset": True}}, {"reply": {"text": "yes"}}]
+    )
+    async with bench(server) as made:
+        reply = await asked(made, max_retries=2)
+    assert [(call.fault, call.http_status) for call in reply.made] == [
+        ("server_error", 503),
+        ("broken_off", None),
+        ("", 200),
+    ]
+
+
+async def test_a_slow_server_is_given_up_at_the_deadline_and_on_record(server: FakeServer) -> None:
+    """All tries share one deadline; the request that it ended is a call with that fault."""
+    server.script([{"times": 1, "reply": {"status": 503}}, {"reply": {"hang": True}}])
+    began = time.perf_counter()
+    async with bench(server) as made:
+        fault = await refused(made, max_retries=5, seconds=0.4)
+    assert time.perf_counter() - began < 2.0
+    assert fault.kind is FaultKind.DEADLINE
+    assert [call.fault for call in fault.calls] == ["server_error", "deadline"]
+
+
+async def test_a_cancelled_request_is_taken_back(server: FakeServer) -> None:
+    """Who ends a turn ends its request: the server sees that nobody waits any more."""
+    server.script([{"reply": {"hang": True}}])
+    async with bench(server) as made:
+        task = asyncio.create_task(asked(made))
+        await asyncio.to_thread(wait_until_asked, server)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        for _ in range(500):
+            if server.requests()[0]["replied"] == "gone":
+                break
+            await asyncio.sleep(0.01)
+    assert server.requests()[0]["replied"] == "gone"
+
+
+async def test_no_key_is_in_a_fault(server: FakeServer) -> None:
+    """Even a server that repeats the key does not bring it into a message, a record or a representation."""
+    said = {"error": {"message": f"wrong key {KEY}", "code": "invalid_api_key"}}
+    server.script([{"reply": {"status": 401, "json": said}}])
+    async with bench(server) as made:
+        fault = await refused(made, api_key=SecretStr(KEY))
+        assert KEY not in repr(made.chat(api_key=SecretStr(KEY)).access)
+    assert fault.kind is FaultKind.NOT_ALLOWED
+    assert KEY not in f"{fault} {fault!r} {fault.calls}"
+    assert "wrong key ***" in fault.message
+
+
+@pytest.mark.parametrize("rung", [Rung(form, strict) for form in ToolForm for strict in (True, False)], ids=str)
+async def test_a_streams_reader_sees_nothing_of_a_request(server: FakeServer, rung: Rung) -> None:
+    """Requests are not streamed, whatever the form: nothing of a plan or a draft leaves before it was judged."""
+    async with bench(server) as made:
+        await asked(made, ask={"options": rung.options(parallel=False)})
+    assert asked_of(server)[0]["stream"] is False
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "message",
+                    "content",
+                    "role",
+                    "tool_calls",
+                    "function",
+                    "arguments",
+                    "name",
+                    "usage",
+                    "error",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+nearly = st.fixed_dictionaries(
+    {
+        "choices": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "message": st.fixed_dictionaries(
+                        {"role": st.just("assistant") | junk, "content": st.text(max_size=4) | junk},
+                        optional={"tool_calls": junk, "function_call": junk, "reasoning_content": junk, "audio": junk},
+                    )
+                },
+                optional={"finish_reason": st.sampled_from(["stop", "length"]) | junk, "index": junk, "logprobs": junk},
+            ),
+            max_size=2,
+        )
+    },
+    optional={"usage": junk, "id": junk, "model": junk, "service_tier": junk, "system_fingerprint": junk},
+)
+
+
+@pytest.mark.parametrize("text", HARD)
+async def test_arguments_can_be_stored(server: FakeServer, text: str) -> None:
+    """What a call says is text that every encoder takes, whether it could be read as JSON or not."""
+    calls = [{"name": "a", "arguments": {"q": text}}, {"name": "b", "arguments": text}]
+    server.script([{"reply": {"body": json.dumps(_completion(calls))}}])
+    async with bench(server) as made:
+        reply = await asked(made)
+    for call in reply.calls:
+        call.arguments.encode()
+    assert len(reply.calls) == 2
+
+
+def _completion(calls: list[dict[str, Any]]) -> dict[str, Any]:
+    written = [
+        {
+            "id": str(number),
+            "type": "function",
+            "function": {
+                **call,
+                "arguments": call["arguments"] if isinstance(call["arguments"], str) else json.dumps(call["arguments"]),
+            },
+        }
+        for number, call in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": None, "tool_calls": written}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+
+
+@given(bodies=st.lists(junk | nearly, min_size=40, max_size=40))
+@settings(max_examples=5)
+async def test_whatever_a_server_answers_is_a_reply_or_a_fault(server: FakeServer, bodies: list[Any]) -> None:
+    """No JSON makes asking raise anything but a fault of ours."""
+    server.reset()
+    server.script([{"times": 1, "reply": {"body": json.dumps(body)}} for body in bodies])
+    async with bench(server) as made:
+        for _ in bodies:
+            try:
+                reply = await asked(made)
+            except ServerFault as fault:
+                made_ = fault.calls
+            else:
+                assert reply.text or reply.calls
+                made_ = reply.made
+            assert len(made_) == 1
+            json.loads(made_[0].model_dump_json())
