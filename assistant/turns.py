@@ -1,11 +1,11 @@
-"""Turns: one at a time per conversation, each run once, none lost; and the transcript of all of them.
+"""Turns: one at a time per conversation, each run once, none lost.
 
-A turn's row is written before the graph is asked and gets its result after the graph has ended, so that whatever
+A turn's row (`assistant.transcript`) is written before the graph is asked and gets its result after the graph has ended, so that whatever
 kills the process, the question is on record and the next process finishes the turn: from its last checkpoint, from
 its question where there is none yet, or from its result where only the row was left to be written.
 
 Two processes are kept off one conversation by a lock that the kernel frees with its holder (`adapters.checkpoints.lock`
-says why no lease). That a conversation has at most one running turn is also a constraint of the table.
+says why no lease).
 """
 
 from __future__ import annotations
@@ -13,29 +13,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import sqlite3
 import time
-import unicodedata
 import uuid
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ValidationError
 
-from adapters.checkpoints.database import open_connection, storage_errors_as_ours
 from adapters.checkpoints.lock import ProcessLock
+from assistant.transcript import Turn, TurnStore, busy, check_id, encodable, json_text
 from contracts.context import STEPS_PER_TURN
-from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
+from contracts.errors import ConfigError, InputError, ThreadError, UnknownThread
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    import aiosqlite
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import StateSnapshot
@@ -43,265 +37,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 OnEvent = Callable[[str, Json], None]
 
-MAX_ID_LENGTH: Final = 200
-"""Characters of the longest thread or turn id."""
-
-
 _FIRST_POLL_S: Final = 0.01
 _SLOWEST_POLL_S: Final = 0.2
-
-_TABLE: Final = """
-CREATE TABLE IF NOT EXISTS turns (
-    thread_id   TEXT NOT NULL,
-    number      INTEGER NOT NULL,
-    turn_id     TEXT NOT NULL,
-    status      TEXT NOT NULL CHECK (status IN ('running', 'done')),
-    question    TEXT NOT NULL,
-    context     TEXT NOT NULL,
-    result      TEXT,
-    started_at  TEXT NOT NULL,
-    finished_at TEXT,
-    PRIMARY KEY (thread_id, turn_id),
-    UNIQUE (thread_id, number),
-    CHECK ((status = 'done') = (result IS NOT NULL AND finished_at IS NOT NULL))
-)
-"""
-
-_ONE_RUNNING: Final = (
-    "CREATE UNIQUE INDEX IF NOT EXISTS turns_one_running ON turns (thread_id) WHERE status = 'running'"
-)
-
-_COLUMNS: Final = "thread_id, turn_id, number, status, question, context, result, started_at, finished_at"
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One question and what became of it.
-
-    Attributes:
-        number: Counted from 1 within the thread.
-        answer, outcome: `answer_text` and `outcome` of the result; `None` while the turn is running.
-        result: The whole `StructuredAgentResult` as JSON.
-        started_at, finished_at: ISO 8601, UTC, milliseconds.
-        context: The settings that the turn runs with, as JSON; `None` where it has none.
-    """
-
-    thread_id: str
-    turn_id: str
-    number: int
-    status: Literal["running", "done"]
-    question: str
-    answer: str | None
-    outcome: str | None
-    result: Json | None
-    started_at: str
-    finished_at: str | None
-    context: Json | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadSummary:
-    """One conversation; `unfinished` where its last turn is running or was left half-finished by a dead process."""
-
-    thread_id: str
-    turns: int
-    started_at: str
-    last_at: str
-    first_question: str
-    unfinished: bool
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-class TurnStore:
-    """The transcript: the table `turns`.
-
-    It stands in the saver's file, on a connection of its own. In one file, one backup holds an answer together
-    with the checkpoints it came from, and since both go through one write-ahead log in order, a power cut cannot
-    keep the one and lose the other. Each method is a single statement, so a kill leaves nothing half done.
-
-    Every method raises `ThreadError` where the storage fails.
-    """
-
-    def __init__(self, connection: aiosqlite.Connection, path: Path, now: Callable[[], datetime]) -> None:
-        self._connection = connection
-        self._now = now
-        self.path = path
-
-    @classmethod
-    async def open(cls, path: Path | str, *, now: Callable[[], datetime] = _utc_now) -> Self:
-        """Open the transcript in a file, which is made where there is none.
-
-        Args:
-            path: The database; the saver's is meant.
-            now: The wall clock, with a time zone.
-        """
-        place = Path(path)
-        connection = await open_connection(place, None)
-        store = cls(connection, place, now)
-        try:
-            await store._rows(_TABLE)
-            await store._rows(_ONE_RUNNING)
-        except BaseException:
-            await connection.close()
-            raise
-        return store
-
-    async def close(self) -> None:
-        await self._connection.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def list_threads(self) -> list[ThreadSummary]:
-        """Return all conversations, the one used last first."""
-        rows = await self._rows(
-            """
-            SELECT thread_id, count(*), min(started_at), max(coalesce(finished_at, started_at)) AS last_at,
-                   (SELECT question FROM turns AS first WHERE first.thread_id = turns.thread_id ORDER BY number LIMIT 1),
-                   max(status = 'running')
-            FROM turns GROUP BY thread_id ORDER BY last_at DESC, thread_id
-            """
-        )
-        return [ThreadSummary(*row[:5], unfinished=bool(row[5])) for row in rows]
-
-    async def turns(self, thread_id: str) -> list[Turn]:
-        """Return a conversation's turns in order; an empty list where there is no such conversation."""
-        rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? ORDER BY number",  # noqa: S608  # names of ours
-            thread_id,
-        )
-        return [_turn(row) for row in rows]
-
-    async def find(self, thread_id: str, turn_id: str) -> Turn | None:
-        """Return one turn, if there is one of that id."""
-        rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND turn_id = ?",  # noqa: S608  # names of ours
-            thread_id,
-            turn_id,
-        )
-        return _turn(rows[0]) if rows else None
-
-    async def unfinished(self, thread_id: str) -> Turn | None:
-        """Return the turn that is running or was left half-finished, if there is one."""
-        rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND status = 'running'",  # noqa: S608  # names of ours
-            thread_id,
-        )
-        return _turn(rows[0]) if rows else None
-
-    async def begin(self, thread_id: str, turn_id: str, question: str, context: Json | None) -> Turn:
-        """Record that a turn begins, as the last of its conversation.
-
-        Raises:
-            ThreadBusy: The conversation has a running turn.
-        """
-        try:
-            rows = await self._rows(
-                f"""
-                INSERT INTO turns (thread_id, number, turn_id, status, question, context, started_at)
-                SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, ?4, ?5 FROM turns WHERE thread_id = ?1
-                RETURNING {_COLUMNS}
-                """,  # noqa: S608  # names of ours
-                thread_id,
-                turn_id,
-                question,
-                json_text(context),
-                self._timestamp(),
-            )
-        except sqlite3.IntegrityError as error:
-            raise _busy(thread_id) from error
-        return _turn(rows[0])
-
-    async def finish(self, thread_id: str, turn_id: str, result: Json) -> None:
-        """Record the result of a running turn; one that is done keeps the result it has."""
-        await self._rows(
-            """
-            UPDATE turns SET status = 'done', result = ?, finished_at = ?
-            WHERE thread_id = ? AND turn_id = ? AND status = 'running'
-            """,
-            json_text(result),
-            self._timestamp(),
-            thread_id,
-            turn_id,
-        )
-
-    async def delete(self, thread_id: str) -> int:
-        """Delete a conversation's transcript; return how many turns it had. Its checkpoints are the saver's."""
-        return len(await self._rows("DELETE FROM turns WHERE thread_id = ? RETURNING number", thread_id))
-
-    def _timestamp(self) -> str:
-        return self._now().astimezone(UTC).isoformat(timespec="milliseconds")
-
-    async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with storage_errors_as_ours(self.path):
-            return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]
-
-
-def _turn(row: tuple[Any, ...]) -> Turn:
-    thread_id, turn_id, number, status, question, context, result_text, started_at, finished_at = row
-    result: Json | None = json.loads(result_text) if result_text else None
-    return Turn(
-        thread_id=thread_id,
-        turn_id=turn_id,
-        number=number,
-        status=status,
-        question=question,
-        answer=result.get("answer_text") if result else None,
-        outcome=result.get("outcome") if result else None,
-        result=result,
-        started_at=started_at,
-        finished_at=finished_at,
-        context=json.loads(context),
-    )
-
-
-def json_text(value: object) -> str:
-    """Return JSON that SQLite can store: as it reads, or escaped where a lone surrogate is in it."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if _encodable(text) else json.dumps(value)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def check_id(name: str, value: str) -> None:
-    """Refuse an id that could not be stored, shown or told from another.
-
-    Args:
-        name: What the id is of, for the message.
-        value: 1 to 200 characters, no control characters, no lone surrogates.
-
-    Raises:
-        InputError: It is not.
-    """
-    if not 1 <= len(value) <= MAX_ID_LENGTH:
-        raise InputError(
-            f"The {name} id has {len(value)} characters.", f"Choose one of 1 to {MAX_ID_LENGTH} characters."
-        )
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
-        raise InputError(
-            f"The {name} id {value!a} has characters that cannot be shown.", "Choose letters, digits and dashes."
-        )
-
-
-def _busy(thread_id: str) -> ThreadBusy:
-    return ThreadBusy(
-        f"Conversation {thread_id!r} is still working on another message.",
-        "Wait for its answer and send yours again, or start another conversation.",
-    )
 
 
 @dataclass
@@ -326,16 +63,16 @@ class Stopwatch:
         return {
             "timings_ms": self.timings_ms,
             "first_event_ms": self._first_event_ms,
-            "answer_ms": self._milliseconds(),
+            "answer_ms": self._milliseconds(self.clock()),
         }
 
-    def _milliseconds(self) -> float:
-        return round((self.clock() - self._began) * 1000, 3)
+    def _milliseconds(self, now: float) -> float:
+        return round((now - self._began) * 1000, 3)
 
     def start(self, task_id: str) -> None:
-        self._since[task_id] = self.clock()
+        now = self._since[task_id] = self.clock()
         if self._first_event_ms is None:
-            self._first_event_ms = self._milliseconds()
+            self._first_event_ms = self._milliseconds(now)
 
     def stop(self, task_id: str, node: str) -> float:
         """Return the milliseconds since this task began, and add them to its node's."""
@@ -416,7 +153,7 @@ class TurnRunner:
         turn_id = uuid.uuid4().hex if turn_id is None else turn_id
         check_id("conversation's", thread_id)
         check_id("message's", turn_id)
-        if not _encodable(text):
+        if not encodable(text):
             raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
         done = await self._recorded(thread_id, turn_id, text)
         if done is not None and done.result is not None:
@@ -531,13 +268,13 @@ class TurnRunner:
             async with asyncio.timeout_at(deadline):
                 await queue.acquire()
         except TimeoutError as error:
-            raise _busy(thread_id) from error
+            raise busy(thread_id) from error
         try:
             lock = ProcessLock(self._locks_dir / f"{hashlib.sha256(thread_id.encode()).hexdigest()[:32]}.lock")
             pause = _FIRST_POLL_S
             while not lock.try_acquire():
                 if clock() >= deadline:
-                    raise _busy(thread_id)
+                    raise busy(thread_id)
                 await asyncio.sleep(min(pause, max(0.0, deadline - clock())))
                 pause = min(pause * 2, _SLOWEST_POLL_S)
             try:

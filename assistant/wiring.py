@@ -15,7 +15,8 @@ from contracts.profile import Profile
 if TYPE_CHECKING:
     from adapters.sources.markdown import KnowledgeBase
     from assistant.servers import Servers
-    from assistant.turns import TurnRunner, TurnStore
+    from assistant.transcript import TurnStore
+    from assistant.turns import TurnRunner
     from contracts.context import Context
     from graph.build import Ports
 
@@ -141,7 +142,7 @@ def _read_words() -> None:
 @asynccontextmanager
 async def open_store(deployed: Deployment) -> AsyncGenerator[TurnStore]:
     """Open the transcript."""
-    from assistant.turns import TurnStore
+    from assistant.transcript import TurnStore
 
     async with await TurnStore.open(deployed.threads_file) as store:
         yield store

@@ -18,7 +18,8 @@ from typing_extensions import TypedDict
 
 import contracts.state
 from adapters.checkpoints.sqlite import open_saver
-from assistant.turns import TurnRunner, TurnStore
+from assistant.transcript import TurnStore
+from assistant.turns import TurnRunner
 from assistant.wiring import Deployment, knowledge_base, ports
 from benchmarks.report import Line, percentile
 from contracts.state import add_to_window

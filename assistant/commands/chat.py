@@ -12,7 +12,7 @@ from importlib import import_module
 from assistant.api import run_context
 from assistant.commands.ask import receiver
 from assistant.progress import phrases
-from assistant.turns import check_id
+from assistant.transcript import check_id
 from assistant.wiring import deployment, open_runner
 from contracts.errors import GuardianError
 from contracts.values import Language

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from assistant.commands.ask import receiver
 from assistant.progress import phrases
-from assistant.turns import ThreadSummary, check_id
+from assistant.transcript import ThreadSummary, check_id
 from assistant.wiring import Deployment, deployment, open_runner, open_store
 from contracts.errors import UnknownThread
 from contracts.values import Language

@@ -72,7 +72,8 @@ def _named(name: str) -> Any:
 
 async def _act(options: argparse.Namespace) -> Any:
     from adapters.checkpoints.sqlite import open_saver
-    from assistant.turns import TurnRunner, TurnStore
+    from assistant.transcript import TurnStore
+    from assistant.turns import TurnRunner
 
     database = options.data / "threads.db"
     context_type = _named(options.context_type) if options.context_type else None

@@ -17,7 +17,7 @@ import pytest
 
 from assistant.cli import build_parser
 from assistant.demo import TOUR
-from assistant.turns import TurnStore
+from assistant.transcript import TurnStore
 
 pytestmark = pytest.mark.slow
 

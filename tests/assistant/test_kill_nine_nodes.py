@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from assistant import ask
-from assistant.turns import Turn, TurnStore
+from assistant.transcript import Turn, TurnStore
 from tests.assistant.kill_helpers import ROOT, Turns, kill, outcome_of
 from tests.assistant.kill_helpers_product import PAUSE_IN, PROFILE
 

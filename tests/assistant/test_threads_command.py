@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from assistant.turns import TurnStore
+from assistant.transcript import TurnStore
 from contracts.result import StructuredAgentResult
 from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
 

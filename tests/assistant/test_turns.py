@@ -20,7 +20,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
-from assistant.turns import TurnRunner, TurnStore
+from assistant.transcript import TurnStore
+from assistant.turns import TurnRunner
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
 from tests.assistant.kill_helpers import Turns, kill, log_of, logged, outcome_of
 from tests.assistant.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph
@@ -109,11 +110,16 @@ def failing_at(desk: Desk, name: str, broken: list[bool]) -> Any:
 
 
 async def test_a_turn_gives_its_result_with_the_time_of_each_node(desk: Desk) -> None:
-    """The result is the graph's, and its diagnostics name every node that ran with its milliseconds."""
+    """The result is the graph's, its diagnostics name every node with its milliseconds, the first event and the end."""
     result = await desk.runner().run("t", "hello big world")
 
     assert result["answer_text"] == "echo: hello big world"
-    assert result["diagnostics"] == {"retries": 0, "timings_ms": dict.fromkeys(NODES, 1000.0)}
+    assert result["diagnostics"] == {
+        "retries": 0,
+        "timings_ms": dict.fromkeys(NODES, 1000.0),
+        "first_event_ms": 1000.0,
+        "answer_ms": 1000.0 * (2 * len(NODES) + 1),
+    }
 
 
 async def test_a_turn_is_in_the_transcript(desk: Desk) -> None:
