@@ -27,7 +27,7 @@ _CITATION = re.compile(r"[ \t]*\[\d{1,3}\]")
 _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 
 _LINK_TARGET = re.compile(r"\](?:\([^)\n]*\)|\[[^\]\n]*\])")
-_TAG = re.compile(r"<[^<>\n]*>")
+_TAG = re.compile(r"<(?!https?://)[^<>\n]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,9 @@ def missing_from(claim: str, snippet: str) -> list[str]:
     # Read in one line and without tags, two numbers may look like one with a space in it.
     for gap in ("", " "):
         numbers |= {number(n) for n in _NUMBER.findall(" ".join(_TAG.sub(gap, snippet).split()))}
-    said = _words(snippet) + _words(_LINK_TARGET.sub("]", _TAG.sub("", snippet)))
+    # As it is written, and as it is read: without tags and targets of links, but for those inside code.
+    read = (part if i % 2 else _LINK_TARGET.sub("]", _TAG.sub("", part)) for i, part in enumerate(split_code(snippet)))
+    said = _words(snippet) + _words("".join(read))
     absent = sorted(n for n in wanted.numbers if n not in numbers)
     absent += sorted(name for name in wanted.identifiers if not _occurs(name, flat))
     absent += sorted(url for url in wanted.urls if url not in flat)

@@ -82,6 +82,19 @@ def test_numbers_that_stand_together_in_one_line_are_supported(snippet: str) -> 
     assert missing_from("at 5 501", snippet) == ["5501"]
 
 
+@pytest.mark.parametrize(
+    ("snippet", "quoted"),
+    [
+        ('Open "[the lid](https://a.b/c) of <https://a.b/d>"', 'Open "the lid of https://a.b/d"'),
+        ('Set `a "b [x](https://a.b) ` [y](https://a.b) c"', 'Set `a "b [x](https://a.b) ` y c"'),
+        ('Open "the <b>lid</b>"', 'Open "the lid"'),
+    ],
+)
+def test_a_name_is_found_as_it_is_read(snippet: str, quoted: str) -> None:
+    """Without tags and targets of links; addresses that stand alone and code are read as they are (regression)."""
+    assert missing_from(quoted, snippet) == []
+
+
 def test_a_name_is_not_found_inside_a_longer_word() -> None:
     """No "роль" is in "пароль", and max_retry is not in max_retry_count."""
     assert missing_from("Open «роль»", "пароль") == ["роль"]
