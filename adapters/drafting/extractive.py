@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from adapters.drafting.passages import Unit, units
+from adapters.drafting.passages import LEFT_OUT, Unit, units
 from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Language, RequestType, RequiredAction
 from language.blocks import Block, BlockKind
@@ -49,7 +49,8 @@ class ExtractiveDrafter:
     """Drafts by quoting.
 
     Args:
-        allowed_domains: Links to other hosts would fail the policy check, so what carries one is not quoted.
+        allowed_domains: Links to other hosts would fail the policy check. What carries a bare one is not quoted; of
+            one with words, the words are, with a note that the link was left out.
         product: Its name stands in many questions and says nothing about what is asked.
     """
 
@@ -63,23 +64,36 @@ class ExtractiveDrafter:
         own = _phrases()[request.language]
         if request.request_type is RequestType.CASUAL:
             return Draft(DraftKind.ANSWER, own[casual_kind(request.question) or "greetings"])
-        quotable = [unit for unit in _all_units(request) if self._may_quote(unit, request)]
+        quotable = [unit for unit in self._units(request) if self._may_quote(unit, request)]
         while picked := _pick(quotable, request, self._ignored):
             quotes = [_quote(scored.unit, request.subqueries[scored.question]) for scored in picked]
-            uncited = [scored.unit for scored, quote in zip(picked, quotes, strict=True) if not _is_cited(quote)]
-            if not uncited:
+            quotes = [quote.replace(LEFT_OUT, f"({own['link_left_out']})") for quote in quotes]
+            # Looked at again as they are written: a heading may have become a lead, and a mark may split a sentence.
+            unfit = [
+                scored.unit
+                for scored, quote in zip(picked, quotes, strict=True)
+                if not (_is_cited(quote) and self._may_stand(quote, request))
+            ]
+            if not unfit:
                 return Draft(DraftKind.ANSWER, _compose(quotes, request))
-            quotable = [unit for unit in quotable if unit not in uncited]
+            quotable = [unit for unit in quotable if unit not in unfit]
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
+    def _units(self, request: DraftRequest) -> list[Unit]:
+        return [unit for n, item in enumerate(request.evidence, 1) for unit in units(item, n, self._domains)]
+
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
-        if foreign_links(unit.text, self._domains):
-            return False
-        if any(forbidden_occurs(entry, unit.text) for entry in request.spec.forbidden_content):
+        if not self._may_stand(unit.text, request):
             return False
         # What the Guardian objected to by name is not quoted a second time.
         blamed = " ".join(request.reasons)
         return RequiredAction.REGENERATE_DRAFT not in request.actions or unit.lead[:57] not in blamed or not unit.lead
+
+    def _may_stand(self, text: str, request: DraftRequest) -> bool:
+        """Whether policy and contract let a text stand in an answer."""
+        return not foreign_links(text, self._domains) and not any(
+            forbidden_occurs(entry, text) for entry in request.spec.forbidden_content
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +124,6 @@ class _Weights:
         """Return the weighted share of the question's words that are among the given ones, 0 to 1."""
         there = set(words)
         return sum(weight for word, weight in self.of.items() if word in there) / self.total if self.total else 0.0
-
-
-def _all_units(request: DraftRequest) -> list[Unit]:
-    return [unit for number, item in enumerate(request.evidence, 1) for unit in units(item, number)]
 
 
 def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[_Scored]:
@@ -207,14 +217,15 @@ def _compose(texts: list[str], request: DraftRequest) -> str:
 
 def _quote(unit: Unit, question: str) -> str:
     mark = f"[{unit.source}]"
-    lead = _cited_paragraph(unit.lead, mark, question, whole=unit.body is not None)
     if unit.body is None:
-        return lead
+        return _cited_paragraph(unit.lead, mark, question, whole=False)
+    lead = unit.lead
+    if unit.body.kind in (BlockKind.CODE, BlockKind.TABLE):
+        lead = lead if tokens(lead) else f"{unit.heading}:"
+        if LEFT_OUT in unit.body.text:
+            lead = f"{lead}{LEFT_OUT}"
     body = _cited_body(unit.body, mark, question)
-    needs_lead = unit.body.kind in (BlockKind.CODE, BlockKind.TABLE) and not lead
-    return "\n\n".join(
-        filter(None, (_cited_paragraph(f"{unit.heading}:", mark, question, whole=True) if needs_lead else lead, body))
-    )
+    return "\n\n".join(filter(None, (_cited_paragraph(lead, mark, question, whole=True), body)))
 
 
 def _is_cited(quote: str) -> bool:
@@ -240,7 +251,12 @@ def _best_window(parts: list[str], question: str) -> list[str]:
 
 
 def _cite(sentence: str, mark: str) -> str:
-    """Put the mark before the closing punctuation."""
+    """Put the mark before the closing punctuation, and behind the mark what stands for links that were left out.
+
+    At its own place a note could be read as a part of a name: «Requests (link left out)».
+    """
+    if LEFT_OUT in sentence:
+        sentence, mark = sentence.replace(LEFT_OUT, ""), f"{mark} {LEFT_OUT}"
     ending = _ENDING.search(sentence)
     closing = ending.group(1) if ending else ""
     return f"{sentence[: len(sentence.rstrip()) - len(closing)].rstrip()} {mark}{closing}"
@@ -271,6 +287,9 @@ def _closed(code: str) -> str:
 def _cited_item(item: str, mark: str) -> str:
     """Put the mark at the end of an item's first paragraph, so that code inside it stays whole."""
     lines = item.split("\n")
+    if LEFT_OUT in item:
+        lines = item.replace(LEFT_OUT, "").split("\n")
+        mark = f"{mark} {LEFT_OUT}"
     if opening := _MARKER_AND_FENCE.match(lines[0]):
         # Code alone: the mark takes the item's first line, and the code begins on the next.
         marker, fence = opening.groups()
@@ -286,7 +305,7 @@ def _table(body: Block, question: str) -> str:
     lines = body.text.split("\n")
     head, rows = lines[:2], list(body.parts[1:])
     kept = rows if len(rows) <= _WHOLE_TABLE else _matching(tuple(rows), question)
-    return "\n".join((*head, *kept))
+    return "\n".join((*head, *kept)).replace(LEFT_OUT, "")
 
 
 def _matching(parts: tuple[str, ...], question: str) -> list[str]:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
+from language.links import foreign_links
 from language.words import stems
 
-_TARGET = r"\((?:[^()\n]|\n(?!\n)|\([^()\n]*\))*\)"
+LEFT_OUT = "\ufdd0"
+"""Stands in a unit where a link to another host stood; Unicode keeps this character for uses inside a program."""
+
+_TARGET = r"\(((?:[^()\n]|\n(?!\n)|\([^()\n]*\))*)\)"
 _IMAGE = re.compile(r"!\[[^\]\n]*\]" + _TARGET)
 _LINK = re.compile(r"\[([^\]\n]+)\]" + _TARGET)
-_REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
+_REFERENCE = re.compile(r"\[([^\]\n]+)\]\[([^\]\n]*)\]")
+_DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
+_ADDRESS = re.compile(r"<((?:https?|ftp)://[^\s<>]+)>", re.IGNORECASE)
+_ANCHOR = re.compile(
+    r"<a\s[^<>]{0,500}?\bhref\s*=\s*[\"']?([^\"'\s<>]+)[^<>]{0,500}>(.{0,500}?)</a\s*>", re.DOTALL | re.IGNORECASE
+)
 _BARE_MARK = re.compile(r"\[(\d{1,3})\]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 # Cells and paragraphs in HTML: taken out without a space, their words would run together.
@@ -49,8 +59,11 @@ class Unit:
         return "\n\n".join(filter(None, (self.lead, self.body.text if self.body else "")))
 
 
-def units(item: EvidenceItem, source: int) -> list[Unit]:
-    """Return the units of one passage in order; mark-up that is not for readers is taken out of the prose."""
+def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) -> list[Unit]:
+    """Return the units of one passage in order; mark-up that is not for readers is taken out of the prose.
+
+    Where a link leads to none of the domains, `LEFT_OUT` stands behind its words.
+    """
     heading = " — ".join(filter(None, dict.fromkeys((item.title, item.heading))))
     found: list[Unit] = []
     lead = ""
@@ -62,7 +75,7 @@ def units(item: EvidenceItem, source: int) -> list[Unit]:
             words = frozenset(stems(text))
             found.append(Unit(source, len(found), heading, lead_text, body, words, frozenset(stems(heading))))
 
-    for block in blocks(readable(item.snippet)):
+    for block in blocks(readable(item.snippet, allowed_domains)):
         if block.kind in _BODY:
             add(lead, block)
             lead = ""
@@ -80,17 +93,26 @@ def units(item: EvidenceItem, source: int) -> list[Unit]:
     return found
 
 
-def readable(markdown: str) -> str:
+def readable(markdown: str, allowed_domains: Sequence[str] = ()) -> str:
     """Return a passage with links as their words and without images, comments, tags and dialect marks.
 
-    Code is left as it is. `[1]` in a document's own prose is no citation of ours and loses its brackets.
+    Behind the words of a link to none of the domains stands `LEFT_OUT`. Code is left as it is. `[1]` in a document's own prose is no citation of ours and loses its brackets.
     """
-    parts = split_code(_COMMENT.sub(" ", markdown))
-    return "".join(part if i % 2 else _prose(part) for i, part in enumerate(parts))
+    markdown = _COMMENT.sub(" ", markdown.replace(LEFT_OUT, ""))
+    parts = split_code(markdown)
+    targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}
+    return "".join(part if i % 2 else _prose(part, targets, allowed_domains) for i, part in enumerate(parts))
 
 
-def _prose(text: str) -> str:
+def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str]) -> str:
+    def words(said: str, target: str) -> str:
+        # Written as a link, for a target such as `//host` is an address only there.
+        return said + LEFT_OUT if foreign_links(f"[]({target})", domains) else said
+
     text = _DIALECT.sub("", _IMAGE.sub("", text))
-    text = _REFERENCE.sub(r"\1", _LINK.sub(r"\1", text))
+    text = _ADDRESS.sub(r"\1", text)
+    text = _ANCHOR.sub(lambda m: words(m[2], m[1]), text)
+    text = _LINK.sub(lambda m: words(m[1], m[2]), text)
+    text = _REFERENCE.sub(lambda m: words(m[1], targets.get((m[2] or m[1]).casefold(), "")), text)
     # What is left of nested tags and links could make new ones: a space keeps it from meaning anything.
     return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", _TAG.sub("", _BREAKING_TAG.sub(" ", text))))

@@ -239,6 +239,7 @@ async def test_forbidden_words_are_never_quoted(words: str) -> None:
     "link",
     [
         "https://evil.test/x",
+        "<https://evil.test/x>",
         "http://kb.comindware.ru.evil.test",
         "www.evil.test",
         "https://evil.test\\@kb.comindware.ru",
@@ -254,6 +255,13 @@ async def test_links_elsewhere_are_not_quoted(link: str) -> None:
     assert check_answer(draft.text, ALLOWED).status is PolicyStatus.OK
 
 
+@pytest.mark.parametrize("heading", ["Boil water https://evil.test", "Boil water as an AI"])
+async def test_a_heading_that_may_not_be_quoted_leads_nothing_in(heading: str) -> None:
+    """Code without a lead takes its heading as one, which has the same to satisfy (regression)."""
+    items = evidence("```\nkettle --boil\n```", heading=heading)
+    assert (await drafted(QUESTION, items=items, spec=STEPS)).kind is DraftKind.ABSTENTION
+
+
 async def test_allowed_links_and_links_in_code_are_quoted() -> None:
     """The deployment's own pages and commands with addresses stay."""
     text = "Boil water in the kettle as https://kb.comindware.ru/a says, with `curl https://any.test`."
@@ -264,11 +272,69 @@ async def test_allowed_links_and_links_in_code_are_quoted() -> None:
 
 async def test_a_link_becomes_its_words_and_a_picture_nothing() -> None:
     """A reader of an answer follows its sources, not the links inside them."""
-    draft = await drafted(QUESTION, "Boil [water](https://evil.test/x) in the kettle ![pic](b.png) <b>now</b>.")
+    draft = await drafted(QUESTION, "Boil [water](water.md) in the kettle ![pic](b.png) <b>now</b>.")
     assert "Boil water in the kettle" in draft.text
     assert "evil" not in draft.text
     assert "b.png" not in draft.text
     assert "<b>" not in draft.text
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[water](https://evil.test/x)",
+        "[water](//evil.test)",
+        "[water][w]",
+        "[water][]",
+        "<a href='https://evil.test'>water</a>",
+    ],
+)
+@pytest.mark.parametrize(("language", "note"), [(Language.EN, "link left out"), (Language.RU, "ссылка не приводится")])
+async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, note: str) -> None:
+    """Whoever needs the link learns, in the language of the answer, that the document has one (regression)."""
+    items = evidence(f"Boil {link} in the kettle.\n\n[w]: https://evil.test/x\n[water]: https://evil.test/y")
+    draft = await drafted(QUESTION, items=items, language=language)
+    assert draft.text == f"Boil water in the kettle [1] ({note})."
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("snippet", "quoted"),
+    [
+        ("Boil water in «[Kettle](https://evil.test)» now.", "Boil water in «Kettle» now [1] (link left out)."),
+        (
+            "Boil water in the kettle:\n\n1. Open «[Lid](https://evil.test)».\n\n   See [more](//evil.test).",
+            "Boil water in the kettle [1]:\n\n1. Open «Lid» [1] (link left out).\n\n   See more.",
+        ),
+        (
+            "(Boil water in [the kettle](https://evil.test).) Now drink.",
+            "(Boil water in the kettle.) [1] (link left out) Now drink [1].",
+        ),
+        (
+            "Boil water in the kettle:\n\n| what | where |\n| - | - |\n| lid | «[Top](https://evil.test)» |",
+            "Boil water in the kettle [1] (link left out):\n\n| what | where |\n| - | - |\n| lid | «Top» |",
+        ),
+    ],
+)
+async def test_the_trace_of_a_link_stands_beside_the_citation(snippet: str, quoted: str) -> None:
+    """There it cannot become a part of a quoted name that no source has."""
+    items = evidence(snippet)
+    draft = await drafted(QUESTION, items=items)
+    assert draft.text == quoted
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+
+
+@pytest.mark.parametrize(
+    "link", ["[water](https://kb.comindware.ru/a)", "[water](../water.md#hot)", "[water][w]", "[water][none]"]
+)
+async def test_a_link_to_a_place_of_ours_needs_no_trace(link: str) -> None:
+    """The deployment's own pages are what the sources lead to; an address that stands alone stays readable."""
+    draft = await drafted(QUESTION, f"Boil {link} in the kettle.\n\n[w]: https://kb.comindware.ru/a")
+    assert draft.text == "Boil water in the kettle [1]."
+    draft = await drafted(QUESTION, "Boil water in the kettle as <https://kb.comindware.ru/a> says.")
+    assert draft.text == "Boil water in the kettle as https://kb.comindware.ru/a says [1]."
 
 
 async def test_a_documents_own_marks_are_no_citations() -> None:
@@ -336,6 +402,9 @@ tokens = st.sampled_from(
         "https://kb.comindware.ru/a?b=1",
         "[1]",
         "[link](https://evil.test/x)",
+        "<https://evil.test/x>",
+        "<https://kb.comindware.ru/b>",
+        '<a href="https://evil.test/">there</a>',
         "e.g.",
         "т.е.",
         "5.",
