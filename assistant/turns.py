@@ -76,7 +76,8 @@ class Stopwatch:
 
     def stop(self, task_id: str, node: str) -> float:
         """Return the milliseconds since this task began, and add them to its node's."""
-        milliseconds = round((self.clock() - self._since.pop(task_id, self.clock())) * 1000, 3)
+        now = self.clock()
+        milliseconds = round((now - self._since.pop(task_id, now)) * 1000, 3)
         self.timings_ms[node] = round(self.timings_ms.get(node, 0.0) + milliseconds, 3)
         return milliseconds
 
