@@ -29,6 +29,7 @@ from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, Drafter, DraftRequest
 from contracts.profile import Profile
 from contracts.values import DraftKind, FaultKind, PlanTrace, RequestType
+from language.blocks import split_code
 from language.cutting import bytes_of
 
 if TYPE_CHECKING:
@@ -37,13 +38,10 @@ if TYPE_CHECKING:
 _MOST_SEARCHES: Final = 3
 _LONGEST_QUERY: Final = 300
 _LEADING_MARKS: Final = re.compile(r"^[\s*_`>#]+")
-_FENCED: Final = re.compile(r"(^(?:```|~~~).*?^(?:```|~~~)[^\S\n]*$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 _SEVERAL: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
-_BRACKETED: Final = re.compile(r"【(\d{1,3})[^】]*】|\[\^(\d{1,3})\]")
-_OWN_SOURCES: Final = re.compile(
-    r"\n+[#*_\s]*(?:sources|references|citations|источники|ссылки)[*_\s]*:?[*_\s]*\n(?:\s*(?:[-*]\s|\d+[.)]\s|\[\d+\]).*\n?)+\s*\Z",
-    re.IGNORECASE,
-)
+_BRACKETED: Final = re.compile(r"【(\d{1,3})(?:[:†][^【】\n]{0,60})?】|\[\^(\d{1,3})\]")
+_SOURCES: Final = ("sources", "references", "citations", "источники", "ссылки")
+_ENTRY: Final = re.compile(r"\s*(?:[-*]\s|\d+[.)]\s|\[\^?\d+\])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +188,12 @@ _CALLED: Final = _Unusable(
     "it called a function instead of writing",
     "No function can be called now. Write the answer from the evidence above, as plain Markdown.",
 )
-_UNUSABLE: Final = {FaultKind.EMPTY: _EMPTY, FaultKind.CUT_SHORT: _CUT}
+_ODD: Final = _Unusable(
+    FaultKind.NOT_AS_ASKED,
+    "its replies do not have the form of a message",
+    "Your last reply could not be read. Write the answer now, as plain Markdown, and call no function.",
+)
+_UNUSABLE: Final = {FaultKind.EMPTY: _EMPTY, FaultKind.CUT_SHORT: _CUT, FaultKind.NOT_AS_ASKED: _ODD}
 
 
 def read_draft(reply: Reply, *, may_search: bool) -> Draft | _Unusable:
@@ -223,9 +226,20 @@ def tidy(text: str) -> str:
 
     Only marks are changed, no word: the numbers are the model's, and the Guardian judges them.
     """
-    without = _OWN_SOURCES.sub("", text).rstrip() or text
-    parts = _FENCED.split(without)
+    parts = split_code(_without_sources(text))
     return "".join(part if place % 2 else _one_by_one(part) for place, part in enumerate(parts))
+
+
+def _without_sources(text: str) -> str:
+    """Return a text without a heading like "Sources" and nothing but a list behind it, where they come last."""
+    lines = text.split("\n")
+    listed = len(lines)
+    while listed and (not lines[listed - 1].strip() or _ENTRY.match(lines[listed - 1])):
+        listed -= 1
+    heading = lines[listed - 1].strip("#*_: \t").casefold() if listed else ""
+    if heading not in _SOURCES or not "".join(lines[listed:]).strip():
+        return text
+    return "\n".join(lines[: listed - 1]).rstrip() or text
 
 
 def _one_by_one(text: str) -> str:
@@ -240,8 +254,8 @@ def _searches(reply: Reply) -> tuple[str, ...]:
 
 def _query(arguments: str) -> str:
     try:
-        given = json.loads(arguments)
-    except (json.JSONDecodeError, RecursionError):
+        given = json.loads(arguments, strict=False)
+    except (ValueError, RecursionError):
         return ""
     query = cast("dict[str, Any]", given).get("query") if isinstance(given, dict) else None
     return " ".join(query.split())[:_LONGEST_QUERY] if isinstance(query, str) else ""
