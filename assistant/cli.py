@@ -54,6 +54,11 @@ class _Outlet:
         except BrokenPipeError:
             self.drop()
             return 0
+        except OSError as error:
+            # Told once, and of the right place; what is held back would fail again at the end.
+            self.drop()
+            error.filename = self._stream.name
+            raise
 
     def drop(self) -> None:
         """Send what is still held back, and all that follows, nowhere."""
@@ -79,7 +84,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             out.flush()
         except OSError as error:
-            out.drop()
             return _complain_of_system(error)
         return code
 
@@ -127,10 +131,10 @@ def _complain(error: GuardianError, code: int) -> int:
 
 def _complain_of_system(error: OSError) -> int:
     """Tell of a full disk or a folder that may not be written: the operating system's word, and where to look."""
+    streams = {"<stdout>": "the place that standard output goes to", "<stderr>": "the place that errors go to"}
+    place = streams.get(str(error.filename), "GUARDIAN_DATA_DIR")
     print(f"guardian: {error}", file=sys.stderr)
-    print(
-        "  → Check free space and permissions of GUARDIAN_DATA_DIR, then run the same command again.", file=sys.stderr
-    )
+    print(f"  → Check free space and permissions of {place}, then run the same command again.", file=sys.stderr)
     return 1
 
 

@@ -559,12 +559,15 @@ def test_long_output_may_be_cut_short(empty: Desk) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_output_to_a_full_disk_is_told(empty: Desk) -> None:
-    """Exit code 1 and the system's word, not a silent success."""
+@pytest.mark.parametrize("arguments", [["show", "tables"], ["ask", QUESTION, "--quiet"], ["chat"]], ids=lambda a: a[0])
+def test_output_to_a_full_disk_is_told(arguments: list[str], desk: Desk) -> None:
+    """Exit code 1, the system's word and the place that is full, once; not a silent success."""
     with Path("/dev/full").open("wb") as full:
-        process = empty.start("show", "tables", stdout=full)
-        _, errors = process.communicate(timeout=60)
+        process = desk.start(*arguments, stdout=full)
+        _, errors = process.communicate(QUESTION.encode(), timeout=60)
     assert process.returncode == 1
-    assert b"No space left" in errors
+    assert errors.count(b"No space left") == 1
+    assert b"standard output" in errors
+    assert b"GUARDIAN_DATA_DIR" not in errors
     assert b"Traceback" not in errors
     assert b"Exception" not in errors
