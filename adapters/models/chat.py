@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pydantic import ValidationError
+
 from adapters.models.access import ModelAccess
 from adapters.models.retrying import Pauses, fault_of_status, retry_after, with_retries
 from adapters.models.thinking import without_thinking
@@ -174,6 +176,9 @@ class ChatModel:
 
         if isinstance(error, openai.APIStatusError):
             return self._fault_of_response(error)
+        if isinstance(error, ValidationError):
+            # The reply arrived whole; sent again, the same request would be answered alike.
+            return ServerFault("the reply does not have the form of a message", kind=FaultKind.NOT_AS_ASKED)
         kind, message = _kind_of(error)
         return ServerFault(message, kind=kind)
 
