@@ -78,17 +78,16 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
-def instructions(request: DraftRequest, question: str, *, note: str = "") -> str:
+def instructions(request: DraftRequest, note: str = "") -> str:
     """Return what is asked for, after the evidence: the task, the contract and, on a retry, what to mend.
 
     Args:
         request: What is drafted.
-        question: The question, as far as there is room for it.
         note: What was wrong with the reply just before, where it could not be used at all.
     """
     parts = [
         _INSTRUCTIONS.format(
-            question=_one_line(question) or "the request above",
+            question=_one_line(request.question) or "the request above",
             intent=_one_line(request.intent),
             language=_LANGUAGES[request.language],
         ),
