@@ -28,6 +28,10 @@ ANSWER = "shelfctl restore --from /srv/backup"
 """A question that the documents answer, and words of the answer."""
 
 
+OURS = ("GUARDIAN_", "GUARD_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "OTEL_")
+"""What the beginnings of variables are that would change a turn: none of the developer's own reaches a test."""
+
+
 @dataclass(frozen=True)
 class Said:
     """What a command printed, and its exit code."""
@@ -66,7 +70,7 @@ class Desk:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GUARDIAN_", "GUARD_"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         # A folder may have no other way to the code than PYTHONPATH: commands run from anywhere.
         own = {"GUARDIAN_DATA_DIR": str(self.data), "GUARDIAN_PROFILE": str(self.profile), "PYTHONPATH": str(ROOT)}
         return {**kept, **own, **self.more}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,21 @@ def test_the_command_prints_what_a_turn_took(server: FakeServer, desk: Desk) -> 
     assert figures["model_calls"] == len(figures["calls"]) == 2
     assert figures["tokens"]["prompt"] == sum(call["prompt_tokens"] for call in figures["calls"])
     assert 0 <= figures["first_event_ms"] < figures["answer_ms"]
+
+
+def test_a_turn_that_is_killed_in_a_call_is_not_planned_again(server: FakeServer, desk: Desk) -> None:
+    """After kill -9 while the model drafts, the turn goes on from its plan: nothing is lost, nothing asked twice."""
+    server.script([{"when": {"purpose": "draft"}, "times": 1, "reply": {"hang": True}}])
+    named = desk.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=server.url)
+    with named.start("ask", SHELF_QUESTION, "--thread", "t", "--id", "one", stderr=subprocess.DEVNULL) as process:
+        while "draft" not in [request["purpose"] for request in server.requests()]:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+    said = named.here("ask", SHELF_QUESTION, "--thread", "t", "--id", "one", "--json", "--quiet")
+    assert (said.code, said.json["outcome"]) == (0, "answered")
+    assert [request["purpose"] for request in server.requests() if request["purpose"]] == ["plan", "draft", "draft"]
+    assert [call["purpose"] for call in said.json["diagnostics"]["calls"]] == ["plan", "draft"]
 
 
 def test_a_turn_without_a_model_takes_no_call(desk: Desk) -> None:
