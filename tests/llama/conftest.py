@@ -10,6 +10,9 @@ import pytest
 from tests.llama import tiny_gguf
 from tests.llama.server import GUARD, LlamaServer, llama_server, template
 
+# Its asserts are a helper's, and say what they compared only where pytest has rewritten them.
+pytest.register_assert_rewrite("tests.llama.invariants")
+
 FAMILIES = ("system_first", "strict_alternation", "tools", "no_system")
 
 
