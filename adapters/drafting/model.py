@@ -21,7 +21,7 @@ from adapters.drafting.prompt import (
     system_prompt,
 )
 from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
-from adapters.models.retrying import deadline_in
+from adapters.models.retrying import deadline_in, in_time
 from adapters.models.window import Parts, Window
 from contracts.calls import ModelCall
 from contracts.errors import DraftingFailed, PortError, ServerFault
@@ -102,6 +102,7 @@ class _Exchange:
         self._asked = asked
         self._request = request
         self._deadline = deadline
+        self._tokens = asked.max_tokens
         self.made: list[ModelCall] = []
 
     async def run(self) -> Draft:
@@ -112,6 +113,8 @@ class _Exchange:
         """
         drafted = await self._asked_once("")
         if isinstance(drafted, _Unusable):
+            if drafted is _CUT:
+                self._tokens *= 2  # a thinking model may have had no room left to write in
             drafted = await self._asked_once(drafted.note)
         if isinstance(drafted, _Unusable):
             raise self._asked.fault(drafted.kind, drafted.what)
@@ -124,7 +127,10 @@ class _Exchange:
             if fault.kind not in _UNUSABLE:
                 raise
             return _UNUSABLE[fault.kind]
-        return read_draft(reply, may_search=self._request.searches_left > 0)
+        read = read_draft(reply, may_search=self._request.searches_left > 0)
+        if isinstance(read, _Unusable):
+            self.made[-1] = self.made[-1].model_copy(update={"fault": str(read.kind)})
+        return read
 
     async def _ask(self, note: str) -> Reply:
         try:
@@ -152,9 +158,9 @@ class _Exchange:
             request.evidence,
         )
         try:
-            parts, cut = await asked.window.fit(parts, asked.max_tokens, by_bytes=by_bytes)
+            parts, cut = await in_time(asked.window.fit(parts, self._tokens, by_bytes=by_bytes), self._deadline)
             messages = _messages(system, parts, request, note, as_tool=as_tool)
-            reply = await asked.model.ask(Ask(messages, asked.max_tokens, "text", options, cut), self._deadline)
+            reply = await asked.model.ask(Ask(messages, self._tokens, "text", options, cut), self._deadline)
         except ServerFault as fault:
             self.made += fault.calls
             raise

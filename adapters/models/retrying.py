@@ -40,6 +40,19 @@ def deadline_in(seconds: float) -> float:
     return asyncio.get_running_loop().time() + seconds
 
 
+async def in_time(work: Awaitable[T], deadline: float) -> T:
+    """Wait for work until a moment on the running loop's clock.
+
+    Raises:
+        ServerFault: Of kind `deadline`, where it was not done by then.
+    """
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await work
+    except TimeoutError:
+        raise ServerFault("There was no answer in time.", kind=FaultKind.DEADLINE) from None
+
+
 async def with_retries(
     work: Callable[[], Awaitable[T]], *, retries: int, deadline: float, pauses: Pauses | None = None
 ) -> T:
@@ -57,10 +70,7 @@ async def with_retries(
     pauses = pauses or Pauses()
     for tried in count():
         try:
-            async with asyncio.timeout_at(deadline):
-                return await work()
-        except TimeoutError:
-            raise ServerFault("There was no answer in time.", kind=FaultKind.DEADLINE) from None
+            return await in_time(work(), deadline)
         except ServerFault as fault:
             if not fault.kind.may_pass or tried >= retries:
                 raise

@@ -7,11 +7,13 @@ itself has counted; where even that was too much, it is cut by bytes.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from adapters.models.access import ModelAccess
+from adapters.models.chat import WAYS_OUT
 from adapters.models.memory import WireMemory
 from contracts.calls import ModelCall
 from contracts.errors import ServerFault
@@ -29,6 +31,8 @@ OPENAI_WINDOW: Final = 128_000
 """Tokens assumed of OpenAI's own models, whose server does not say; the smallest window of those still offered."""
 FIRST_RATE: Final = 0.5
 """Tokens per byte assumed before the server has counted any: above what English (0.25) and Russian (0.3) take."""
+ASK_S: Final = 5.0
+"""Seconds for a server to say how long its window is."""
 _MARGIN: Final = 1.15
 _PER_MESSAGE: Final = 16
 """Tokens that a chat template puts around one message."""
@@ -84,6 +88,8 @@ class Window:
             if asked:
                 await self._memory.put(self._access, "window", asked)
                 return asked
+            if asked is None:
+                return UNKNOWN_WINDOW  # a server that is away now may tell the next time
             self._assumed = UNKNOWN_WINDOW
         return self._assumed
 
@@ -102,14 +108,24 @@ class Window:
             ServerFault: Not even the fixed part fits.
         """
         messages = len(parts.history) + 4
-        room = await self.tokens() - reply_tokens - _PER_MESSAGE * messages
+        tokens = await self.tokens()
+        room = tokens - reply_tokens - _PER_MESSAGE * messages
         if parts.size <= room:
             return parts, {}
         rate = 1.0 if by_bytes else min(1.0, self._rate() * _MARGIN)
-        return cut_to(parts, int(room / rate))
+        try:
+            return cut_to(parts, int(room / rate))
+        except ServerFault as fault:
+            where = f"The model {self._access.model!r} at {self._access.server}"
+            raise ServerFault(
+                f"{where}: {fault.message} ({tokens} tokens, {reply_tokens} of them for the reply).",
+                WAYS_OUT[FaultKind.TOO_LONG],
+                kind=FaultKind.TOO_LONG,
+            ) from fault
 
     async def forget(self) -> None:
         """Ask the server again next time: it has just said that a request was too long."""
+        self._assumed = None
         await self._memory.put(self._access, "window", None)
 
     async def learn(self, size: int, call: ModelCall) -> None:
@@ -134,6 +150,8 @@ def cut_to(parts: Parts, limit: int) -> tuple[Parts, dict[str, int]]:
     Raises:
         ServerFault: There is no room for anything but the fixed part.
     """
+    if parts.size <= limit:
+        return parts, {}
     room = limit - parts.fixed
     if room < 64:
         raise ServerFault("its window has no room for the instructions", kind=FaultKind.TOO_LONG)
@@ -177,23 +195,27 @@ def _chars(evidence: tuple[EvidenceItem, ...]) -> int:
 async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> int | None:
     """Ask the server for the model's window, as it is loaded where the server tells that.
 
-    In turn: llama.cpp's `/props`, the list of models (vLLM, OpenRouter), LM Studio's own list, Ollama's loaded models.
+    By llama.cpp's `/props`, the list of models (vLLM, OpenRouter), LM Studio's own list, Ollama's loaded models: the
+    first of them that tells.
+
+    Returns:
+        Tokens; 0 where the server does not say, `None` where it does not answer.
     """
     if access.base_url is None:
         return None
     base = access.base_url.rstrip("/")
     root = base.removesuffix("/v1")
     find_model = _of_models(access.model)
-    for address, find in (
-        (f"{root}/props", _of_props),
-        (f"{base}/models", find_model),
-        (f"{root}/api/v0/models", find_model),
-        (f"{root}/api/ps", find_model),
-    ):
-        found = find(await _get(address, access, client))
-        if found:
-            return found
-    return None
+    places = {
+        f"{root}/props": _of_props,
+        f"{base}/models": find_model,
+        f"{root}/api/v0/models": find_model,
+        f"{root}/api/ps": find_model,
+    }
+    # All at once: a server that is silent on one of them must not cost the time of four.
+    replies = await asyncio.gather(*(_get(address, access, client) for address in places))
+    found = (find(reply) for find, reply in zip(places.values(), replies, strict=True))
+    return next(filter(None, found), None if all(reply is None for reply in replies) else 0)
 
 
 async def list_models(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> list[str] | None:
@@ -201,18 +223,26 @@ async def list_models(access: ModelAccess, client: openai.DefaultAsyncHttpxClien
     if access.base_url is None:
         return None
     reply = await _get(f"{access.base_url.rstrip('/')}/models", access, client)
-    if not isinstance(reply, dict):
+    if not isinstance(reply, dict) or not reply:
         return None
     return [str(entry["id"]) for entry in _entries(reply) if "id" in entry]
 
 
 async def _get(address: str, access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> Any:
+    """Return what stands at an address; `{}` where it is no JSON, `None` where the server does not answer."""
     key = access.api_key.get_secret_value() if access.api_key else "none"
     try:
-        reply = await client.get(address, headers={"Authorization": f"Bearer {key}"}, timeout=5.0)
-        return reply.json() if reply.status_code == 200 else None
+        # The client's own timeout is for each piece of a reply, and pieces may come for ever.
+        async with asyncio.timeout(ASK_S):
+            reply = await client.get(address, headers={"Authorization": f"Bearer {key}"}, timeout=ASK_S)
     except Exception:  # noqa: BLE001  # a server that cannot say how long its window is, is no reason to stop a turn
         return None
+    if reply.status_code != 200:
+        return {} if reply.status_code < 500 else None
+    try:
+        return reply.json()
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _of_models(model: str) -> Callable[[Any], int | None]:

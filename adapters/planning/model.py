@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
 from adapters.models.memory import WireMemory
-from adapters.models.retrying import deadline_in
+from adapters.models.retrying import deadline_in, in_time
 from adapters.models.window import Parts, Window
 from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
 from adapters.planning.prompt import repair_request, system_prompt
@@ -206,6 +206,7 @@ class _Exchange:
         self._asked = asked
         self._request = request
         self._deadline = deadline
+        self._tokens = asked.max_tokens
         self.made: list[ModelCall] = []
 
     async def run(self, rungs: Iterator[Rung]) -> tuple[Rung, Filled]:
@@ -233,22 +234,38 @@ class _Exchange:
         raise last or self._asked.fault("there is no way of asking left")
 
     async def ask(self, rung: Rung, repair: str = "") -> Reply:
-        """Send one request by one rung, cut to the window; once more by bytes where even that was too long."""
+        """Send one request by one rung, cut to the window.
+
+        It is sent once more where it was too long after all, then cut by bytes, and where the reply had used up all its
+        tokens before anything was written, as thinking models do, then with twice as many.
+        """
         try:
             return await self._send(rung, repair, by_bytes=False)
         except ServerFault as fault:
-            if fault.kind is not FaultKind.TOO_LONG:
-                raise
-        await self._asked.window.forget()
-        return await self._send(rung, repair, by_bytes=True)
+            match fault.kind:
+                case FaultKind.TOO_LONG:
+                    await self._asked.window.forget()
+                case FaultKind.CUT_SHORT if self._tokens == self._asked.max_tokens:
+                    self._tokens *= 2
+                case _:
+                    raise
+            return await self._send(rung, repair, by_bytes=fault.kind is FaultKind.TOO_LONG)
 
     def reading_of(self, reply: Reply) -> Filled | Misfilled | None:
-        """Return what a reply holds; `None` where it holds no call and no form."""
+        """Return what a reply holds; `None` where it holds no call and no form. Its record says which."""
+        reading = self._read(reply)
+        if not isinstance(reading, Filled):
+            kind = FaultKind.CUT_SHORT if reply.cut_short else FaultKind.NOT_AS_ASKED
+            self.made[-1] = self.made[-1].model_copy(update={"fault": str(kind)})
+        return reading
+
+    def _read(self, reply: Reply) -> Filled | Misfilled | None:
         named = [call for call in reply.calls if call.name == PLAN_TOOL]
         distinct = list(dict.fromkeys(call.arguments for call in named))
         if len(distinct) == 1:
             reading = read_arguments(distinct[0])
             if isinstance(reading, Misfilled) and reply.cut_short:
+                self._tokens = 2 * self._asked.max_tokens
                 return Misfilled(reading.raw, ("the form was longer than there is room for: write less in each field",))
             return reading
         if distinct:
@@ -273,8 +290,8 @@ class _Exchange:
         fixed = bytes_of(system) + bytes_of(repair) + bytes_of(str(options))
         parts = Parts(fixed, request.message, request.history)
         try:
-            parts, cut = await asked.window.fit(parts, asked.max_tokens, by_bytes=by_bytes)
-            ask = Ask(_messages(system, parts, repair), asked.max_tokens, str(rung), options, cut)
+            parts, cut = await in_time(asked.window.fit(parts, self._tokens, by_bytes=by_bytes), self._deadline)
+            ask = Ask(_messages(system, parts, repair), self._tokens, str(rung), options, cut)
             reply = await asked.model.ask(ask, self._deadline)
         except ServerFault as fault:
             self.made += fault.calls

@@ -60,7 +60,7 @@ async def test_the_system_prompt_is_the_same_for_every_turn(server: FakeServer) 
         "Узнать.",
         ("что",),
         (),
-        ArchitectSpec(domain_terms=["чайник"]),
+        ArchitectSpec(domain_terms=("чайник",)),
     )
     retry = replace(DRAFTED, actions=(RequiredAction.REGENERATE_DRAFT,), previous="x", searches_left=1)
     for request in (DRAFTED, other, retry):
@@ -137,9 +137,9 @@ def test_evidence_that_was_cut_to_nothing_keeps_the_numbers_of_the_others() -> N
 async def test_the_contract_is_part_of_the_task(server: FakeServer) -> None:
     """Sections by their titles in the answer's language, what must not and what must be said."""
     spec = ArchitectSpec(
-        required_sections=[Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"})],
-        forbidden_content=["guaranteed"],
-        domain_terms=["kettle"],
+        required_sections=(Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),),
+        forbidden_content=("guaranteed",),
+        domain_terms=("kettle",),
     )
     body = await sent(server, replace(DRAFTED, spec=spec, language=Language.RU))
     task = body["messages"][-1]["content"].rpartition("```")[2]
