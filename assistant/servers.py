@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from assistant.settings import ModelSettings
 from assistant.tracing import prepare_tracing
-from contracts.values import CallPurpose
+from contracts.errors import ServerFault
+from contracts.values import CallPurpose, FaultKind
 
 if TYPE_CHECKING:
     import openai
@@ -77,8 +78,10 @@ class Servers:
 
         return ModelPlanner(self._planning(), self._memory, otherwise, self.rungs())
 
-    def ahead(self, planner: Planner) -> PlannerAhead:
-        """Return the planner that begins beside moderation."""
+    def ahead(self, planner: Planner | None) -> PlannerAhead | None:
+        """Return the planner that begins beside moderation; `None` where that is not wanted, or would save nothing."""
+        if planner is None or not self._deployed.settings.plan_ahead or not self.moderates:
+            return None
         from adapters.planning.ahead import PlanAhead
 
         access = self._access(self._settings.planner)
@@ -108,6 +111,25 @@ class Servers:
         from adapters.models.window import Window
 
         return Window(access, self._client, self._memory)
+
+    async def ping(self, access: ModelAccess) -> None:
+        """Ask a model for one word.
+
+        Raises:
+            ServerFault: It does not answer. A reply without a word is an answer: a thinking model has few tokens here.
+        """
+        from langchain_core.messages import HumanMessage
+
+        from adapters.models.chat import Ask
+        from adapters.models.retrying import deadline_in
+
+        model = self._model(access, CallPurpose.DRAFT)
+        ask = Ask([HumanMessage("Reply with the word OK.")], max_tokens=16)
+        try:
+            await model.ask(ask, deadline_in(access.timeout_s))
+        except ServerFault as fault:
+            if fault.kind not in (FaultKind.EMPTY, FaultKind.CUT_SHORT):
+                raise
 
     async def names(self, access: ModelAccess) -> list[str] | None:
         """Return the models that a server has; `None` where it does not say."""

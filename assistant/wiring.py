@@ -120,7 +120,7 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | Non
         moderator=servers.moderator(),
         fallback_moderator=RuleModerator() if servers.moderates else None,
         planner=planner or offline,
-        ahead=servers.ahead(planner) if planner and deployed.settings.plan_ahead else None,
+        ahead=servers.ahead(planner),
         sources={kind: DocumentSource(knowledge, kind) for kind in (Source.DOC, Source.POLICY)},
         drafter=servers.drafter(quoting) or quoting,
     )

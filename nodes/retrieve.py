@@ -28,8 +28,9 @@ Sources = Mapping[Source, EvidenceSource]
 async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: Sources, profile: Profile) -> Json:
     """Run the sub-queries over the allowed sources in parallel, and keep what a draft may see.
 
-    Where the drafter asked for a search of its own, its queries are run, and what was there is kept. CASUAL turns and retries that only concern the form search nothing. A source that cannot be asked is
-    recorded in the traces and in `degraded`; the others go on.
+    Where the drafter asked for a search of its own, its queries are run, and what was there is kept. CASUAL turns
+    and retries that only concern the form search nothing. A source that cannot be asked is recorded in the traces
+    and in `degraded`; the others go on.
     """
     context = runtime.context or Context()
     request_type = RequestType(state["request_type"])

@@ -158,9 +158,10 @@ class _Exchange:
             request.evidence,
         )
         try:
-            parts, cut = await in_time(asked.window.fit(parts, self._tokens, by_bytes=by_bytes), self._deadline)
+            tokens = await in_time(asked.window.reply_tokens(self._tokens), self._deadline)
+            parts, cut = await in_time(asked.window.fit(parts, tokens, by_bytes=by_bytes), self._deadline)
             messages = _messages(system, parts, request, note, as_tool=as_tool)
-            reply = await asked.model.ask(Ask(messages, self._tokens, "text", options, cut), self._deadline)
+            reply = await asked.model.ask(Ask(messages, tokens, "text", options, cut), self._deadline)
         except ServerFault as fault:
             self.made += fault.calls
             raise

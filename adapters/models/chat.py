@@ -148,7 +148,9 @@ class ChatModel:
             record = _counted(record, message)
             reply = _read(message)
         except ServerFault as fault:
-            record = record.model_copy(update={"fault": str(fault.kind), "http_status": fault.http_status})
+            record = record.model_copy(
+                update={"fault": str(fault.kind), "http_status": fault.http_status or record.http_status}
+            )
             raise
         else:
             record = record.model_copy(update={"fault": ""})
@@ -218,7 +220,10 @@ WAYS_OUT: Final = {
     FaultKind.UNREADABLE: "Check that the address ends where the server's OpenAI-compatible API begins, often in /v1.",
     FaultKind.DEADLINE: "Allow more time (GUARDIAN_MODEL_TIMEOUT, GUARD_TIMEOUT), or use a faster model.",
     FaultKind.BAD_REQUEST: "`guardian doctor` tries what the server takes; its settings are on the handbook's page of models.",
-    FaultKind.TOO_LONG: "Set GUARDIAN_MODEL_WINDOW to the tokens that the model really has.",
+    FaultKind.TOO_LONG: (
+        "Set GUARDIAN_MODEL_WINDOW to the tokens that the model really has, or leave the reply fewer of them "
+        "(GUARDIAN_PLAN_TOKENS, GUARDIAN_ANSWER_TOKENS)."
+    ),
     FaultKind.NOT_ALLOWED: "Check the API key, and that it may use this model.",
     FaultKind.NOT_FOUND: "Check the model's name and the address; `guardian doctor` lists the models that there are.",
     FaultKind.EMPTY: "Try another model, or allow it more tokens.",
@@ -230,6 +235,7 @@ WAYS_OUT: Final = {
 
 
 def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> ChatOpenAI:
+    import openai
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
@@ -243,7 +249,7 @@ def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> 
         api_key=access.api_key or SecretStr("none"),
         # All tries are ours: the client would sleep out a Retry-After of any length.
         max_retries=0,
-        timeout=access.timeout_s,
+        timeout=openai.Timeout(access.timeout_s, connect=CONNECT_S),
         http_async_client=client,
         disable_streaming=True,
         use_responses_api=False,

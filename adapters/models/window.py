@@ -29,8 +29,8 @@ UNKNOWN_WINDOW: Final = 8192
 """Tokens assumed where neither a setting nor the server says."""
 OPENAI_WINDOW: Final = 128_000
 """Tokens assumed of OpenAI's own models, whose server does not say; the smallest window of those still offered."""
-FIRST_RATE: Final = 0.5
-"""Tokens per byte assumed before the server has counted any: above what English (0.25) and Russian (0.3) take."""
+LEAST_RATE: Final = 0.34
+"""Tokens per byte that are reckoned with at least: above what English (0.25) and Russian (0.3) take today."""
 ASK_S: Final = 5.0
 """Seconds for a server to say how long its window is."""
 _MARGIN: Final = 1.15
@@ -136,9 +136,13 @@ class Window:
             if not isinstance(known, float) or rate > known + 0.01:
                 await self._memory.put(self._access, "tokens_per_byte", round(rate, 3))
 
+    async def reply_tokens(self, wanted: int) -> int:
+        """Return how many tokens a reply may have: as many as are wanted, a third of the window at most."""
+        return min(wanted, await self.tokens() // 3)
+
     def _rate(self) -> float:
         known = self._memory.get(self._access, "tokens_per_byte")
-        return known if isinstance(known, float) and known > 0 else FIRST_RATE
+        return max(known, LEAST_RATE) if isinstance(known, float) else LEAST_RATE
 
 
 def cut_to(parts: Parts, limit: int) -> tuple[Parts, dict[str, int]]:

@@ -55,12 +55,12 @@ class Misfilled:
 def read_arguments(text: str) -> Filled | Misfilled:
     """Read the arguments of a call: strict about what they mean, lenient about what is unambiguous.
 
-    Put right without asking are lengths, doubles, a bare string for a list of one, `null` for an empty list, and
-    the case of a word. A score is a number from 0 to 1 and nothing else.
+    Put right without asking are lengths, doubles, a bare string for a list of one, `null` for an empty list, the
+    case of a word, and commas before a closing bracket. A score is a number from 0 to 1 and nothing else.
     """
     raw = clean(text)
     try:
-        value = _json(text)
+        value = _tolerant(text)
     except (ValueError, RecursionError):
         return Misfilled(raw, ("the arguments are not valid JSON",))
     if not isinstance(value, dict):
@@ -81,6 +81,19 @@ def _json(text: str) -> Any:
         RecursionError: It is nested too deep.
     """
     return json.loads(text, parse_constant=float, strict=False)
+
+
+def _tolerant(text: str) -> Any:
+    """Read JSON, where it is none without the commas before its closing brackets.
+
+    Raises:
+        ValueError: It is none then, either.
+        RecursionError: It is nested too deep.
+    """
+    try:
+        return _json(text)
+    except ValueError:
+        return _json(_TRAILING_COMMA.sub(r"\1", text))
 
 
 def read_text(text: str) -> Filled | Misfilled | None:
@@ -106,20 +119,18 @@ def _candidates(text: str) -> Iterator[str]:
 
 def _unwrapped(text: str) -> Iterator[str]:
     """Yield the arguments in a JSON object: the object itself, or what a call written as text holds."""
-    for attempt in (text, _TRAILING_COMMA.sub(r"\1", text)):
-        try:
-            value = _json(attempt)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(value, dict):
-            return
-        call = cast("dict[str, Any]", value)
-        inner = call.get("arguments", call.get("parameters"))
-        if call.get("name") == PLAN_TOOL and inner is not None:
-            yield inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
-        elif "user_intent" in call or "spam_score" in call:
-            yield attempt
+    try:
+        value = _tolerant(text)
+    except (ValueError, RecursionError):
         return
+    if not isinstance(value, dict):
+        return
+    call = cast("dict[str, Any]", value)
+    inner = call.get("arguments", call.get("parameters"))
+    if call.get("name") == PLAN_TOOL and inner is not None:
+        yield inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+    elif "user_intent" in call or "spam_score" in call:
+        yield text
 
 
 def _put_right(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

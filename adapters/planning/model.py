@@ -129,7 +129,7 @@ class ModelPlanner:
     Args:
         asked: The model.
         memory: Which rung worked.
-        otherwise: Who plans where the model cannot.
+        otherwise: Who plans where the model cannot, and where there are no words to ask it about.
         rungs: The ladder.
     """
 
@@ -148,6 +148,8 @@ class ModelPlanner:
         Raises:
             PlanningFailed: Neither could plan.
         """
+        if not request.message.strip():
+            return await self._otherwise.plan(request)
         exchange = _Exchange(self._asked, request, deadline_in(self._access.timeout_s))
         try:
             rung, filled = await exchange.run(self._order())
@@ -262,6 +264,9 @@ class _Exchange:
     def _read(self, reply: Reply) -> Filled | Misfilled | None:
         named = [call for call in reply.calls if call.name == PLAN_TOOL]
         distinct = list(dict.fromkeys(call.arguments for call in named))
+        if distinct == ["{}"]:
+            # Nothing was filled in: the server does not hold a call to its schema, and 0 or null have become this.
+            return None
         if len(distinct) == 1:
             reading = read_arguments(distinct[0])
             if isinstance(reading, Misfilled) and reply.cut_short:
@@ -290,8 +295,9 @@ class _Exchange:
         fixed = bytes_of(system) + bytes_of(repair) + bytes_of(str(options))
         parts = Parts(fixed, request.message, request.history)
         try:
-            parts, cut = await in_time(asked.window.fit(parts, self._tokens, by_bytes=by_bytes), self._deadline)
-            ask = Ask(_messages(system, parts, repair), self._tokens, str(rung), options, cut)
+            tokens = await in_time(asked.window.reply_tokens(self._tokens), self._deadline)
+            parts, cut = await in_time(asked.window.fit(parts, tokens, by_bytes=by_bytes), self._deadline)
+            ask = Ask(_messages(system, parts, repair), tokens, str(rung), options, cut)
             reply = await asked.model.ask(ask, self._deadline)
         except ServerFault as fault:
             self.made += fault.calls

@@ -36,12 +36,13 @@ _FOR_STUDIO = ("langgraph-cli", "langgraph-api")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at: whether it is well, what was seen, and what to do about it."""
+    """One thing looked at: whether it is well, what was seen, and what to do about it; a note alone is no complaint."""
 
     what: str
     ok: bool
     seen: str
     way_out: str = ""
+    note: bool = False
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,10 +52,11 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
     else:
         for finding in findings:
-            print(f"{'ok ' if finding.ok else 'NO '} {finding.what:<14} {finding.seen}")
+            mark = "ok " if finding.ok else "·  " if finding.note else "NO "
+            print(f"{mark} {finding.what:<14} {finding.seen}")
             if finding.way_out and not finding.ok:
                 print(f"    {'':<14} → {finding.way_out}")
-    return 0 if all(finding.ok for finding in findings) else 1
+    return 0 if all(finding.ok or finding.note for finding in findings) else 1
 
 
 def _look(profile: str | None) -> Iterator[Finding]:
@@ -174,26 +176,28 @@ async def _ask_models(deployed: Deployment) -> list[Finding]:
         for part, access in servers.accesses().items():
             found.append(await _reached(servers, part, access))
         planner = servers.planner(FakePlanner([]))
-        if planner:
+        if planner and all(finding.ok for finding in found if finding.what == "planner"):
             found += await _rungs(planner)
     return found
 
 
 async def _reached(servers: Servers, part: str, access: ModelAccess) -> Finding:
-    there = await servers.names(access)
+    """Ask a model for a word, and its server for its window."""
+    try:
+        await servers.ping(access)
+    except GuardianError as error:
+        there = await servers.names(access)
+        listed = f" The server has: {', '.join(there[:8])}." if there and access.model not in there else ""
+        return Finding(part, False, error.message, f"{error.way_out}{listed}")
     window = await servers.window(access).tokens()
-    where = f"{access.model} at {access.server}, window {window:,} tokens"
-    if there is None:
-        return Finding(part, True, f"{where}; the server lists no models")
-    listed = f"The server has: {', '.join(there[:8]) or 'none'}."
-    return Finding(part, access.model in there, where, f"{listed} Set the model's name to one of them.")
+    return Finding(part, True, f"{access.model} at {access.server} answers, window {window:,} tokens")
 
 
 async def _rungs(planner: ModelPlanner) -> list[Finding]:
     request = PlanRequest("How do I add my own documents?", Language.EN)
     tried = await planner.probe(request)
     works = [each for each in tried if each.works]
-    found = [Finding("plan", True, f"{each.rung!s:<14} {each.result}") for each in tried]
+    found = [Finding("plan", each.works, f"{each.rung!s:<18} {each.result}", note=True) for each in tried]
     chosen = f"asked for as: {works[0].rung}" if works else "no way of asking for a plan works"
     way_out = "Try another model, or set GUARDIAN_PLANNER_MODEL=offline to plan without one."
     return [*found, Finding("plan", bool(works), chosen, way_out)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from assistant.commands.doctor import _packages
 from tests.assistant.cli_helpers import Desk, profile_of
 from tests.assistant.test_threads_command import leave_half_finished
+from tests.wire.server_process import FakeServer, fake_server
 
 
 def findings(desk: Desk, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
@@ -67,7 +69,7 @@ def test_what_is_looked_at_is_always_the_same(desk: Desk) -> None:
         "tracing",
         "models",
     ]
-    assert all(set(finding) == {"what", "ok", "seen", "way_out"} for finding in found.values())
+    assert all(set(finding) == {"what", "ok", "seen", "way_out", "note"} for finding in found.values())
 
 
 def test_looking_changes_nothing(desk: Desk) -> None:
@@ -180,3 +182,64 @@ def test_a_missing_package_is_found() -> None:
     """By its name, with the way out."""
     found = _packages("packages", ("pydantic", "no-such-package-at-all"), "Run `make install`.")
     assert (found.ok, found.seen) == (False, "missing: no-such-package-at-all")
+
+
+# ------------------------------------------------------------------------------------------------------------- models
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[FakeServer]:
+    """A model server of the module's own."""
+    with fake_server() as server:
+        yield server
+
+
+def with_models(desk: Desk, url: str, **more: str) -> Desk:
+    return desk.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=url, **more)
+
+
+def said_of_models(desk: Desk) -> tuple[int, list[dict[str, Any]]]:
+    """Return the exit code and what the doctor says of the parts that ask a model."""
+    said = desk.here("doctor", "--json")
+    return said.code, [
+        finding for finding in said.json if finding["what"] in ("planner", "drafter", "plan", "moderation")
+    ]
+
+
+def test_every_way_of_asking_for_a_plan_is_tried_and_told(desk: Desk, models: FakeServer) -> None:
+    """Each model says a word, its window is told, and of the rungs those that work, with the one that will be used."""
+    models.reset()
+    refuse = {"reply": {"status": 400, "json": {"error": {"message": "tool_choice is not supported"}}}}
+    models.script([{"when": {"tool_choice": choice}, "times": None, **refuse} for choice in ("named", "required")])
+    models.options(window=9000)
+    code, found = said_of_models(with_models(desk, models.url))
+    assert code == 0, found
+    seen = [(finding["what"], finding["ok"], finding["seen"]) for finding in found]
+    assert [what for what, _, _ in seen] == ["moderation", "planner", "drafter", *["plan"] * 6]
+    assert all("window 9,000" in text for what, _, text in seen if what in ("planner", "drafter"))
+    assert [ok for what, ok, _ in seen if what == "plan"] == [False, False, False, True, True, True]
+    assert seen[-1][2] == "asked for as: auto"
+    # The next turn begins with the form that worked.
+    models.clear()
+    with_models(desk, models.url).result("How do I lend a book to a reader?")
+    assert [request["body"]["tool_choice"] for request in models.requests() if request["purpose"] == "plan"] == ["auto"]
+
+
+def test_a_model_that_does_not_answer_is_a_complaint(desk: Desk, models: FakeServer) -> None:
+    """Out of reach or with a key that is refused: exit code 1, what is wrong and the way out, for each part."""
+    models.reset()
+    models.options(api_key="right-key-of-the-server")
+    for url, word in (("http://127.0.0.1:9/v1", "cannot be reached"), (models.url, "HTTP 401")):
+        code, found = said_of_models(with_models(desk, url, OPENAI_API_KEY="wrong-key-of-the-desk"))
+        bad = [finding for finding in found if not finding["ok"]]
+        assert (code, [finding["what"] for finding in bad]) == (1, ["planner", "drafter"])
+        assert all(word in finding["seen"] and finding["way_out"] for finding in bad)
+        assert "wrong-key-of-the-desk" not in str(found)
+
+
+def test_a_moderator_that_cannot_be_asked_is_a_complaint(desk: Desk) -> None:
+    """The turn would go on with the rules, so it is the doctor who must say it."""
+    remote = desk.having(GUARD_PROVIDER_TYPE="mosec", GUARD_MOSEC_URL="http://127.0.0.1:9", GUARD_MAX_RETRIES="0")
+    code, [finding, *_] = said_of_models(remote)
+    assert (code, finding["what"], finding["ok"]) == (1, "moderation", False)
+    assert finding["way_out"]

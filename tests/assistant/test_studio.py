@@ -26,6 +26,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from contracts.context import Context
+from tests.wire.server_process import FakeServer, fake_server
 
 pytestmark = pytest.mark.slow
 
@@ -57,8 +58,9 @@ class Server:
     The folder that it runs in is made of links to the repository's, for it writes into its working directory.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, **more: str) -> None:
         self.place = place
+        self.more = more
         self.data = place / "data"
         self.log_file = place / "log"
         self.calls = place / "calls"
@@ -100,6 +102,7 @@ class Server:
             "GUARDIAN_PROFILE": str(self.place / "profile.toml"),
             # The command reports its use before it has read langgraph.json, which sees to the rest.
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+            **self.more,
         }
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
@@ -242,7 +245,8 @@ async def test_the_graph_is_drawn_with_its_nodes_and_labelled_edges(studio: Lang
         ("inject_synthetic", "guardian_verify", "denied"),
         ("inject_synthetic", "safe_exit", "stop"),
         ("retrieve", "draft", ""),
-        ("draft", "guardian_verify", ""),
+        ("draft", "guardian_verify", "judge"),
+        ("draft", "retrieve", "search"),
         ("guardian_verify", "finalize", "PASS"),
         ("guardian_verify", "retry_bump", "RETRY"),
         ("guardian_verify", "safe_exit", "FAIL"),
@@ -337,13 +341,16 @@ async def streamed(studio: LangGraphClient, modes: list[str], **options: Any) ->
 
 @pytest.mark.parametrize("mode", TOKEN_MODES)
 async def test_what_streams_to_a_chat_is_the_verified_answer_alone(studio: LangGraphClient, mode: str) -> None:
-    """No draft, no analysis, no plan and no score comes as a token or a custom event: only the answer, after PASS."""
+    """No draft, no analysis, no plan and no score comes as a token or a custom event: only the answer, in pieces."""
     parts, values = await streamed(studio, [mode])
 
     assert values["result"]["outcome"] == "answered"
     shown = [(event, data) for event, data in parts if event not in ("metadata", "messages/metadata")]
-    texts = {message["content"] for message in messages_in([data for _, data in shown]) if message["type"] != "human"}
-    assert texts == (set() if mode == "custom" else {values["final_answer"]})
+    texts = [message["content"] for message in messages_in([data for _, data in shown]) if message["type"] != "human"]
+    # `messages` tells with each piece what there is so far; `messages-tuple` tells the piece alone.
+    told = {"custom": "", "messages": texts[-1] if texts else "", "messages-tuple": "".join(texts)}[mode]
+    assert told == ("" if mode == "custom" else values["final_answer"])
+    assert all(text in values["final_answer"] for text in texts)
     everything = json.dumps([data for _, data in shown])
     for hidden in ("spam_score", "draft_answer", "required_actions", json.dumps(values["sgr_plan"]["spam_reason"])):
         assert hidden not in everything
@@ -356,7 +363,7 @@ async def test_no_stream_mode_shows_a_message_before_the_verdict(
 ) -> None:
     """In every mode at once: until the turn's end there is no message but the user's, and then the one answer.
 
-    The modes for developers carry the state, and so the draft as plain data under its own key, never as a message.
+    The modes for developers carry the state, with the draft's text withheld until it has passed.
     """
     parts, values = await streamed(studio, [*STATE_MODES, *TOKEN_MODES], context=context)
 
@@ -368,7 +375,8 @@ async def test_no_stream_mode_shows_a_message_before_the_verdict(
         for message in messages_in(data)
         if message["type"] in ("ai", "AIMessage", "AIMessageChunk")
     ]
-    assert {text for _, text in spoken} == {values["final_answer"]}
+    assert all(text in values["final_answer"] for _, text in spoken)
+    assert values["final_answer"] in {text for _, text in spoken}
     assert min(place for place, _ in spoken) > ends[-1]
     assert len(ends) == (1 if not context else 3)
     assert any(event == "updates" and last in data for event, data in parts)
@@ -557,6 +565,68 @@ def test_no_node_reads_a_file_on_the_event_loop(tmp_path: Path) -> None:
         *("handed_off", "refused", "declined"),
     ]
     assert "Blocking" not in done.stdout
+
+
+def test_no_call_of_a_server_is_waited_for_on_the_event_loop(tmp_path: Path) -> None:
+    """The same with a language model and moderators behind servers: neither certificates nor files nor sockets."""
+    prepared = Server(tmp_path)
+    with fake_server() as models:
+        for provider in ("vllm", "mosec"):
+            done = subprocess.run(
+                [sys.executable, "-c", TRY_EVERYTHING, LEND, "Как выдать книгу читателю?", "hello"],
+                cwd=ROOT,
+                env={
+                    **os.environ,
+                    **with_models(models, provider),
+                    "PYTHONPATH": str(ROOT),
+                    "GUARDIAN_DATA_DIR": str(prepared.data),
+                    "GUARDIAN_PROFILE": str(prepared.place / "profile.toml"),
+                },
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stderr[-3000:]
+            assert [line.split()[0] for line in done.stdout.splitlines()] == ["answered", "answered", "clarification"]
+            assert "Blocking" not in done.stdout
+        assert {request["purpose"] for request in models.requests()} >= {"plan", "draft", "moderation"}
+
+
+def with_models(models: FakeServer, provider: str) -> dict[str, str]:
+    """Return the variables under which every part asks a server, and planning begins beside moderation."""
+    return {
+        "GUARDIAN_MODEL": "fake-model",
+        "OPENAI_BASE_URL": models.url,
+        "GUARD_PROVIDER_TYPE": provider,
+        "GUARD_VLLM_URL": models.url,
+        "GUARD_VLLM_MODEL": "fake-guard",
+        "GUARD_MOSEC_URL": models.root,
+        "GUARDIAN_PLAN_AHEAD": "true",
+    }
+
+
+async def test_a_served_graph_with_a_model_tells_no_draft(tmp_path: Path) -> None:
+    """Over the server's own streams, events included: no draft before its PASS, then the answer in pieces."""
+    wrong = {"when": {"purpose": "draft"}, "times": 1, "reply": {"text": "Zebrafish lend 999 books [1]."}}
+    with fake_server() as models:
+        models.script([wrong])
+        server = Server(tmp_path, **with_models(models, "vllm"))
+        server.start()
+        try:
+            async with get_client(url=server.url, timeout=60) as studio:
+                thread = await new_thread(studio)
+                modes: Any = ["values", "updates", "messages-tuple", "tasks", "checkpoints", "events"]
+                stream = studio.runs.stream(thread, "guardian", input=ask(LEND), stream_mode=modes)
+                parts = [part async for part in stream]
+        finally:
+            server.stop()
+    assert "ebrafish" not in "".join(json.dumps(part.data) for part in parts)
+    pieces = [part.data[0]["content"] for part in parts if part.event == "messages" and part.data[0]["type"] != "human"]
+    final = [part.data for part in parts if part.event == "values"][-1]["final_answer"]
+    assert len(pieces) > 1
+    assert "".join(pieces) == final
+    assert "BlockingError" not in server.log()
 
 
 def test_a_key_or_a_line_outside_is_not_needed(server: Server) -> None:

@@ -254,12 +254,13 @@ async def test_planning_beside_moderation_changes_no_decision(server: FakeServer
     """Safe: the plan is used. Controversial: planned again with what was found. Unsafe: thrown away, and on record."""
     controversial = judged(SafetyLevel.CONTROVERSIAL, HarmCategory.UNETHICAL)
     unsafe = judged(SafetyLevel.UNSAFE, HarmCategory.VIOLENT)
+    remote = {"GUARD_PROVIDER_TYPE": "mosec", "GUARD_MOSEC_URL": server.root}
     server.options(delay_ms=50)
     said: dict[str, list[Any]] = {}
     for ahead in ("false", "true"):
         server.clear()
         async with graph_on(
-            server, tmp_path, moderated=[SAFE, controversial, unsafe], GUARDIAN_PLAN_AHEAD=ahead
+            server, tmp_path, moderated=[SAFE, controversial, unsafe], **remote, GUARDIAN_PLAN_AHEAD=ahead
         ) as graph:
             results = [await ask(graph, turn=f"q{number}") for number in range(3)]
         said[ahead] = [(r.outcome, r.action, [d.row for d in r.decisions]) for r in results]

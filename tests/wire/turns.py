@@ -42,7 +42,7 @@ async def graph_on(
             moderator=FakeModerator(moderated) if moderated is not None else servers.moderator(),
             fallback_moderator=RuleModerator() if servers.moderates else None,
             planner=planner,
-            ahead=servers.ahead(planner) if deployed.settings.plan_ahead else None,
+            ahead=servers.ahead(planner),
             sources={Source.DOC: FakeSource(Source.DOC, [passage(1), passage(2)] if found is None else found)},
             drafter=servers.drafter(quoting) or quoting,
         )
