@@ -8,10 +8,11 @@ import logging
 import socket
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import openai
 from langchain_core.messages import HumanMessage
@@ -40,7 +41,7 @@ from contracts.ports import DraftRequest, PlanRequest
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
 from contracts.values import CallPurpose, Language, OnUnavailable, RequestType, Source
-from graph.build import Ports, build_graph
+from graph.build import Graph, Ports, build_graph
 from tests.nodes.turn import PROFILE, passage
 from tests.wire.fault_data import ALONE, CASES, TIMEOUT_S, TURNS, Call, Case, Run, script
 from tests.wire.server_process import FakeServer, fake_server
@@ -48,8 +49,8 @@ from tests.wire.server_process import FakeServer, fake_server
 KEY = "sk-this-is-a-secret"
 QUESTION = "At how many degrees does the kettle boil?"
 RETRIES = 2
-AT_ONCE = 6
-"""Cases that run at the same time where nothing waits: more would only wait for the processor."""
+AT_ONCE = 12
+"""Runs at the same time where nothing waits: more would only wait for the processor."""
 EVIDENCE = (passage(1), passage(2))
 QUICK = Pauses(first_s=0.01, longest_s=0.02)
 
@@ -85,6 +86,9 @@ class Turn:
     result: StructuredAgentResult
     draft: str
     seconds: float
+
+
+Work = Callable[[], Awaitable[Played | Turn]]
 
 
 class Wire:
@@ -124,11 +128,13 @@ class Wire:
         window = Window(model.access, self._client, WireMemory())
         return ModelDrafter(DraftingModel(model, window, PROFILE), ExtractiveDrafter(product=PROFILE.product))
 
-    async def play(self, case: Case, run: Run) -> Played:
-        """Let the adapter ask, and say what it made of it."""
+    def prepared(self, case: Case, run: Run) -> Work:
+        """Make what a run needs, which takes longer than the run; what is returned runs it."""
+        if run not in ALONE:
+            return self._turn(case, run)
         if case.fault.reply is None and run == "once":
-            return await self._play_late(case, run)
-        return await self._played(case, self._model(case, run, case.call))
+            return partial(self._play_late, case, run)
+        return partial(self._played, case, self._model(case, run, case.call))
 
     async def _play_late(self, case: Case, run: Run) -> Played:
         """Let the adapter ask where nobody listens until it pauses for the first time."""
@@ -142,6 +148,7 @@ class Wire:
             return await self._played(case, self._model(case, run, case.call, f"http://127.0.0.1:{port}", pauses))
 
     async def _played(self, case: Case, model: ChatModel) -> Played:
+        """Let the adapter ask, and say what it made of it."""
         began = time.monotonic()
         match case.call:
             case "plan":
@@ -158,8 +165,8 @@ class Wire:
                     degraded, taken, calls = (str(error),), None, error.calls
         return Played(bool(degraded), taken, calls, f"{degraded} {calls}", time.monotonic() - began)
 
-    async def turn(self, case: Case, run: Run) -> Turn:
-        """Run a whole turn in which one of the three calls meets the fault, as often as it is made."""
+    def _turn(self, case: Case, run: Run) -> Work:
+        """Make a whole turn in which one of the three calls meets the fault, as often as it is made."""
         moderation, plan, draft = (self._model(case, run, call) for call in ("moderation", "plan", "draft"))
         ports = Ports(
             moderator=VllmModerator(moderation),
@@ -169,13 +176,17 @@ class Wire:
             sources={Source.DOC: FakeSource(Source.DOC, EVIDENCE)},
         )
         graph = build_graph(ports, PROFILE, checkpointer=InMemorySaver())
-        config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
-        context = Context(on_unavailable=OnUnavailable.CLOSED if run == "closed" else OnUnavailable.FALLBACK)
-        question: Any = {"messages": [HumanMessage(QUESTION, id="q")]}
-        began = time.monotonic()
-        state = await graph.ainvoke(question, config, context=context)
-        seconds = time.monotonic() - began
-        return Turn(StructuredAgentResult.model_validate(state["result"]), state["draft_answer"], seconds)
+        closed = OnUnavailable.CLOSED if run == "closed" else OnUnavailable.FALLBACK
+        return partial(_answered, graph, Context(on_unavailable=closed))
+
+
+async def _answered(graph: Graph, context: Context) -> Turn:
+    config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
+    question: Any = {"messages": [HumanMessage(QUESTION, id="q")]}
+    began = time.monotonic()
+    state = await graph.ainvoke(question, config, context=context)
+    seconds = time.monotonic() - began
+    return Turn(StructuredAgentResult.model_validate(state["result"]), state["draft_answer"], seconds)
 
 
 _DRAFT = DraftRequest(
@@ -202,9 +213,12 @@ def became(case: Case, played: Played, requests: Sequence[Request]) -> str:
     first, second = played.calls[:2]
     if first.form != second.form:
         return "next form"
-    # Where nobody listened, there is no record of what was asked: the form alone must do.
-    same = case.fault.reply is None or requests[0]["body"]["messages"] == requests[1]["body"]["messages"]
-    return "retried" if same else "asked again"
+    if case.fault.reply is None:
+        return "retried"  # where nobody listened, there is no record of what was asked: the form must do
+    before, after = (request["body"] for request in requests[:2])
+    if before["messages"] != after["messages"]:
+        return "asked again"
+    return "retried" if before["max_completion_tokens"] == after["max_completion_tokens"] else "more room"
 
 
 def _is_as_said(case: Case, taken: Any, request: Request) -> bool:
@@ -302,34 +316,33 @@ class _Errors(logging.Handler):
         self.said.append(self.format(record))
 
 
-Results = dict[tuple[Case, Run], Played | Turn | Exception]
+RUNS: list[tuple[Case, Run]] = [
+    (case, run) for case in CASES for run in (*ALONE, *(TURNS if case.call == "moderation" else TURNS[:1]))
+]
+Results: TypeAlias = dict[tuple[Case, Run], Played | Turn | Exception]
 
 
 async def _all(server: FakeServer, nobody: str) -> Results:
     async with openai.DefaultAsyncHttpxClient() as client:
         wire = Wire(server, client, nobody)
-        await wire.turn(CASES[0], "warm")
-        # What waits goes first and all at once: then nothing else keeps the processor busy while its time runs.
-        slow = await _gathered(wire, [case for case in CASES if case.fault.is_slow], at_once=1000)
-        return slow | await _gathered(wire, [case for case in CASES if not case.fault.is_slow], AT_ONCE)
+        await wire.prepared(CASES[0], "warm")()
+        slow: list[tuple[Case, Run]] = [(case, run) for case, run in RUNS if case.fault.is_slow]
+        quick: list[tuple[Case, Run]] = [(case, run) for case, run in RUNS if not case.fault.is_slow]
+        results = await _together(wire, slow)
+        for first in range(0, len(quick), AT_ONCE):
+            results |= await _together(wire, quick[first : first + AT_ONCE])
+        return results
 
 
-async def _gathered(wire: Wire, cases: Sequence[Case], at_once: int) -> Results:
-    turnstile = asyncio.Semaphore(at_once)
-
-    async def one(case: Case, run: Run) -> Played | Turn:
-        async with turnstile:
-            return await (wire.play(case, run) if run in ALONE else wire.turn(case, run))
-
-    runs: list[tuple[Case, Run]] = [(case, run) for case in cases for run in (*ALONE, *turns_of(case))]
-    results = await asyncio.gather(*(one(*each) for each in runs), return_exceptions=True)
-    # What is no Exception, as Ctrl-C, is not for a test to look at.
+async def _together(wire: Wire, runs: Sequence[tuple[Case, Run]]) -> Results:
+    works = [wire.prepared(case, run) for case, run in runs]
+    results = await asyncio.gather(*(work() for work in works), return_exceptions=True)
     return dict(zip(runs, map(_not_ended, results), strict=True))
 
 
 def _not_ended(result: Played | Turn | BaseException) -> Played | Turn | Exception:
     if isinstance(result, BaseException) and not isinstance(result, Exception):
-        raise result
+        raise result  # Ctrl-C, and what else is not for a test to look at
     return result
 
 
@@ -337,11 +350,6 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def turns_of(case: Case) -> tuple[Run, ...]:
-    """Return the runs of a case that are whole turns."""
-    return TURNS if case.call == "moderation" else TURNS[:1]
 
 
 def _by_prefix(requests: Iterable[Request]) -> Mapping[str, list[Request]]:

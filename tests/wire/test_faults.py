@@ -16,8 +16,8 @@ from tests.wire.fault_data import ALONE, CALLS, CASES, EXPECTED, FAULTS, OUTCOME
 from tests.wire.fault_runs import KEY, RETRIES, Record, Request, Turn, became, play_all
 from tests.wire.server_process import fake_server
 
-SLACK_S = 5.0
-"""What a busy machine may take beyond a deadline."""
+SLACK_S = 25.0
+"""What a busy machine may take beyond a deadline; a wait without one would take ten minutes."""
 
 pytestmark = pytest.mark.slow
 
