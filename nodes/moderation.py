@@ -46,9 +46,14 @@ async def moderation(
     if fault := message_fault(text):
         raise fault
     question = {"id": message.id or "", "text": clean(text), "language": str(_language(text, context, profile))}
-    if ahead is not None:
+    if ahead is not None and context.guard_mode is not GuardMode.OFF:
         ahead.begin(plan_request(question, state["messages"], state.get("clarify_count", 0), _ASSUMED))
-    result, degraded, calls = await _judge(clean(text), context, moderator, fallback)
+    try:
+        result, degraded, calls = await _judge(clean(text), context, moderator, fallback)
+    except BaseException:
+        if ahead is not None:
+            ahead.drop(question["id"])  # nobody will ask for that plan
+        raise
     decision = MODERATION.decide(
         state=result.state,
         mode=GuardMode.REPORT if context.guard_mode is GuardMode.OFF else context.guard_mode,

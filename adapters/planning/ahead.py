@@ -6,9 +6,11 @@ import asyncio
 from typing import Final
 
 from contracts.calls import ModelCall
+from contracts.errors import PortError
 from contracts.ports import Planner, PlanReply, PlanRequest
 from contracts.values import CallPurpose, SafetyLevel
 
+_MOST_BEGUN: Final = 256
 THROWN_AWAY: Final = "thrown_away"
 """The fault of a planning request that was ended because moderation blocked the message."""
 
@@ -37,14 +39,20 @@ class PlanAhead:
         task = asyncio.create_task(self._planner.plan(request))
         task.add_done_callback(_read_error)
         self._begun[request.turn_id] = (request, task)
+        if len(self._begun) > _MOST_BEGUN:
+            self.drop(next(iter(self._begun)))  # of a turn that was ended between the two nodes
 
     def drop(self, turn_id: str) -> tuple[ModelCall, ...]:
         """Throw a begun plan away and return what it cost: what it was answered, or one request without figures."""
         _, task = self._begun.pop(turn_id, (None, None))
         if task is None:
             return ()
-        if task.done() and not task.cancelled() and task.exception() is None:
-            return task.result().calls
+        if task.done() and not task.cancelled():
+            error = task.exception()
+            if error is None:
+                return task.result().calls
+            if isinstance(error, PortError):
+                return error.calls
         task.cancel()
         return (
             ModelCall(
@@ -67,7 +75,8 @@ class PlanAhead:
         try:
             return await task
         finally:
-            del self._begun[request.turn_id]
+            if self._begun.get(request.turn_id) == (begun, task):
+                del self._begun[request.turn_id]
             task.cancel()  # a turn that was ended while it waited ends its plan, too; a finished one stays as it is
 
 

@@ -9,12 +9,15 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from adapters.fakes.moderation import FakeModerator
+from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
+from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.decisions import EVIDENCE
 from contracts.errors import InputError, ModerationUnavailable, PlanningFailed, SourceUnavailable
-from contracts.ports import Draft, DraftRequest, Exchange, SearchRequest
+from contracts.ports import Draft, DraftRequest, Exchange, PlanRequest, SearchRequest
 from contracts.profile import PolicyRule
+from contracts.report import ModerationResult
 from contracts.state import fresh_turn
 from contracts.values import (
     DraftKind,
@@ -913,3 +916,52 @@ async def test_a_question_is_answered_once() -> None:
     again = await played({**first, **fresh_turn(), "error": error}, ports(), "safe_exit")
     assert [str(message.text) for message in again["messages"]][:2] == [str(m.text) for m in first["messages"]]
     assert len(again["messages"]) == 3
+
+
+class Ahead(FakePlanner):
+    """A planner that notes what it was told to begin and to drop."""
+
+    def __init__(self) -> None:
+        super().__init__([plan()])
+        self.begun: list[str] = []
+        self.dropped: list[str] = []
+
+    def begin(self, request: PlanRequest) -> None:
+        self.begun.append(request.turn_id)
+
+    def drop(self, turn_id: str) -> tuple[ModelCall, ...]:
+        self.dropped.append(turn_id)
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("moderated", "mode", "begun", "dropped"),
+    [
+        (SAFE, GuardMode.ENFORCE, ["q"], []),
+        (judged(SafetyLevel.UNSAFE), GuardMode.ENFORCE, ["q"], ["q"]),
+        (judged(SafetyLevel.UNSAFE), GuardMode.REPORT, ["q"], []),
+        (SAFE, GuardMode.OFF, [], []),
+    ],
+)
+async def test_planning_ahead_is_begun_and_dropped_with_the_decision(
+    moderated: ModerationResult, mode: GuardMode, begun: list[str], dropped: list[str]
+) -> None:
+    """The plan is begun before moderation speaks, and dropped on Block; where nobody moderates, there is no ahead."""
+    ahead = Ahead()
+    bound = {**ports(moderated=moderated)["moderation"], "ahead": ahead}
+    await call("moderation", asked(), bound, Context(guard_mode=mode))
+    assert (ahead.begun, ahead.dropped) == (begun, dropped)
+
+
+async def test_a_moderation_that_breaks_leaves_no_plan_behind() -> None:
+    """Whatever a moderator raises, the begun plan is dropped: nobody will ask for it."""
+
+    class Broken(FakeModerator):
+        async def moderate(self, text: str) -> ModerationResult:
+            raise RuntimeError("broken")
+
+    ahead = Ahead()
+    bound = {**ports()["moderation"], "moderator": Broken(), "ahead": ahead}
+    with pytest.raises(RuntimeError):
+        await call("moderation", asked(), bound)
+    assert ahead.dropped == ["q"]
