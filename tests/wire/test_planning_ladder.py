@@ -95,7 +95,7 @@ async def test_parallel_calls_are_sent_as_they_are_set(
 def moderated(level: SafetyLevel, *categories: HarmCategory) -> ModerationResult:
     unknown = level is SafetyLevel.NOT_AVAILABLE
     state = ModerationState.UNAVAILABLE if unknown else ModerationState(level.value)
-    return ModerationResult(safety_level=level, state=state, categories=categories)
+    return ModerationResult(safety_level=level, state=state, categories=list(categories))
 
 
 async def test_only_moderation_changes_the_system_prompt(server: FakeServer) -> None:
