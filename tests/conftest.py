@@ -14,7 +14,9 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parent.parent
 
 # A model, a key or a trace of the developer's own must not reach a test.
-for _name in [name for name in os.environ if name.startswith(("GUARD", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "OTEL_"))]:
+for _name in [
+    name for name in os.environ if name.startswith(("GUARD", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "OTEL_"))
+]:
     del os.environ[_name]
 
 # Before LangGraph is imported: these are read on import.
