@@ -1,17 +1,37 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from adapters.fakes.planning import FakePlanner
 from adapters.planning.offline import OfflinePlanner
 from contracts.errors import PlanningFailed, SourceUnavailable
-from contracts.ports import Planner, PlanRequest
+from contracts.ports import Planner, PlanReply, PlanRequest
 from contracts.values import Language
+from language.clean import clean
 from tests.nodes.turn import PROFILE, plan
-from tests.ports.planner_conformance import PlannerConformance, check, requests
+from tests.ports.planner_conformance import TEXTS, PlannerConformance, check, requests
+from tests.wire.models import bench
+from tests.wire.server_process import FakeServer, fake_server
 
 ASKED = PlanRequest("How?", Language.EN)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[FakeServer]:
+    with fake_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: FakeServer) -> FakeServer:
+    """The scripted server without a script, and nothing asked yet."""
+    running.reset()
+    return running
 
 
 class Probe:
@@ -52,6 +72,56 @@ class TestFake(PlannerConformance):
         return FakePlanner([PlanningFailed("The planner is away.")])
 
 
+class OnServer:
+    """A model's planner or drafter on a scripted server, opened anew for each request: each has a loop of its own."""
+
+    def __init__(self, server: FakeServer, **changes: Any) -> None:
+        self._server = server
+        self._changes = changes
+
+    async def plan(self, request: PlanRequest) -> PlanReply:
+        async with bench(self._server) as made:
+            return await made.planner(**self._changes).plan(request)
+
+
+class TestModel(PlannerConformance):
+    """The model's planner, asking a strict server that plays a model which behaves."""
+
+    @pytest.fixture(autouse=True)
+    def _on(self, server: FakeServer) -> None:
+        server.options(strict=True)
+        self.server = server
+
+    def planner(self) -> Planner:
+        return OnServer(self.server)
+
+    def broken(self) -> Planner:
+        self.server.script([{"reply": {"status": 503}}])
+        return OnServer(self.server, otherwise=FakePlanner([PlanningFailed("The planner is away.")]))
+
+    @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if text.strip()])
+    async def test_the_model_itself_has_planned_an_odd_message(self, name: str) -> None:
+        """No text of a user is an obstacle between the model and its plan."""
+        reply = await self.planner().plan(PlanRequest(TEXTS[name], Language.RU))
+        assert reply.degraded == ()
+        assert len(reply.calls) == 1
+
+
+class TestModelThatCannot(TestModel):
+    """The same with a model that only chats: the offline plan stands in."""
+
+    def planner(self) -> Planner:
+        self.server.script([{"reply": {"text": "Nice to meet you!"}}])
+        return OnServer(self.server)
+
+    @pytest.mark.parametrize("name", ["empty"])
+    async def test_the_model_itself_has_planned_an_odd_message(self, name: str) -> None:
+        """It has not, and it is said."""
+        reply = await self.planner().plan(PlanRequest("How?", Language.RU))
+        assert reply.degraded
+        check(reply)
+
+
 PLANNERS = {"offline": TestOffline, "offline, off topic": TestOfflineOffTopic, "fake": TestFake}
 
 
@@ -77,3 +147,14 @@ async def test_a_fake_without_plans_says_so() -> None:
     """An empty script is an error of the port, not a crash."""
     with pytest.raises(PlanningFailed, match="no plan"):
         await FakePlanner([]).plan(ASKED)
+
+
+@given(asked=requests)
+@settings(max_examples=40)
+async def test_any_message_is_planned_by_a_model(server: FakeServer, asked: PlanRequest) -> None:
+    """Whatever a user writes, after whatever conversation, a strict server takes the request and its plan is used."""
+    server.options(strict=True)
+    cleaned = replace(asked, message=clean(asked.message))
+    reply = await OnServer(server).plan(cleaned)
+    check(reply)
+    assert reply.degraded == ()
