@@ -297,7 +297,7 @@ async def test_where_nobody_can_draft_the_error_says_what_was_asked(server: Fake
 )
 @example(snippets=["`" * 3_000], question="q", synthetic="", said=[], window=8_000, left=0)
 @example(snippets=[], question="q" * 190 + "🔓" * 2_000, synthetic="", said=[], window=3_000, left=0)
-@settings(max_examples=60)
+@settings(max_examples=40)
 async def test_a_request_by_bytes_never_has_more_than_the_window_holds(
     server: FakeServer,
     snippets: list[str],
