@@ -212,4 +212,4 @@ class Servers:
         import openai
 
         self._opened = True
-        return openai.DefaultAsyncHttpxClient()
+        return openai.DefaultAsyncHttpxClient(proxy=self._settings.address("OPENAI_PROXY"))

@@ -125,6 +125,12 @@ VARIABLES: Final = (
     ),
     Variable("OPENAI_API_KEY", "", "Its API key, if it needs one.", "Его ключ API, если он нужен.", secret=True),
     Variable(
+        "OPENAI_PROXY",
+        "",
+        "Address of a proxy for the models' servers.",
+        "Адрес прокси для серверов моделей.",
+    ),
+    Variable(
         "GUARDIAN_MODEL_TIMEOUT",
         "60",
         "Seconds for one planning or drafting exchange, all tries together.",
@@ -242,7 +248,7 @@ class ModelSettings:
         self.whole("GUARDIAN_MODEL_WINDOW", 0, 10_000_000)
         for name in ("GUARDIAN_PLAN_TOKENS", "GUARDIAN_ANSWER_TOKENS"):
             self.whole(name, 100, 200_000)
-        for name in ("OPENAI_BASE_URL", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"):
+        for name in ("OPENAI_BASE_URL", "OPENAI_PROXY", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"):
             self.address(name)
         for name, allowed in _CHOICES.items():
             _one_of(name, self.value[name], allowed)

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import ValidationError
@@ -234,6 +235,14 @@ WAYS_OUT: Final = {
 """What to do about each kind of fault."""
 
 
+@cache
+def _unused_client() -> openai.DefaultHttpxClient:
+    """Return the client for blocking calls, which nobody makes; the library would make one for each model."""
+    import openai
+
+    return openai.DefaultHttpxClient()
+
+
 def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> ChatOpenAI:
     import openai
     from langchain_openai import ChatOpenAI
@@ -251,6 +260,9 @@ def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> 
         max_retries=0,
         timeout=openai.Timeout(access.timeout_s, connect=CONNECT_S),
         http_async_client=client,
+        http_client=_unused_client(),
+        # Part of our own client; the library refuses it beside one.
+        openai_proxy=None,
         disable_streaming=True,
         use_responses_api=False,
         **options,

@@ -58,6 +58,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_DRAFTER_MODEL": "offline",
         "OPENAI_BASE_URL": "http://model.example/v1",
         "OPENAI_API_KEY": "key",
+        "OPENAI_PROXY": "http://proxy.example:3128",
         "GUARDIAN_MODEL_TIMEOUT": "30",
         "GUARDIAN_MODEL_RETRIES": "0",
         "GUARDIAN_MODEL_WINDOW": "4096",

@@ -279,3 +279,12 @@ def test_tokens_that_nobody_reported_are_left_out_of_the_sums() -> None:
     other = ModelCall(purpose=CallPurpose.DRAFT, model="m", server="s", prompt_tokens=4, cached_tokens=0)
     assert tokens_of([call, other]) == {"prompt": 7, "cached": 0}
     assert tokens_of([]) == {}
+
+
+def test_a_proxy_is_asked_in_the_servers_place(server: FakeServer, desk: Desk) -> None:
+    """OPENAI_PROXY reaches the models' servers, and is no stumbling block for the client."""
+    behind = desk.having(
+        GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL="http://model.example/v1", OPENAI_PROXY=server.root
+    )
+    assert behind.result(SHELF_QUESTION)["diagnostics"]["degraded"] == []
+    assert {request["purpose"] for request in server.requests()} >= {"plan", "draft"}
