@@ -32,13 +32,14 @@ def cut_in_proportion(texts: Sequence[str], budget: int, size: Size = len) -> li
 
 
 def cut_text(text: str, budget: int, size: Size = len) -> str:
-    """Cut a text at the end of a line, in one long line at the end of a sentence, or of a word."""
+    """Cut a text at the end of a line; where that would lose more than half, of a sentence; in one long one, of a word."""
     if size(text) <= budget:
         return text
     room = _room(text, budget, size)
-    ends = (text.rfind("\n", 0, room), *(text.rfind(mark, 0, room) + 1 for mark in (". ", "! ", "? ")))
-    cut = ends[0] if ends[0] > 0 else max(ends[1:]) or text.rfind(" ", 0, room)
-    return text[: max(cut, 0)].rstrip()
+    line = text.rfind("\n", 0, room)
+    sentence = max(text.rfind(mark, 0, room) + 1 for mark in (". ", "! ", "? "))
+    cut = line if line > room // 2 else max(line, sentence)
+    return text[: max(cut if cut > 0 else text.rfind(" ", 0, room), 0)].rstrip()
 
 
 def cut_middle(text: str, budget: int, size: Size = len, mark: str = "\n[…]\n") -> str:

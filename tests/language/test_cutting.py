@@ -60,7 +60,9 @@ def test_the_best_text_gets_the_most() -> None:
         ("One two. Three four.", 12, "One two."),
         ("One two! Three four.", 12, "One two!"),
         ("one two three four", 12, "one two"),
-        ("First line.\nSecond line. Third.", 26, "First line."),
+        ("First line.\nSecond. Third.", 20, "First line."),
+        ("Title\nThis is said. And more of it.", 30, "Title\nThis is said."),
+        ("Title\nthis goes on and on and on", 30, "Title"),
         ("onelongword", 5, ""),
         ("Any text.", 9, "Any text."),
         ("Any text.", 0, ""),
@@ -68,7 +70,7 @@ def test_the_best_text_gets_the_most() -> None:
     ],
 )
 def test_a_text_is_cut_where_it_can_be_cut(text: str, budget: int, cut: str) -> None:
-    """At the end of a line, else of a sentence, else of a word; never inside one."""
+    """At the end of a line, unless a heading would be all that is left; else of a sentence, else of a word."""
     assert cut_text(text, budget, bytes_of if "Слово" in text else len) == cut
 
 
