@@ -190,7 +190,7 @@ _CUT: Final = _Unusable(
 _CALLED: Final = _Unusable(
     FaultKind.NOT_AS_ASKED,
     "it called a function instead of writing",
-    "No function can be called now. Write the answer from the evidence above, as plain Markdown.",
+    "That function cannot be called. Write the answer from the evidence above, as plain Markdown.",
 )
 _ODD: Final = _Unusable(
     FaultKind.NOT_AS_ASKED,

@@ -238,8 +238,8 @@ async def test_a_wish_to_search_comes_back_as_one(server: FakeServer) -> None:
         ({"text": "<think>hm"}, "was empty"),
         ({"text": "The kettle", "finish_reason": "length"}, "longer than there is room"),
         ({"text": None, "finish_reason": "length"}, "longer than there is room"),
-        ({"call": {"name": PLAN_TOOL, "arguments": {}}}, "No function can be called"),
-        ({"text": "<tool_call>{}</tool_call>"}, "No function can be called"),
+        ({"call": {"name": PLAN_TOOL, "arguments": {}}}, "That function cannot be called"),
+        ({"text": "<tool_call>{}</tool_call>"}, "That function cannot be called"),
     ],
 )
 async def test_a_reply_that_is_no_draft_is_asked_for_once_more(
