@@ -28,7 +28,7 @@ class Stop:
 TOUR: Final = (
     Stop("Answered, in Russian", ("Как добавить свои документы?",)),
     Stop("Answered, in English", ("How do I resume a half-finished conversation?",)),
-    Stop("RETRY, then PASS", ("Can I use GPT-4 with it?",)),
+    Stop("RETRY, then PASS", ("How are invented citations caught?",)),
     Stop("Clarified, then answered", ("Не работает", "guardian index пишет, что база занята другим процессом")),
     Stop(
         "RETRY until FAIL, with a hand-off",
