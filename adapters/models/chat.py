@@ -149,6 +149,7 @@ class ChatModel:
             record = _counted(record, message)
             reply = _read(message)
         except ServerFault as fault:
+            record = _counted_by(fault.__cause__, record)
             record = record.model_copy(
                 update={"fault": str(fault.kind), "http_status": fault.http_status or record.http_status}
             )
@@ -287,10 +288,25 @@ def _read(message: AIMessage) -> Reply:
 def _counted(record: ModelCall, message: AIMessage) -> ModelCall:
     """Return the record with what the server says that the call took; it may say nothing, or nonsense."""
     usage = _mapping(message.response_metadata.get("token_usage"))
+    return _with_figures(record, usage, _finish_of(message))
+
+
+def _counted_by(error: BaseException | None, record: ModelCall) -> ModelCall:
+    """Return the record with what a call took whose reply the client keeps to itself: one of a schema that was cut."""
+    import openai
+
+    match error:
+        case openai.LengthFinishReasonError(completion=completion):
+            return _with_figures(record, _mapping(completion.model_dump(warnings=False).get("usage")), "length")
+        case _:
+            return record
+
+
+def _with_figures(record: ModelCall, usage: Mapping[str, object], finish_reason: str) -> ModelCall:
     return record.model_copy(
         update={
             "http_status": 200,
-            "finish_reason": _finish_of(message),
+            "finish_reason": finish_reason,
             "prompt_tokens": _count(usage.get("prompt_tokens")),
             "completion_tokens": _count(usage.get("completion_tokens")),
             "reasoning_tokens": _count(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
