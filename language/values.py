@@ -27,7 +27,8 @@ _CITATION = re.compile(r"[ \t]*\[\d{1,3}\]")
 _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 
 _LINK_TARGET = re.compile(r"\](?:\([^)\n]*\)|\[[^\]\n]*\])")
-_TAG = re.compile(r"<(?!https?://)[^<>\n]*>")
+_TAG = re.compile(r"<[^<>\n]*>")
+_TAG_BUT_ADDRESS = re.compile(r"<(?!https?://)[^<>\n]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,18 @@ def missing_from(claim: str, snippet: str) -> list[str]:
     # Read in one line and without tags, two numbers may look like one with a space in it.
     for gap in ("", " "):
         numbers |= {number(n) for n in _NUMBER.findall(" ".join(_TAG.sub(gap, snippet).split()))}
-    # As it is written, and as it is read: without tags and targets of links, but for those inside code.
-    read = (part if i % 2 else _LINK_TARGET.sub("]", _TAG.sub("", part)) for i, part in enumerate(split_code(snippet)))
-    said = _words(snippet) + _words("".join(read))
+    parts = split_code(snippet)
+    said = _words(snippet) + "".join(_words(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
     absent = sorted(n for n in wanted.numbers if n not in numbers)
     absent += sorted(name for name in wanted.identifiers if not _occurs(name, flat))
     absent += sorted(url for url in wanted.urls if url not in flat)
     absent += sorted(name for name in wanted.quoted if _words(name) not in said)
     return absent
+
+
+def _as_read(parts: list[str], tag: re.Pattern[str]) -> str:
+    """Return a text without tags and targets of links, but for those inside code."""
+    return "".join(part if i % 2 else _LINK_TARGET.sub("]", tag.sub("", part)) for i, part in enumerate(parts))
 
 
 def _occurs(name: str, flat: str) -> bool:

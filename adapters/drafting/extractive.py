@@ -24,6 +24,7 @@ from language.claims import claims
 from language.lexicon import casual_kind
 from language.links import foreign_links
 from language.sentences import sentences
+from language.values import missing_from
 from language.words import Phrases, forbidden_occurs, stems, tokens
 
 LEAST_COVERAGE: Final = 0.4
@@ -42,6 +43,7 @@ _HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образ
 # The semicolon of an entity (`&amp;`) is no punctuation.
 _ENDING = re.compile(r"(?:&#?\w+;)?([.!?:;…]*)\s*$")
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
+_MARKER_ALONE = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])\s*")
 _MARKER_AND_FENCE = re.compile(r"^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)((?:```|~~~).*)$")
 
 
@@ -67,15 +69,15 @@ class ExtractiveDrafter:
         quotable = [unit for unit in self._units(request) if self._may_quote(unit, request)]
         while picked := _pick(quotable, request, self._ignored):
             quotes = [_quote(scored.unit, request.subqueries[scored.question]) for scored in picked]
-            quotes = [quote.replace(LEFT_OUT, f"({own['link_left_out']})") for quote in quotes]
             # Looked at again as they are written: a heading may have become a lead, and a mark may split a sentence.
             unfit = [
                 scored.unit
                 for scored, quote in zip(picked, quotes, strict=True)
-                if not (_is_cited(quote) and self._may_stand(quote, request))
+                if not (_is_cited(quote) and _is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
             ]
             if not unfit:
-                return Draft(DraftKind.ANSWER, _compose(quotes, request))
+                text = _compose(quotes, request).replace(LEFT_OUT, f"({own['link_left_out']})")
+                return Draft(DraftKind.ANSWER, text)
             quotable = [unit for unit in quotable if unit not in unfit]
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
@@ -233,6 +235,15 @@ def _is_cited(quote: str) -> bool:
     return all(claim.cites for claim in claims(quote))
 
 
+def _is_whole(quote: str, unit: Unit, request: DraftRequest) -> bool:
+    """Whether no name of a quotation has lost an address inside it: so shortened, it stands in no source."""
+    if LEFT_OUT not in quote:
+        return True
+    item = request.evidence[unit.source - 1]
+    source = f"{item.title}\n{item.heading}\n{item.snippet}"
+    return not any(missing_from(claim.text, source) for claim in claims(quote))
+
+
 def _cited_paragraph(text: str, mark: str, question: str, *, whole: bool) -> str:
     # A smiley or a dash between two sentences says nothing that could be cited.
     parts = [part for part in sentences(text) if tokens(part)]
@@ -297,7 +308,9 @@ def _cited_item(item: str, mark: str) -> str:
     end = next(
         (i for i, line in enumerate(lines) if i and (not line.strip() or _FENCED.match(line.strip()))), len(lines)
     )
-    first = _cite("\n".join(lines[:end]), mark)
+    first = "\n".join(lines[:end])
+    # The full stop of a number alone is no punctuation.
+    first = f"{first.rstrip()} {mark}" if _MARKER_ALONE.fullmatch(first) else _cite(first, mark)
     return "\n".join((first, *lines[end:]))
 
 

@@ -19,7 +19,7 @@ _IMAGE = re.compile(r"!\[[^\]\n]*\]" + _TARGET)
 _LINK = re.compile(r"\[([^\]\n]+)\]" + _TARGET)
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[([^\]\n]*)\]")
 _DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
-_ADDRESS = re.compile(r"<((?:https?|ftp)://[^\s<>]+)>", re.IGNORECASE)
+_ADDRESS = re.compile(r"([ \t]?)<((?:https?|ftp)://[^\s<>]+)>([ \t]?)", re.IGNORECASE)
 _ANCHOR = re.compile(
     r"<a\s[^<>]{0,500}?\bhref\s*=\s*[\"']?([^\"'\s<>]+)[^<>]{0,500}>(.{0,500}?)</a\s*>", re.DOTALL | re.IGNORECASE
 )
@@ -109,8 +109,14 @@ def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str]) -> str
         # Written as a link, for a target such as `//host` is an address only there.
         return said + LEFT_OUT if foreign_links(f"[]({target})", domains) else said
 
+    def address(match: re.Match[str]) -> str:
+        before, target, behind = match.groups()
+        # Of two spaces around what goes, one goes, too: at the beginning of an item they would push the text in.
+        gap = before or behind if foreign_links(target, domains) else before + target + behind
+        return words(gap, target)
+
     text = _DIALECT.sub("", _IMAGE.sub("", text))
-    text = _ADDRESS.sub(r"\1", text)
+    text = _ADDRESS.sub(address, text)
     text = _ANCHOR.sub(lambda m: words(m[2], m[1]), text)
     text = _LINK.sub(lambda m: words(m[1], m[2]), text)
     text = _REFERENCE.sub(lambda m: words(m[1], targets.get((m[2] or m[1]).casefold(), "")), text)

@@ -239,7 +239,6 @@ async def test_forbidden_words_are_never_quoted(words: str) -> None:
     "link",
     [
         "https://evil.test/x",
-        "<https://evil.test/x>",
         "http://kb.comindware.ru.evil.test",
         "www.evil.test",
         "https://evil.test\\@kb.comindware.ru",
@@ -287,6 +286,8 @@ async def test_a_link_becomes_its_words_and_a_picture_nothing() -> None:
         "[water][w]",
         "[water][]",
         "<a href='https://evil.test'>water</a>",
+        "water<https://evil.test>",
+        "water <https://evil.test>",
     ],
 )
 @pytest.mark.parametrize(("language", "note"), [(Language.EN, "link left out"), (Language.RU, "ссылка не приводится")])
@@ -306,6 +307,10 @@ async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, no
         (
             "Boil water in the kettle:\n\n1. Open «[Lid](https://evil.test)».\n\n   See [more](//evil.test).",
             "Boil water in the kettle [1]:\n\n1. Open «Lid» [1] (link left out).\n\n   See more.",
+        ),
+        (
+            "Boil water in the kettle:\n\n1. <https://evil.test>\n2. <https://evil.test> shows more:\n   - lids\n   - cups",
+            "Boil water in the kettle [1]:\n\n1. [1] (link left out)\n2. shows more:\n   - lids\n   - cups [1] (link left out)",
         ),
         (
             "(Boil water in [the kettle](https://evil.test).) Now drink.",
@@ -335,6 +340,13 @@ async def test_a_link_to_a_place_of_ours_needs_no_trace(link: str) -> None:
     assert draft.text == "Boil water in the kettle [1]."
     draft = await drafted(QUESTION, "Boil water in the kettle as <https://kb.comindware.ru/a> says.")
     assert draft.text == "Boil water in the kettle as https://kb.comindware.ru/a says [1]."
+
+
+async def test_a_name_that_would_lose_an_address_is_not_quoted() -> None:
+    """What stands in quotation marks is quoted as it is, or not at all."""
+    shortened = "Boil water with «Lids <https://evil.test> of <https://kb.comindware.ru/a> now» in the kettle."
+    draft = await drafted(QUESTION, shortened, "The kettle boils water.")
+    assert draft.text == "The kettle boils water [2]."
 
 
 async def test_a_documents_own_marks_are_no_citations() -> None:

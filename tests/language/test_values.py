@@ -87,6 +87,7 @@ def test_numbers_that_stand_together_in_one_line_are_supported(snippet: str) -> 
     [
         ('Open "[the lid](https://a.b/c) of <https://a.b/d>"', 'Open "the lid of https://a.b/d"'),
         ('Set `a "b [x](https://a.b) ` [y](https://a.b) c"', 'Set `a "b [x](https://a.b) ` y c"'),
+        ('Open "the lid <https://a.b/d> now"', 'Open "the lid now"'),
         ('Open "the <b>lid</b>"', 'Open "the lid"'),
     ],
 )
