@@ -205,19 +205,21 @@ class Desk:
         model: A proxy before the model.
         guard: A proxy before the moderator; without one, the rules moderate.
         more: Further environment variables.
+        pages: The documents: Markdown by path, below `pages` or `rules`.
     """
 
     folder: Path
     model: Proxy
     guard: Proxy | None = None
     more: Mapping[str, str] = field(default_factory=dict[str, str])
+    pages: Mapping[str, str] = field(default_factory=lambda: PAGES)
 
     def deployed(self) -> Deployment:
         """Write the documents, index them and return the deployment."""
         profile = self.folder / "tiny.toml"
         profile.parent.mkdir(parents=True, exist_ok=True)
         profile.write_text(PROFILE, "utf-8")
-        for name, text in PAGES.items():
+        for name, text in self.pages.items():
             page = self.folder / name
             page.parent.mkdir(exist_ok=True)
             title = text.partition("\n")[0].removeprefix("# ")

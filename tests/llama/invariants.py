@@ -220,8 +220,11 @@ def the_answer_is_grounded(turn: Played) -> None:
 
 
 def no_link_leads_away(turn: Played) -> None:
-    """What the user reads links to allowed domains only, and has nothing that looks like a secret (sections 3 and 8)."""
-    assert check_answer(turn.result.answer_text, DOMAINS).status is PolicyStatus.OK
+    """What the user reads links to allowed domains only, but for links of the user's own, and has no secret (sections 3 and 8)."""
+    own = re.findall(r"https?://[\w.]+", turn.question)
+    # An answer is the assistant's word alone; what was understood may be quoted where a turn ends without one.
+    allowed = DOMAINS if turn.result.outcome is Outcome.ANSWERED else (*DOMAINS, *(url.split("/")[2] for url in own))
+    assert check_answer(turn.result.answer_text, allowed).status is PolicyStatus.OK
 
 
 def questions_in_a_row_are_few(turn: Played) -> None:
@@ -279,8 +282,9 @@ def the_planning_tool_is_offered_in_planning_only(turn: Played) -> None:
         if turn.context.plan_trace is PlanTrace.SYNTHETIC:
             sent = [message for message in exchange.asked["messages"] if message["role"] != "user"]
             assert not any("tool_calls" in message or message["role"] == "tool" for message in sent)
-            # The user's own words are data, also where they look like a call, and a plan may quote them.
-            marks = [mark for mark in (PLAN_TOOL, '"spam_score"') if mark not in turn.question]
+            # The user's own words are data, also where they look like a call, and what is said of them may quote them.
+            said = "".join(played.question for played in (*turn.earlier, turn))
+            marks = [mark for mark in (PLAN_TOOL, '"spam_score"') if mark not in said]
             assert not any(mark in str(message["content"]) for message in sent for mark in marks)
             assert turn.result.synthetic_analysis in sent[-1]["content"]
     for exchange in turn.planning:
