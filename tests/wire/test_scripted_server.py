@@ -31,7 +31,7 @@ from adapters.fakes.scripts import REPLY, WHEN, Script, parse_script
 from adapters.fakes.server import Options, ScriptedServer, decide, main
 from adapters.fakes.strict import breach_of
 from contracts.plan import PLAN_TOOL, SGRPlanResult
-from tests.assistant.cli_helpers import Desk
+from tests.assistant.cli_helpers import Desk, interruptible
 from tests.wire.server_process import ROOT, FakeServer, fake_server
 
 TOOL: dict[str, Any] = {"type": "function", "function": {"name": PLAN_TOOL, "parameters": {"type": "object"}}}
@@ -881,7 +881,7 @@ def test_the_server_says_where_it_is_and_ends_at_a_signal(
     """One line with the address; at SIGTERM or Ctrl-C it ends with 0, at once, whoever hangs, and says no more."""
     script = tmp_path / "script.json"
     script.write_text('[{"reply": {"hang": true}}]', "utf-8")
-    with subprocess.Popen(
+    with interruptible(), subprocess.Popen(
         [sys.executable, "-W", "error", "-m", *command, "--script", str(script)],
         env=Desk(tmp_path, tmp_path).environment,
         cwd=tmp_path,
