@@ -118,7 +118,7 @@ _PADDING: Final = ("The club fills in a form, and the desk reads it in order. ",
 
 
 def messages(seed: int, count: int) -> list[str]:
-    """Return the messages of one conversation: mostly questions, some small talk, hostile ones and long ones.
+    """Return the messages of one conversation: mostly questions, some small talk (the fifth is), hostile ones and long ones.
 
     Every one of them but small talk has a word of its own, so that it can be looked for.
     """
@@ -126,7 +126,8 @@ def messages(seed: int, count: int) -> list[str]:
     said: list[str] = []
     for number in range(count):
         ref = f"zq{seed}x{number}"
-        match dice.choices(("question", "casual", "hostile", "long"), (10, 3, 4, 1))[0]:
+        [kind] = dice.choices(("question", "casual", "hostile", "long"), (10, 2, 4, 1))
+        match "casual" if number == 4 else kind:
             case "casual":
                 said.append(dice.choice(CASUAL))
             case "hostile":

@@ -14,7 +14,7 @@ import pytest
 
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.state import MESSAGE_WINDOW
-from contracts.values import CallPurpose, Flow, Outcome, SafetyLevel, Verdict
+from contracts.values import CallPurpose, Flow, Outcome, RequestType, SafetyLevel, Verdict
 from tests.llama import invariants, tiny_gguf
 from tests.llama.desk import PAGES, TEXT, Desk, Played, messages
 from tests.llama.proxy import Exchange, recording_proxy
@@ -106,6 +106,7 @@ def test_the_turns_were_worth_looking_at(turns: list[Played]) -> None:
     assert sum(said[-2:] == [Verdict.RETRY, Verdict.PASS] for said in verdicts) >= 2
     assert sum(said.count(Verdict.RETRY) for said in verdicts) >= 10
     assert any(said[-1:] == [Verdict.FAIL] for said in verdicts)
+    assert any(r.outcome is Outcome.ANSWERED and r.request_type is RequestType.CASUAL for r in results)
     assert {result.moderation.safety_level for result in results if result.moderation} >= {
         SafetyLevel.SAFE,
         SafetyLevel.CONTROVERSIAL,
