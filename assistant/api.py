@@ -46,7 +46,7 @@ async def aask_structured(
     Raises:
         InputError: The message or an id cannot be taken.
         NoIndex: Nothing has been indexed for this profile.
-        GuardianError: Something else that a person can mend; it says how.
+        GuardianError: Something else that a person can fix; it says how.
     """
     if fault := message_fault(message):
         raise fault

@@ -13,7 +13,7 @@ from contracts.errors import ConfigError, GuardianError, InputError
 
 EXIT_CODES: Final = {
     0: "the turn ended with an answer, or the command did what it was asked",
-    1: "something is wrong that the message says how to mend",
+    1: "something went wrong; the message says how to fix it",
     2: "the command line or the message cannot be taken",
     3: "a question was asked back",
     4: "declined or refused",
@@ -178,7 +178,7 @@ def _command(
 def _positive(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 up")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
 
 

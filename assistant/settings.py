@@ -394,7 +394,7 @@ def _folder(name: str, value: str) -> Path:
     path = Path(value).expanduser()
     if path.exists() and not path.is_dir():
         raise ConfigError(
-            f"{name} is {value!r}, which is no folder.", "Set it to a folder; it is made where it is missing."
+            f"{name} is {value!r}, which is not a folder.", "Set it to a folder; it is created if it is missing."
         )
     return path
 
@@ -435,7 +435,7 @@ def load_profile(name: str) -> Profile:
 
     Raises:
         UnknownProfile: There is none of that name.
-        ConfigError: It is no TOML, has an unknown key, or a value outside its bounds.
+        ConfigError: It is not TOML, has an unknown key, or a value outside its bounds.
     """
     from pydantic import ValidationError
 
@@ -446,11 +446,11 @@ def load_profile(name: str) -> Profile:
         return Profile.model_validate(tomllib.loads(path.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(
-            f"The profile {path.name} cannot be read: {error}.", "Mend the file and try again."
+            f"The profile {path.name} cannot be read: {error}.", "Correct the file and try again."
         ) from error
     except ValidationError as error:
         faults = "; ".join(_fault(entry) for entry in error.errors())
-        raise ConfigError(f"The profile {path.name} is wrong: {faults}.", "Mend the file and try again.") from error
+        raise ConfigError(f"The profile {path.name} is wrong: {faults}.", "Correct the file and try again.") from error
 
 
 def _fault(entry: Any) -> str:

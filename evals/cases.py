@@ -38,7 +38,7 @@ def read_cases(path: Path) -> list[Case]:
     """Read one file of cases.
 
     Raises:
-        ConfigError: A line is no case, or an id stands twice.
+        ConfigError: A line is not a case, or an id stands twice.
     """
     cases: list[Case] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
@@ -47,7 +47,7 @@ def read_cases(path: Path) -> list[Case]:
         try:
             cases.append(Case.model_validate(json.loads(line)))
         except (ValueError, ValidationError) as error:
-            raise ConfigError(f"{path.name}:{number} is no case: {error}.", "Mend the line.") from error
+            raise ConfigError(f"{path.name}:{number} is not a case: {error}.", "Correct the line.") from error
     ids = [case.id for case in cases]
     if twice := sorted({name for name in ids if ids.count(name) > 1}):
         raise ConfigError(f"{path.name}: ids that stand twice: {', '.join(twice)}.", "Give each case its own.")

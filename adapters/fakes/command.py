@@ -55,5 +55,5 @@ def _window(text: str) -> int:
 def _number(text: str, lowest: int, highest: int) -> int:
     number = int(text) if text.isdecimal() else -1
     if not lowest <= number <= highest:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from {lowest} to {highest}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {lowest} to {highest}")
     return number

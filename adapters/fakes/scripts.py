@@ -66,7 +66,7 @@ def _are_events(value: object) -> bool:
 
 
 _TEXT: Final[Check] = (_is_text, "a text")
-_COUNT: Final[Check] = (lambda value: is_whole(value, 1), "a whole number from 1 up")
+_COUNT: Final[Check] = (lambda value: is_whole(value, 1), "a whole number of at least 1")
 _SECONDS: Final[Check] = (lambda value: _is_number(value, 0, LONGEST_WAIT_S), f"seconds, from 0 to {LONGEST_WAIT_S}")
 _TRUE: Final[Check] = (lambda value: value is True, "true, or left out")
 _TEXT_OR_NULL: Final[Check] = (lambda value: value is None or _is_text(value), "a text or null")
@@ -104,7 +104,7 @@ REPLY: Final[Mapping[str, Check]] = {
 
 _STEP: Final[Mapping[str, Check]] = {
     "when": (lambda value: isinstance(value, dict), "an object of conditions"),
-    "times": (lambda value: value is None or is_whole(value, 1), "a whole number from 1 up, or null for no limit"),
+    "times": (lambda value: value is None or is_whole(value, 1), "a whole number of at least 1, or null for no limit"),
     "reply": (lambda value: isinstance(value, dict), "an object"),
 }
 
@@ -211,7 +211,7 @@ def read_script(path: str) -> Script:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
-            f"The script {path} is no JSON: {error}.", "Mend that place; `guardian fake-model --help` shows a script."
+            f"The script {path} is not JSON: {error}.", "Correct it there; `guardian fake-model --help` shows a script."
         ) from None
     return parse_script(value, path)
 
@@ -228,7 +228,7 @@ def parse_script(value: object, name: str = "The script") -> Script:
     """
     if not isinstance(value, list):
         raise ConfigError(
-            f"{name} is no list of steps.", 'Write it as [{"when": {...}, "times": 1, "reply": {...}}, ...].'
+            f"{name} is not a list of steps.", 'Write it as [{"when": {...}, "times": 1, "reply": {...}}, ...].'
         )
     steps = list_of(cast("object", value))
     return Script([_step(step, f"{name}, step {number}") for number, step in enumerate(steps, 1)])
@@ -236,7 +236,7 @@ def parse_script(value: object, name: str = "The script") -> Script:
 
 def _step(value: object, where: str) -> Step:
     if not isinstance(value, dict):
-        raise ConfigError(f"{where} is no object.", 'Write it as {"when": {...}, "times": 1, "reply": {...}}.')
+        raise ConfigError(f"{where} is not an object.", 'Write it as {"when": {...}, "times": 1, "reply": {...}}.')
     step = object_of(cast("object", value))
     check(step, _STEP, where)
     if "reply" not in step:

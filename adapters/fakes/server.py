@@ -227,7 +227,7 @@ def decide(script: Script, options: Options, asked: Asked, key: str, number: int
     if options.api_key is not None and asked.path != "/healthz" and key != options.api_key:
         return None, _unauthorised(key)
     if asked.is_chat and not isinstance(asked.body, dict):
-        return None, refusal(400, "The body of the request is no JSON object.", code="no_json_object")
+        return None, refusal(400, "The body of the request is not a JSON object.", code="no_json_object")
     breach = breach_of(asked.messages) if options.strict and asked.is_chat else None
     if breach is not None:
         message = f"messages.{breach.where}: {breach.message} (rule {breach.rule})"
@@ -501,7 +501,7 @@ def _changed(options: Options, body: object) -> Options:
         ConfigError: A name is not known, or a value is wrong.
     """
     if not isinstance(body, dict):
-        raise ConfigError("The options are no object.", 'Send {"strict": true}, for instance.')
+        raise ConfigError("The options are not an object.", 'Send {"strict": true}, for instance.')
     changes = object_of(cast("object", body))
     check(changes, _OPTIONS, "The options")
     return replace(options, **changes)
@@ -510,7 +510,7 @@ def _changed(options: Options, body: object) -> Options:
 _OPTIONS: Final[Mapping[str, Check]] = {
     "strict": (lambda value: isinstance(value, bool), "true or false"),
     "delay_ms": (lambda value: is_whole(value, 0), "a whole number from 0 up"),
-    "window": (lambda value: value is None or is_whole(value, 1), "a whole number from 1 up, or null"),
+    "window": (lambda value: value is None or is_whole(value, 1), "a whole number of at least 1, or null"),
     "api_key": (lambda value: value is None or isinstance(value, str), "a text or null"),
 }
 

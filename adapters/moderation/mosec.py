@@ -61,7 +61,7 @@ class MosecModerator:
         clock: Seconds, monotonic; for the records only.
 
     Raises:
-        ConfigError: The address is none of HTTP.
+        ConfigError: The address is not an HTTP address.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ def _checked(url: str) -> httpx.URL:
         return address
     # It is not repeated: there may be a password in it.
     raise ConfigError(
-        "The moderation server's address is not one of HTTP.",
+        "The moderation server's address is not an HTTP address.",
         f"Write it as http://host:port/path; it is made of {ADDRESS_SETTINGS}.",
     )
 

@@ -120,11 +120,11 @@ def read_pack(path: Path | None = None) -> Pack:
     except OSError as error:
         raise ConfigError(f"{name} cannot be read: {error.strerror}.", "Check the path and its permissions.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{name} is not valid TOML: {error}.", "Mend the file at that place.") from error
+        raise ConfigError(f"{name} is not valid TOML: {error}.", "Correct the file at that place.") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the pack"
-        raise ConfigError(f"{name} is written wrongly at {where}: {first['msg']}.", "Mend that key.") from error
+        raise ConfigError(f"{name} is written wrongly at {where}: {first['msg']}.", "Correct that key.") from error
 
 
 def compile_pack(text: PackText) -> Pack:
@@ -154,7 +154,7 @@ def _expression(name: str, source: str) -> re.Pattern[str]:
     try:
         return re.compile(source, re.MULTILINE)
     except re.error as error:
-        raise ConfigError(f"Rule {name} is not a regular expression: {error}.", "Mend that rule.") from error
+        raise ConfigError(f"Rule {name} is not a regular expression: {error}.", "Correct that rule.") from error
 
 
 def _expanded(alternatives: tuple[str, ...], parts: dict[str, str], *, loose: bool = False) -> str:

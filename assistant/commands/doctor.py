@@ -46,7 +46,7 @@ class Finding:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at everything; exit code 1 where something needs mending."""
+    """Look at everything; exit code 1 where something needs attention."""
     findings = list(_look(options.profile))
     if options.json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
@@ -64,7 +64,7 @@ def _look(profile: str | None) -> Iterator[Finding]:
     yield Finding("python", right, platform.python_version(), "Use Python 3.11, 3.12 or 3.13.")
     yield _packages("packages", _NEEDED, "Run `make install`.")
     studio = _packages("studio", _FOR_STUDIO, "")
-    # Studio is an extra: its absence is worth a line, but nothing that needs mending.
+    # Studio is an extra: its absence is worth a line, but nothing that needs attention.
     yield Finding("studio", True, studio.seen if studio.ok else "not installed; `langgraph dev` needs the dev extra")
     what = "settings"
     try:

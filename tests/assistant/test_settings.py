@@ -173,12 +173,12 @@ def test_the_variables_of_moderation_decide_what_becomes_of_an_attack(
 
 
 def test_a_data_folder_that_is_a_file_is_told(tmp_path: Path, desk: Desk) -> None:
-    """It is no folder that could be made: the variable is named, and nothing is done."""
+    """It is not a folder that could be made: the variable is named, and nothing is done."""
     place = tmp_path / "file"
     place.write_text("mine")
     wrong = Desk(place, tmp_path)
     for arguments in (["ask", "Hello"], ["index"], ["search", "book"], ["threads", "list"]):
-        wrong.here(*arguments).complains(2, "GUARDIAN_DATA_DIR", "no folder")
+        wrong.here(*arguments).complains(2, "GUARDIAN_DATA_DIR", "not a folder")
     assert place.read_text() == "mine"
 
 

@@ -381,7 +381,7 @@ def test_an_old_client_gets_a_stream_without_chunks(server: FakeServer) -> None:
 
 def test_the_helper_tells_why_a_server_did_not_start() -> None:
     """A test that starts it with wrong arguments fails with the server's own words."""
-    with pytest.raises(AssertionError, match="is no number from 0 to 65535"), fake_server("--port", "99999"):
+    with pytest.raises(AssertionError, match="is not a number from 0 to 65535"), fake_server("--port", "99999"):
         pass
 
 
@@ -881,14 +881,17 @@ def test_the_server_says_where_it_is_and_ends_at_a_signal(
     """One line with the address; at SIGTERM or Ctrl-C it ends with 0, at once, whoever hangs, and says no more."""
     script = tmp_path / "script.json"
     script.write_text('[{"reply": {"hang": true}}]', "utf-8")
-    with interruptible(), subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", *command, "--script", str(script)],
-        env=Desk(tmp_path, tmp_path).environment,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with (
+        interruptible(),
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", *command, "--script", str(script)],
+            env=Desk(tmp_path, tmp_path).environment,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
         try:
             assert process.stdout is not None
             found = re.fullmatch(r"LISTENING (http://127\.0\.0\.1:\d+)/v1\n", process.stdout.readline())
@@ -921,15 +924,15 @@ def test_the_server_imports_nothing_heavy() -> None:
 
 
 WRONG = [
-    ("", "is no JSON", "--help"),
+    ("", "is not JSON", "--help"),
     ('[{"reply": {},}]', "line 1 column", "--help"),
-    ("{}", "no list of steps", '"reply"'),
-    ("[3]", "step 1 is no object", '"when"'),
+    ("{}", "not a list of steps", '"reply"'),
+    ("[3]", "step 1 is not an object", '"when"'),
     ('[{"reply": {}}, {"when": {}}]', "step 2 has no `reply`", "well-behaved"),
     ('[{"reply": {}, "until": 3}]', "step 1: `until` is not known", "when, times, reply"),
     ('[{"reply": {"staus": 500}}]', "step 1, `reply`: `staus` is not known", "status, headers"),
     ('[{"when": {"purpose": "plans"}, "reply": {}}]', "`when`: `purpose` is wrong", "one of plan, draft, moderation"),
-    ('[{"when": {"attempt": 0}, "reply": {}}]', "`attempt` is wrong", "from 1 up"),
+    ('[{"when": {"attempt": 0}, "reply": {}}]', "`attempt` is wrong", "at least 1"),
     ('[{"when": [], "reply": {}}]', "`when` is wrong", "an object"),
     ('[{"times": 0, "reply": {}}]', "`times` is wrong", "or null"),
     ('[{"times": true, "reply": {}}]', "`times` is wrong", "or null"),
