@@ -26,7 +26,7 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
     moderation = ModerationResult.model_validate({k: v for k, v in state["moderation"].items() if k != "decision"})
     binding = TOOL_BINDING.decide(turn_state=TurnState.PLANNING)
     reply = await planner.plan(plan_request(question, state["messages"], state.get("clarify_count", 0), moderation))
-    plan = settle_plan(reply.plan, question["text"], Language(question["language"]))
+    plan = settle_plan(reply.plan, question["text"], Language(question["language"]), profile.allowed_link_domains)
     route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
         level=moderation.safety_level,
         proposal=plan.action,

@@ -113,12 +113,22 @@ class _Exchange:
         """
         drafted = await self._asked_once("")
         if isinstance(drafted, _Unusable):
-            if drafted is _CUT:
-                self._tokens *= 2  # a thinking model may have had no room left to write in
-            drafted = await self._asked_once(drafted.note)
+            drafted = await self._asked_again(drafted)
         if isinstance(drafted, _Unusable):
             raise self._asked.fault(drafted.kind, drafted.what)
         return Draft(drafted.kind, drafted.text, drafted.searches, calls=tuple(self.made))
+
+    async def _asked_again(self, unusable: _Unusable) -> Draft | _Unusable:
+        if unusable is not _CUT:
+            return await self._asked_once(unusable.note)
+        self._tokens *= 2  # a thinking model may have had no room left to write in
+        try:
+            return await self._asked_once(unusable.note)
+        except ServerFault as fault:
+            if fault.kind is not FaultKind.TOO_LONG:
+                raise
+        self._tokens = self._asked.max_tokens  # there is no room for more; it may still write less
+        return await self._asked_once(unusable.note)
 
     async def _asked_once(self, note: str) -> Draft | _Unusable:
         try:

@@ -34,6 +34,8 @@ LEAST_RATE: Final = 0.34
 ASK_S: Final = 5.0
 """Seconds for a server to say how long its window is."""
 _MARGIN: Final = 1.15
+_SAMPLE: Final = 4000
+"""Bytes of a text whose tokens a server is asked to count."""
 _PER_MESSAGE: Final = 16
 """Tokens that a chat template puts around one message."""
 _WINDOW_NAMES: Final = ("max_model_len", "loaded_context_length", "context_length", "max_context_length", "n_ctx")
@@ -112,7 +114,7 @@ class Window:
         room = tokens - reply_tokens - _PER_MESSAGE * messages
         if parts.size <= room:
             return parts, {}
-        rate = 1.0 if by_bytes else min(1.0, self._rate() * _MARGIN)
+        rate = 1.0 if by_bytes else min(1.0, await self._rate(parts) * _MARGIN)
         try:
             return cut_to(parts, int(room / rate))
         except ServerFault as fault:
@@ -140,9 +142,14 @@ class Window:
         """Return how many tokens a reply may have: as many as are wanted, a third of the window at most."""
         return min(wanted, await self.tokens() // 3)
 
-    def _rate(self) -> float:
+    async def _rate(self, parts: Parts) -> float:
         known = self._memory.get(self._access, "tokens_per_byte")
-        return max(known, LEAST_RATE) if isinstance(known, float) else LEAST_RATE
+        if not isinstance(known, float):
+            words = "\n".join((parts.question, *(item.snippet for item in parts.evidence)))
+            known = await ask_rate(self._access, self._client, cut_text(words, _SAMPLE, bytes_of) or words[:_SAMPLE])
+            if known is not None:
+                await self._memory.put(self._access, "tokens_per_byte", round(known, 3))
+        return max(known or 0.0, LEAST_RATE)
 
 
 def cut_to(parts: Parts, limit: int) -> tuple[Parts, dict[str, int]]:
@@ -217,28 +224,46 @@ async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient
         f"{root}/api/ps": find_model,
     }
     # All at once: a server that is silent on one of them must not cost the time of four.
-    replies = await asyncio.gather(*(_get(address, access, client) for address in places))
+    replies = await asyncio.gather(*(_asked(address, access, client) for address in places))
     found = (find(reply) for find, reply in zip(places.values(), replies, strict=True))
     return next(filter(None, found), None if all(reply is None for reply in replies) else 0)
+
+
+async def ask_rate(access: ModelAccess, client: openai.DefaultAsyncHttpxClient, sample: str) -> float | None:
+    """Have the server count the tokens of a text (llama.cpp's and vLLM's `/tokenize`).
+
+    Returns:
+        Tokens per byte, at most 1; `None` where the server does not count.
+    """
+    if access.base_url is None or not sample:
+        return None
+    root = access.base_url.rstrip("/").removesuffix("/v1")
+    # Each server reads its own field and lets the other's be.
+    body = {"model": access.model, "content": sample, "prompt": sample}
+    reply = await _asked(f"{root}/tokenize", access, client, body)
+    tokens: Any = cast("dict[str, Any]", reply).get("tokens") if isinstance(reply, dict) else None
+    return min(1.0, len(cast("list[Any]", tokens)) / bytes_of(sample)) if isinstance(tokens, list) else None
 
 
 async def list_models(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> list[str] | None:
     """Return the names of the models that a server has; `None` where it does not say."""
     if access.base_url is None:
         return None
-    reply = await _get(f"{access.base_url.rstrip('/')}/models", access, client)
+    reply = await _asked(f"{access.base_url.rstrip('/')}/models", access, client)
     if not isinstance(reply, dict) or not reply:
         return None
     return [str(entry["id"]) for entry in _entries(reply) if "id" in entry]
 
 
-async def _get(address: str, access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> Any:
-    """Return what stands at an address; `{}` where it is no JSON, `None` where the server does not answer."""
+async def _asked(address: str, access: ModelAccess, client: openai.DefaultAsyncHttpxClient, body: object = None) -> Any:
+    """Return what stands at an address; `{}` where it is not JSON, `None` where the server does not answer."""
     key = access.api_key.get_secret_value() if access.api_key else "none"
     try:
         # The client's own timeout is for each piece of a reply, and pieces may come for ever.
         async with asyncio.timeout(ASK_S):
-            reply = await client.get(address, headers={"Authorization": f"Bearer {key}"}, timeout=ASK_S)
+            headers = {"Authorization": f"Bearer {key}"}
+            method = "GET" if body is None else "POST"
+            reply = await client.request(method, address, json=body, headers=headers, timeout=ASK_S)
     except Exception:  # noqa: BLE001  # a server that cannot say how long its window is, is no reason to stop a turn
         return None
     if reply.status_code != 200:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 NAME: Final = "model"
+_MOST_MISSED: Final = 2
 
 
 class ToolForm(StrEnum):
@@ -141,6 +142,7 @@ class ModelPlanner:
         self._memory = memory
         self._otherwise = otherwise
         self._rungs = rungs or ladder()
+        self._missed = 0
 
     async def plan(self, request: PlanRequest) -> PlanReply:
         """Return the model's plan, or the offline planner's, marked `degraded`.
@@ -155,7 +157,7 @@ class ModelPlanner:
             rung, filled = await exchange.run(self._order())
         except ServerFault as fault:
             return await self._degraded(request, fault, exchange.made)
-        await self._memory.put(self._access, "form", str(rung))
+        await self._remember(str(rung), refused=exchange.refused)
         trace: dict[str, object] = {
             "planner": NAME,
             "model": self._access.model,
@@ -186,6 +188,17 @@ class ModelPlanner:
         await self._memory.put(self._access, "form", first)
         return tried
 
+    async def _remember(self, form: str, *, refused: bool) -> None:
+        """Remember the form that worked; in the place of another one only where that was refused, or failed twice.
+
+        A model that once wrote text instead of a call is not asked for text for ever.
+        """
+        known = self._memory.get(self._access, "form")
+        self._missed = self._missed + 1 if known not in (None, form) else 0
+        if known is None or refused or self._missed >= _MOST_MISSED:
+            self._missed = 0
+            await self._memory.put(self._access, "form", form)
+
     def _order(self) -> Iterator[Rung]:
         """Yield the rung that worked before, then the ladder from its top."""
         known = self._memory.get(self._access, "form")
@@ -210,6 +223,7 @@ class _Exchange:
         self._deadline = deadline
         self._tokens = asked.max_tokens
         self.made: list[ModelCall] = []
+        self.refused = False
 
     async def run(self, rungs: Iterator[Rung]) -> tuple[Rung, Filled]:
         """Go down the ladder.
@@ -224,6 +238,7 @@ class _Exchange:
             except ServerFault as fault:
                 if fault.kind not in _NEXT_RUNG:
                     raise
+                self.refused = self.refused or fault.kind is FaultKind.BAD_REQUEST
                 last = fault
                 continue
             match self.reading_of(reply):
@@ -251,7 +266,14 @@ class _Exchange:
                     self._tokens *= 2
                 case _:
                     raise
-            return await self._send(rung, repair, by_bytes=fault.kind is FaultKind.TOO_LONG)
+            return await self._sent_again(rung, repair, fault)
+
+    async def _sent_again(self, rung: Rung, repair: str, before: ServerFault) -> Reply:
+        try:
+            return await self._send(rung, repair, by_bytes=before.kind is FaultKind.TOO_LONG)
+        except ServerFault as fault:
+            # No room for more tokens: what was wrong is still that there were too few.
+            raise (before if fault.kind is FaultKind.TOO_LONG else fault) from None
 
     def reading_of(self, reply: Reply) -> Filled | Misfilled | None:
         """Return what a reply holds; `None` where it holds no call and no form. Its record says which."""

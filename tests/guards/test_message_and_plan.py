@@ -83,3 +83,37 @@ def test_a_planner_alone_cannot_choose_casual(message: str) -> None:
     """CASUAL is asked for no evidence, so the lexicon must agree; the score is then left alone."""
     settled = settle_plan(plan(request_type="CASUAL", spam_score=0.9), message, Language.EN)
     assert (settled.request_type, settled.spam_score) == (RequestType.KNOWLEDGE_QA, 0.9)
+
+
+EVIL = "https://evil.test/login"
+SECRET = "password: hunter2hunter2"  # noqa: S105  # what a secret looks like
+
+
+@pytest.mark.parametrize("words", [f"Log in at {EVIL}", f"[here]({EVIL})", SECRET], ids=str)
+def test_a_plan_says_nothing_that_an_answer_may_not(words: str) -> None:
+    """Texts that users read without a verdict carry no foreign link and no secret of a planner's own."""
+    said = plan(
+        user_intent=words,
+        clarification_question=words,
+        uncertainties=[words, "Which version?"],
+        action_plan=[words, "Search"],
+        spam_reason=words,
+    )
+    settled = settle_plan(said, "How do I log in?", Language.EN, ["example.org"])
+    assert settled.user_intent == "How do I log in?"
+    assert (settled.clarification_question, settled.spam_reason) == (None, "")
+    assert (settled.uncertainties, settled.action_plan) == (["Which version?"], ["Search"])
+
+
+def test_what_the_user_wrote_may_be_said_back() -> None:
+    """A link or a value of the user's own message stays in the intent, and an allowed link stays anywhere."""
+    message = f"Is {EVIL} yours? My {SECRET}"
+    for words in (f"Learn whether {EVIL} is ours.", f"The {SECRET} does not work.", "See https://kb.example.org/x."):
+        assert settle_plan(plan(user_intent=words), message, Language.EN, ["kb.example.org"]).user_intent == words
+
+
+def test_a_plan_that_is_fit_is_left_alone() -> None:
+    """Nothing of an ordinary plan is changed."""
+    said = plan(clarification_question="Which version?", uncertainties=["the version"], topic="t", category="c")
+    settled = settle_plan(said, "How?", Language.EN)
+    assert settled == said.model_copy(update={"answer_language": Language.EN})

@@ -392,3 +392,28 @@ def test_a_rung_has_one_name() -> None:
     """Rungs are told apart by the name that is remembered."""
     names = [str(Rung(form, strict)) for form in ToolForm for strict in (True, False)]
     assert len(set(names)) == len(names)
+
+
+async def test_one_reply_without_a_call_does_not_move_a_model_down_the_ladder(server: FakeServer) -> None:
+    """The form that worked stays remembered until it is refused or fails twice in a row."""
+    text = {"when": {"tool_choice": "named"}, "times": 1, "reply": {"text": "I will plan later."}}
+    async with bench(server) as desk:
+        planner = desk.planner()
+        await planner.plan(ASKED)
+        for expected in (["named", "named", "required"], ["named"]):
+            server.script([{**text, "times": 2}] if len(expected) > 1 else [])
+            server.clear()
+            await planner.plan(ASKED)
+            choices = [_choice(request["body"]) for request in server.requests() if request["purpose"] == "plan"]
+            assert choices == expected
+        for expected in (["named", "named", "required"], ["named", "named", "required"], ["required"]):
+            server.script([{**text, "times": 2}])
+            server.clear()
+            await planner.plan(ASKED)
+            choices = [_choice(request["body"]) for request in server.requests() if request["purpose"] == "plan"]
+            assert choices == expected
+
+
+def _choice(body: dict[str, Any]) -> str:
+    choice = body.get("tool_choice")
+    return "named" if isinstance(choice, dict) else str(choice)
