@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from contracts.lookups import MOST_CALLS, LookupCall
 from contracts.values import Language, RequestType, SGRAction
 
 PLAN_TOOL = "analyse_user_request"
@@ -74,6 +75,14 @@ class SGRPlanResult(BaseModel):
         min_length=1,
         max_length=10,
         description="REASONING STEP 3 - 1 to 10 focused search queries in the user's language, no two alike.",
+    )
+    lookups: list[LookupCall] = Field(
+        default_factory=list[LookupCall],
+        max_length=MOST_CALLS,
+        description=(
+            "REASONING STEP 3b - Up to 5 lookups from the list of the instructions whose answer the request asks for, "
+            "with values for their arguments; empty where none fits or none are listed."
+        ),
     )
     action_plan: list[str] = Field(
         default_factory=list,

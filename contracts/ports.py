@@ -12,6 +12,7 @@ from typing import Protocol
 
 from contracts.calls import ModelCall
 from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
 from contracts.report import ModerationResult
 from contracts.spec import ArchitectSpec
@@ -97,6 +98,8 @@ class SearchRequest:
         expand: Widen the query with feedback terms (a retry's REFINE_QUERY).
         exclude: Document keys that must not be returned.
         threshold: The confidence at which an item counts as relevant.
+        lookups: What the plan wants looked up, of any source; one that has lookups runs its own of these, and where
+            there are none, the one that the query's words ask for.
     """
 
     query: str
@@ -106,6 +109,7 @@ class SearchRequest:
     expand: bool = False
     exclude: frozenset[str] = frozenset()
     threshold: float = 0.5
+    lookups: tuple[LookupCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 
 from contracts.context import Threshold
+from contracts.lookups import LocalText, Lookup, check_different
 from contracts.spec import ArchitectSpec, pattern_fault
 from contracts.values import (
     BlockThreshold,
@@ -32,8 +33,6 @@ def _regular_expression(text: str) -> str:
 Pattern = Annotated[str, AfterValidator(_regular_expression)]
 Limit = Annotated[Threshold, Strict()]
 """A threshold as a file states it: `"0.5"` and `true` are slips, not numbers."""
-LocalText = dict[Language, str]
-"""One text per language."""
 
 
 class _Part(BaseModel):
@@ -108,6 +107,14 @@ class Scope(_Part):
     """Words that put a message in scope wherever they occur, in any word form."""
 
 
+class Database(_Part):
+    """How much of a database one lookup may take; where the database is, is a setting."""
+
+    max_rows: Annotated[int, Strict(), Field(ge=1, le=1000)] = 50
+    max_bytes: Annotated[int, Strict(), Field(ge=1000, le=5_000_000)] = 50_000
+    seconds: Annotated[float, Strict(), Field(gt=0, le=60, allow_inf_nan=False)] = 5.0
+
+
 SynonymGroup = Annotated[tuple[str, ...], Field(min_length=2)]
 """Words that mean the same; the documents use the first. A retry asks again in the documents' words."""
 
@@ -130,6 +137,14 @@ class Profile(_Part):
     contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict[RequestType, ArchitectSpec])
     policy: tuple[PolicyRule, ...] = ()
     synonyms: tuple[SynonymGroup, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
+    database: Database = Database()
+
+    @field_validator("lookups")
+    @classmethod
+    def _lookup_names_differ(cls, lookups: tuple[Lookup, ...]) -> tuple[Lookup, ...]:
+        check_different("lookup", (lookup.name for lookup in lookups))
+        return lookups
 
     @model_validator(mode="after")
     def _speaks_its_languages(self) -> Self:
@@ -137,11 +152,20 @@ class Profile(_Part):
             raise ValueError("languages: name at least one of en, ru")
         if missing := [str(lang) for lang in self.languages if lang not in self.scope.description]:
             raise ValueError(f"scope.description has no text in {', '.join(missing)}")
+        for lookup in self.lookups:
+            if missing := [str(lang) for lang in self.languages if lang not in lookup.languages()]:
+                raise ValueError(
+                    f"lookups.{lookup.name}: title, answers, row or none is missing in {', '.join(missing)}"
+                )
         return self
 
     def sources_for(self, role: str) -> frozenset[Source]:
         """Return the kinds of sources that a role may use; an unknown role may use none."""
         return frozenset(self.roles.get(role, ()))
+
+    def lookups_of(self, source: Source) -> tuple[Lookup, ...]:
+        """Return the lookups of one kind of source."""
+        return tuple(lookup for lookup in self.lookups if lookup.source is source)
 
     def spec_for(self, request_type: RequestType) -> ArchitectSpec:
         """Return the contract of a request type; one that asks for nothing where the profile has none."""

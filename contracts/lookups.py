@@ -1,0 +1,273 @@
+"""Lookups: the questions that a deployment lets its database or its graph be asked, written down in its profile.
+
+Nobody writes a statement at run time: a plan names a lookup and gives values for its arguments, and these reach
+the engine as bound parameters only.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import string
+from collections import Counter
+from collections.abc import Iterable
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
+
+from contracts.values import Language, Source
+
+LocalText = dict[Language, str]
+"""One text per language."""
+
+NAME: Final = r"^[a-z][a-z0-9_]{0,40}$"
+MOST_CALLS: Final = 5
+"""Lookups that one plan may name."""
+_PARAMETER: Final = {
+    # As SQLAlchemy reads them: `::` is a cast, `\:` a colon; quotes make no difference.
+    Source.DB: re.compile(r"(?<![:\w\\]):(\w+)(?!:)"),
+    Source.NEO4J: re.compile(r"\$([A-Za-z_]\w*)"),
+}
+_DAY: Final = re.compile(r"(today|week|month|year)((?:[+-]\d{1,4}[dwmy]){0,4})")
+_STEP: Final = re.compile(r"([+-]\d{1,4})([dwmy])")
+Value = int | float | str
+"""What an engine gets for an argument; a date is the text `2026-11-22`."""
+
+
+class ArgumentType(StrEnum):
+    """What a value of an argument is.
+
+    A date is written `2026-11-22`, or counted from a day that everybody knows: `today`, `week` (its Monday), `month`
+    and `year` (their first day), each with steps of days, weeks, months or years: `today-29d`, `week-1w`, `month-1d`.
+    """
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXT = "text"
+    DATE = "date"
+    CHOICE = "choice"
+
+
+class LookupArgument(BaseModel):
+    """One parameter of a lookup's statement.
+
+    Attributes:
+        least, most: The bounds of an integer or a number, both included.
+        choices: What a choice can be.
+        max_length: Characters of the longest text.
+        default: The value where none is given, written as a plan would write it; `None`: it has to be given.
+        cues: Words beside which the value stands in a question ("30 days", "page 7"); of a choice, none are needed.
+            The first date of a lookup is where a period begins, the second where it ends, both days included.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=NAME)
+    type: ArgumentType
+    least: Annotated[float, Strict()] | None = None
+    most: Annotated[float, Strict()] | None = None
+    choices: tuple[str, ...] = ()
+    max_length: Annotated[int, Strict(), Field(ge=1, le=1000)] = 100
+    default: str | None = None
+    cues: dict[Language, tuple[str, ...]] = Field(default_factory=dict[Language, tuple[str, ...]])
+
+    @field_validator("default", mode="before")
+    @classmethod
+    def _as_it_is_written(cls, value: Any) -> Any:
+        # In TOML a number is written without quotes.
+        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _says_what_its_type_needs(self) -> Self:
+        counted = self.type in (ArgumentType.INTEGER, ArgumentType.NUMBER)
+        if not counted and (self.least is not None or self.most is not None):
+            raise ValueError("least and most are for an integer or a number")
+        if counted and self.least is not None and self.most is not None and self.least > self.most:
+            raise ValueError("least is more than most")
+        if (self.type is ArgumentType.CHOICE) != bool(self.choices):
+            raise ValueError("choices are for a choice, and a choice has at least one")
+        if self.default is not None:
+            self.read(self.default, date(2026, 1, 1))
+        return self
+
+    def read(self, text: str, today: date) -> Value:
+        """Return the value that a text stands for.
+
+        Raises:
+            ValueError: It stands for none, or for one that is out of bounds, which is never put right in silence.
+        """
+        text = text.strip()
+        match self.type:
+            case ArgumentType.INTEGER if re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
+                return self._in_bounds(int(text))
+            case ArgumentType.NUMBER if re.fullmatch(r"[+-]?\d{1,18}(\.\d{1,18})?", text, re.ASCII):
+                return self._in_bounds(float(text))
+            case ArgumentType.DATE:
+                return day(text, today).isoformat()
+            case ArgumentType.CHOICE if text in self.choices:
+                return text
+            case ArgumentType.TEXT if 0 < len(text) <= self.max_length and "\x00" not in text:
+                return text
+            case _:
+                raise ValueError(f"{self.name}: {text[:40]!r} is not {self.described()}")
+
+    def _in_bounds(self, value: int | float) -> int | float:
+        if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
+            raise ValueError(f"{self.name}: {value} is not {self.described()}")
+        return value
+
+    def described(self) -> str:
+        """Return in a few words what the argument takes: `an integer from 1 to 366`."""
+        match self.type:
+            case ArgumentType.INTEGER | ArgumentType.NUMBER:
+                article = "an" if self.type is ArgumentType.INTEGER else "a"
+                least = "" if self.least is None else f" from {self.least:g}"
+                most = "" if self.most is None else f" to {self.most:g}"
+                return f"{article} {self.type}{least}{most}"
+            case ArgumentType.TEXT:
+                return f"a text of at most {self.max_length} characters"
+            case ArgumentType.DATE:
+                return "a date"
+            case ArgumentType.CHOICE:
+                return f"one of {', '.join(self.choices)}"
+
+
+def day(text: str, today: date) -> date:
+    """Return the day that a text names: see `ArgumentType`.
+
+    Raises:
+        ValueError: It names none.
+    """
+    counted = _DAY.fullmatch(text)
+    try:
+        if counted is None:
+            return date.fromisoformat(text if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII) else "")
+        found = {
+            "today": today,
+            "week": today - timedelta(days=today.weekday()),
+            "month": today.replace(day=1),
+            "year": today.replace(month=1, day=1),
+        }[counted[1]]
+        for number, unit in _STEP.findall(counted[2]):
+            found = _step(found, int(number), unit)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text[:40]!r} is not a date: write 2026-11-22, today, week-1w or month-1d") from error
+    return found
+
+
+def _step(start: date, number: int, unit: str) -> date:
+    if unit in "dw":
+        return start + timedelta(days=number * (7 if unit == "w" else 1))
+    months = start.year * 12 + start.month - 1 + number * (12 if unit == "y" else 1)
+    year, month = months // 12, months % 12 + 1
+    if not 1 <= year <= 9999:
+        raise ValueError("no such year")
+    return date(year, month, min(start.day, calendar.monthrange(year, month)[1]))
+
+
+class Lookup(BaseModel):
+    """One question that a deployment's database or graph can be asked.
+
+    Attributes:
+        name: What a plan calls it by.
+        source: `db` or `neo4j`.
+        title: What a citation shows.
+        answers: Questions that it answers, as users put them.
+        statement: One statement that reads: SQL with `:name`, or Cypher with `$name`, for the values of its arguments.
+        row: How a row becomes a sentence: `{column}`, or `{argument}` where no column is called so.
+        none: The sentence where there is no row; it may name arguments.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=NAME)
+    source: Source
+    title: LocalText
+    answers: dict[Language, Annotated[tuple[str, ...], Field(min_length=1)]]
+    arguments: tuple[LookupArgument, ...] = ()
+    statement: str = Field(min_length=1)
+    row: LocalText
+    none: LocalText
+
+    @field_validator("source")
+    @classmethod
+    def _can_be_looked_up(cls, source: Source) -> Source:
+        if source not in (Source.DB, Source.NEO4J):
+            raise ValueError("a lookup's source is `db` or `neo4j`")
+        return source
+
+    @field_validator("arguments")
+    @classmethod
+    def _argument_names_differ(cls, arguments: tuple[LookupArgument, ...]) -> tuple[LookupArgument, ...]:
+        check_different("argument", (argument.name for argument in arguments))
+        return arguments
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        given = {argument.name for argument in self.arguments}
+        used = self.parameters()
+        if missing := sorted(used - given):
+            raise ValueError(f"the statement uses {', '.join(missing)}, which is no argument")
+        if idle := sorted(given - used):
+            raise ValueError(f"the statement does not use the argument {', '.join(idle)}")
+        for text in self.row.values():
+            fields_of(text)
+        for text in self.none.values():
+            if unknown := sorted(fields_of(text) - given):
+                raise ValueError(f"none: {', '.join(unknown)} is no argument")
+        return self
+
+    def parameters(self) -> frozenset[str]:
+        """Return the names of the statement's parameters."""
+        return frozenset(_PARAMETER[self.source].findall(self.statement))
+
+    def languages(self) -> frozenset[Language]:
+        """Return the languages in which all of its texts are there."""
+        texts = (self.title, self.answers, self.row, self.none)
+        return frozenset(Language).intersection(*texts)
+
+
+def fields_of(template: str) -> frozenset[str]:
+    """Return the names in a template.
+
+    Raises:
+        ValueError: It is none, or has more in its braces than a plain name.
+    """
+    names: set[str] = set()
+    for _, name, spec, conversion in string.Formatter().parse(template):
+        if name is None:
+            continue
+        if not re.fullmatch(NAME, name) or spec or conversion:
+            raise ValueError(f"{template!r}: in braces stands the plain name of a column or an argument, nothing else")
+        names.add(name)
+    return frozenset(names)
+
+
+def check_different(what: str, names: Iterable[str]) -> None:
+    """Refuse a name that is there twice.
+
+    Raises:
+        ValueError: One is.
+    """
+    if twice := sorted(name for name, count in Counter(names).items() if count > 1):
+        raise ValueError(f"the {what} {', '.join(twice)} is there twice")
+
+
+class LookupValue(BaseModel):
+    """A value for one argument, written as text whatever its type."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str = Field(max_length=41)
+    value: str = Field(max_length=1000)
+
+
+class LookupCall(BaseModel):
+    """One lookup with values: what a plan asks a database or a graph for."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str = Field(max_length=41)
+    arguments: tuple[LookupValue, ...] = Field(default=(), max_length=10)
