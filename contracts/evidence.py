@@ -83,6 +83,7 @@ class QueryTrace(BaseModel):
         attempt: 0 for the first search of a turn, then the number of the retry.
         articles: Per document: title, url, kb_id, confidence and raw score, best first.
         error: Why the source could not be asked; empty where it could.
+        degraded: What of the source did not work while the rest of it did, as `part: why`; empty where all did.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -96,3 +97,4 @@ class QueryTrace(BaseModel):
         default_factory=list[dict[str, str | int | float | None]]
     )
     error: str = ""
+    degraded: str = ""

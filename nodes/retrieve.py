@@ -29,8 +29,8 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     """Run the sub-queries over the allowed sources in parallel, and keep what a draft may see.
 
     Where the drafter asked for a search of its own, its queries are run, and what was there is kept. CASUAL turns
-    and retries that only concern the form search nothing. A source that cannot be asked is recorded in the traces
-    and in `degraded`; the others go on.
+    and retries that only concern the form search nothing. A source that cannot be asked, wholly or in part, is
+    recorded in the traces and in `degraded`; the others go on.
     """
     context = runtime.context or Context()
     request_type = RequestType(state["request_type"])
@@ -57,6 +57,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         dropped=dropped,
     )
     failed = [f"{r.trace.source}: {r.trace.error}" for r in outcomes if r.trace.error]
+    failed += [r.trace.degraded for r in outcomes if r.trace.degraded]
     return {
         "evidence": [item.model_dump(mode="json") for item in evidence],
         "query_traces": [*state["query_traces"], *(r.trace.model_dump(mode="json") for r in outcomes)],
