@@ -27,7 +27,7 @@ MOST_CALLS: Final = 5
 """Lookups that one plan may name."""
 _PARAMETER: Final = {
     # As SQLAlchemy reads them: `::` is a cast, `\:` a colon; quotes make no difference.
-    Source.DB: re.compile(r"(?<![:\w\\]):(\w+)(?!:)"),
+    Source.DB: re.compile(r"(?<![:\w\\]):(\w+)(?![:\w])"),
     Source.NEO4J: re.compile(r"\$([A-Za-z_]\w*)"),
 }
 _DAY: Final = re.compile(r"(today|week|month|year)((?:[+-]\d{1,4}[dwmy]){0,4})")
@@ -113,7 +113,7 @@ class LookupArgument(BaseModel):
             case _:
                 raise ValueError(f"{self.name}: {text[:40]!r} is not {self.described()}")
 
-    def _in_bounds(self, value: int | float) -> int | float:
+    def _in_bounds(self, value: float) -> int | float:
         if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
             raise ValueError(f"{self.name}: {value} is not {self.described()}")
         return value

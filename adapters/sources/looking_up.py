@@ -1,0 +1,169 @@
+"""The evidence source of lookups: what a database and a graph have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from adapters.sources.lookups import LookupFault, checked, choose, reference, said_in, sentence
+from contracts.errors import SourceUnavailable
+from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
+from contracts.lookups import Lookup, Value
+from contracts.ports import SearchReply, SearchRequest
+from contracts.values import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one statement, in its order, each by column; `cut` says why there are no more of them."""
+
+    rows: tuple[Mapping[str, object], ...]
+    cut: str = ""
+
+
+Ask = Callable[[Lookup, Mapping[str, Value]], Awaitable[Rows]]
+"""Runs a lookup's statement with values for all of its arguments; raises `SourceUnavailable`."""
+
+
+def utc_now() -> datetime:
+    """Return the wall clock."""
+    return datetime.now(UTC)
+
+
+class LookupSource:
+    """Evidence from the lookups of a profile.
+
+    A request's own lookups are run, those of this kind of source. Where there are none, the one is whose questions are
+    most like the query. A row is an item: what it says is a sentence in the language of the request, its reference is
+    `db:<lookup>(<values>)#<row>`. No row is an item, too: that nothing was found is an answer.
+
+    Confidence is 1.0 where the plan named the lookup, for then somebody has read the question. Where its words chose
+    it, confidence is their likeness (`adapters/sources/lookups.py`), from 0.6 to 1. The database itself does not err
+    by degrees.
+
+    Args:
+        kind: `db` or `neo4j`.
+        lookups: All of the profile; those of other kinds are left alone.
+        ask: The engine.
+        now: The wall clock; "today" is a day in UTC.
+    """
+
+    def __init__(
+        self, kind: Source, lookups: Sequence[Lookup], ask: Ask, *, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._kind = kind
+        self._lookups = {lookup.name: lookup for lookup in lookups if lookup.source is kind}
+        self._run = ask
+        self._now = now
+
+    @property
+    def kind(self) -> Source:
+        """The kind of source this is."""
+        return self._kind
+
+    async def search(self, request: SearchRequest) -> SearchReply:
+        """Run what the request asks for.
+
+        Raises:
+            SourceUnavailable: Nothing that it asks for could be run. Where only a part could, its trace says why.
+        """
+        today = self._now().astimezone(UTC).date()
+        items: list[EvidenceItem] = []
+        faults: list[SourceUnavailable] = []
+        notes: list[str] = []
+        for wanted in self._wanted(request, today):
+            try:
+                found, cut = await self._items(wanted, request)
+            except SourceUnavailable as error:
+                faults.append(error)
+                continue
+            items += found
+            notes += [cut] if cut else []
+        if faults and not items:
+            raise faults[0]
+        kept = [item for item in items if item.document_key not in request.exclude]
+        kept = sorted(kept, key=lambda item: -item.confidence)[: max(request.top_k, 0)]
+        short = "; ".join((*map(str, faults), *notes))
+        return SearchReply(tuple(kept), self._trace(request, kept, f"{self._kind}: {short}" if short else ""))
+
+    def _wanted(self, request: SearchRequest, today: date) -> list[_Wanted | _Faulty]:
+        calls = [(call, 1.0) for call in request.lookups if call.name in self._lookups]
+        if not calls and request.query.strip():
+            found = choose(request.query, list(self._lookups.values()), today)
+            calls = [(found.call, found.likeness)] if found else []
+        wanted: dict[str, _Wanted | _Faulty] = {}
+        for call, confidence in calls:
+            lookup = self._lookups[call.name]
+            try:
+                values = checked(call, lookup, today)
+            except LookupFault as fault:
+                wanted[f"{call.name}: {fault}"] = _Faulty(str(fault))
+            else:
+                wanted[reference(lookup, values)] = _Wanted(lookup, values, confidence)
+        return list(wanted.values())
+
+    async def _items(self, wanted: _Wanted | _Faulty, request: SearchRequest) -> tuple[list[EvidenceItem], str]:
+        if isinstance(wanted, _Faulty):
+            raise SourceUnavailable(
+                f"What was to be looked up cannot be: {wanted.fault}.",
+                "Ask again with a value that it takes; the profile says which.",
+            )
+        lookup, values = wanted.lookup, wanted.values
+        found = await self._run(lookup, values)
+        language = said_in(request.language, lookup)
+        try:
+            texts = [sentence(lookup.row[language], row, values) for row in found.rows]
+            texts = texts or [sentence(lookup.none[language], {}, values)]
+        except LookupFault as fault:
+            raise SourceUnavailable(
+                f"A row of the lookup {lookup.name!r} cannot be put into words: {fault}.",
+                "Correct its row in the profile: in braces stands a column of the statement.",
+            ) from fault
+        name = reference(lookup, values)
+        items = [
+            EvidenceItem(
+                source=self._kind,
+                ref=f"{name}#{number}",
+                document=f"{name}#{number}",
+                snippet=text,
+                confidence=wanted.confidence,
+                score=wanted.confidence,
+                title=lookup.title[language],
+                language=language,
+            )
+            for number, text in enumerate(texts, 1)
+        ]
+        return items, f"{lookup.name}: {found.cut}" if found.cut else ""
+
+    def _trace(self, request: SearchRequest, items: Sequence[EvidenceItem], degraded: str) -> QueryTrace:
+        return QueryTrace(
+            query=request.query,
+            source=self._kind,
+            expanded=request.expand,
+            confidence=ConfidenceFigures.of([item.confidence for item in items], request.threshold),
+            articles=[
+                {
+                    "document": item.document_key,
+                    "title": item.title,
+                    "url": None,
+                    "kb_id": None,
+                    "confidence": item.confidence,
+                    "score": item.score,
+                }
+                for item in items
+            ],
+            degraded=degraded,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    lookup: Lookup
+    values: Mapping[str, Value]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Faulty:
+    fault: str

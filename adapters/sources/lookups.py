@@ -1,0 +1,297 @@
+"""Which lookups a query wants, and with which values. Pure: words and dates in, values out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Final
+
+from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, LookupValue, Value, day
+from contracts.values import Language
+from language.clean import clean, fold
+from language.values import values as values_in
+from language.words import Phrases, all_stems, stem, stems
+
+LEAST_LIKENESS: Final = 0.6
+"""Below it, a question is not one that the lookup answers. Measured; see `likeness`."""
+_LONGEST_TEXT: Final = 60
+
+
+class LookupFault(ValueError):
+    """A call that cannot be made as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A lookup that a query's words ask for.
+
+    Attributes:
+        likeness: 0 to 1, how like the query is to one of the lookup's own questions.
+    """
+
+    call: LookupCall
+    likeness: float
+
+
+def choose(query: str, lookups: Sequence[Lookup], today: date) -> Found | None:
+    """Return the lookup whose questions are most like the query, with the values that the query has for it.
+
+    One that needs a value which the query does not have is passed over.
+    """
+    asked = _content(query)
+    ranked = sorted(
+        ((likeness(asked, lookup), lookup) for lookup in lookups), key=lambda pair: (-pair[0], pair[1].name)
+    )
+    for like, lookup in ranked:
+        if like < LEAST_LIKENESS:
+            return None
+        given = arguments_from(query, lookup, today)
+        if all(argument.name in given or argument.default is not None for argument in lookup.arguments):
+            values = tuple(LookupValue(name=name, value=value) for name, value in given.items())
+            return Found(LookupCall(name=lookup.name, arguments=values), like)
+    return None
+
+
+def likeness(asked: frozenset[str], lookup: Lookup) -> float:
+    """Return how like a question is to the most like of a lookup's own, 0 to 1.
+
+    It is Dice's coefficient of their stems, `2 * shared / (one + other)`, of both languages: numbers, periods and stop
+    words count for nothing, for they are what the arguments are for.
+    """
+    return max((_dice(asked, own) for own in _own(lookup)), default=0.0)
+
+
+def _dice(one: frozenset[str], other: frozenset[str]) -> float:
+    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
+
+
+@lru_cache(maxsize=512)
+def _own_of(texts: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    return tuple(_content(text) for text in texts)
+
+
+def _own(lookup: Lookup) -> tuple[frozenset[str], ...]:
+    answers = (text for texts in lookup.answers.values() for text in texts)
+    return _own_of((*lookup.title.values(), *answers))
+
+
+def _content(text: str) -> frozenset[str]:
+    rest = fold(clean(text))
+    for pattern, _, _ in _PERIODS:
+        rest = pattern.sub(" ", rest)
+    return frozenset(word for word in stems(_DATE.sub(" ", rest)) if not word.isdecimal())
+
+
+# ------------------------------------------------------------------------------------------------------- the values
+
+
+def checked(call: LookupCall, lookup: Lookup, today: date) -> dict[str, Value]:
+    """Return a value for each argument of a lookup: the call's, or the default.
+
+    Raises:
+        LookupFault: A value is missing, of the wrong type or out of bounds, or there is one for no argument.
+    """
+    given = {value.name: value.value for value in call.arguments}
+    known = {argument.name for argument in lookup.arguments}
+    if unknown := sorted(given.keys() - known):
+        raise LookupFault(f"{lookup.name} has no argument {unknown[0][:40]!r}")
+    found: dict[str, Value] = {}
+    for argument in lookup.arguments:
+        text = given.get(argument.name, argument.default)
+        if text is None:
+            raise LookupFault(f"{lookup.name} needs a value for {argument.name}")
+        try:
+            found[argument.name] = argument.read(text, today)
+        except ValueError as error:
+            raise LookupFault(f"{lookup.name}: {error}") from error
+    return found
+
+
+def arguments_from(query: str, lookup: Lookup, today: date) -> dict[str, str]:
+    """Return the values that a query's words have for a lookup's arguments, as a plan would write them.
+
+    The first date of a lookup is where a period begins, the second where it ends. A number stands before or behind a
+    cue; where the cue counts days, a period up to today is counted in days. A choice is found by its words. A text is
+    what is quoted or is an identifier, or else what follows a cue.
+    """
+    tidy = clean(query)
+    period = period_of(tidy, today)
+    ends = iter(period or ())
+    found: dict[str, str] = {}
+    for argument in lookup.arguments:
+        value: str | None = None
+        match argument.type:
+            case ArgumentType.DATE:
+                value = next(ends, None)
+            case ArgumentType.INTEGER | ArgumentType.NUMBER:
+                value = _days(argument, period, today) or _number(argument, tidy)
+            case ArgumentType.CHOICE:
+                value = next(iter(Phrases(argument.choices).find(tidy)), None)
+            case ArgumentType.TEXT:
+                value = next(_texts(argument, tidy), None)
+        if value is not None:
+            found[argument.name] = value
+    return found
+
+
+def _cues(argument: LookupArgument) -> list[str]:
+    return [cue for cues in argument.cues.values() for cue in cues]
+
+
+def _days(argument: LookupArgument, period: tuple[str, str] | None, today: date) -> str | None:
+    counts_days = {stem(word) for word in ("day", "days", "день", "дня", "дней", "дни")}
+    if period is None or not any(stem(fold(cue)) in counts_days for cue in _cues(argument)):
+        return None
+    since, until = (day(text, today) for text in period)
+    return str((until - since).days + 1) if until == today else None
+
+
+def _number(argument: LookupArgument, query: str) -> str | None:
+    cues = {tuple(all_stems(cue)) for cue in _cues(argument)}
+    words: list[str] = re.findall(r"[-−]?\d+(?:[.,]\d+)?|[^\W\d_]+", fold(query))
+    said = [word.replace("−", "-").replace(",", ".") for word in words]
+    for place, word in enumerate(said):
+        if not word[-1].isdecimal():
+            continue
+        for size in {len(cue) for cue in cues}:
+            behind = tuple(stem(w) for w in said[place + 1 : place + 1 + size])
+            before = tuple(stem(w) for w in said[max(0, place - size) : place])
+            if behind in cues or before in cues:
+                return word
+    return None
+
+
+def _texts(argument: LookupArgument, query: str) -> Iterator[str]:
+    yield from (part.strip() for groups in _QUOTED.findall(query) for part in groups if part.strip())
+    named = values_in(query).identifiers
+    yield from (word for word in re.findall(r"[\w./-]*\w", query) if fold(word) in named)
+    for cue in sorted(_cues(argument), key=len, reverse=True):
+        wanted = all_stems(cue)
+        words = list(re.finditer(r"[^\W_]+", query))
+        said = [all_stems(match.group()) for match in words]
+        for place in range(len(words) - len(wanted)):
+            if [part for parts in said[place : place + len(wanted)] for part in parts] == wanted:
+                rest = re.split(r"[?!;:\n]|\.(?:\s|$)", query[words[place + len(wanted)].start() :])[0].strip(" ,")
+                if rest and len(rest) <= _LONGEST_TEXT:
+                    yield rest
+
+
+_QUOTED: Final = re.compile(r"`([^`\n]{1,80})`|«([^»\n]{1,80})»|“([^”\n]{1,80})”|\"([^\"\n]{1,80})\"")
+
+
+# ------------------------------------------------------------------------------------------------------ the periods
+
+_DATE: Final = re.compile(r"(?<![\w.-])(?:(\d{4})-(\d\d)-(\d\d)|(\d{1,2})\.(\d{1,2})\.(\d{4}))(?![\w-])", re.ASCII)
+_NUMBERS: Final = {
+    word: number
+    for number, words in enumerate(
+        (
+            "one один одну одна одной",
+            "two два две двух",
+            "three три трех",
+            "four четыре четырех",
+            "five пять пяти",
+            "six шесть шести",
+            "seven семь семи",
+            "eight восемь восьми",
+            "nine девять девяти",
+            "ten десять десяти",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_UNITS: Final = {"d": r"days?|дн\w+|день", "w": r"weeks?|недел\w+", "m": r"months?|месяц\w*", "y": r"years?|год\w*|лет"}
+_COUNT: Final = rf"(?:(?P<count>\d{{1,4}}|{'|'.join(_NUMBERS)})\s+)?"
+
+
+def _counted(unit: str) -> Iterator[tuple[re.Pattern[str], str, str]]:
+    """Yield the patterns of a unit: this one, the last one, and the last so many, up to today."""
+    name = {"d": "today", "w": "week", "m": "month", "y": "year"}[unit]
+    words = _UNITS[unit]
+    if unit != "d":
+        yield re.compile(rf"\b(?:this|current|эт\w+|текущ\w+)\s+(?:{words})\b"), name, "today"
+        yield re.compile(rf"\b(?:last|previous|прошл\w+|предыдущ\w+)\s+(?:{words})\b"), f"{name}-1{unit}", f"{name}-1d"
+    yield (
+        re.compile(
+            rf"\b(?:(?:past|last|previous|последн\w+|прошедш\w+|прошл\w+|предыдущ\w+)\s+{_COUNT}"
+            rf"|(?:for|in|within|over|during|за)\s+(?:the\s+|an?\s+)?{_COUNT.replace('count', 'number')})(?:{words})\b"
+        ),
+        f"today-{{}}{unit}+1d",
+        "today",
+    )
+
+
+_PERIODS: Final = (
+    (re.compile(r"\b(?:today|сегодня)\b"), "today", "today"),
+    (re.compile(r"\b(?:yesterday|вчера)\b"), "today-1d", "today-1d"),
+    *(pattern for unit in "wmyd" for pattern in _counted(unit)),
+)
+"""What a period is called, and the days that it begins and ends on."""
+
+
+def period_of(text: str, today: date) -> tuple[str, str] | None:
+    """Return the first and the last day of the period that a text names, as a plan would write them.
+
+    Two dates are a period, one is a day, or where a period begins: "since 2026-11-01". Weeks begin on Monday.
+    """
+    folded = fold(text)
+    dates = list(_dates(folded))
+    if len(dates) >= 2:
+        return min(dates), max(dates)
+    if dates:
+        since = re.search(r"\b(?:since|from|с|со|начиная с)\s+(?=\d)", folded)
+        return dates[0], today.isoformat() if since else dates[0]
+    for pattern, since, until in _PERIODS:
+        if found := pattern.search(folded):
+            count = next((value for value in found.groupdict().values() if value), "1")
+            return since.format(_NUMBERS.get(count, count)), until
+    return None
+
+
+def _dates(text: str) -> Iterator[str]:
+    for match in _DATE.finditer(text):
+        year, month, number = match.group(1, 2, 3) if match.group(1) else match.group(6, 5, 4)
+        try:
+            yield date(int(year), int(month), int(number)).isoformat()
+        except ValueError:
+            continue
+
+
+# -------------------------------------------------------------------------------------------------------- the words
+
+
+def sentence(template: str, row: Mapping[str, object], values: Mapping[str, Value]) -> str:
+    """Return a row as a sentence: its columns stand above arguments of the same name.
+
+    Raises:
+        LookupFault: The template names what neither has.
+    """
+    said = {name: _said(value) for name, value in {**values, **row}.items()}
+    try:
+        return template.format_map(said)
+    except KeyError as error:
+        raise LookupFault(f"there is no column {error.args[0]!r}") from error
+
+
+def _said(value: object) -> str:
+    """Write a value as one line; numbers without needless places, so that an answer can quote them."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return " ".join(clean(str(value)).split())
+
+
+def said_in(language: Language | None, lookup: Lookup) -> Language:
+    """Return the language to say a lookup's rows in: the wanted one where it has it."""
+    return language if language in lookup.row and language is not None else next(iter(lookup.row))
+
+
+def reference(lookup: Lookup, values: Mapping[str, Value]) -> str:
+    """Return the name of one call: the same call has the same name, another one has another."""
+    said = ",".join(f"{name}={value}" for name, value in sorted(values.items()))
+    return f"{lookup.source}:{lookup.name}{f'({said})' if said else ''}"
