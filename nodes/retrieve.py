@@ -14,6 +14,7 @@ from contracts.decisions.effects import Effect, combined
 from contracts.decisions.evidence import sources_to_ask
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.lookups import LookupCall
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.profile import Profile
 from contracts.state import Json
@@ -45,8 +46,18 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         search = replace(search, queries=tuple(wanted), limit=search.limit + len(wanted) * context.top_k)
     dropped = _dropped(effect, usable)
     kinds = _kinds(request_type, usable, effect, dropped)
+    calls = [] if wanted else [LookupCall.model_validate(call) for call in state["sgr_plan"].get("lookups", [])]
+    search = replace(search, request=replace(search.request, lookups=tuple(calls)))
+    named = {lookup.name: lookup.source for lookup in profile.lookups}
+    looked_up = {named[call.name] for call in calls if call.name in named}
     outcomes = await asyncio.gather(
-        *(_ask(sources[kind], query, search, state["retry_count"]) for query in search.queries for kind in kinds)
+        *(
+            _ask(sources[kind], query, search, state["retry_count"])
+            for query in search.queries
+            for kind in kinds
+            # The plan's lookups are for the message, not for one of its queries: once is enough.
+            if query == search.queries[0] or kind not in looked_up
+        )
     )
     had = [EvidenceItem.model_validate(item) for item in state["evidence"]] if retrying or wanted else []
     evidence = select_evidence(
@@ -58,6 +69,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     )
     failed = [f"{r.trace.source}: {r.trace.error}" for r in outcomes if r.trace.error]
     failed += [r.trace.degraded for r in outcomes if r.trace.degraded]
+    failed += [f"plan: there is no lookup {call.name!r}" for call in calls if call.name not in named]
     return {
         "evidence": [item.model_dump(mode="json") for item in evidence],
         "query_traces": [*state["query_traces"], *(r.trace.model_dump(mode="json") for r in outcomes)],
