@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from adapters.sources.lookups import LookupFault, checked, choose, reference, said_in, sentence
 from contracts.errors import SourceUnavailable
 from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
-from contracts.lookups import Lookup, Value
+from contracts.lookups import Lookup, LookupCall, Value
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
 
@@ -24,6 +24,8 @@ class Rows:
 
 Ask = Callable[[Lookup, Mapping[str, Value]], Awaitable[Rows]]
 """Runs a lookup's statement with values for all of its arguments; raises `SourceUnavailable`."""
+Calls = Callable[[SearchRequest], Awaitable[Sequence[tuple[LookupCall, float]]]]
+"""Says which lookups a request wants, with values, and how surely, 0 to 1; raises `SourceUnavailable`."""
 
 
 def utc_now() -> datetime:
@@ -42,19 +44,30 @@ class LookupSource:
     it, confidence is their likeness (`adapters/sources/lookups.py`), from 0.6 to 1. The database itself does not err
     by degrees.
 
+    Where a row stands on a page, the page is what a citation shows: the columns `page_path`, `page_title`,
+    `page_heading`, `page_url` and `page_kb_id` say which.
+
     Args:
         kind: `db` or `neo4j`.
         lookups: All of the profile; those of other kinds are left alone.
         ask: The engine.
+        calls: Chooses in another way than by the words alone.
         now: The wall clock; "today" is a day in UTC.
     """
 
     def __init__(
-        self, kind: Source, lookups: Sequence[Lookup], ask: Ask, *, now: Callable[[], datetime] = utc_now
+        self,
+        kind: Source,
+        lookups: Sequence[Lookup],
+        ask: Ask,
+        *,
+        calls: Calls | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._kind = kind
         self._lookups = {lookup.name: lookup for lookup in lookups if lookup.source is kind}
         self._run = ask
+        self._calls = calls
         self._now = now
 
     @property
@@ -72,7 +85,7 @@ class LookupSource:
         items: list[EvidenceItem] = []
         faults: list[SourceUnavailable] = []
         notes: list[str] = []
-        for wanted in self._wanted(request, today):
+        for wanted in self._wanted(await self._called(request, today), today):
             try:
                 found, cut = await self._items(wanted, request)
             except SourceUnavailable as error:
@@ -87,11 +100,16 @@ class LookupSource:
         short = "; ".join((*map(str, faults), *notes))
         return SearchReply(tuple(kept), self._trace(request, kept, f"{self._kind}: {short}" if short else ""))
 
-    def _wanted(self, request: SearchRequest, today: date) -> list[_Wanted | _Faulty]:
+    async def _called(self, request: SearchRequest, today: date) -> Sequence[tuple[LookupCall, float]]:
+        if self._calls is not None:
+            return await self._calls(request)
         calls = [(call, 1.0) for call in request.lookups if call.name in self._lookups]
         if not calls and request.query.strip():
             found = choose(request.query, list(self._lookups.values()), today)
             calls = [(found.call, found.likeness)] if found else []
+        return calls
+
+    def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> list[_Wanted | _Faulty]:
         wanted: dict[str, _Wanted | _Faulty] = {}
         for call, confidence in calls:
             lookup = self._lookups[call.name]
@@ -122,21 +140,27 @@ class LookupSource:
             ) from fault
         name = reference(lookup, values)
         items = [
-            EvidenceItem(
-                source=self._kind,
-                ref=f"{name}#{number}",
-                document=f"{name}#{number}",
-                snippet=text,
-                confidence=wanted.confidence,
-                score=wanted.confidence,
-                title=lookup.title[language],
-                language=language,
+            _placed(
+                EvidenceItem(
+                    source=self._kind,
+                    ref=f"{name}#{number}",
+                    document=f"{name}#{number}",
+                    snippet=text,
+                    confidence=wanted.confidence,
+                    score=wanted.confidence,
+                    title=lookup.title[language],
+                    language=language,
+                ),
+                row,
             )
-            for number, text in enumerate(texts, 1)
+            for number, (text, row) in enumerate(zip(texts, found.rows or ({},), strict=True), 1)
         ]
         return items, f"{lookup.name}: {found.cut}" if found.cut else ""
 
     def _trace(self, request: SearchRequest, items: Sequence[EvidenceItem], degraded: str) -> QueryTrace:
+        best: dict[str, EvidenceItem] = {}
+        for item in items:
+            best.setdefault(item.document_key, item)
         return QueryTrace(
             query=request.query,
             source=self._kind,
@@ -144,17 +168,29 @@ class LookupSource:
             confidence=ConfidenceFigures.of([item.confidence for item in items], request.threshold),
             articles=[
                 {
-                    "document": item.document_key,
+                    "document": key,
                     "title": item.title,
-                    "url": None,
-                    "kb_id": None,
+                    "url": item.url,
+                    "kb_id": item.kb_id,
                     "confidence": item.confidence,
                     "score": item.score,
                 }
-                for item in items
+                for key, item in best.items()
             ],
             degraded=degraded,
         )
+
+
+def _placed(item: EvidenceItem, row: Mapping[str, object]) -> EvidenceItem:
+    """Return an item with the page that its row stands on."""
+    says = {
+        name: value
+        for name in ("path", "title", "heading", "url", "kb_id")
+        if isinstance(value := row.get(f"page_{name}"), int if name == "kb_id" else str) and value != ""
+    }
+    if "path" in says:
+        says["document"] = says.pop("path")
+    return item.model_copy(update=says)
 
 
 @dataclass(frozen=True, slots=True)
