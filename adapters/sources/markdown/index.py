@@ -296,6 +296,12 @@ class Snapshot:
         query = Query.boolean_query([(Occur.Must, only), (Occur.Must, self._terms(weights))])
         return dict(self._ranked(query, Filter(), len(chunks)))
 
+    def admitted(self, where: Filter) -> frozenset[int]:
+        """Return the chunk ids that a search may return."""
+        from tantivy import Query
+
+        return frozenset(number for number, _ in self._ranked(Query.all_query(), where, self.size))
+
     def _ranked(self, query: Query, where: Filter, limit: int) -> list[tuple[int, float]]:
         # The engine panics at a limit of 0, and sets aside memory for any other.
         limit = min(limit, self.size)

@@ -2,6 +2,12 @@
 
 `confidence = 1 / (1 + (midpoint / norm)^2)` with `norm = score / (sum of idf of the query's words * (k1 + 1) * sum of
 field weights)`: comparable between queries, which the score is not. It says "on topic", not "correct".
+
+Where an embedding model is given, the ranking of its vectors is fused with that by words, for queries in its languages.
+Confidence stays the formula above. A passage that has less than the request's threshold by it, and is among the
+nearest by meaning, gets what its similarity is worth, where that is more: one half is what the nearest passages of a
+tenth of foreign questions reach (`adapters.ranking.similarity`). Where the model cannot be asked, or a passage has no
+vector yet, the ranking by words goes on alone, and the trace says so.
 """
 
 from __future__ import annotations
@@ -12,20 +18,29 @@ import threading
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
+from adapters.ranking.fusion import fused
+from adapters.ranking.similarity import MOST, Vectors, calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature, version_term
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Passage, Reader
-from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
+from contracts.errors import KnowledgeError, NoIndex, ServerFault, SourceUnavailable
 from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from language.words import stems
 
+if TYPE_CHECKING:
+    from array import array
+
+    from adapters.ranking.embeddings import Embedder
+
 MIDPOINT = 0.12
+DEPTH: Final = 50
+"""Passages of each ranking that are fused."""
 _LONGEST_QUERY = 64
 """Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
 _TRIES = 5
@@ -53,6 +68,20 @@ class _Hit:
     passage: Passage
     score: float
     confidence: float
+    similarity: float | None = None
+    """To the query, -1 to 1; `None` where it was not looked at, or is not among the nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """A query's vector and the passages' vectors; without the first, why there is none."""
+
+    vector: array[float] | None = None
+    vectors: Vectors | None = None
+    degraded: str = ""
+
+
+_NO_MEANING: Final = _Meaning()
 
 
 class _Moved(Exception):
@@ -66,16 +95,27 @@ class KnowledgeBase:
         directory: Where `ingest` put it.
         norm_midpoint: The normalised score at which confidence is one half, above 0 and below 1.
         default_version: The version that is searched where a request names none; without one, the newest there is.
+        embedder: Ranks by meaning beside the words, for queries in its languages.
 
     Raises:
         NoIndex: Nothing was read in yet.
         KnowledgeError: It cannot be opened.
     """
 
-    def __init__(self, directory: Path, *, norm_midpoint: float = MIDPOINT, default_version: str | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        norm_midpoint: float = MIDPOINT,
+        default_version: str | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
         self._directory = directory
         self._midpoint = norm_midpoint
         self._default_version = default_version
+        self._embedder = embedder
+        self._vectors: tuple[tuple[object, ...], Vectors] | None = None
+        self._loading = threading.Lock()
         self._refreshing = threading.Lock()
         self._idle: list[Reader] = []
         self._seen: tuple[int, int, int, int] | None = None
@@ -119,7 +159,8 @@ class KnowledgeBase:
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
         """
-        return await asyncio.to_thread(self.search_now, request, kind)
+        meaning = await self._meaning(request)
+        return await asyncio.to_thread(self._reply, request, kind, meaning)
 
     async def on_topic(self, text: str) -> float:
         """Return the confidence of the best passage, of any kind and language: 0 to 1.
@@ -130,11 +171,17 @@ class KnowledgeBase:
         return await asyncio.to_thread(self.on_topic_now, text)
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
-        """Like `search`, in this thread."""
+        """Like `search`, in this thread, and by words alone."""
+        return self._reply(request, kind, _NO_MEANING)
+
+    def _reply(self, request: SearchRequest, kind: Source, meaning: _Meaning) -> SearchReply:
         with _unavailable(kind):
-            hits = self._settled(lambda snapshot, reader: self._search(snapshot, reader, request, kind))
+            hits, degraded = self._settled(
+                lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning)
+            )
         items = tuple(_item(hit) for hit in hits)
-        return SearchReply(items, _trace(request, kind, items))
+        trace = _trace(request, kind, items)
+        return SearchReply(items, _with_meaning(trace, hits, degraded) if meaning is not _NO_MEANING else trace)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
@@ -167,24 +214,51 @@ class KnowledgeBase:
 
     # --------------------------------------------------------------------------------------------------- ranking
 
-    def _search(self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source) -> list[_Hit]:
+    def _search(
+        self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: _Meaning
+    ) -> tuple[list[_Hit], str]:
+        """Return what is found, and why it was not searched by meaning where it should have been."""
         query = _parsed(snapshot, request.query)
+        meaning = self._ready(snapshot, reader, meaning)
         if not query.words or request.top_k < 1:
-            return []
+            return [], meaning.degraded
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request.version),
             language=request.language,
             excluded=tuple(reader.document_ids(request.exclude)) if request.exclude else (),
         )
-        hits = self._ranked(snapshot, reader, query, where, request)
+        hits = self._ranked(snapshot, reader, query, where, request, meaning)
         if request.language and max((hit.confidence for hit in hits), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
-            hits = self._ranked(snapshot, reader, query, anywhere, request)
-        return hits
+            hits = self._ranked(snapshot, reader, query, anywhere, request, meaning)
+        return hits, meaning.degraded
 
     def _ranked(
+        self,
+        snapshot: Snapshot,
+        reader: Reader,
+        query: _Query,
+        where: Filter,
+        request: SearchRequest,
+        meaning: _Meaning,
+    ) -> list[_Hit]:
+        if meaning.vector is None or meaning.vectors is None:
+            return self._by_words(snapshot, reader, query, where, request)
+        by_words = self._by_words(snapshot, reader, query, where, replace(request, top_k=max(request.top_k, DEPTH)))
+        nearest = dict(meaning.vectors.nearest(meaning.vector, snapshot.admitted(where), DEPTH))
+        found = {hit.passage.id: hit for hit in by_words}
+        order = [number for number, _ in fused([list(found), list(nearest)])][: request.top_k]
+        others = [number for number in order if number not in found]
+        own = snapshot.scores(query.weights(), others) if others else {}
+        rows = _all(reader.passages(others), len(others))
+        for number in others:
+            score = own.get(number, 0.0)
+            found[number] = _Hit(rows[number], score, confidence(score, query.idf_sum, self._midpoint))
+        return [_weighed(found[number], nearest.get(number), meaning.vectors, request.threshold) for number in order]
+
+    def _by_words(
         self, snapshot: Snapshot, reader: Reader, query: _Query, where: Filter, request: SearchRequest
     ) -> list[_Hit]:
         weights = query.weights()
@@ -208,9 +282,38 @@ class KnowledgeBase:
         version = asked or self._default_version
         return (version_term(None), version_term(version)) if version else snapshot.default_versions
 
+    # ---------------------------------------------------------------------------------------------------- meaning
+
+    async def _meaning(self, request: SearchRequest) -> _Meaning:
+        """Ask for the vector of a query that is for the embedding model."""
+        if self._embedder is None or not self._embedder.speaks(request.query, request.language):
+            return _NO_MEANING
+        try:
+            return _Meaning(await self._embedder.embed_query(request.query))
+        except ServerFault as fault:
+            return _Meaning(degraded=f"embeddings: {fault}")
+
+    def _ready(self, snapshot: Snapshot, reader: Reader, meaning: _Meaning) -> _Meaning:
+        """Add the passages' vectors, as far as they can be used."""
+        if self._embedder is None or meaning.vector is None:
+            return meaning
+        vectors = self._loaded(reader, self._embedder)
+        why = _unusable(vectors, meaning.vector)
+        if why:
+            return _Meaning(degraded=f"embeddings: {why}")
+        missing = f"embeddings: {vectors.missing} passages have no vector yet. Index the documents again."
+        return _Meaning(meaning.vector, vectors, missing if vectors.missing else "")
+
+    def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
+        with self._loading:
+            key = (self._seen, reader.meta("vectors"))
+            if self._vectors is None or self._vectors[0] != key:
+                self._vectors = (key, _read_vectors(reader, embedder))
+            return self._vectors[1]
+
     # -------------------------------------------------------------------------------------------------- freshness
 
-    def _settled(self, ask: Callable[[Snapshot, Reader], list[_Hit]]) -> list[_Hit]:
+    def _settled(self, ask: Callable[[Snapshot, Reader], _Row]) -> _Row:
         """Ask a snapshot and the rows it names; again, where both were renewed in between."""
         for attempt in range(_TRIES):
             snapshot = self._snapshot(renew=attempt > 0)
@@ -295,6 +398,53 @@ def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
     if len(rows) < expected:
         raise _Moved
     return rows
+
+
+# -------------------------------------------------------------------------------------------------------- meaning
+
+
+def _read_vectors(reader: Reader, embedder: Embedder) -> Vectors:
+    vectors = {key: vector_of(blob) for key, blob in reader.vectors(embedder.name).items()}
+    wanted = [
+        (number, hash_of(text_of(title, headings, body)))
+        for number, language, title, headings, body in reader.texts()
+        if language in embedder.languages
+    ]
+    by_chunk = {number: vectors[key] for number, key in wanted if key in vectors}
+    missing = len(wanted) - len(by_chunk)
+    return Vectors(by_chunk, missing, calibration_of(reader.meta(calibration_key(embedder.name))))
+
+
+def _unusable(vectors: Vectors, query: array[float]) -> str:
+    if not vectors.by_chunk and vectors.missing:
+        return "no passage has a vector of this model. Index the documents again."
+    if len(vectors.by_chunk) > MOST:
+        return (
+            f"{len(vectors.by_chunk)} passages have vectors, and up to {MOST} can be searched here. "
+            "Move the documents to a search engine."
+        )
+    if vectors.by_chunk and vectors.length != len(query):
+        return (
+            f"the model makes vectors of {len(query)} numbers now, and made such of {vectors.length} for the documents. "
+            "Give the model that is served now a name of its own (GUARDIAN_EMBED_MODEL), and index the documents again."
+        )
+    return ""
+
+
+def _weighed(hit: _Hit, similarity: float | None, vectors: Vectors, threshold: float) -> _Hit:
+    sure = hit.confidence
+    if similarity is not None and vectors.calibration is not None and sure < threshold:
+        sure = max(sure, vectors.calibration.confidence(similarity))
+    return _Hit(hit.passage, hit.score, sure, similarity)
+
+
+def _with_meaning(trace: QueryTrace, hits: Sequence[_Hit], degraded: str) -> QueryTrace:
+    best: dict[str, float] = {}
+    for hit in hits:
+        if hit.similarity is not None:
+            best.setdefault(hit.passage.key, hit.similarity)
+    articles = [{**article, "similarity": best.get(str(article["document"]))} for article in trace.articles]
+    return trace.model_copy(update={"articles": articles, "degraded": degraded})
 
 
 # -------------------------------------------------------------------------------------------------------- replies

@@ -9,7 +9,7 @@ and a killed run is finished by the next.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +50,14 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_by_document ON chunks (document);
 """
+
+_VECTORS = """
+CREATE TABLE IF NOT EXISTS vectors (
+    hash TEXT NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL,  -- float32, of length 1
+    PRIMARY KEY (hash, model)
+)
+"""
+"""Made where an embedding model is used; a knowledge base without is the same as ever."""
 
 _PASSAGE = """
 SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
@@ -345,6 +353,31 @@ class Store:
             "UPDATE documents SET state = 'removing' WHERE id = ?", [(number,) for number in documents]
         )
 
+    # ---------------------------------------------------------------------------------------------------- vectors
+
+    def vectors(self, model: str) -> dict[str, bytes]:
+        """Return the vectors that a model made, by the hashes of their texts."""
+        self._db.execute(_VECTORS)
+        return dict(self._db.execute("SELECT hash, vector FROM vectors WHERE model = ?", (model,)).fetchall())
+
+    def keep_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None:
+        rows = [(key, model, vector) for key, vector in vectors.items()]
+        self._db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+        self._count_change()
+
+    def drop_vectors(self, model: str, wanted: Collection[str]) -> int:
+        """Drop the vectors of other models and of texts that are not wanted; return how many there were."""
+        rows = self._db.execute("SELECT hash, model FROM vectors").fetchall()
+        gone = [row for row in rows if row[1] != model or row[0] not in wanted]
+        self._db.executemany("DELETE FROM vectors WHERE hash = ? AND model = ?", gone)
+        if gone:
+            self._count_change()
+        return len(gone)
+
+    def _count_change(self) -> None:
+        # Readers look at this number to see whether they must read the vectors again.
+        self.set_meta("vectors", str(int(self.meta("vectors") or 0) + 1))
+
     def settle(self) -> None:
         """Make final what the index has followed."""
         self._db.execute("DELETE FROM chunks WHERE document IN (SELECT id FROM documents WHERE state = 'removing')")
@@ -376,6 +409,21 @@ class Reader:
         """Return the words of passages as they were indexed."""
         sql = f"{_BODIES} ({','.join('?' * len(ids))})"
         return dict(self._db.execute(sql, tuple(ids)).fetchall())
+
+    def meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def texts(self) -> Iterator[tuple[int, str, str, str, str]]:
+        """Yield number, language, title, headings and body of every passage, of coming and going documents too."""
+        sql = "SELECT c.id, d.language, d.title, c.headings, c.body FROM chunks c JOIN documents d ON d.id = c.document"
+        yield from self._db.execute(sql)
+
+    def vectors(self, model: str) -> dict[str, bytes]:
+        """Return the vectors that a model made, by the hashes of their texts."""
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone():
+            return {}
+        return dict(self._db.execute("SELECT hash, vector FROM vectors WHERE model = ?", (model,)).fetchall())
 
     def document_ids(self, keys: Collection[str]) -> list[int]:
         sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"

@@ -1,0 +1,143 @@
+"""A model that reads query and passage together, over HTTP, and an evidence source whose best items it puts in order.
+
+Two wire shapes: Cohere's and Jina's (`query`, `documents`, `top_n` -> `results` with `index` and `relevance_score`;
+vLLM, llama.cpp and Infinity speak it too) and TEI's (`query`, `texts` -> a list with `index` and `score`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from adapters.models.retrying import Pauses
+from adapters.ranking.asking import RankingAccess, RankingServer, entries_of, number_of
+from contracts.errors import ServerFault
+from contracts.evidence import ConfidenceFigures, EvidenceItem
+from contracts.ports import EvidenceSource, SearchReply, SearchRequest
+from contracts.values import Language, Source
+
+Shape: TypeAlias = Literal["cohere", "tei"]
+
+TOP: Final = 20
+"""Items that are put in order, unless told otherwise."""
+LONGEST_TEXT: Final = 4000
+"""Characters of an item that are sent."""
+_TEI_BATCH: Final = 32
+"""Texts that TEI takes at once unless told otherwise; its scores do not depend on one another."""
+
+
+class Reranker:
+    """Asks one reranking model.
+
+    Args:
+        access: The model.
+        shape: What the server speaks.
+        pauses: Between tries.
+    """
+
+    def __init__(self, access: RankingAccess, shape: Shape = "cohere", *, pauses: Pauses | None = None) -> None:
+        self._access = access
+        self._shape = shape
+        self._server = RankingServer(access, "rerank", "reranking server", pauses)
+
+    def speaks(self, query: str, language: Language | None) -> bool:
+        """Whether a query is for this model; see `RankingAccess.speaks`."""
+        return self._access.speaks(query, language)
+
+    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return the model's score of each text, in their order: raw, and comparable within one query only.
+
+        Raises:
+            ServerFault: There was no usable reply in time.
+        """
+        size = _TEI_BATCH if self._shape == "tei" else max(1, len(texts))
+        batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+        share = self._access.timeout_s / max(1, len(batches))
+        return [score for batch in batches for score in await self._asked(query, batch, share)]
+
+    async def _asked(self, query: str, texts: Sequence[str], timeout_s: float) -> list[float]:
+        cut = [text[:LONGEST_TEXT] for text in texts]
+        if self._shape == "tei":
+            body: dict[str, object] = {"query": query, "texts": cut, "truncate": True}
+        else:
+            body = {"model": self._access.model, "query": query, "documents": cut, "top_n": len(cut)}
+        return await self._server.ask(body, lambda reply: self._read(reply, len(cut)), timeout_s)
+
+    def _read(self, reply: Any, count: int) -> list[float]:
+        """Return the scores of a reply.
+
+        Raises:
+            ValueError: They are not one finite number for each text.
+        """
+        if self._shape == "tei":
+            entries, name = reply, "score"
+        else:
+            entries = cast("dict[str, Any]", reply).get("results") if isinstance(reply, dict) else None
+            name = "relevance_score"
+        return [number_of(entry.get(name), "one of its scores") for entry in entries_of(entries, count, "scores")]
+
+
+class RerankedSource:
+    """An evidence source whose best items a reranker puts in order.
+
+    Confidence stays the source's own: a reranker's scores are of another size with each model. Where the reranker
+    cannot be asked, the source's order stands, and the trace says so.
+
+    Args:
+        source: What is searched.
+        reranker: For queries in its languages; others are the source's own.
+        top: How many of the source's best items are read by the model.
+    """
+
+    def __init__(self, source: EvidenceSource, reranker: Reranker, top: int = TOP) -> None:
+        self._source = source
+        self._reranker = reranker
+        self._top = top
+
+    @property
+    def kind(self) -> Source:
+        return self._source.kind
+
+    async def search(self, request: SearchRequest) -> SearchReply:
+        if request.top_k < 1 or not self._reranker.speaks(request.query, request.language):
+            return await self._source.search(request)
+        wider = await self._source.search(replace(request, top_k=max(request.top_k, self._top)))
+        first, rest = wider.items[: self._top], wider.items[self._top :]
+        if not first:
+            return wider
+        try:
+            scores = await self._reranker.scores(request.query, [text_of_item(item) for item in first])
+        except ServerFault as fault:
+            return _cut(wider, wider.items, {}, request, f"reranker: {fault}")
+        ranked = sorted(zip(first, scores, strict=True), key=lambda pair: -pair[1])
+        by_ref = {item.ref: score for item, score in ranked}
+        return _cut(wider, (*(item for item, _ in ranked), *rest), by_ref, request, "")
+
+
+def text_of_item(item: EvidenceItem) -> str:
+    """Return what of an item the model reads."""
+    return "\n".join(filter(None, (item.title, item.heading, item.snippet)))
+
+
+def _cut(
+    reply: SearchReply,
+    items: Sequence[EvidenceItem],
+    scores: dict[str, float],
+    request: SearchRequest,
+    degraded: str,
+) -> SearchReply:
+    """Return the first items of an order, and the trace of them alone."""
+    kept = tuple(items[: request.top_k])
+    # Of a document's items the first one speaks for it.
+    best: dict[str, float | None] = {}
+    for item in kept:
+        best.setdefault(item.document_key, scores.get(item.ref))
+    found = {article.get("document"): article for article in reply.trace.articles}
+    articles = [
+        {**found[key], **({"rerank_score_raw": score} if scores else {})} for key, score in best.items() if key in found
+    ]
+    figures = ConfidenceFigures.of(sorted((item.confidence for item in kept), reverse=True), request.threshold)
+    said = "; ".join(filter(None, (reply.trace.degraded, degraded)))
+    changes = {"articles": articles, "confidence": figures, "degraded": said}
+    return SearchReply(kept, reply.trace.model_copy(update=changes))
