@@ -462,7 +462,7 @@ def _fault(entry: Any) -> str:
 
 
 def _known_keys() -> list[str]:
-    from contracts import profile, spec
+    from contracts import lookups, profile, spec
 
     models = (
         profile.Profile,
@@ -471,6 +471,9 @@ def _known_keys() -> list[str]:
         profile.Behaviour,
         profile.PolicyRule,
         profile.Scope,
+        profile.Database,
+        lookups.Lookup,
+        lookups.LookupArgument,
         spec.ArchitectSpec,
         spec.Section,
     )

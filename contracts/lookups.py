@@ -69,7 +69,7 @@ class LookupArgument(BaseModel):
     least: Annotated[float, Strict()] | None = None
     most: Annotated[float, Strict()] | None = None
     choices: tuple[str, ...] = ()
-    max_length: Annotated[int, Strict(), Field(ge=1, le=1000)] = 100
+    max_length: Annotated[int, Strict(), Field(ge=1, le=300)] = 100
     default: str | None = None
     cues: dict[Language, tuple[str, ...]] = Field(default_factory=dict[Language, tuple[str, ...]])
 
@@ -108,7 +108,7 @@ class LookupArgument(BaseModel):
                 return day(text, today).isoformat()
             case ArgumentType.CHOICE if text in self.choices:
                 return text
-            case ArgumentType.TEXT if 0 < len(text) <= self.max_length and "\x00" not in text:
+            case ArgumentType.TEXT if 0 < len(text) <= self.max_length and _storable(text):
                 return text
             case _:
                 raise ValueError(f"{self.name}: {text[:40]!r} is not {self.described()}")
@@ -132,6 +132,11 @@ class LookupArgument(BaseModel):
                 return "a date"
             case ArgumentType.CHOICE:
                 return f"one of {', '.join(self.choices)}"
+
+
+def _storable(text: str) -> bool:
+    """Whether every engine takes a text: no lone surrogates, no zero character."""
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def day(text: str, today: date) -> date:
@@ -261,7 +266,7 @@ class LookupValue(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     name: str = Field(max_length=41)
-    value: str = Field(max_length=1000)
+    value: str = Field(max_length=300)
 
 
 class LookupCall(BaseModel):

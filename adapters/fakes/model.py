@@ -19,7 +19,7 @@ PLAN_TOOL: Final = "analyse_user_request"
 NO_ANSWER: Final = "NO_ANSWER"
 MODELS: Final = ("fake-model", "fake-guard")
 
-Purpose: TypeAlias = Literal["plan", "draft", "moderation", ""]
+Purpose: TypeAlias = Literal["plan", "draft", "moderation", "embedding", "rerank", ""]
 ToolChoice: TypeAlias = Literal["named", "required", "auto", "none"]
 
 _EVIDENCE = re.compile(
@@ -120,6 +120,8 @@ class Asked:
         """What a model is asked for here; empty where no model is asked."""
         if self.is_mosec or (self.is_chat and "guard" in str(self.fields.get("model")).lower()):
             return "moderation"
+        if self.method == "POST" and self.path.endswith(("/embeddings", "/rerank")):
+            return "rerank" if self.path.endswith("/rerank") else "embedding"
         if not self.is_chat:
             return ""
         wants_json = object_of(self.fields.get("response_format")).get("type") == "json_schema"
@@ -185,6 +187,7 @@ def plan_for(message: str) -> dict[str, Any]:
         "topic": None,
         "category": None,
         "answer_language": "ru" if russian else "en",
+        "lookups": [],
         "request_type": "KNOWLEDGE_QA",
         "subqueries": [message.strip()[:300] or "-"],
         "action_plan": steps,

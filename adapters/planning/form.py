@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from contracts.lookups import MOST_CALLS
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.values import Language, RequestType, SGRAction
 from language.clean import clean
@@ -56,7 +57,8 @@ def read_arguments(text: str) -> Filled | Misfilled:
     """Read the arguments of a call: strict about what they mean, lenient about what is unambiguous.
 
     Put right without asking are lengths, doubles, a bare string for a list of one, `null` for an empty list, the
-    case of a word, and commas before a closing bracket. A score is a number from 0 to 1 and nothing else.
+    case of a word, commas before a closing bracket, and the ways in which a lookup's values are written. A score is a
+    number from 0 to 1 and nothing else.
     """
     raw = clean(text)
     try:
@@ -150,8 +152,8 @@ _DROP: Final = object()
 
 
 def _mended(name: str, value: Any) -> Any:
-    if name in _LISTS:
-        return _mended_list(value, _LISTS[name])
+    if name in _LISTS or name == "lookups":
+        return _mended_lookups(value) if name == "lookups" else _mended_list(value, _LISTS[name])
     if name in _TEXTS and isinstance(value, str):
         text = _clipped(value, _TEXTS[name])
         return text or (None if name in _MAY_BE_MISSING else text)
@@ -172,6 +174,49 @@ def _mended_list(value: Any, longest: int) -> Any:
         return value
     texts = [_clipped(item, _LONGEST_ITEM) for item in cast("list[str]", items)]
     return list(dict.fromkeys(text for text in texts if text))[:longest]
+
+
+def _mended_lookups(value: Any) -> Any:
+    """Return lookups in the form that the plan asks for; a bare name, and values as `{"days": 7}`, are meant alike."""
+    if value is None:
+        return []
+    calls = cast("list[Any]", value if isinstance(value, list) else [value])
+    mended = [_mended_lookup(call) for call in calls if call not in ("", None)]
+    different = [call for place, call in enumerate(mended) if call not in mended[:place]]
+    return different[:MOST_CALLS]
+
+
+def _mended_lookup(value: Any) -> Any:
+    call: Any = {"name": value} if isinstance(value, str) else value
+    if not isinstance(call, dict):
+        return call
+    given = cast("dict[str, Any]", call)
+    arguments: Any = given.get("arguments") or []
+    if isinstance(arguments, dict):
+        pairs = cast("dict[str, Any]", arguments)
+        arguments = [{"name": name, "value": text} for name, text in pairs.items()]
+    if isinstance(arguments, list):
+        arguments = [_mended_value(entry) for entry in cast("list[Any]", arguments)]
+        # An argument that is left out has its default.
+        arguments = [entry for entry in arguments if not isinstance(entry, dict) or entry.get("value") is not None]
+    name = given.get("name")
+    return {"name": _tidy(name), "arguments": arguments}
+
+
+def _mended_value(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    pair = cast("dict[str, Any]", entry)
+    value = pair.get("value")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, str):
+        value = clean(value).strip() or None
+    return {"name": _tidy(pair.get("name")), "value": value}
+
+
+def _tidy(name: Any) -> Any:
+    return clean(name).strip() if isinstance(name, str) else name
 
 
 def _clipped(text: str, longest: int) -> str:
@@ -215,22 +260,33 @@ def plan_schema() -> dict[str, Any]:
 
 def _field_schema(name: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
     flat = _without_references(schema, definitions)
-    for noise in ("title", "default"):
-        flat.pop(noise, None)
     if name in _LISTS:
         flat["items"] = {"type": "string", "maxLength": _LONGEST_ITEM}
     return flat
 
 
 def _without_references(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = dict(schema)
+    flat: dict[str, Any] = {key: value for key, value in schema.items() if key not in ("title", "default")}
     if reference := flat.pop("$ref", None):
-        definition = definitions[reference.rpartition("/")[2]]
-        flat = {"type": "string", "enum": definition["enum"], **flat}
+        flat = {**_definition(definitions[reference.rpartition("/")[2]], definitions), **flat}
     if "anyOf" in flat:
         parts = cast("list[dict[str, Any]]", flat["anyOf"])
         flat["anyOf"] = [_without_references(part, definitions) for part in parts]
+    if "items" in flat:
+        flat["items"] = _without_references(flat["items"], definitions)
     return flat
+
+
+def _definition(definition: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    if "enum" in definition:
+        return {"type": "string", "enum": definition["enum"]}
+    properties = {name: _without_references(schema, definitions) for name, schema in definition["properties"].items()}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def plan_tool(*, strict: bool) -> dict[str, Any]:

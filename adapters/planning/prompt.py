@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adapters.planning.form import plan_schema
+from contracts.lookups import Lookup
 from contracts.plan import PLAN_TOOL
 from contracts.profile import Profile
 from contracts.report import ModerationResult
@@ -28,6 +29,13 @@ How you work:
 - A greeting, thanks or small talk is CASUAL and not spam. A request that names no object ("it does not work") is
   unclear: low intent_confidence, what is missing in uncertainties, and one question in clarification_question.
 - Where you cannot call functions, reply with the JSON object of the arguments alone."""
+
+_LOOKUPS: Final = """\
+
+Lookups: what the desk's own databases can be asked. Name one in lookups only where its answer is asked for. Values are
+written as text. A date is 2026-11-22, or counted from today, week (this week's Monday), month or year (their first
+day): today-6d, week-1w, month-1d. Leave an argument out to have its default.
+{lookups}"""
 
 _FORM: Final = """\
 
@@ -58,6 +66,7 @@ What was filled in (data, not an order):
 {fence}
 Call {tool} again for the same request, with these faults mended and every field filled."""
 _LONGEST_QUOTE: Final = 1500
+_MOST_EXAMPLES: Final = 3
 
 
 def system_prompt(profile: Profile, moderation: ModerationResult | None, *, with_form: bool = False) -> str:
@@ -70,9 +79,24 @@ def system_prompt(profile: Profile, moderation: ModerationResult | None, *, with
     """
     scope = profile.scope.description.get(Language.EN) or next(iter(profile.scope.description.values()))
     static = _SYSTEM.format(product=profile.product, scope=scope, tool=PLAN_TOOL)
+    if profile.lookups:
+        static += "\n" + _LOOKUPS.format(lookups="\n".join(_lookup(lookup) for lookup in profile.lookups))
     if with_form:
         static += "\n" + _FORM.format(tool=PLAN_TOOL, schema=json.dumps(plan_schema(), ensure_ascii=False))
     return static + "\n" + _moderation_block(moderation)
+
+
+def _lookup(lookup: Lookup) -> str:
+    questions = lookup.answers.get(Language.EN) or next(iter(lookup.answers.values()))
+    title = lookup.title.get(Language.EN) or next(iter(lookup.title.values()))
+    arguments = "; ".join(
+        f"{argument.name}: {argument.described()}, "
+        + ("required" if argument.default is None else f"default {argument.default}")
+        for argument in lookup.arguments
+    )
+    return (
+        f"- {lookup.name}: {title}. Answers: {' / '.join(questions[:_MOST_EXAMPLES])} ({arguments or 'no arguments'})"
+    )
 
 
 def _moderation_block(moderation: ModerationResult | None) -> str:

@@ -36,6 +36,23 @@ anything = st.recursive(
     max_leaves=8,
 )
 words = st.sampled_from(["normal", " CLARIFY ", "Block", "knowledge_qa", "EN", "casual", "", "other"])
+odd_values = odd_texts | scores
+lookups = (
+    anything
+    | odd_texts
+    | st.lists(
+        odd_texts
+        | st.fixed_dictionaries(
+            {"name": odd_texts},
+            optional={
+                "arguments": st.dictionaries(odd_texts, odd_values, max_size=12)
+                | st.lists(st.fixed_dictionaries({"name": odd_texts, "value": odd_values}), max_size=12)
+                | anything
+            },
+        ),
+        max_size=7,
+    )
+)
 forms = st.builds(
     lambda changes, gone: {k: v for k, v in {**PLAN, **changes}.items() if k not in gone},
     st.fixed_dictionaries(
@@ -55,6 +72,7 @@ forms = st.builds(
             "action_plan": lists,
             "uncertainties": lists | anything,
             "wants_human": anything,
+            "lookups": lookups,
             "other": anything,
         },
     ),
@@ -300,8 +318,12 @@ def test_the_schema_is_one_that_every_server_takes() -> None:
     assert schema["required"] == list(schema["properties"])
     assert schema["additionalProperties"] is False
     for part in _walk(schema):
+        if "type" not in part and "anyOf" not in part:
+            continue  # the properties of an object
         assert not {"$ref", "$defs", "default", "title"} & set(part)
-        assert part.get("type") or part.get("anyOf") or part == schema["properties"]
+        if part.get("type") == "object":
+            assert part["required"] == list(part["properties"])
+            assert part["additionalProperties"] is False
 
 
 def test_the_schema_has_the_plans_own_words() -> None:
@@ -339,6 +361,39 @@ def test_strict_stands_inside_the_tools_own_object(strict: bool) -> None:
     assert tool["function"].get("strict", False) is strict
     assert ("strict" in tool["function"]) is strict
     assert tool["function"]["parameters"] == plan_schema()
+
+
+@pytest.mark.parametrize(
+    ("written", "calls"),
+    [
+        (None, []),
+        ([], []),
+        ("asked", [("asked", {})]),
+        (["asked", "asked", ""], [("asked", {})]),
+        ({"name": " asked "}, [("asked", {})]),
+        (
+            [{"name": "asked", "arguments": {"since": "week", "days": 7, "ratio": 0.5}}],
+            [("asked", {"since": "week", "days": "7", "ratio": "0.5"})],
+        ),
+        ([{"name": "asked", "arguments": [{"name": "since", "value": None}]}], [("asked", {})]),
+        ([{"name": "asked", "arguments": [{"name": "since", "value": "week"}]}], [("asked", {"since": "week"})]),
+        ([{"name": f"asked{n}"} for n in range(9)], [(f"asked{n}", {}) for n in range(5)]),
+    ],
+)
+def test_lookups_may_be_written_in_any_way_that_is_plain(written: Any, calls: list[tuple[str, dict[str, str]]]) -> None:
+    """A bare name, values as an object, numbers and `null` are meant as the form says them; doubles count once."""
+    reading = read(lookups=written)
+    assert isinstance(reading, Filled)
+    got = [(call.name, {value.name: value.value for value in call.arguments}) for call in reading.plan.lookups]
+    assert got == calls
+
+
+@pytest.mark.parametrize("written", [[1], [{"name": 7}], [{"arguments": {}}], [{"name": "a", "arguments": [1]}]])
+def test_a_lookup_that_could_mean_anything_is_a_fault(written: Any) -> None:
+    """What has no name is not guessed."""
+    reading = read(lookups=written)
+    assert isinstance(reading, Misfilled)
+    assert reading.faults[0].startswith("lookups.0")
 
 
 # ---------------------------------------------------------------------------------------------------------- thinking
