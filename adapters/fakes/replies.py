@@ -25,6 +25,7 @@ from adapters.fakes.model import (
     verdict_of,
     well_said,
 )
+from adapters.fakes.ranking import embeddings, ranked
 from adapters.fakes.scripts import SAYS, Reply
 
 JSON: Final = "application/json"
@@ -116,6 +117,8 @@ def _raw_event(line: str | dict[str, Any]) -> bytes:
 
 
 def _model_answer(asked: Asked, number: int, reply: Reply) -> Answer:
+    if asked.purpose in ("embedding", "rerank"):
+        return json_answer(embeddings(asked) if asked.purpose == "embedding" else ranked(asked))
     said = said_of(asked, reply)
     if asked.is_mosec:
         return json_answer(verdict_of(said))

@@ -130,13 +130,15 @@ def _cut(
     """Return the first items of an order, and the trace of them alone."""
     kept = tuple(items[: request.top_k])
     # Of a document's items the first one speaks for it.
-    best: dict[str, float | None] = {}
+    best: dict[str, EvidenceItem] = {}
     for item in kept:
-        best.setdefault(item.document_key, scores.get(item.ref))
+        best.setdefault(item.document_key, item)
     found = {article.get("document"): article for article in reply.trace.articles}
-    articles = [
-        {**found[key], **({"rerank_score_raw": score} if scores else {})} for key, score in best.items() if key in found
-    ]
+    articles: list[dict[str, str | int | float | None]] = []
+    for key, item in best.items():
+        own = {"confidence": item.confidence, "score": item.score}
+        raw = {"rerank_score_raw": scores.get(item.ref)} if scores else {}
+        articles.append({**found.get(key, {"document": key}), **own, **raw})
     figures = ConfidenceFigures.of(sorted((item.confidence for item in kept), reverse=True), request.threshold)
     said = "; ".join(filter(None, (reply.trace.degraded, degraded)))
     changes = {"articles": articles, "confidence": figures, "degraded": said}
