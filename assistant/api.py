@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import uuid
 from collections.abc import Callable, Coroutine
+from itertools import islice
 from typing import Any, TypeVar
 
-from assistant.wiring import Deployment, deployment, knowledge_base, open_runner
+from assistant.wiring import Deployment, deployment, document_sources, knowledge_base, open_runner
 from contracts.errors import GuardianError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
 from contracts.result import StructuredAgentResult
-from contracts.values import Language, Source
+from contracts.values import Language
 from guards.message_check import message_fault
 from language.clean import clean
 
@@ -78,8 +80,6 @@ async def asearch(
         InputError: There is nothing to search for, or nothing wanted.
         NoIndex: Nothing has been indexed for this profile.
     """
-    from adapters.sources.markdown import DocumentSource
-
     if fault := message_fault(query):
         raise fault
     if top_k < 1:
@@ -87,11 +87,10 @@ async def asearch(
     deployed = deployment(profile)
     base = knowledge_base(deployed)
     request = SearchRequest(query=clean(query), top_k=top_k, language=Language(language) if language else None)
-    replies = await asyncio.gather(
-        *(DocumentSource(base, kind).search(request) for kind in (Source.DOC, Source.POLICY))
-    )
-    found = [item for reply in replies for item in reply.items]
-    return sorted(found, key=lambda item: (-item.confidence, item.ref))[:top_k]
+    replies = await asyncio.gather(*(source.search(request) for source in document_sources(deployed, base).values()))
+    # Each keeps its own order, which a ranker may have made; of the two that are next, the surer one comes first.
+    merged = heapq.merge(*(reply.items for reply in replies), key=lambda item: -item.confidence)
+    return list(islice(merged, top_k))
 
 
 def ask(message: str, **options: Any) -> str:

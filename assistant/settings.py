@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from contracts.context import Context
     from contracts.profile import Profile
+    from contracts.values import Language
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 BUNDLED_PROFILES: Final = PROJECT / "profiles"
@@ -204,6 +205,70 @@ VARIABLES: Final = (
         "Начинать ли планирование одновременно с модерацией.",
     ),
     Variable(
+        "GUARDIAN_EMBED_URL",
+        "",
+        "Address of an embedding model's OpenAI-compatible API, up to and with /v1; empty: search is by words alone.",
+        "Адрес OpenAI-совместимого API модели эмбеддингов, включая /v1; пусто — поиск только по словам.",
+    ),
+    Variable("GUARDIAN_EMBED_MODEL", "", "Name of the embedding model.", "Имя модели эмбеддингов."),
+    Variable(
+        "GUARDIAN_EMBED_LANGUAGES",
+        "",
+        "Languages that it was made for: en, ru or en,ru.",
+        "Языки, для которых она сделана: en, ru или en,ru.",
+    ),
+    Variable("GUARDIAN_EMBED_KEY", "", "Its API key, if it needs one.", "Её ключ API, если он нужен.", secret=True),
+    Variable(
+        "GUARDIAN_EMBED_QUERY_PREFIX",
+        "",
+        "Words before each query, for models that want them.",
+        "Слова перед каждым запросом, если модель их ждёт.",
+    ),
+    Variable(
+        "GUARDIAN_EMBED_TEXT_PREFIX",
+        "",
+        "Words before each passage, for models that want them.",
+        "Слова перед каждым фрагментом, если модель их ждёт.",
+    ),
+    Variable(
+        "GUARDIAN_EMBED_TIMEOUT",
+        "10",
+        "Seconds for the vector of one query, all tries together.",
+        "Секунды на вектор одного запроса, все попытки вместе.",
+    ),
+    Variable(
+        "GUARDIAN_RERANK_URL",
+        "",
+        "Address of a reranking model, up to the last part, rerank; empty: none is asked.",
+        "Адрес модели переранжирования, без последней части rerank; пусто — её нет.",
+    ),
+    Variable("GUARDIAN_RERANK_MODEL", "", "Name of the reranking model.", "Имя модели переранжирования."),
+    Variable(
+        "GUARDIAN_RERANK_LANGUAGES",
+        "",
+        "Languages that it was made for: en, ru or en,ru.",
+        "Языки, для которых она сделана: en, ru или en,ru.",
+    ),
+    Variable("GUARDIAN_RERANK_KEY", "", "Its API key, if it needs one.", "Её ключ API, если он нужен.", secret=True),
+    Variable(
+        "GUARDIAN_RERANK_SHAPE",
+        "cohere",
+        "What the server speaks: cohere (Jina's too), or tei.",
+        "Язык сервера: cohere (он же у Jina) или tei.",
+    ),
+    Variable(
+        "GUARDIAN_RERANK_TOP",
+        "20",
+        "How many of the best passages of one query it puts in order.",
+        "Сколько лучших фрагментов одного запроса она упорядочивает.",
+    ),
+    Variable(
+        "GUARDIAN_RERANK_TIMEOUT",
+        "10",
+        "Seconds for one query, all tries together.",
+        "Секунды на один запрос, все попытки вместе.",
+    ),
+    Variable(
         "GUARDIAN_TRACE_CONTENT",
         "true",
         "Whether traces (LangSmith, OpenTelemetry) carry texts.",
@@ -215,6 +280,8 @@ VARIABLES: Final = (
 
 MODERATORS: Final = ("rules", "vllm", "mosec", "off")
 OFFLINE: Final = "offline"
+LONGEST_RANKING_S: Final = 50.0
+"""Of an embedding model and of a reranker, which are asked one after the other: within `LONGEST_TIMEOUT_S` together."""
 LONGEST_TIMEOUT_S: Final = 110.0
 """Less than a node may take, so that a port always ends before its node is ended."""
 
@@ -255,6 +322,7 @@ class ModelSettings:
         if self.temperature is not None:
             self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
         self.extra()
+        self.check_rankers()
         provider = self.value["GUARD_PROVIDER_TYPE"]
         if provider == "vllm" and not (self.value["GUARD_VLLM_URL"] and self.value["GUARD_VLLM_MODEL"]):
             raise ConfigError(
@@ -266,6 +334,29 @@ class ModelSettings:
                 "A language model is named, but nothing says where it is.",
                 "Set OPENAI_BASE_URL to its server, or OPENAI_API_KEY for OpenAI's own.",
             )
+
+    def check_rankers(self) -> None:
+        for name in ("GUARDIAN_EMBED", "GUARDIAN_RERANK"):
+            self.address(f"{name}_URL")
+            self.number(f"{name}_TIMEOUT", 0.1, LONGEST_RANKING_S)
+            self.languages(f"{name}_LANGUAGES")
+            if self.value[f"{name}_URL"] and not self.value[f"{name}_LANGUAGES"]:
+                raise ConfigError(
+                    f"{name}_URL is set, but not the languages of its model.",
+                    f"Set {name}_LANGUAGES to en, ru or en,ru: in other languages a model does more harm than good.",
+                )
+        if self.value["GUARDIAN_EMBED_URL"] and not self.value["GUARDIAN_EMBED_MODEL"]:
+            raise ConfigError("GUARDIAN_EMBED_URL is set, but no model is named.", "Set GUARDIAN_EMBED_MODEL.")
+        self.whole("GUARDIAN_RERANK_TOP", 1, 200)
+
+    def languages(self, name: str) -> frozenset[Language]:
+        """Return a variable as a list of languages, which may be empty."""
+        from contracts.values import Language
+
+        words = [word.strip() for word in self.value[name].split(",") if word.strip()]
+        if unknown := [word for word in words if word not in set(Language)]:
+            raise ConfigError(f"{name} has {unknown[0]!r} in it.", "Set it to en, ru or en,ru.")
+        return frozenset(map(Language, words))
 
     @property
     def planner(self) -> str:
@@ -337,8 +428,14 @@ class ModelSettings:
         return "" if chosen == OFFLINE else chosen
 
 
-_KEYS: Final = {"OPENAI_BASE_URL": "OPENAI_API_KEY", "GUARD_VLLM_URL": "GUARD_VLLM_API_KEY"}
+_KEYS: Final = {
+    "OPENAI_BASE_URL": "OPENAI_API_KEY",
+    "GUARD_VLLM_URL": "GUARD_VLLM_API_KEY",
+    "GUARDIAN_EMBED_URL": "GUARDIAN_EMBED_KEY",
+    "GUARDIAN_RERANK_URL": "GUARDIAN_RERANK_KEY",
+}
 _CHOICES: Final = {
+    "GUARDIAN_RERANK_SHAPE": ("cohere", "tei"),
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
     "GUARDIAN_TOOL_STRICT": ("probe", "true", "false"),
     "GUARDIAN_PARALLEL_TOOL_CALLS": ("false", "true", "none"),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from assistant.transcript import TurnStore
     from assistant.turns import TurnRunner
     from contracts.context import Context
+    from contracts.ports import EvidenceSource
+    from contracts.values import Source
     from graph.build import Ports
 
 
@@ -73,6 +75,7 @@ def knowledge_base(deployed: Deployment) -> KnowledgeBase:
         KnowledgeError: They cannot be read.
     """
     from adapters.sources.markdown import KnowledgeBase
+    from assistant.rankers import embedder
 
     profile = deployed.profile
     try:
@@ -80,6 +83,7 @@ def knowledge_base(deployed: Deployment) -> KnowledgeBase:
             deployed.knowledge_folder,
             norm_midpoint=profile.thresholds.norm_midpoint,
             default_version=profile.default_version,
+            embedder=embedder(deployed.settings.models),
         )
     except NoIndex as error:
         raise NoIndex(
@@ -106,9 +110,7 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | Non
     from adapters.drafting.extractive import ExtractiveDrafter
     from adapters.moderation.rules import RuleModerator
     from adapters.planning.offline import OfflinePlanner
-    from adapters.sources.markdown import DocumentSource
     from assistant.servers import Servers
-    from contracts.values import Source
     from graph.build import Ports
 
     _read_words()
@@ -121,9 +123,21 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | Non
         fallback_moderator=RuleModerator() if servers.moderates else None,
         planner=planner or offline,
         ahead=servers.ahead(planner),
-        sources={kind: DocumentSource(knowledge, kind) for kind in (Source.DOC, Source.POLICY)},
+        sources=document_sources(deployed, knowledge),
         drafter=servers.drafter(quoting) or quoting,
     )
+
+
+def document_sources(deployed: Deployment, knowledge: KnowledgeBase) -> dict[Source, EvidenceSource]:
+    """Return the sources of a deployment's documents, with the rankers that its settings name."""
+    from adapters.sources.markdown import DocumentSource
+    from assistant.rankers import reranked
+    from contracts.values import Source
+
+    return {
+        kind: reranked(DocumentSource(knowledge, kind), deployed.settings.models)
+        for kind in (Source.DOC, Source.POLICY)
+    }
 
 
 def _read_words() -> None:

@@ -1,4 +1,4 @@
-"""`guardian index`: Markdown files into the knowledge base."""
+"""`guardian index`: documents into the knowledge base."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
+from assistant.rankers import fill_vectors
 from assistant.settings import profile_path
 from assistant.wiring import Deployment, deployment, index_command
 from contracts.errors import ConfigError, InputError
@@ -20,8 +22,9 @@ def run(options: argparse.Namespace) -> int:
     if options.path is not None:
         if not options.path.strip():
             # It would be taken for the working directory.
-            raise InputError("The path is empty.", "Name a folder that holds Markdown files.")
-        folders = [Folder(Path(options.path), Source(options.source), options.version)]
+            raise InputError("The path is empty.", "Name a folder that holds documents.")
+        path = Path(options.path)
+        folders = [Folder(path, Source(options.source), options.version, _reading(deployed, path))]
     else:
         folders = profile_folders(deployed)
     print(index(deployed, folders))
@@ -40,7 +43,18 @@ def profile_folders(deployed: Deployment) -> list[Folder]:
         raise ConfigError(
             f"The profile {profile.name!r} names no folder of documents.", f"Name one: `{index_command(deployed)}`."
         )
-    return [Folder((base / entry.path).resolve(), entry.source, entry.version) for entry in profile.knowledge]
+    return [
+        Folder((base / entry.path).resolve(), entry.source, entry.version, Reading(entry.dialect, entry.variables))
+        for entry in profile.knowledge
+    ]
+
+
+def _reading(deployed: Deployment, path: Path) -> Reading:
+    """Return how the Markdown of a folder is written, as the profile says where it names the folder."""
+    if not deployed.profile.knowledge:
+        return Reading()
+    readings = {folder.path: folder.reading for folder in profile_folders(deployed)}
+    return readings.get(path.expanduser().resolve(), Reading())
 
 
 def index(deployed: Deployment, folders: list[Folder]) -> str:
@@ -62,9 +76,28 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
         )
     for note in (*report.skipped, *report.warnings):
         print(f"{note.path}: {note.reason}", file=sys.stderr)
+    vectors = _fill(deployed)
     return (
         f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged, "
         f"{report.folded} the same as others, {len(report.skipped)} left out; "
         f"{counted(report.documents, 'document|documents')} with {counted(report.chunks_in_all, 'passage|passages')} in all; "
-        f"{report.seconds:.1f} s"
+        f"{report.seconds:.1f} s{vectors}"
     )
+
+
+def _fill(deployed: Deployment) -> str:
+    """Ask for missing vectors with a progress bar, where there is a model for them; return a few words about it."""
+    from tqdm import tqdm
+
+    with tqdm(unit=" vectors", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False) as bar:
+
+        def advance(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        filled = fill_vectors(deployed, advance)
+    if filled is None:
+        return ""
+    if filled.fault:
+        print(f"vectors: {filled.missing} are missing, and search goes on by words: {filled.fault}", file=sys.stderr)
+    return f"; {filled.asked} vectors made, {filled.missing} missing"

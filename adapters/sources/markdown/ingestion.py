@@ -1,4 +1,4 @@
-"""Reading folders of Markdown in, so that a killed run leaves the old index whole.
+"""Reading folders of documents in, so that a killed run leaves the old index whole.
 
 Three steps: one SQLite transaction adds the new documents as coming and marks the old ones as going; one commit of
 the index drops these and takes those; one more transaction makes it final. Readers see the old index or the new one,
@@ -11,14 +11,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from adapters.sources.dialects import Reading
 from adapters.sources.markdown import chunks, files, front_matter
 from adapters.sources.markdown.files import Found, Skipped, Unfit
 from adapters.sources.markdown.index import Writer, add, analyser, writing
 from adapters.sources.markdown.store import FileRow, FolderRow, Header, Identity, Store
+from adapters.sources.markdown.texts import Text, Texts, as_written, written
 from contracts.errors import IndexBusy, KnowledgeError
 from contracts.values import Source
 from language.words import detect
@@ -41,11 +42,12 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder to read in, and what its pages count as unless they say otherwise themselves."""
+    """A folder to read in, what its pages count as unless they say otherwise themselves, and how they are written."""
 
     path: Path
     source: Source = Source.DOC
     version: str | None = None
+    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,14 @@ def ingest(
     max_bytes: int = MAX_BYTES,
     on_progress: Progress | None = None,
 ) -> IngestReport:
-    """Bring the knowledge base up to date with folders of Markdown files.
+    """Bring the knowledge base up to date with folders of documents: Markdown, and with the extra `formats` more.
 
     Args:
         folders: What to read; folders that earlier runs read stay as they are.
         directory: Where the knowledge base lives; made where it is missing.
         kb_ids_from: Leave out pages whose number is smaller.
         only: Drop what earlier runs read from other folders.
-        max_bytes: Leave out larger files.
+        max_bytes: Leave out larger Markdown files, and files of other formats that are five times as large.
         on_progress: Called after each file that had to be read.
 
     Raises:
@@ -100,15 +102,16 @@ def ingest(
     """
     started = time.perf_counter()
     wanted = _checked([folders] if isinstance(folders, Path | Folder) else folders)
-    with _alone(directory):
+    with alone(directory):
         store = Store(directory)
         try:
             with writing(directory) as writer:
                 recover(store, writer)
-                run = _Run(store, kb_ids_from, max_bytes, on_progress)
-                run.survey(wanted, only=only)
-                written = run.apply(writer)
-            return run.report(written, time.perf_counter() - started)
+                with Texts() as texts:
+                    run = _Run(store, texts, kb_ids_from, max_bytes, on_progress)
+                    run.survey(wanted, only=only)
+                    count = run.apply(writer)
+            return run.report(count, time.perf_counter() - started)
         finally:
             store.close()
 
@@ -119,17 +122,23 @@ def _checked(folders: Sequence[Path | Folder]) -> list[Folder]:
         folder = item if isinstance(item, Folder) else Folder(item)
         path = folder.path.expanduser()
         if not path.exists():
-            raise KnowledgeError(f"There is no folder {path}.", "Name a folder that holds Markdown files.")
+            raise KnowledgeError(f"There is no folder {path}.", "Name a folder that holds documents.")
         if not path.is_dir():
             raise KnowledgeError(f"{path} is not a folder.", f"Name the folder that holds it: {path.parent}")
         wanted[path.resolve()] = folder
     if not wanted:
-        raise KnowledgeError("There is no folder to index.", "Name a folder that holds Markdown files.")
-    return [Folder(path, folder.source, folder.version) for path, folder in wanted.items()]
+        raise KnowledgeError("There is no folder to index.", "Name a folder that holds documents.")
+    return [replace(folder, path=path) for path, folder in wanted.items()]
 
 
 @contextmanager
-def _alone(directory: Path) -> Generator[None]:
+def alone(directory: Path) -> Generator[None]:
+    """Be the only one that writes a knowledge base.
+
+    Raises:
+        IndexBusy: Another process is writing it.
+        KnowledgeError: Its folder cannot be written to.
+    """
     from filelock import FileLock, Timeout
 
     try:
@@ -197,11 +206,15 @@ class _Run:
     """One run: what was there, what is found, and the difference."""
 
     store: Store
+    texts: Texts
     kb_ids_from: int | None
     max_bytes: int
     on_progress: Progress | None
     named: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
     others: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
+    readings: dict[int, Reading] = field(default_factory=dict[int, Reading])
+    renewed: set[int] = field(default_factory=set[int])
+    """Folders that are read in another way than before."""
     dropped: list[int] = field(default_factory=list[int])
     before: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
     before_folders: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
@@ -220,6 +233,8 @@ class _Run:
             for folder in wanted:
                 row = self.store.keep_folder(folder.path, folder.source, folder.version)
                 self.named[row.id] = row
+                self.readings[row.id] = folder.reading
+        self.renewed = {number for number, reading in self.readings.items() if reading != self._kept_reading(number)}
         rest = {number: row for number, row in self.before_folders.items() if number not in self.named}
         self.others, self.dropped = ({}, list(rest)) if only else (rest, [])
         self.now = {key: row for key, row in self.before.items() if key[0] in self.others}
@@ -234,13 +249,21 @@ class _Run:
             self._read(row, found, since)
             self._step(f"{row.label}/{found.path}")
 
+    def _kept_reading(self, folder: int) -> Reading:
+        return as_written(self.store.meta(_reading_key(folder)))
+
+    def _reading(self, folder: int) -> Reading:
+        return self.readings[folder] if folder in self.readings else self._kept_reading(folder)
+
     def _known(self, folder: FolderRow, found: Found) -> bool:
+        if folder.id in self.renewed:
+            return False
         old = self.before.get((folder.id, found.path))
         stamp = (found.size, found.mtime_ns)
         return old is not None and old.sha256 is not None and (old.size, old.mtime_ns) == stamp and self._fits(found)
 
     def _fits(self, found: Found) -> bool:
-        return found.size <= self.max_bytes
+        return found.size <= files.limit(found.path, self.max_bytes)
 
     def _keep_known(self, folder: FolderRow, scan: files.Scan) -> None:
         self.skipped += [Skipped(f"{folder.label}/{path}", reason) for path, reason in scan.skipped]
@@ -256,15 +279,25 @@ class _Run:
         row = FileRow(folder.id, found.path, found.size, mtime)
         try:
             content = files.read(found.absolute, self.max_bytes)
-            self.now[key] = self._judged(_described(row, content, self.before.get(key)))
+            self.now[key] = self._judged(self._described(folder, row, content))
         except Unfit as error:
-            self.now[key] = _replaced(row, unfit=str(error))
+            self.now[key] = replace(row, unfit=str(error))
         except OSError as error:
             self.skipped.append(Skipped(f"{folder.label}/{found.path}", files.why(error)))
 
+    def _described(self, folder: FolderRow, row: FileRow, content: bytes) -> FileRow:
+        """Return a file's row with what its content says; a known content need not be read for it."""
+        old = self.before.get((folder.id, row.path))
+        reading = self.readings[folder.id]
+        digest = self.texts.known_as(row.path, content, reading)
+        if old is not None and digest is not None and old.sha256 == digest:
+            return replace(old, size=row.size, mtime_ns=row.mtime_ns)
+        text = self.texts.read(Path(folder.path), row.path, content, reading)
+        return _told_by(row, text)
+
     def _judged(self, row: FileRow) -> FileRow:
         left_out = self.kb_ids_from is not None and row.kb_id is not None and row.kb_id < self.kb_ids_from
-        return row if row.left_out == left_out else _replaced(row, left_out=left_out)
+        return row if row.left_out == left_out else replace(row, left_out=left_out)
 
     def _step(self, path: str) -> None:
         self.steps += 1
@@ -324,13 +357,14 @@ class _Run:
         folder = {**self.named, **self.others}[key[0]]
         try:
             content = files.read(Path(folder.path) / key[1], self.max_bytes)
+            text = self.texts.read(Path(folder.path), key[1], content, self._reading(key[0]))
         except (OSError, Unfit):
-            content = b""
-        if sha256(content).hexdigest() != identity.sha256:
-            self.now[key] = _replaced(self.now[key], mtime_ns=-1)
+            text = None
+        if text is None or text.digest != identity.sha256:
+            self.now[key] = replace(self.now[key], mtime_ns=-1)
             self.skipped.append(Skipped(identity.key, "changed while it was being read: index again"))
             return None
-        header, page = _page(files.decode(content), identity.key)
+        header, page = _page(text, identity.key)
         entries = self.store.add(identity, header, page.chunks)
         return add(writer, entries) if writer else len(entries)
 
@@ -338,6 +372,11 @@ class _Run:
         self.store.keep_files(row for key, row in self.now.items() if self.before.get(key) != row)
         self.store.drop_files(key for key in self.before if key not in self.now)
         self.store.drop_folders(self.dropped)
+        for number in self.dropped:
+            # A number may be given to another folder.
+            self.store.set_meta(_reading_key(number), "")
+        for number in self.renewed:
+            self.store.set_meta(_reading_key(number), written(self.readings[number]))
 
     # ---------------------------------------------------------------------------------------------------- report
 
@@ -387,34 +426,30 @@ def _indexed(row: FileRow) -> bool:
     return row.sha256 is not None and not row.left_out
 
 
-def _replaced(row: FileRow, **changes: object) -> FileRow:
-    from dataclasses import replace
-
-    return replace(row, **changes)
-
-
-def _described(row: FileRow, content: bytes, old: FileRow | None) -> FileRow:
-    """Return a file's row with what its content says; a known content need not be read for it."""
-    digest = sha256(content).hexdigest()
-    if old is not None and old.sha256 == digest:
-        return _replaced(old, size=row.size, mtime_ns=row.mtime_ns)
-    text = files.decode(content)
-    matter = front_matter.read(text)
-    if not "".join(text.split("\n")[matter.lines :]).strip():
+def _told_by(row: FileRow, text: Text) -> FileRow:
+    matter = front_matter.read(text.text)
+    if not "".join(text.text.split("\n")[matter.lines :]).strip():
         raise Unfit("has no text: write some, or remove it")
-    return _replaced(
+    return replace(
         row,
-        sha256=digest,
+        # What rests on other files, too, is looked at in each run.
+        mtime_ns=row.mtime_ns if text.alone else -1,
+        sha256=text.digest,
         kb_id=matter.kb_id,
         source=str(matter.source) if matter.source else None,
         version=matter.version,
-        warning=matter.problem,
+        warning="; ".join(filter(None, (matter.problem, text.problem))),
     )
 
 
-def _page(text: str, key: str) -> tuple[Header, chunks.Page]:
-    matter = front_matter.read(text)
-    page = chunks.read(text, title=matter.title, skip=matter.lines)
+def _page(text: Text, key: str) -> tuple[Header, chunks.Page]:
+    matter = front_matter.read(text.text)
+    page = chunks.read(text.text, title=matter.title, skip=matter.lines)
     title = matter.title or page.heading or PurePosixPath(key).stem
     language = detect(f"{title} {page.prose[:_PROSE]}")
-    return Header(title, matter.kb_id, matter.url, matter.updated, language), page
+    placed = replace(page, chunks=tuple(map(text.placed, page.chunks)))
+    return Header(title, matter.kb_id, matter.url, matter.updated, language), placed
+
+
+def _reading_key(folder: int) -> str:
+    return f"reading:{folder}"

@@ -1,0 +1,88 @@
+"""The rankers behind servers, as the settings name them; `None` where they name none."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from adapters.ranking.asking import RankingAccess
+    from adapters.ranking.embeddings import Embedder
+    from adapters.ranking.rerank import Reranker, Shape
+    from adapters.ranking.vectors import FillReport, Progress
+    from assistant.settings import ModelSettings
+    from assistant.wiring import Deployment
+    from contracts.ports import EvidenceSource
+
+
+def embedder(settings: ModelSettings) -> Embedder | None:
+    """Return what ranks by meaning."""
+    if not settings.value["GUARDIAN_EMBED_URL"]:
+        return None
+    from adapters.ranking.embeddings import Embedder
+
+    return Embedder(
+        _access(settings, "GUARDIAN_EMBED"),
+        query_prefix=_spaced(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
+        text_prefix=_spaced(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
+    )
+
+
+def reranker(settings: ModelSettings) -> Reranker | None:
+    """Return what puts the best passages of a query in order."""
+    if not settings.value["GUARDIAN_RERANK_URL"]:
+        return None
+    from adapters.ranking.rerank import Reranker
+
+    shape = cast("Shape", settings.value["GUARDIAN_RERANK_SHAPE"])
+    return Reranker(_access(settings, "GUARDIAN_RERANK"), shape)
+
+
+def reranked(source: EvidenceSource, settings: ModelSettings) -> EvidenceSource:
+    """Return a source whose best passages a reranker puts in order; the source itself where there is none."""
+    model = reranker(settings)
+    if model is None:
+        return source
+    from adapters.ranking.rerank import RerankedSource
+
+    return RerankedSource(source, model, settings.whole("GUARDIAN_RERANK_TOP", 1, 200))
+
+
+def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> FillReport | None:
+    """Ask for the vectors that the deployment's passages lack; `None` where no embedding model is named.
+
+    Raises:
+        KnowledgeError: The knowledge base cannot be read or written.
+        IndexBusy: Another process is writing it.
+    """
+    model = embedder(deployed.settings.models)
+    if model is None:
+        return None
+    from adapters.ranking.vectors import fill
+    from adapters.sources.markdown.ingestion import alone
+
+    with alone(deployed.knowledge_folder):
+        return asyncio.run(fill(deployed.knowledge_folder, model, on_progress))
+
+
+def _access(settings: ModelSettings, name: str) -> RankingAccess:
+    from pydantic import SecretStr
+
+    from adapters.ranking.asking import RankingAccess
+
+    key = settings.value[f"{name}_KEY"]
+    return RankingAccess(
+        url=settings.address(f"{name}_URL") or "",
+        model=settings.value[f"{name}_MODEL"],
+        languages=settings.languages(f"{name}_LANGUAGES"),
+        api_key=SecretStr(key) if key else None,
+        timeout_s=settings.number(f"{name}_TIMEOUT", 0.1, 50),
+        max_retries=settings.whole("GUARDIAN_MODEL_RETRIES", 0, 10),
+        proxy=settings.address("OPENAI_PROXY"),
+        settings=name,
+    )
+
+
+def _spaced(prefix: str) -> str:
+    # Settings are read without the blanks around them.
+    return f"{prefix} " if prefix else ""
