@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from contracts.errors import ConfigError, UnknownProfile
 
@@ -269,6 +269,12 @@ VARIABLES: Final = (
         "Секунды на один запрос, все попытки вместе.",
     ),
     Variable(
+        "GUARDIAN_DATABASE_URL",
+        "",
+        "Database of the profile's lookups, sqlite:/// or postgresql://; empty: the assistant's own conversations.",
+        "База справок профиля, sqlite:/// или postgresql://; пусто — диалоги самого ассистента.",
+    ),
+    Variable(
         "GUARDIAN_TRACE_CONTENT",
         "true",
         "Whether traces (LangSmith, OpenTelemetry) carry texts.",
@@ -455,6 +461,7 @@ class Settings:
     models: ModelSettings = field(repr=False)
     plan_ahead: bool = False
     trace_content: bool = True
+    database_url: str = field(default="", repr=False)
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, profile: str | None = None) -> Settings:
@@ -474,6 +481,7 @@ class Settings:
             models=ModelSettings.read(value),
             plan_ahead=_yes_or_no("GUARDIAN_PLAN_AHEAD", value["GUARDIAN_PLAN_AHEAD"]),
             trace_content=_yes_or_no("GUARDIAN_TRACE_CONTENT", value["GUARDIAN_TRACE_CONTENT"]),
+            database_url=_database("GUARDIAN_DATABASE_URL", value["GUARDIAN_DATABASE_URL"]),
         )
 
     def folder(self, profile: Profile) -> Path:
@@ -484,7 +492,18 @@ class Settings:
 def without_password(url: str) -> str:
     """Return an address that can be shown: without a user's name and password, without a query."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    # Not `urlunsplit`: of `sqlite:///file.db` it would drop two slashes.
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _database(name: str, value: str) -> str:
+    if value and not value.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+        # The value is not quoted: there may be a password in it.
+        raise ConfigError(
+            f"{name} is not the address of a database that can be asked.",
+            "Write sqlite:///path/to/file.db, or postgresql://user:password@host/database.",
+        )
+    return value
 
 
 def _folder(name: str, value: str) -> Path:
