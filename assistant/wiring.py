@@ -123,7 +123,7 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | Non
         fallback_moderator=RuleModerator() if servers.moderates else None,
         planner=planner or offline,
         ahead=servers.ahead(planner),
-        sources=document_sources(deployed, knowledge),
+        sources={**document_sources(deployed, knowledge), **lookup_sources(deployed)},
         drafter=servers.drafter(quoting) or quoting,
     )
 
@@ -138,6 +138,23 @@ def document_sources(deployed: Deployment, knowledge: KnowledgeBase) -> dict[Sou
         kind: reranked(DocumentSource(knowledge, kind), deployed.settings.models)
         for kind in (Source.DOC, Source.POLICY)
     }
+
+
+def lookup_sources(deployed: Deployment) -> dict[Source, EvidenceSource]:
+    """Return the sources of a profile's lookups; of a kind that it has none for, there is none.
+
+    Raises:
+        ConfigError: GUARDIAN_DATABASE_URL is wrong.
+    """
+    from contracts.values import Source
+
+    found: dict[Source, EvidenceSource] = {}
+    if lookups := deployed.profile.lookups_of(Source.DB):
+        from adapters.sources.database import DatabaseSource
+
+        url = deployed.settings.database_url or deployed.threads_file
+        found[Source.DB] = DatabaseSource(lookups, url, deployed.profile.database)
+    return found
 
 
 def _read_words() -> None:
