@@ -83,7 +83,7 @@ class QueryTrace(BaseModel):
         attempt: 0 for the first search of a turn, then the number of the retry.
         articles: Per document: title, url, kb_id, confidence and raw score, best first.
         error: Why the source could not be asked; empty where it could.
-        degraded: What of the source did not work while the rest of it did, as `part: why`; empty where all did.
+        degraded: What of the source did not work while the rest of it did, as `part: why`, each on a line of its own.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -68,7 +68,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         dropped=dropped,
     )
     failed = [f"{r.trace.source}: {r.trace.error}" for r in outcomes if r.trace.error]
-    failed += [r.trace.degraded for r in outcomes if r.trace.degraded]
+    failed += [said for r in outcomes for said in r.trace.degraded.splitlines()]
     failed += [f"plan: there is no lookup {call.name!r}" for call in calls if call.name not in named]
     return {
         "evidence": [item.model_dump(mode="json") for item in evidence],

@@ -201,7 +201,7 @@ def entries_of(value: object, count: int, what: str) -> list[dict[str, Any]]:
         raise ValueError(f"its reply has no list of {what}")
     entries = [cast("dict[str, Any]", entry) for entry in cast("list[Any]", value) if isinstance(entry, dict)]
     if len(entries) != count or len(cast("list[Any]", value)) != count:
-        raise ValueError(f"its reply has {len(cast('list[Any]', value))} {what} for {count} texts")
+        raise ValueError(f"its reply has {len(cast('list[Any]', value))} {what} where {count} are due")
     places = {entry.get("index"): entry for entry in entries if type(entry.get("index")) is int}
     if set(places) != set(range(count)):
         raise ValueError(f"its {what} do not say which text each is for")

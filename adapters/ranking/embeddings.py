@@ -7,7 +7,7 @@ import math
 from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from adapters.models.retrying import Pauses
 from adapters.ranking.asking import RankingAccess, RankingServer, entries_of, number_of
@@ -23,7 +23,7 @@ LONGEST_TEXT: Final = 2000
 _SHORTEST_CUT: Final = 200
 _KEPT_QUERIES: Final = 256
 
-Vector = array[float]
+Vector: TypeAlias = "array[float]"
 """Of float32, of length 1 (or of zeros), so that the scalar product of two is their cosine."""
 
 

@@ -140,6 +140,6 @@ def _cut(
         raw = {"rerank_score_raw": scores.get(item.ref)} if scores else {}
         articles.append({**found.get(key, {"document": key}), **own, **raw})
     figures = ConfidenceFigures.of(sorted((item.confidence for item in kept), reverse=True), request.threshold)
-    said = "; ".join(filter(None, (reply.trace.degraded, degraded)))
+    said = "\n".join(filter(None, (reply.trace.degraded, degraded)))
     changes = {"articles": articles, "confidence": figures, "degraded": said}
     return SearchReply(kept, reply.trace.model_copy(update=changes))

@@ -463,7 +463,7 @@ def _item(hit: _Hit) -> EvidenceItem:
         url=row.url,
         kb_id=row.kb_id,
         heading=row.heading,
-        lines=(row.first_line, row.last_line),
+        lines=(row.first_line, row.last_line) if row.first_line else None,
         language=Language(row.language),
         updated=row.updated,
     )
