@@ -275,6 +275,12 @@ VARIABLES: Final = (
         "База справок профиля, sqlite:/// или postgresql://; пусто — диалоги самого ассистента.",
     ),
     Variable(
+        "GUARDIAN_GRAPH_URL",
+        "",
+        "Address of a Neo4j server; empty: the graph is made of the documents.",
+        "Адрес сервера Neo4j; пусто — граф делается из документов.",
+    ),
+    Variable(
         "GUARDIAN_TRACE_CONTENT",
         "true",
         "Whether traces (LangSmith, OpenTelemetry) carry texts.",
@@ -462,6 +468,7 @@ class Settings:
     plan_ahead: bool = False
     trace_content: bool = True
     database_url: str = field(default="", repr=False)
+    graph_url: str = field(default="", repr=False)
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, profile: str | None = None) -> Settings:
@@ -482,6 +489,7 @@ class Settings:
             plan_ahead=_yes_or_no("GUARDIAN_PLAN_AHEAD", value["GUARDIAN_PLAN_AHEAD"]),
             trace_content=_yes_or_no("GUARDIAN_TRACE_CONTENT", value["GUARDIAN_TRACE_CONTENT"]),
             database_url=_database("GUARDIAN_DATABASE_URL", value["GUARDIAN_DATABASE_URL"]),
+            graph_url=value["GUARDIAN_GRAPH_URL"],
         )
 
     def folder(self, profile: Profile) -> Path:

@@ -42,6 +42,11 @@ class Deployment:
         return self.folder / "knowledge"
 
     @property
+    def graph_folder(self) -> Path:
+        """The graph of its documents."""
+        return self.folder / "graph"
+
+    @property
     def models_file(self) -> Path:
         """What was found out about models and their servers."""
         return self.folder / "models.json"
@@ -144,8 +149,9 @@ def lookup_sources(deployed: Deployment) -> dict[Source, EvidenceSource]:
     """Return the sources of a profile's lookups; of a kind that it has none for, there is none.
 
     Raises:
-        ConfigError: GUARDIAN_DATABASE_URL is wrong.
+        ConfigError: GUARDIAN_DATABASE_URL or GUARDIAN_GRAPH_URL is wrong, or a statement does more than read a graph.
     """
+    from assistant.graphs import graph_source
     from contracts.values import Source
 
     found: dict[Source, EvidenceSource] = {}
@@ -154,6 +160,8 @@ def lookup_sources(deployed: Deployment) -> dict[Source, EvidenceSource]:
 
         url = deployed.settings.database_url or deployed.threads_file
         found[Source.DB] = DatabaseSource(lookups, url, deployed.profile.database)
+    if graph := graph_source(deployed):
+        found[Source.NEO4J] = graph
     return found
 
 
@@ -198,6 +206,7 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
         answering: Whether turns are run; a conversation can be deleted without any document indexed.
     """
     from adapters.checkpoints.sqlite import open_saver
+    from adapters.sources.graph.source import GraphSource
     from assistant.servers import Servers
     from assistant.turns import TurnRunner
     from graph.build import build_graph
@@ -205,6 +214,9 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
     async with AsyncExitStack() as opened:
         servers = await opened.enter_async_context(Servers(deployed))
         chosen = ports(deployed, knowledge_base(deployed), servers) if answering else idle_ports()
+        for source in chosen.sources.values():
+            if isinstance(source, GraphSource):
+                opened.callback(source.close)
         saver = await opened.enter_async_context(open_saver(deployed.threads_file))
         store = await opened.enter_async_context(open_store(deployed))
         graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
+from assistant.graphs import write_graph
 from assistant.rankers import fill_vectors
 from assistant.settings import profile_path
 from assistant.wiring import Deployment, deployment, index_command
@@ -76,6 +77,7 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
         )
     for note in (*report.skipped, *report.warnings):
         print(f"{note.path}: {note.reason}", file=sys.stderr)
+    write_graph(deployed)
     vectors = _fill(deployed)
     return (
         f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged, "

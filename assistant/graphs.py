@@ -1,0 +1,51 @@
+"""The graph of a deployment: made of its documents, or on a server of its own."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from contracts.values import Source
+
+if TYPE_CHECKING:
+    from adapters.sources.graph import Built, GraphSource
+    from assistant.wiring import Deployment
+
+
+def write_graph(deployed: Deployment) -> Built | None:
+    """Bring the graph of a deployment's documents up to date.
+
+    Returns:
+        `None` where its profile asks no graph anything, a server has the graph, or the engine is not installed.
+
+    Raises:
+        KnowledgeError: It cannot be written.
+    """
+    if not deployed.profile.lookups_of(Source.NEO4J) or deployed.settings.graph_url or not find_spec("ladybug"):
+        return None
+    from adapters.sources.graph import build
+
+    return build(deployed.knowledge_folder, deployed.graph_folder)
+
+
+def graph_source(deployed: Deployment) -> GraphSource | None:
+    """Return what answers from the graph; `None` where the profile asks it nothing, or there is none.
+
+    Raises:
+        ConfigError: The server's address, or a statement of the profile, is wrong.
+    """
+    lookups = deployed.profile.lookups_of(Source.NEO4J)
+    if not lookups:
+        return None
+    from adapters.sources.graph import GraphSource, Ladybug, Limits, Neo4j
+    from adapters.sources.graph.building import FILE
+
+    file = deployed.graph_folder / FILE
+    if deployed.settings.graph_url:
+        engine = Neo4j(deployed.settings.graph_url)
+    elif file.is_file() and find_spec("ladybug"):
+        engine = Ladybug(file)
+    else:
+        return None
+    most = deployed.profile.database
+    return GraphSource(engine, lookups, Limits(rows=most.max_rows, size=most.max_bytes, seconds=most.seconds))
