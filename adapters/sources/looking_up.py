@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from adapters.sources.lookups import LookupFault, checked, choose, reference, said_in, sentence
+from adapters.sources.lookups import Chooser, LookupFault, checked, reference, said_in, sentence
 from contracts.errors import SourceUnavailable
 from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
 from contracts.lookups import Lookup, LookupCall, Value
@@ -40,9 +40,9 @@ class LookupSource:
     most like the query. A row is an item: what it says is a sentence in the language of the request, its reference is
     `db:<lookup>(<values>)#<row>`. No row is an item, too: that nothing was found is an answer.
 
-    Confidence is 1.0 where the plan named the lookup, for then somebody has read the question. Where its words chose
-    it, confidence is their likeness (`adapters/sources/lookups.py`), from 0.6 to 1. The database itself does not err
-    by degrees.
+    Confidence says how sure it is that this was asked, for the engine itself does not err by degrees: 1.0 where the plan
+    named the lookup, for then somebody has read the question, and `(1 + likeness) / 2` where its words chose it
+    (`adapters/sources/lookups.py`), that is from .75 to 1.
 
     Where a row stands on a page, the page is what a citation shows: the columns `page_path`, `page_title`,
     `page_heading`, `page_url` and `page_kb_id` say which.
@@ -66,6 +66,7 @@ class LookupSource:
     ) -> None:
         self._kind = kind
         self._lookups = {lookup.name: lookup for lookup in lookups if lookup.source is kind}
+        self._chooser = Chooser(tuple(self._lookups.values()))
         self._run = ask
         self._calls = calls
         self._now = now
@@ -105,8 +106,8 @@ class LookupSource:
             return await self._calls(request)
         calls = [(call, 1.0) for call in request.lookups if call.name in self._lookups]
         if not calls and request.query.strip():
-            found = choose(request.query, list(self._lookups.values()), today)
-            calls = [(found.call, found.likeness)] if found else []
+            found = self._chooser.choose(request.query, today)
+            calls = [(found.call, (1 + found.likeness) / 2)] if found else []
         return calls
 
     def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> list[_Wanted | _Faulty]:
