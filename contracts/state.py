@@ -52,6 +52,7 @@ class ChatState(TypedDict, total=False):
     evidence: list[Json]
     query_traces: list[Json]
     widened: bool
+    nothing_new: bool
     searches_wanted: list[str]
     searches_made: int
     draft_answer: str
@@ -87,6 +88,7 @@ def fresh_turn() -> Json:
         "evidence": [],
         "query_traces": [],
         "widened": False,
+        "nothing_new": False,
         "searches_wanted": [],
         "searches_made": 0,
         "draft_answer": "",

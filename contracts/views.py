@@ -66,6 +66,7 @@ class DraftView(TypedDict):
     degraded: list[str]
     tool_trace: Json
     searches_made: int
+    nothing_new: bool
     model_calls: list[Json]
 
 
@@ -79,6 +80,7 @@ class GuardianView(TypedDict):
     evidence: list[Json]
     query_traces: list[Json]
     widened: bool
+    nothing_new: bool
     draft_answer: str
     draft_kind: str
     retry_count: int

@@ -22,6 +22,8 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
 
     Where `search_by` is `model`, the drafter may ask for a search instead of writing, twice a turn at most.
     """
+    if state["nothing_new"]:
+        return {}  # the same request once more would be no second attempt; the draft stands
     context = runtime.context or Context()
     searches_left = MODEL_SEARCHES_PER_TURN - state["searches_made"] if context.search_by is SearchBy.MODEL else 0
     question, plan, guardian = state["question"], state["sgr_plan"], state["guardian"]

@@ -52,7 +52,8 @@ async def guardian_verify(
         grounding=_checked("grounding", lambda: check_grounding(text, evidence, request_type=request_type, kind=kind)),
         contract=_checked("contract", lambda: check_contract(text, spec, track=track, kind=kind)),
     )
-    retries_left = state["retry_count"] < context.max_retry
+    # A retry that found nothing new has changed nothing, and neither would the next one.
+    retries_left = state["retry_count"] < context.max_retry and not state["nothing_new"]
     decision, report = judge(findings, kind=kind, track=track, retries_left=retries_left, widened=state["widened"])
     return {
         "guardian": report.model_dump(mode="json"),

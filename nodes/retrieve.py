@@ -75,8 +75,19 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         "query_traces": [*state["query_traces"], *(r.trace.model_dump(mode="json") for r in outcomes)],
         "degraded": list(dict.fromkeys([*state["degraded"], *failed])),
         "widened": state["widened"] or (retrying and (effect.more or effect.refine)),
+        "nothing_new": retrying and not wanted and not _redrafts(state, effect, profile) and _same(evidence, had),
         "searches_wanted": [],
     }
+
+
+def _redrafts(state: RetrieveView, effect: Effect, profile: Profile) -> bool:
+    """Whether the drafter is told something new, whatever was found: what to mend, or the documents' words."""
+    in_their_words = effect.refine and bool(rephrased(state["sgr_plan"]["subqueries"], profile.synonyms))
+    return effect.redraft or (in_their_words and not state["widened"])
+
+
+def _same(evidence: list[EvidenceItem], before: list[EvidenceItem]) -> bool:
+    return [(item.ref, item.snippet) for item in evidence] == [(item.ref, item.snippet) for item in before]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class Effect:
 EFFECTS: Final[dict[RequiredAction, Effect]] = {
     _A.ADD_EVIDENCE: Effect(more=True, refine=True),
     _A.RETRIEVE_MORE: Effect(more=True),
-    _A.DIVERSIFY_SOURCES: Effect(other_documents=True, more=True),
+    _A.DIVERSIFY_SOURCES: Effect(other_documents=True, more=True, refine=True),
     _A.REMOVE_DOC_EVIDENCE: Effect(drop_sources=(Source.DOC,)),
     _A.USE_DB_ONLY: Effect(only_sources=(Source.DB,)),
     _A.RETRIEVE_DB: Effect(add_sources=(Source.DB,)),

@@ -93,7 +93,15 @@ def test_a_view_reads_channels_of_the_state_with_their_types(name: str) -> None:
 def test_whoever_builds_the_result_can_read_all_that_a_turn_wrote() -> None:
     """The last nodes see every channel but the ones that they write and those that no result shows."""
     unread = set(CHANNELS) - set(get_type_hints(contracts.views.FinalView))
-    assert unread == {"architect_spec", "widened", "searches_wanted", "searches_made", "final_answer", "result"}
+    assert unread == {
+        "architect_spec",
+        "widened",
+        "nothing_new",
+        "searches_wanted",
+        "searches_made",
+        "final_answer",
+        "result",
+    }
 
 
 # --------------------------------------------------------------------------------------------------------- messages

@@ -200,6 +200,26 @@ def test_the_routes_together_walk_every_edge() -> None:
     assert {edge for path in paths for edge in pairwise(path)} == EDGES
 
 
+@pytest.mark.parametrize(
+    ("context", "found"),
+    [({"diversity": "required"}, [passage(1)]), ({"min_evidence": 5}, [passage(1), passage(2)])],
+    ids=["diversity", "count"],
+)
+async def test_a_second_attempt_never_has_the_same_inputs(context: dict[str, Any], found: list[Any]) -> None:
+    """Where a wider search finds nothing new, nothing is drafted again, and no further retry is spent on it."""
+    drafter = FakeDrafter([RIGHT])
+    ports = Ports(
+        moderator=FakeModerator(SAFE),
+        planner=FakePlanner([plan()]),
+        sources={Source.DOC: FakeSource(Source.DOC, found)},
+        drafter=drafter,
+    )
+    path, values = await walked(build_graph(ports, PROFILE), **{"min_evidence": 1, **context})
+    assert path.count("retry_bump") == 1
+    assert len(drafter.requests) == 1
+    assert values["result"]["outcome"] == "clarification"
+
+
 @pytest.mark.parametrize("retries", range(6))
 async def test_a_drafter_that_only_ever_searches_comes_to_an_end(retries: int) -> None:
     """Two searches of its own are granted in a turn, whatever is retried; after that its draft is judged as it is."""
