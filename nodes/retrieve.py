@@ -82,7 +82,8 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
 
 def _redrafts(state: RetrieveView, effect: Effect, profile: Profile) -> bool:
     """Whether the drafter is told something new, whatever was found: what to mend, or the documents' words."""
-    in_their_words = effect.refine and bool(rephrased(state["sgr_plan"]["subqueries"], profile.synonyms))
+    queries = state["sgr_plan"]["subqueries"]
+    in_their_words = effect.refine and list(rephrased(queries, profile.synonyms)) != list(queries)
     return effect.redraft or (in_their_words and not state["widened"])
 
 
