@@ -11,6 +11,7 @@ from contracts.lookups import LocalText, Lookup, check_different
 from contracts.spec import ArchitectSpec, pattern_fault
 from contracts.values import (
     BlockThreshold,
+    Dialect,
     Diversity,
     GuardMode,
     Language,
@@ -40,11 +41,16 @@ class _Part(BaseModel):
 
 
 class KnowledgeFolder(_Part):
-    """A folder of Markdown files, relative to the profile's file, and what it counts as."""
+    """A folder of documents, relative to the profile's file, what it counts as, and how its Markdown is written.
+
+    `variables` are what `{{ name }}` stands for, in a dialect that has variables.
+    """
 
     path: str
     source: Source = Source.DOC
     version: str | None = None
+    dialect: Dialect = Dialect.PLAIN
+    variables: dict[str, str] = Field(default_factory=dict[str, str])
 
     @field_validator("source")
     @classmethod

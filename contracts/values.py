@@ -243,6 +243,13 @@ class PlanTrace(StrEnum):
     TOOL_RESULT = "tool_result"
 
 
+class Dialect(StrEnum):
+    """How the Markdown of a folder is written; what each means stands in `adapters/sources/dialects.py`."""
+
+    PLAIN = "plain"
+    MKDOCS = "mkdocs"
+
+
 class SearchBy(StrEnum):
     """Who decides what is searched for: the plan alone, or the drafting model as well."""
 

@@ -1,4 +1,4 @@
-"""The Markdown files under a folder: finding them, and reading them whatever they turn out to be."""
+"""The documents under a folder: finding them, and reading them whatever they turn out to be."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from adapters.sources.documents.document import LIBRARIES, Unfit
 from language.clean import clean
 
-SUFFIXES = (".md", ".markdown")
+MARKDOWN = (".md", ".markdown")
+SUFFIXES = (*MARKDOWN, *LIBRARIES)
+_OPEN_IN_WORD = "~$"
+"""How the file that Word keeps beside an open one begins."""
+FACTOR = 5
+"""How much larger than a Markdown file one of another format may be: most of it are pictures and fonts."""
 _BINARY = b"\x00"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -23,13 +29,9 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Unfit(Exception):
-    """The content of a file cannot be indexed until somebody changes the file."""
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A Markdown file; `path` is relative to its folder, with `/` between its parts."""
+    """A document; `path` is relative to its folder, with `/` between its parts."""
 
     path: str
     absolute: Path
@@ -55,7 +57,7 @@ class Scan:
 
 
 def walk(root: Path, others: Collection[Path] = ()) -> Scan:
-    """Find the Markdown files under a folder, in a fixed order.
+    """Find the documents under a folder, in a fixed order.
 
     Hidden folders are left out. Links to folders are not followed: what they lead to inside is found on its own, what
     is outside is not this folder's, and loops end. A folder inside that is indexed on its own account is left to it.
@@ -74,7 +76,7 @@ def walk(root: Path, others: Collection[Path] = ()) -> Scan:
             continue
         waiting += reversed([Path(entry.path) for entry in _entered(entries, root, others, scan)])
         for entry in entries:
-            if entry.name.casefold().endswith(SUFFIXES):
+            if entry.name.casefold().endswith(SUFFIXES) and not entry.name.startswith(_OPEN_IN_WORD):
                 _examine(Path(entry.path), root, scan)
     scan.found.sort(key=lambda found: found.path)
     return scan
@@ -121,13 +123,19 @@ def _examine(path: Path, root: Path, scan: Scan) -> None:
         scan.found.append(Found(relative, path, state.st_size, state.st_mtime_ns))
 
 
+def limit(path: str, max_bytes: int) -> int:
+    """Return how many bytes a file may have, where a Markdown file may have so many."""
+    return max_bytes if path.casefold().endswith(MARKDOWN) else max_bytes * FACTOR
+
+
 def read(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a file.
+    """Return the content of a file; `max_bytes` is the limit for Markdown.
 
     Raises:
         Unfit: It is too large.
         OSError: It cannot be read now.
     """
+    max_bytes = limit(path.name, max_bytes)
     if path.stat().st_size > max_bytes:
         raise _too_large(max_bytes)
     with path.open("rb") as file:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from adapters.sources.dialects import Reading
+from adapters.sources.documents.document import Unfit
 from adapters.sources.markdown import chunks, files, front_matter
-from adapters.sources.markdown.files import Found, Skipped, Unfit
+from adapters.sources.markdown.files import Found, Skipped
 from adapters.sources.markdown.index import Writer, add, analyser, writing
 from adapters.sources.markdown.store import FileRow, FolderRow, Header, Identity, Store
 from adapters.sources.markdown.texts import Text, Texts, as_written, written
@@ -445,7 +446,9 @@ def _told_by(row: FileRow, text: Text) -> FileRow:
 def _page(text: Text, key: str) -> tuple[Header, chunks.Page]:
     matter = front_matter.read(text.text)
     page = chunks.read(text.text, title=matter.title, skip=matter.lines)
-    title = matter.title or page.heading or PurePosixPath(key).stem
+    # A file of another format has said its title, if it has one; its first heading may be that of a page.
+    heading = page.heading if text.has_lines else ""
+    title = matter.title or heading or PurePosixPath(key).stem
     language = detect(f"{title} {page.prose[:_PROSE]}")
     placed = replace(page, chunks=tuple(map(text.placed, page.chunks)))
     return Header(title, matter.kb_id, matter.url, matter.updated, language), placed

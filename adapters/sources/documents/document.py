@@ -1,0 +1,68 @@
+"""What the reader of a format returns, and the limits that all of them keep."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from language.clean import clean
+
+LIBRARIES = {".html": "selectolax", ".htm": "selectolax", ".docx": "mammoth", ".pdf": "pypdf"}
+"""The endings that are read, and the library of the extra `formats` that each needs first."""
+MAX_TEXT = 5_000_000
+"""Characters of text; a book has one million."""
+SECONDS = 60.0
+"""How long one file may take."""
+MEMORY = 2_000_000_000
+"""Bytes that reading may take, where the system can hold a process to it."""
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+_WEB = re.compile(r"https?://[^\s<>\"]{1,2000}", re.IGNORECASE)
+
+
+class Unfit(Exception):
+    """The content of a file cannot be indexed until somebody changes the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file as Markdown.
+
+    Attributes:
+        text: Headings, paragraphs, lists, tables and code.
+        title: What the document calls itself; empty where it does not.
+        url: Its own address, http or https; empty where it names none.
+        updated: The day of its last change, `YYYY-MM-DD`; empty where it names none.
+    """
+
+    text: str
+    title: str = ""
+    url: str = ""
+    updated: str = ""
+
+
+def document(text: str, *, title: str = "", url: str = "", updated: str = "") -> Document:
+    """Return a document with what it says of itself made safe to store.
+
+    Raises:
+        Unfit: It has no text, or too much.
+    """
+    text = clean(text).strip("\n")
+    if not text.strip():
+        raise Unfit("has no text: if it is made of pictures, run text recognition (OCR) on it first, or remove it")
+    if len(text) > MAX_TEXT:
+        raise Unfit(f"has more than {MAX_TEXT:,} characters of text: split it")
+    day = _ISO_DATE.match(updated.strip())
+    address = url.strip()
+    return Document(
+        f"{text}\n",
+        " ".join(clean(title).split())[:300],
+        address if _WEB.fullmatch(address) else "",
+        day.group() if day else "",
+    )
+
+
+def ending(path: str) -> str:
+    """Return the ending of a file's name in small letters, with its point."""
+    return PurePosixPath(path).suffix.casefold()

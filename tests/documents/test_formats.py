@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.sources.documents import docx as word_files
+from adapters.sources.documents import html as web_pages
+from adapters.sources.documents import pdf as pdf_files
+from adapters.sources.documents.converter import Converter
+from adapters.sources.documents.document import LIBRARIES, Document, Unfit
+from adapters.sources.markdown import chunks
+from tests.documents.office import docx, paragraph, pdf, table
+
+PAGE = """<!doctype html><html><head><title>Roles — Support</title><script>spy()</script><style>p {}</style>
+<link rel="canonical" href="https://kb.example.com/roles"><meta name="date" content="2025-03-02T10:00:00Z"></head>
+<body><header>Support desk</header><nav><ul><li>Menu</ul></nav><main><section id="roles"><h1>Roles &amp; rights<a
+class="headerlink" href="#roles">¶</a></h1><p>Give <b>roles</b> to people.<p hidden>secret</p>%s</section></main>
+<footer>Imprint</footer></body></html>"""
+
+
+def page(markup: str) -> str:
+    """Return what is read of some HTML below the title."""
+    return web_pages.read((PAGE % markup).encode()).text.partition("people.\n\n")[2].rstrip("\n")
+
+
+# ------------------------------------------------------------------------------------------------------------ HTML
+
+
+def test_a_web_page_is_its_text_without_the_site_around_it() -> None:
+    """Title, address and day come from the page; scripts, styles, navigation, hidden parts and footers are dropped."""
+    assert web_pages.read((PAGE % "").encode()) == Document(
+        "# Roles & rights {#roles}\n\nGive **roles** to people.\n",
+        "Roles & rights",
+        "https://kb.example.com/roles",
+        "2025-03-02",
+    )
+
+
+@pytest.mark.parametrize(
+    ("markup", "markdown"),
+    [
+        ("<h2 id=a>One <i>two</i></h2><h3>B</h3>", "## One two {#a}\n\n### B"),
+        (
+            "<ol start=3><li>c<ul><li>x<li>y</ul><li><p>d</p><pre>code</pre></ol>",
+            "3. c\n   - x\n   - y\n4. d\n\n   ```\n   code\n   ```",
+        ),
+        ('<pre><code class="language-py">if x:\n    y = `z`\n</code></pre>', "```py\nif x:\n    y = `z`\n```"),
+        ("<pre>a\n```\nb</pre>", "````\na\n```\nb\n````"),
+        ("<p>Use <code>List&lt;T&gt;</code>, &lt;b&gt; and &amp;lt;", "Use `List<T>`, &lt;b> and &amp;lt;"),
+        ("<dl><dt>Role<dd>A set of rights.</dl>", "- **Role**: A set of rights."),
+        ("<blockquote><p>One</p><p>Two</p></blockquote>", "> One\n>\n> Two"),
+        (
+            '<a href="x (1).html">see</a> <a href="javascript:x()">no</a> <a href="#top">up</a>',
+            "[see](x%20%281%29.html) no up",
+        ),
+        ('text<sup><a href="#fn">[1]</a></sup>', "text"),
+        ('<img alt="A dialog" src="data:image/png;base64,AAAA"><img src="x.png">', "![A dialog](image)"),
+        ("<p># no heading<br>---", "\\# no heading\n\\---"),
+        ("<details><summary>More</summary>Hidden</details>", "**More**\n\nHidden"),
+    ],
+)
+def test_elements_become_their_markdown(markup: str, markdown: str) -> None:
+    """Headings keep anchors, lists their nesting and numbers, code its lines, and words never turn into mark-up."""
+    assert page(markup) == markdown
+
+
+def test_a_table_keeps_its_head_and_says_in_each_row_what_spans_it() -> None:
+    """Cells of several rows are repeated, bars escaped, lists in cells joined; a table for looks is read as text."""
+    rows = "<tr><th>Name<th>Port</tr><tr><td rowspan=2>web<td>80|81</tr><tr><td><ul><li>443<li>444</ul></tr>"
+    assert page(f"<table><caption>Ports</caption>{rows}</table>") == (
+        "**Ports**\n\n| Name | Port |\n| --- | --- |\n| web | 80\\|81 |\n| web | 443; 444 |"
+    )
+    code = "<td class=linenos><pre>1\n2</pre></td><td><pre>ls\ncd</pre></td>"
+    assert page(f"<table><tr>{code}</tr></table>") == "```\nls\ncd\n```"
+
+
+def test_a_page_without_a_main_part_is_read_whole() -> None:
+    """Where nothing is marked as main, the body is; where all stands in navigation, navigation is read, too."""
+    assert web_pages.read(b"<p>apple</p><nav>menu</nav>").text == "apple\n"
+    assert web_pages.read(b"<nav>apple</nav>").text == "apple\n"
+    assert web_pages.read(b"<main>x</main><div>" + b"apple " * 9).text.count("apple") == 9
+
+
+def test_a_page_in_an_old_encoding_is_read_if_it_says_so() -> None:
+    """A named encoding is followed; bytes in one that is not named are refused, not guessed."""
+    text = "<p>Назначение ролей пользователям".encode("cp1251")
+    assert "Назначение ролей" in web_pages.read(b'<meta charset="windows-1251">' + text).text
+    with pytest.raises(Unfit, match="save it as UTF-8"):
+        web_pages.read(text)
+
+
+@pytest.mark.parametrize(
+    "markup", [b"<ul><li>" * 3000, b"<b>" * 5000, b"<table><tr><td>" * 1000, b"</p><p" * 999, b"<a<b<c"]
+)
+def test_broken_and_deep_pages_are_read_all_the_same(markup: bytes) -> None:
+    """Whatever is nested or left open, the words are there."""
+    assert "apple" in web_pages.read(b"<p>apple</p>" + markup + b"> pear").text
+
+
+def text_or_reason(read: Callable[[], Document]) -> tuple[str, str]:
+    """Return the text of a file, or why it has none."""
+    try:
+        return read().text, ""
+    except Unfit as unfit:
+        return "", str(unfit)
+
+
+TAGS = ("p", "b", "li", "ul", "table", "tr", "td", "a", "pre", "code", "h2", "div", "dl", "dd", "span")
+
+
+@given(
+    st.recursive(
+        st.text(max_size=9),
+        lambda inner: st.builds(
+            "<{0}>{1}</{0}>".format,
+            st.sampled_from(TAGS),
+            st.lists(inner, max_size=4).map("".join),
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_markup_is_read_or_refused(markup: str) -> None:
+    """Random pages give Markdown that the chunker takes, or a reason."""
+    text, reason = text_or_reason(lambda: web_pages.read_text(markup))
+    assert ":" in reason or chunks.read(text).chunks or not any(map(str.isalnum, text))
+
+
+# ------------------------------------------------------------------------------------------------------------ Word
+
+
+def test_a_word_file_keeps_headings_lists_tables_and_code() -> None:
+    """Styles tell what a paragraph is; the title of the text stands above that of the file's properties."""
+    body = paragraph("Руководство", "T") + paragraph("Contents … 1", "TOC") + paragraph("Roles & rights", "H1")
+    body += paragraph("first", number="2") + paragraph("second", number="2") + paragraph("a < b", "H2")
+    body += paragraph("def f():", "C") + paragraph("    pass", "C") + table(("Name", "Port"), ("web", "80"))
+    assert word_files.read(docx(body, title="Copied from")) == Document(
+        "# Руководство\n\n# Roles & rights\n\n1. first\n2. second\n\n## a < b\n\n```\ndef f():\n    pass\n```\n\n"
+        "| Name | Port |\n| --- | --- |\n| web | 80 |\n",
+        "Руководство",
+        "",
+        "2025-01-02",
+    )
+
+
+def test_a_word_file_without_a_heading_is_named_by_its_properties() -> None:
+    """The property stands in where the text has no title of its own."""
+    assert word_files.read(docx(paragraph("Text"), title="A & B")).title == "A & B"
+
+
+def bomb(size: int) -> bytes:
+    return docx("", parts={"word/document.xml": b" " * size})
+
+
+LAUGHS = (
+    '<!DOCTYPE a [<!ENTITY a "ha">'
+    + "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(12))
+    + "]><w:document xmlns:w='urn:w'>&m;</w:document>"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "way_out"),
+    [
+        (b"PK\x03\x04 no archive", "save it again"),
+        (b"\xd0\xcf\x11\xe0" + b"\x00" * 600, "without a password"),
+        (docx(paragraph("x"), parts={"word/document.xml": "<w:document"}), "save it again"),
+        (docx("", parts={"word/document.xml": LAUGHS}), "save it again"),
+        (bomb(30_000_000), "split it"),
+        (docx(""), "remove it"),
+        (docx(paragraph("apple"))[:-200], "save it again"),
+    ],
+    ids=["no archive", "encrypted", "broken", "entities", "bomb", "empty", "cut"],
+)
+def test_a_bad_word_file_is_refused_with_the_way_out(content: bytes, way_out: str) -> None:
+    """Damaged, encrypted, empty and exploding files are refused, in a second and with what to do."""
+    started = time.monotonic()
+    with pytest.raises(Unfit, match=way_out):
+        word_files.read(content)
+    assert time.monotonic() - started < 5
+
+
+def test_an_archive_that_lies_about_its_size_is_refused() -> None:
+    """A part that is larger than the archive says is not unpacked beyond that."""
+    honest = bytearray(bomb(30_000_000))
+    real = (30_000_000).to_bytes(4, "little")
+    with pytest.raises(Unfit):
+        word_files.read(bytes(honest.replace(real, (1000).to_bytes(4, "little"))))
+
+
+# ------------------------------------------------------------------------------------------------------------- PDF
+
+
+def test_a_pdf_is_its_lines_by_page_and_chapter() -> None:
+    """Pages and bookmarks are headings, running heads go, words over two lines are joined, marks are no mark-up."""
+    pages = [["Manual 1", "# Install", "Run the instal-", "ler <b> now.", "• one", "page 1"]]
+    pages += [[f"Manual {n}", f"Text {n}", f"page {n}"] for n in (2, 3, 4)]
+    assert pdf_files.read(pdf(pages, title="The manual", chapters=[("Start", 0), ("Next", 1)])) == Document(
+        "## Start\n\n###### Page 1 {#page=1}\n\n\\# Install\nRun the installer &lt;b> now.\n- one\n\n## Next\n\n"
+        "###### Page 2 {#page=2}\n\nText 2\n\n###### Page 3 {#page=3}\n\nText 3\n\n###### Page 4 {#page=4}\n\nText 4\n",
+        "The manual",
+        "",
+        "2025-01-02",
+    )
+
+
+def test_a_russian_pdf_has_russian_pages() -> None:
+    """The heading of a page is in the language of the text, which the font's own table spells out."""
+    assert (
+        pdf_files.read(pdf([["Установка", "и ещё раз"]])).text
+        == "###### Страница 1 {#page=1}\n\nУстановка\nи ещё раз\n"
+    )
+
+
+@pytest.mark.parametrize("title", ["Microsoft Word - a.doc", "final.docx", "untitled", " "])
+def test_a_title_that_is_a_file_name_is_none(title: str) -> None:
+    """What programs write into the field of the title is not taken for one."""
+    assert pdf_files.read(pdf([["apple"]], title=title)).title == ""
+
+
+LOCKED = "/Encrypt << /Filter /Standard /V 1 /R 2 /O <{0}> /U <{0}> /P -4 >> /ID [<00> <00>]".format("ab" * 32)
+
+
+@pytest.mark.parametrize(
+    ("content", "way_out"),
+    [
+        (b"%PDF-1.4 nothing", "save it as Markdown"),
+        (pdf([["apple"]], trailer=LOCKED), "without a password"),
+        (pdf([[]]), "OCR"),
+        (b"", "save it as Markdown"),
+        (pdf([["apple"]]).replace(b"/Kids [6 0 R]", b"/Kids [2 0 R]"), ":"),
+    ],
+    ids=["no pdf", "encrypted", "pictures", "empty", "circle"],
+)
+def test_a_bad_pdf_is_refused_with_the_way_out(content: bytes, way_out: str) -> None:
+    """Damaged and encrypted files, and those without text, are refused with what to do."""
+    with pytest.raises(Unfit, match=way_out):
+        pdf_files.read(content)
+
+
+def test_a_page_that_cannot_be_read_costs_only_itself() -> None:
+    """The other pages of a damaged file are read."""
+    whole = pdf([["apple"], ["pear"]])
+    assert "pear" in pdf_files.read(whole.replace(b"(apple) Tj", b"(apple\\ Tj")).text
+
+
+@given(st.binary(max_size=40), st.integers(0, 900), st.integers(0, 60))
+def test_any_damage_to_a_pdf_is_read_or_refused(noise: bytes, place: int, length: int) -> None:
+    """A file with some bytes changed gives text, or a reason, and no other error."""
+    whole = pdf([["apple"]], chapters=[("One", 0)])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("logging.Logger.warning", lambda *_, **__: None)
+        text, reason = text_or_reason(lambda: pdf_files.read(whole[:place] + noise + whole[place + length :]))
+    assert text or ":" in reason
+
+
+# ------------------------------------------------------------------------------------------- in a process of its own
+
+
+def test_a_process_reads_every_format_one_after_the_other() -> None:
+    """One process reads files of all formats, and a refused one does not end it."""
+    with Converter() as converter:
+        assert converter.read(".html", b"<p>apple").text == "apple\n"
+        with pytest.raises(Unfit):
+            converter.read(".pdf", b"no pdf")
+        assert "pear" in converter.read(".docx", docx(paragraph("pear"))).text
+        assert "plum" in converter.read(".pdf", pdf([["plum"]])).text
+
+
+def test_a_file_that_takes_too_long_costs_only_itself() -> None:
+    """Reading ends after its time, whatever it is doing, and the next file is read by a new process."""
+    slow = b"<div>" * 60_000 + b"apple"
+    with Converter(seconds=1) as converter:
+        started = time.monotonic()
+        with pytest.raises(Unfit, match="more than 1 s"):
+            converter.read(".html", slow)
+        assert time.monotonic() - started < 10
+        assert converter.read(".html", b"<p>pear").text == "pear\n"
+
+
+def test_without_the_extra_a_file_is_left_out_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format whose library is not installed is told with the extra that has it."""
+    monkeypatch.setitem(LIBRARIES, ".pdf", "no_such_library")
+    with Converter() as converter, pytest.raises(Unfit, match="install that extra"):
+        converter.read(".pdf", pdf([["apple"]]))
+
+
+def test_libraries_are_not_imported_before_they_are_needed() -> None:
+    """Reading Markdown in imports none of the libraries of other formats, and starts no process."""
+    code = (
+        "import sys, adapters.sources.markdown.ingestion, adapters.sources.documents.docx\n"
+        f"print(sorted(set(sys.modules) & {set(LIBRARIES.values())!r}))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert said.stdout == "[]\n"
+
+
+def test_the_archive_of_the_tests_is_one() -> None:
+    """The Word file that the tests make has the parts that Word's own have."""
+    assert "word/document.xml" in zipfile.ZipFile(BytesIO(docx(""))).namelist()
