@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from adapters.sources.lookups import LEAST_LIKENESS
 from contracts.lookups import ArgumentType, Lookup
 from language.clean import clean, fold
 from language.words import all_stems, stems
 
+LEAST_LIKENESS: Final = 0.6
+"""Below it, what is said beside a name is not one of the lookup's questions."""
 CONTAINED: Final = 0.75
 """Likeness of a query that names a node and has every word of one of the lookup's questions, and others."""
 _MOST_OF_A_MESSAGE: Final = 0.75

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.sources.graph import GraphSource, Ladybug, Limits
+from adapters.sources.graph.naming import meant, named_in
+from contracts.errors import SourceUnavailable
+from contracts.evidence import EvidenceItem
+from contracts.lookups import LookupCall, LookupValue
+from contracts.ports import EvidenceSource, SearchRequest
+from contracts.values import Language, Source
+from tests.graph_source.small_graph import MENTIONS, lookup, made
+from tests.ports.source_conformance import SourceConformance
+
+IN_LANGUAGE = MENTIONS.replace("$setting", "$setting AND ($language = 'any' OR p.language = $language)")
+WITH_LANGUAGE = [
+    {"name": "setting", "type": "text"},
+    {"name": "language", "type": "choice", "choices": ["any", "en", "ru"], "default": "any"},
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return made(tmp_path)
+
+
+@pytest.fixture
+def source(file: Path) -> Iterator[GraphSource]:
+    opened = GraphSource(Ladybug(file), [lookup(IN_LANGUAGE, arguments=WITH_LANGUAGE)])
+    yield opened
+    opened.close()
+
+
+class TestConformance(SourceConformance):
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Iterator[EvidenceSource]:
+        titles = "MATCH (p:Page) RETURN p.path AS page_path, p.title AS page_title ORDER BY page_path"
+        apples = lookup(
+            titles,
+            arguments=[],
+            answers={"en": ["apple"], "ru": ["яблоко"]},
+            row={"en": "Of apples speaks {page_title}.", "ru": "О яблоках говорит {page_title}."},
+            none={"en": "None.", "ru": "Нет."},
+        )
+        opened = GraphSource(Ladybug(made(tmp_path)), [apples])
+        yield opened
+        opened.close()
+
+    @pytest.fixture
+    def broken(self, tmp_path: Path) -> Iterator[EvidenceSource]:
+        file = made(tmp_path)
+        opened = GraphSource(Ladybug(file), [lookup(MENTIONS, arguments=[{"name": "setting", "type": "text"}])])
+        shutil.rmtree(file.parent)
+        yield opened
+
+
+async def asked(source: GraphSource, query: str, language: Language | None = Language.EN) -> list[EvidenceItem]:
+    return list((await source.search(SearchRequest(query, language=language))).items)
+
+
+async def test_a_row_is_a_sentence_with_the_page_that_it_stands_on(source: GraphSource) -> None:
+    """An item says what the row says, and cites the page by title, address and number."""
+    items = await asked(source, "Which pages mention the setting ORCHARD_MODE?")
+    assert [item.snippet for item in items] == [
+        "The page Settings mentions ORCHARD_MODE.",
+        "The page Troubleshooting mentions ORCHARD_MODE.",
+    ]
+    first = items[0]
+    assert (first.source, first.document, first.title) == (Source.NEO4J, "docs/settings.md", "Settings")
+    assert (first.url, first.kb_id, first.confidence) == ("https://docs.test/settings", 7, 1.0)
+    assert first.ref == "neo4j:pages_with_setting(language=en,setting=ORCHARD_MODE)#1"
+
+
+async def test_rows_are_said_in_the_language_of_the_question(source: GraphSource) -> None:
+    """A Russian question gets Russian sentences of Russian pages; without a language, of all pages."""
+    items = await asked(source, "На каких страницах упоминают настройку ORCHARD_MODE?", Language.RU)
+    assert [item.snippet for item in items] == ["Страница Настройки сада упоминает ORCHARD_MODE."]
+    assert len(await asked(source, "Which pages mention the setting ORCHARD_MODE?", None)) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["orchard mode", "Orchard-Mode", "`ORCHARD_MODE`", "«orchard_mode»", "ORCHARD\u2011MODE"]
+)
+async def test_a_name_is_recognised_however_it_is_written(source: GraphSource, name: str) -> None:
+    """Case, dashes, underscores and quotes make no other name: the graph's own is looked up."""
+    assert len(await asked(source, f"Which pages mention {name}?")) == 2
+
+
+async def test_a_question_about_nothing_that_the_graph_has_finds_nothing(source: GraphSource) -> None:
+    """Without a name of the graph, or without words that one of its questions has, nothing is looked up."""
+    for query in ("Which pages mention the setting PEAR_MODE?", "Is ORCHARD_MODE expensive?", "Hello", "mode"):
+        assert await asked(source, query) == []
+
+
+async def test_a_plan_s_lookup_is_run_with_the_graph_s_name_for_its_value(source: GraphSource) -> None:
+    """What a plan names is run whatever the words; a value that means a name of the graph becomes that name."""
+    for value, found in (("orchard mode", 2), ("the setting ORCHARD_MODE", 2), ("pears", 1)):
+        call = LookupCall(name="pages_with_setting", arguments=(LookupValue(name="setting", value=value),))
+        request = SearchRequest("Something else", language=Language.EN, lookups=(call,))
+        items = (await source.search(request)).items
+        assert len(items) == found
+    assert items[0].snippet == "No page mentions pears."
+
+
+async def test_lookups_that_answer_a_question_equally_are_both_run(file: Path) -> None:
+    """One question can have its answer in two statements."""
+    one = lookup(MENTIONS)
+    other = lookup(MENTIONS.replace(":MENTIONS", ":SETS"), name="pages_that_set")
+    source = GraphSource(Ladybug(file), [one, other])
+    items = await asked(source, "Which pages mention the setting ORCHARD_MODE?")
+    assert {item.ref.partition("(")[0] for item in items} == {"neo4j:pages_with_setting", "neo4j:pages_that_set"}
+    source.close()
+
+
+async def test_more_rows_than_are_allowed_are_said_to_be_left_out(file: Path) -> None:
+    """A cut answer never looks whole."""
+    source = GraphSource(Ladybug(file), [lookup(MENTIONS)], Limits(rows=2))
+    reply = await source.search(SearchRequest("Which pages mention the setting ORCHARD_MODE?"))
+    assert len(reply.items) == 2
+    assert "only the first 2 rows" in reply.trace.degraded
+    source.close()
+
+
+async def test_a_statement_that_does_not_fit_the_graph_cannot_be_asked(file: Path) -> None:
+    """A label or a property that the graph does not have is an error of the profile, and not an empty answer."""
+    source = GraphSource(Ladybug(file), [lookup(MENTIONS.replace(":MENTIONS", ":LIKES"))])
+    with pytest.raises(SourceUnavailable):
+        await asked(source, "Which pages mention the setting ORCHARD_MODE?")
+    source.close()
+
+
+async def test_many_turns_ask_at_once(source: GraphSource) -> None:
+    """Searches that run side by side have the same answers as one after another."""
+    alone = await asked(source, "Which pages mention the setting ORCHARD_MODE?")
+    together = await asyncio.gather(
+        *(asked(source, "Which pages mention the setting ORCHARD_MODE?") for _ in range(50))
+    )
+    assert together == [alone] * 50
+
+
+def test_an_error_s_message_is_recognised_by_most_of_its_words() -> None:
+    """Nobody writes a message out: three quarters of the words of one of its quotes are enough, fewer are not."""
+    names = ['"The basket is full of apples" (`BasketFull`)', '"No ladder in the tree"']
+    found = named_in("the basket is full of apples, what should I do", names)
+    assert found is not None
+    assert found.name == names[0]
+    assert named_in("Where is my basket?", names) is None
+    assert named_in("What is BasketFull?", ["BasketFull"]) is not None
+
+
+def test_an_ordinary_word_is_a_name_only_where_it_is_quoted() -> None:
+    """Keys of one word are words of everyday questions too."""
+    assert named_in("What evidence is there?", ["evidence"]) is None
+    assert named_in("What is `evidence`?", ["evidence"]) is not None
+    assert meant("evidence", ["evidence", "Evidence"]) == "evidence"
+    assert meant("Ёлка", ["елка"]) == "елка"
+    assert meant("pear", ["apple"]) is None
+
+
+def test_the_longest_name_is_meant() -> None:
+    """`GUARDIAN_MODEL_WINDOW` is not `GUARDIAN_MODEL`, and what is written exactly so is meant before a like one."""
+    names = ["GUARDIAN_MODEL", "GUARDIAN_MODEL_WINDOW", "guard_mode", "GUARD_MODE"]
+    assert meant("the window: GUARDIAN_MODEL_WINDOW", names) == "GUARDIAN_MODEL_WINDOW"
+    found = named_in("What is GUARD_MODE?", names)
+    assert found is not None
+    assert (found.name, found.rest) == ("GUARD_MODE", "what is")
