@@ -94,12 +94,14 @@ class SearchRequest:
         query: The user's words or a sub-query; data, never a query language.
         top_k: How many items are wanted, best first.
         language: Prefer documents in this language; `None` for any.
-        version: Only documents of this version; `None` for the deployment's default.
+        version: Only documents of this version; `None` for those that the query or the question names, and where
+            these name none that there is, the deployment's default.
         expand: Widen the query with feedback terms (a retry's REFINE_QUERY).
         exclude: Document keys that must not be returned.
         threshold: The confidence at which an item counts as relevant.
         lookups: What the plan wants looked up, of any source; one that has lookups runs its own of these, and where
             there are none, the one that the query's words ask for.
+        question: The user's own words, where the query was made of them.
     """
 
     query: str
@@ -110,6 +112,7 @@ class SearchRequest:
     exclude: frozenset[str] = frozenset()
     threshold: float = 0.5
     lookups: tuple[LookupCall, ...] = ()
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ def _plan_search(state: RetrieveView, context: Context, effect: Effect, profile:
     had = frozenset(EvidenceItem.model_validate(item).document_key for item in state["evidence"])
     request = SearchRequest(
         query="",
+        question=state["question"]["text"],
         top_k=context.top_k * factor,
         language=None if factor > 1 else Language(state["question"]["language"]),
         version=context.version,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,6 +20,7 @@ from adapters.sources.markdown.spelling import Vocabulary
 from adapters.sources.markdown.store import NAME as RECORD
 from adapters.sources.markdown.store import Entry
 from contracts.errors import IndexBusy, KnowledgeError
+from language.versions import natural
 from language.words import stems, stop_words
 
 if TYPE_CHECKING:
@@ -255,10 +256,14 @@ class Snapshot:
         return [term for term, _ in self._searcher.terms_with_prefix(name, "", Query.all_query())]
 
     @cached_property
+    def versions(self) -> tuple[str, ...]:
+        """The versions that there are, as they were given."""
+        return tuple(term.removeprefix("=") for term in self.values("version") if term != _UNVERSIONED)
+
+    @cached_property
     def default_versions(self) -> tuple[str, ...]:
         """The newest version that there is, and what has none: mixing versions costs almost half the quality."""
-        versions = [term for term in self.values("version") if term != _UNVERSIONED]
-        return (_UNVERSIONED, *sorted(versions, key=_natural)[-1:])
+        return (_UNVERSIONED, *map(version_term, sorted(self.versions, key=natural)[-1:]))
 
     @cached_property
     def _admitting(self) -> dict[str, frozenset[str]]:
@@ -357,11 +362,3 @@ def opened(directory: Path) -> tuple[Callable[[], Snapshot], Callable[[], None]]
     index = Index.open(str(directory / NAME))
     schema = index.schema
     return lambda: Snapshot(index.searcher(), schema), index.reload
-
-
-def _natural(version: str) -> list[tuple[int, int, str]]:
-    """Return a key that sorts 4.10 after 4.9."""
-    import re
-
-    parts: Collection[str] = re.findall(r"\d+|[^\W\d_]+", version)
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]

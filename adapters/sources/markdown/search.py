@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from adapters.ranking.fusion import fused
 from adapters.ranking.similarity import MOST, Vectors, calibration_key, calibration_of, hash_of, text_of, vector_of
+from adapters.sources.folding import Face, enough
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature, version_term
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Passage, Reader
@@ -31,6 +32,7 @@ from contracts.errors import KnowledgeError, NoIndex, ServerFault, SourceUnavail
 from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
+from language.versions import stated
 from language.words import stems
 
 if TYPE_CHECKING:
@@ -153,8 +155,9 @@ class KnowledgeBase:
     async def search(self, request: SearchRequest, kind: Source) -> SearchReply:
         """Return the passages of one kind that answer a query best.
 
-        Documents of another version than the one asked for (or the default) are left out, those without a version
-        never. Where no passage in the language asked for reaches the threshold, all languages are searched.
+        Documents of another version than the one asked for, named in the query or the question, or the default, are
+        left out, those without a version never. Of the same passage in several documents one is returned. Where no
+        passage in the language asked for reaches the threshold, all languages are searched.
 
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
@@ -190,7 +193,7 @@ class KnowledgeBase:
             query = _parsed(snapshot, text)
             if not query.words:
                 return 0.0
-            best = snapshot.search(query.weights(), Filter(versions=self._versions(snapshot, None)), 1)
+            best = snapshot.search(query.weights(), Filter(versions=self._versions(snapshot, SearchRequest(text))), 1)
             return confidence(best[0][1], query.idf_sum, self._midpoint) if best else 0.0
 
     def count(self) -> dict[str, int]:
@@ -224,16 +227,32 @@ class KnowledgeBase:
             return [], meaning.degraded
         where = Filter(
             source=kind,
-            versions=self._versions(snapshot, request.version),
+            versions=self._versions(snapshot, request),
             language=request.language,
             excluded=tuple(reader.document_ids(request.exclude)) if request.exclude else (),
         )
-        hits = self._ranked(snapshot, reader, query, where, request, meaning)
+        hits = self._different(snapshot, reader, query, where, request, meaning)
         if request.language and max((hit.confidence for hit in hits), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
-            hits = self._ranked(snapshot, reader, query, anywhere, request, meaning)
+            hits = self._different(snapshot, reader, query, anywhere, request, meaning)
         return hits, meaning.degraded
+
+    def _different(
+        self,
+        snapshot: Snapshot,
+        reader: Reader,
+        query: _Query,
+        where: Filter,
+        request: SearchRequest,
+        meaning: _Meaning,
+    ) -> list[_Hit]:
+        """Return the best passages without those that another one stands for."""
+        return enough(
+            lambda count: self._ranked(snapshot, reader, query, where, replace(request, top_k=count), meaning),
+            _face,
+            request.top_k,
+        )
 
     def _ranked(
         self,
@@ -278,9 +297,15 @@ class KnowledgeBase:
         hits.sort(key=lambda hit: (-hit.score, hit.passage.key, hit.passage.ordinal))
         return hits
 
-    def _versions(self, snapshot: Snapshot, asked: str | None) -> tuple[str, ...]:
-        version = asked or self._default_version
-        return (version_term(None), version_term(version)) if version else snapshot.default_versions
+    def _versions(self, snapshot: Snapshot, request: SearchRequest) -> tuple[str, ...]:
+        """Return which versions are searched: that of the run, else those that are named, else the default."""
+        if request.version:
+            return version_term(None), version_term(request.version)
+        # A sub-query may be about one of the versions that the question names.
+        named = stated(request.query, snapshot.versions) or stated(request.question, snapshot.versions)
+        if not named and self._default_version is None:
+            return snapshot.default_versions
+        return (version_term(None), *map(version_term, named or filter(None, [self._default_version])))
 
     # ---------------------------------------------------------------------------------------------------- meaning
 
@@ -448,6 +473,11 @@ def _with_meaning(trace: QueryTrace, hits: Sequence[_Hit], degraded: str) -> Que
 
 
 # -------------------------------------------------------------------------------------------------------- replies
+
+
+def _face(hit: _Hit) -> Face:
+    row = hit.passage
+    return Face(row.key, row.title, row.version, row.text)
 
 
 def _item(hit: _Hit) -> EvidenceItem:

@@ -61,7 +61,7 @@ CREATE TABLE IF NOT EXISTS vectors (
 
 _PASSAGE = """
 SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
-       c.ordinal, c.heading, c.first_line, c.last_line, c.text
+       c.ordinal, c.heading, c.first_line, c.last_line, c.text, d.version
 FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
 """
 _BODIES = "SELECT id, body FROM chunks WHERE id IN"
@@ -151,6 +151,7 @@ class Passage(NamedTuple):
     first_line: int
     last_line: int
     text: str
+    version: str | None = None
 
 
 @contextmanager
