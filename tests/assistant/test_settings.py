@@ -71,6 +71,20 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_PARALLEL_TOOL_CALLS": "none",
         "GUARDIAN_SYSTEM_ROLE": "user",
         "GUARDIAN_PLAN_AHEAD": "yes",
+        "GUARDIAN_EMBED_URL": "http://embed.example/v1",
+        "GUARDIAN_EMBED_MODEL": "embedder",
+        "GUARDIAN_EMBED_LANGUAGES": "en",
+        "GUARDIAN_EMBED_KEY": "key",
+        "GUARDIAN_EMBED_QUERY_PREFIX": "query:",
+        "GUARDIAN_EMBED_TEXT_PREFIX": "passage:",
+        "GUARDIAN_EMBED_TIMEOUT": "4",
+        "GUARDIAN_RERANK_URL": "http://rerank.example",
+        "GUARDIAN_RERANK_MODEL": "reranker",
+        "GUARDIAN_RERANK_LANGUAGES": "en,ru",
+        "GUARDIAN_RERANK_KEY": "key",
+        "GUARDIAN_RERANK_SHAPE": "tei",
+        "GUARDIAN_RERANK_TOP": "30",
+        "GUARDIAN_RERANK_TIMEOUT": "5",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
     assert set(values) == {variable.name for variable in VARIABLES}
@@ -81,8 +95,12 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     assert (expected.models.planner, expected.models.drafter) == ("planner", "")
     assert expected.models.mosec_address == "http://mosec.example:8001/moderate"
     assert expected.models.temperature is None
-    for name in values:
+    needed = {"GUARDIAN_EMBED_MODEL", "GUARDIAN_EMBED_LANGUAGES", "GUARDIAN_RERANK_LANGUAGES"}
+    for name in values.keys() - needed:
         assert Settings.read({**values, name: ""}) != expected
+    for name in needed:
+        with pytest.raises(ConfigError):
+            Settings.read({**values, name: ""})
 
 
 @pytest.mark.parametrize("value", ["", "  "])

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+
+from adapters.ranking.similarity import dot
+from tests.ranking.shelves import embedder
+from tests.wire.server_process import FakeServer
+
+
+def test_texts_with_like_words_are_nearer_than_others(server: FakeServer) -> None:
+    """The scripted embedding model says the same of the same text, and puts forms and compounds of a word together."""
+    texts = ["the file system", "the file system", "filesystems", "watering roses"]
+    first, again, near, far = asyncio.run(embedder(server.url).embed(texts))
+    assert first == again
+    assert dot(first, near) > 0.5 > dot(first, far)
+
+
+def test_what_is_no_object_is_refused(server: FakeServer) -> None:
+    """A body that is no JSON object is answered with 400, by both rankers."""
+    for path in ("/v1/embeddings", "/v1/rerank", "/rerank"):
+        assert httpx.post(f"{server.root}{path}", content=b"[1]").status_code == 400
