@@ -143,10 +143,12 @@ class _Engine:
             with engine.connect() as connection, self._fenced(connection, limits):
                 # A cursor of the server's where there is one: one statement, and no more rows on their way than fit.
                 options = {"stream_results": True, "max_row_buffer": limits.rows + 1, "yield_per": limits.rows + 1}
-                result = connection.execute(text(statement), dict(values), execution_options=options)
-                return _taken(result.mappings(), limits)
+                with connection.execute(text(statement), dict(values), execution_options=options) as result:
+                    return _taken(result.mappings(), limits)
         except SQLAlchemyError as error:
             raise self._stopped(error, limits) from error
+        except (OSError, ValueError) as error:
+            raise _Stopped(f"failed: {error}", _WRONG) from error
 
     def _made(self, limits: _Limits) -> Engine:
         raise NotImplementedError
