@@ -25,9 +25,9 @@ def everything(file: Path) -> list[list[str]]:
     found = [
         sorted(str(row) for row in rows(file, f"MATCH (n:{label}) RETURN n.{nodes[label]} AS n")) for label in nodes
     ]
-    for start in nodes:
-        for end in nodes:
-            joined = rows(file, f"MATCH (a:{start})-[]->(b:{end}) RETURN a.{nodes[start]} AS a, b.{nodes[end]} AS b")
+    for start, key in nodes.items():
+        for end, other in nodes.items():
+            joined = rows(file, f"MATCH (a:{start})-[]->(b:{end}) RETURN a.{key} AS a, b.{other} AS b")
             found.append(sorted(map(str, joined)))
     return found
 
@@ -136,8 +136,7 @@ def test_a_killed_build_leaves_a_whole_graph(tmp_path: Path, wait: float) -> Non
     """Whenever the writer is killed, the graph is the old one or the new one, and the next run needs no help."""
     file = made(tmp_path)
     before = everything(file)
-    # A fixed program, with folders as arguments.
-    writer = subprocess.Popen(  # noqa: S603
+    writer = subprocess.Popen(
         [sys.executable, "-c", _BUILD_FOR_EVER, str(tmp_path / "kb"), str(tmp_path / "graph")],
         stdout=subprocess.PIPE,
         cwd=HANDBOOK.parent,

@@ -79,8 +79,8 @@ def test_what_only_one_engine_has_is_refused(call: str) -> None:
         MENTIONS,
         "match (n:Setting) where n.name contains 'SET; CREATE' return n.name as name",
         "MATCH (n:Profile)-[:LOAD|MENTIONS]->(m) WHERE n.create = $x AND n.`copy` = 1 RETURN m.type AS t // DELETE it",
-        "OPTIONAL MATCH (n:Setting) WITH n ORDER BY n.name SKIP 1 LIMIT 2 UNWIND [1, 2] AS x RETURN n.name AS a, x\n"
-        "UNION ALL MATCH (n:Command) RETURN n.name AS a, 1 AS x",
+        "OPTIONAL MATCH (n:Setting) WITH n ORDER BY n.name SKIP 1 LIMIT 2 UNWIND [1, 2] AS x RETURN n.name AS a",
+        "MATCH (n:Setting) RETURN n.name AS a\nUNION ALL\nMATCH (n:Command) RETURN n.name AS a",
     ],
 )
 def test_what_reads_is_let_through_whatever_its_names(statement: str) -> None:
@@ -105,7 +105,7 @@ def test_rows_characters_and_time_are_limited(tmp_path: Path) -> None:
     assert len(engine.run(names, {}, Limits(rows=1000, size=50))) == 5
     many = "MATCH (a:Setting), (b:Setting), (c:Setting) WHERE a.name < b.name AND b.name < c.name RETURN count(*) AS n"
     started = time.perf_counter()
-    with pytest.raises(SourceUnavailable, match="within 0.2 s"):
+    with pytest.raises(SourceUnavailable, match=r"within 0\.2 s"):
         engine.run(many, {}, Limits(seconds=0.2))
     assert time.perf_counter() - started < 2
     assert len(engine.run(names, {}, Limits(rows=3))) == 3

@@ -52,11 +52,11 @@ class TestConformance(SourceConformance):
         opened.close()
 
     @pytest.fixture
-    def broken(self, tmp_path: Path) -> Iterator[EvidenceSource]:
+    def broken(self, tmp_path: Path) -> EvidenceSource:
         file = made(tmp_path)
         opened = GraphSource(Ladybug(file), [lookup(MENTIONS, arguments=[{"name": "setting", "type": "text"}])])
         shutil.rmtree(file.parent)
-        yield opened
+        return opened
 
 
 async def asked(source: GraphSource, query: str, language: Language | None = Language.EN) -> list[EvidenceItem]:

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from adapters.sources.graph import GraphSource, Limits, Neo4j
+from contracts.errors import ConfigError, SourceUnavailable
+from contracts.ports import SearchRequest
+from contracts.values import Language
+from tests.graph_source.bolt_server import BEGIN, HELLO, PULL, RUN, BoltServer
+from tests.graph_source.small_graph import MENTIONS, lookup
+
+PASSED = "p@ss/word"
+COLUMNS = ["page_path", "page_title", "page_url", "page_kb_id"]
+
+
+def address(server: BoltServer) -> str:
+    return f"bolt://reader:p%40ss%2Fword@127.0.0.1:{server.port}/docs"
+
+
+def test_a_statement_runs_in_a_reading_transaction_with_its_limits() -> None:
+    """Over the wire: read access mode, the time limit, the database, values as parameters, no more rows than wanted."""
+    with BoltServer(columns=["name"], rows=[["a"], ["b"], [None]]) as server:
+        engine = Neo4j(address(server))
+        hostile = "x'}) DETACH DELETE (n) //"
+        assert engine.run(MENTIONS, {"setting": hostile}, Limits(rows=2, seconds=3)) == [{"name": "a"}, {"name": "b"}]
+        engine.close()
+    (begun,) = server.of(BEGIN)
+    assert (begun[0]["mode"], begun[0]["tx_timeout"], begun[0]["db"]) == ("r", 3000, "docs")
+    assert [fields[:2] for fields in server.of(RUN)] == [[MENTIONS, {"setting": hostile}]]
+    assert [fields[0]["n"] for fields in server.of(PULL)] == [3]
+    assert server.of(HELLO)[0][0]["principal"] == "reader"
+    assert server.of(HELLO)[0][0]["credentials"] == PASSED
+
+
+async def test_rows_of_a_server_are_evidence_like_those_of_a_file() -> None:
+    """The same lookup, the same sentence, the same page: only the engine is another."""
+    with BoltServer(columns=COLUMNS, rows=[["docs/a.md", "Settings", "", 7]]) as server:
+        source = GraphSource(Neo4j(address(server)), [lookup(MENTIONS.replace("$setting", "toLower($setting)"))])
+        request = SearchRequest("Which pages mention the setting «X_MODE»?", language=Language.EN)
+        (item,) = (await source.search(request)).items
+        source.close()
+    assert item.snippet == "The page Settings mentions X_MODE."
+    assert (item.title, item.url, item.kb_id) == ("Settings", None, 7)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Neo.ClientError.Statement.SyntaxError",
+        "Neo.ClientError.Security.Unauthorized",
+        "Neo.TransientError.General.Busy",
+    ],
+)
+def test_what_the_server_refuses_is_said_without_secrets(code: str) -> None:
+    """An error names the server and its own code, with a way out, and never the password."""
+    with BoltServer(failure=code) as server:
+        engine = Neo4j(address(server))
+        with pytest.raises(SourceUnavailable) as caught:
+            engine.run(MENTIONS, {"setting": "x"}, Limits())
+        engine.close()
+    assert code in caught.value.message
+    assert caught.value.way_out
+    assert "word" not in caught.value.message + repr(engine)
+
+
+def test_a_server_that_is_away_cannot_be_asked() -> None:
+    """No connection is an error of the port, with the address and without the password."""
+    with BoltServer() as server:
+        gone = address(server)
+    engine = Neo4j(gone)
+    with pytest.raises(SourceUnavailable, match=r"127\.0\.0\.1"):
+        engine.run(MENTIONS, {"setting": "x"}, Limits())
+    engine.close()
+
+
+@pytest.mark.parametrize("url", ["", "localhost:7687", "http://localhost:7474", "bolt://", "bolt://host:port", "neo4j"])
+def test_an_address_that_is_none_is_an_error_of_the_settings(url: str) -> None:
+    """What cannot be an address of a server is refused when it is read."""
+    with pytest.raises(ConfigError) as caught:
+        Neo4j(url)
+    assert "neo4j://" in caught.value.way_out
