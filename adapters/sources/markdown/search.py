@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from adapters.ranking.fusion import fused
 from adapters.ranking.similarity import MOST, Vectors, calibration_key, calibration_of, hash_of, text_of, vector_of
-from adapters.sources.folding import Face, enough
-from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature, version_term
+from adapters.sources.folding import enough
+from adapters.sources.markdown.asking import Hit, Query, face, item, parsed, searched_versions, trace, widened
+from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
-from adapters.sources.markdown.store import NAME, SCHEMA, Passage, Reader
+from adapters.sources.markdown.store import NAME, SCHEMA, Reader
 from contracts.errors import KnowledgeError, NoIndex, ServerFault, SourceUnavailable
-from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
+from contracts.evidence import QueryTrace
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Language, Source
-from language.versions import stated
+from contracts.values import Source
 from language.words import stems
 
 if TYPE_CHECKING:
@@ -43,35 +43,8 @@ if TYPE_CHECKING:
 MIDPOINT = 0.12
 DEPTH: Final = 50
 """Passages of each ranking that are fused."""
-_LONGEST_QUERY = 64
-"""Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
 _TRIES = 5
 _Row = TypeVar("_Row")
-
-
-@dataclass(frozen=True, slots=True)
-class _Query:
-    """A text as the index is asked for it.
-
-    Attributes:
-        words: Each word with what may stand for it: itself, or known words that it misspells.
-        idf_sum: What the words are worth together.
-    """
-
-    words: tuple[tuple[str, ...], ...]
-    idf_sum: float
-
-    def weights(self) -> list[tuple[Sequence[str], float]]:
-        return [(alternatives, 1.0) for alternatives in self.words]
-
-
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    passage: Passage
-    score: float
-    confidence: float
-    similarity: float | None = None
-    """To the query, -1 to 1; `None` where it was not looked at, or is not among the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +155,15 @@ class KnowledgeBase:
             hits, degraded = self._settled(
                 lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning)
             )
-        items = tuple(_item(hit) for hit in hits)
-        trace = _trace(request, kind, items)
-        return SearchReply(items, _with_meaning(trace, hits, degraded) if meaning is not _NO_MEANING else trace)
+        items = tuple(item(hit) for hit in hits)
+        told = trace(request, kind, items)
+        return SearchReply(items, _with_meaning(told, hits, degraded) if meaning is not _NO_MEANING else told)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
         with _unavailable(Source.DOC):
             snapshot = self._snapshot()
-            query = _parsed(snapshot, text)
+            query = parsed(snapshot, text)
             if not query.words:
                 return 0.0
             best = snapshot.search(query.weights(), Filter(versions=self._versions(snapshot, SearchRequest(text))), 1)
@@ -219,9 +192,9 @@ class KnowledgeBase:
 
     def _search(
         self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: _Meaning
-    ) -> tuple[list[_Hit], str]:
+    ) -> tuple[list[Hit], str]:
         """Return what is found, and why it was not searched by meaning where it should have been."""
-        query = _parsed(snapshot, request.query)
+        query = parsed(snapshot, request.query)
         meaning = self._ready(snapshot, reader, meaning)
         if not query.words or request.top_k < 1:
             return [], meaning.degraded
@@ -242,15 +215,15 @@ class KnowledgeBase:
         self,
         snapshot: Snapshot,
         reader: Reader,
-        query: _Query,
+        query: Query,
         where: Filter,
         request: SearchRequest,
         meaning: _Meaning,
-    ) -> list[_Hit]:
+    ) -> list[Hit]:
         """Return the best passages without those that another one stands for."""
         return enough(
             lambda count: self._ranked(snapshot, reader, query, where, replace(request, top_k=count), meaning),
-            _face,
+            face,
             request.top_k,
         )
 
@@ -258,11 +231,11 @@ class KnowledgeBase:
         self,
         snapshot: Snapshot,
         reader: Reader,
-        query: _Query,
+        query: Query,
         where: Filter,
         request: SearchRequest,
         meaning: _Meaning,
-    ) -> list[_Hit]:
+    ) -> list[Hit]:
         if meaning.vector is None or meaning.vectors is None:
             return self._by_words(snapshot, reader, query, where, request)
         by_words = self._by_words(snapshot, reader, query, where, replace(request, top_k=max(request.top_k, DEPTH)))
@@ -274,38 +247,31 @@ class KnowledgeBase:
         rows = _all(reader.passages(others), len(others))
         for number in others:
             score = own.get(number, 0.0)
-            found[number] = _Hit(rows[number], score, confidence(score, query.idf_sum, self._midpoint))
+            found[number] = Hit(rows[number], score, confidence(score, query.idf_sum, self._midpoint))
         return [_weighed(found[number], nearest.get(number), meaning.vectors, request.threshold) for number in order]
 
     def _by_words(
-        self, snapshot: Snapshot, reader: Reader, query: _Query, where: Filter, request: SearchRequest
-    ) -> list[_Hit]:
+        self, snapshot: Snapshot, reader: Reader, query: Query, where: Filter, request: SearchRequest
+    ) -> list[Hit]:
         weights = query.weights()
         if request.expand:
             best = snapshot.search(weights, where, FEEDBACK_DOCUMENTS)
             bodies = _all(reader.bodies([number for number, _ in best]), len(best))
             texts = [(stems(bodies[number]), score) for number, score in best]
-            weights = _widened(query, feedback([words[0] for words in query.words], texts))
+            weights = widened(query, feedback([words[0] for words in query.words], texts))
         ranked = snapshot.search(weights, where, request.top_k)
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
         own = snapshot.scores(query.weights(), [number for number, _ in ranked]) if request.expand else dict(ranked)
         rows = _all(reader.passages([number for number, _ in ranked]), len(ranked))
         hits = [
-            _Hit(rows[number], score, confidence(own.get(number, 0.0), query.idf_sum, self._midpoint))
+            Hit(rows[number], score, confidence(own.get(number, 0.0), query.idf_sum, self._midpoint))
             for number, score in ranked
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.passage.key, hit.passage.ordinal))
         return hits
 
     def _versions(self, snapshot: Snapshot, request: SearchRequest) -> tuple[str, ...]:
-        """Return which versions are searched: that of the run, else those that are named, else the default."""
-        if request.version:
-            return version_term(None), version_term(request.version)
-        # A sub-query may be about one of the versions that the question names.
-        named = stated(request.query, snapshot.versions) or stated(request.question, snapshot.versions)
-        if not named and self._default_version is None:
-            return snapshot.default_versions
-        return (version_term(None), *map(version_term, named or filter(None, [self._default_version])))
+        return searched_versions(request, snapshot.versions, self._default_version, snapshot.default_versions)
 
     # ---------------------------------------------------------------------------------------------------- meaning
 
@@ -396,29 +362,6 @@ def _unavailable(kind: Source) -> Generator[None]:
         ) from error
 
 
-# -------------------------------------------------------------------------------------------------------- queries
-
-
-def _parsed(snapshot: Snapshot, text: str) -> _Query:
-    words = list(dict.fromkeys(stems(text)))
-    if len(words) > _LONGEST_QUERY:
-        words = words[: _LONGEST_QUERY // 2] + words[-_LONGEST_QUERY // 2 :]
-    total, known = 0.0, list[tuple[str, ...]]()
-    for word in words:
-        frequency = snapshot.frequency(word)
-        # A word that nothing has counts as the rarest there can be, for what it asks for is not here; and so does one
-        # that is near a known word: valued as that word, a third more foreign questions would pass for on topic.
-        total += snapshot.idf(frequency)
-        meant = [] if frequency else snapshot.meant(word)
-        known.append(tuple(meant) or (word,))
-    return _Query(tuple(known), total)
-
-
-def _widened(query: _Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
-    stand_ins = {words[0]: words for words in query.words}
-    return [(stand_ins.get(word, (word,)), weight) for word, weight in weighted]
-
-
 def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
     if len(rows) < expected:
         raise _Moved
@@ -456,71 +399,20 @@ def _unusable(vectors: Vectors, query: array[float]) -> str:
     return ""
 
 
-def _weighed(hit: _Hit, similarity: float | None, vectors: Vectors, threshold: float) -> _Hit:
+def _weighed(hit: Hit, similarity: float | None, vectors: Vectors, threshold: float) -> Hit:
     sure = hit.confidence
     if similarity is not None and vectors.calibration is not None and sure < threshold:
         sure = max(sure, vectors.calibration.confidence(similarity))
-    return _Hit(hit.passage, hit.score, sure, similarity)
+    return Hit(hit.passage, hit.score, sure, similarity)
 
 
-def _with_meaning(trace: QueryTrace, hits: Sequence[_Hit], degraded: str) -> QueryTrace:
+def _with_meaning(trace: QueryTrace, hits: Sequence[Hit], degraded: str) -> QueryTrace:
     best: dict[str, float] = {}
     for hit in hits:
         if hit.similarity is not None:
             best.setdefault(hit.passage.key, hit.similarity)
     articles = [{**article, "similarity": best.get(str(article["document"]))} for article in trace.articles]
     return trace.model_copy(update={"articles": articles, "degraded": degraded})
-
-
-# -------------------------------------------------------------------------------------------------------- replies
-
-
-def _face(hit: _Hit) -> Face:
-    row = hit.passage
-    return Face(row.key, row.title, row.version, row.text)
-
-
-def _item(hit: _Hit) -> EvidenceItem:
-    row = hit.passage
-    return EvidenceItem(
-        source=Source(row.source),
-        ref=f"{row.source}:{row.key}#{row.ordinal}",
-        snippet=row.text,
-        confidence=hit.confidence,
-        score=hit.score,
-        document=row.key,
-        title=row.title,
-        url=row.url,
-        kb_id=row.kb_id,
-        heading=row.heading,
-        lines=(row.first_line, row.last_line) if row.first_line else None,
-        language=Language(row.language),
-        updated=row.updated,
-    )
-
-
-def _trace(request: SearchRequest, kind: Source, items: Sequence[EvidenceItem]) -> QueryTrace:
-    sure = sorted((item.confidence for item in items), reverse=True)
-    best: dict[str, EvidenceItem] = {}
-    for item in items:
-        best.setdefault(item.document_key, item)
-    return QueryTrace(
-        query=request.query,
-        source=kind,
-        expanded=request.expand,
-        confidence=ConfidenceFigures.of(sure, request.threshold),
-        articles=[
-            {
-                "document": key,
-                "title": item.title,
-                "url": item.url,
-                "kb_id": item.kb_id,
-                "confidence": item.confidence,
-                "score": item.score,
-            }
-            for key, item in best.items()
-        ],
-    )
 
 
 class DocumentSource:

@@ -1,0 +1,155 @@
+"""What a search makes of a query and of what it finds, wherever the passages are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from adapters.sources.folding import Face
+from adapters.sources.markdown.index import version_term
+from adapters.sources.markdown.store import Passage
+from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
+from contracts.ports import SearchRequest
+from contracts.values import Language, Source
+from language.versions import stated
+from language.words import stems
+
+LONGEST_QUERY: Final = 64
+"""Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
+
+
+class Lexicon(Protocol):
+    """What is known of the words of all passages."""
+
+    def frequency(self, word: str, /) -> int:
+        """Return how many passages have a word in the field where it is most frequent."""
+        ...
+
+    def idf(self, frequency: int, /) -> float:
+        """Return BM25's inverse document frequency."""
+        ...
+
+    def meant(self, word: str, /) -> list[str]:
+        """Return the known words that an unknown one may be a misspelling of."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A text as the index is asked for it.
+
+    Attributes:
+        words: Each word with what may stand for it: itself, or known words that it misspells.
+        idf_sum: What the words are worth together.
+    """
+
+    words: tuple[tuple[str, ...], ...]
+    idf_sum: float
+
+    def weights(self) -> list[tuple[Sequence[str], float]]:
+        return [(alternatives, 1.0) for alternatives in self.words]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that was found."""
+
+    passage: Passage
+    score: float
+    confidence: float
+    similarity: float | None = None
+    """To the query, -1 to 1; `None` where it was not looked at, or is not among the nearest."""
+
+
+def parsed(known: Lexicon, text: str) -> Query:
+    """Return a text as the index is asked for it; no text has operators."""
+    words = list(dict.fromkeys(stems(text)))
+    if len(words) > LONGEST_QUERY:
+        words = words[: LONGEST_QUERY // 2] + words[-LONGEST_QUERY // 2 :]
+    total, alternatives = 0.0, list[tuple[str, ...]]()
+    for word in words:
+        frequency = known.frequency(word)
+        # A word that nothing has counts as the rarest there can be, for what it asks for is not here; and so does one
+        # that is near a known word: valued as that word, a third more foreign questions would pass for on topic.
+        total += known.idf(frequency)
+        meant = [] if frequency else known.meant(word)
+        alternatives.append(tuple(meant) or (word,))
+    return Query(tuple(alternatives), total)
+
+
+def widened(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
+    """Return weighted words, each with what may stand for it in the query."""
+    stand_ins = {words[0]: words for words in query.words}
+    return [(stand_ins.get(word, (word,)), weight) for word, weight in weighted]
+
+
+def searched_versions(
+    request: SearchRequest, there: Sequence[str], default: str | None, newest: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return which versions are searched: that of the run, else those that are named, else the default.
+
+    Args:
+        request: What is asked.
+        there: The versions that there are, as they were given.
+        default: The deployment's default; without one, `newest` is.
+        newest: The newest version and that of documents without one, as terms.
+    """
+    if request.version:
+        return version_term(None), version_term(request.version)
+    # A sub-query may be about one of the versions that the question names.
+    named = stated(request.query, there) or stated(request.question, there)
+    if not named and default is None:
+        return newest
+    return (version_term(None), *map(version_term, named or filter(None, [default])))
+
+
+def face(hit: Hit) -> Face:
+    """Return what tells a hit from others."""
+    row = hit.passage
+    return Face(row.key, row.title, row.version, row.text)
+
+
+def item(hit: Hit) -> EvidenceItem:
+    """Return a hit as evidence."""
+    row = hit.passage
+    return EvidenceItem(
+        source=Source(row.source),
+        ref=f"{row.source}:{row.key}#{row.ordinal}",
+        snippet=row.text,
+        confidence=hit.confidence,
+        score=hit.score,
+        document=row.key,
+        title=row.title,
+        url=row.url,
+        kb_id=row.kb_id,
+        heading=row.heading,
+        lines=(row.first_line, row.last_line) if row.first_line else None,
+        language=Language(row.language),
+        updated=row.updated,
+    )
+
+
+def trace(request: SearchRequest, kind: Source, items: Sequence[EvidenceItem]) -> QueryTrace:
+    """Return what one query brought, with an entry for each document, best first."""
+    sure = sorted((one.confidence for one in items), reverse=True)
+    best: dict[str, EvidenceItem] = {}
+    for one in items:
+        best.setdefault(one.document_key, one)
+    return QueryTrace(
+        query=request.query,
+        source=kind,
+        expanded=request.expand,
+        confidence=ConfidenceFigures.of(sure, request.threshold),
+        articles=[
+            {
+                "document": key,
+                "title": one.title,
+                "url": one.url,
+                "kb_id": one.kb_id,
+                "confidence": one.confidence,
+                "score": one.score,
+            }
+            for key, one in best.items()
+        ],
+    )
