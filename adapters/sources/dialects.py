@@ -34,20 +34,19 @@ _SNIPPETS = re.compile(r"^([ \t]*)-{1,2}8<-{1,2}[ \t]*$")
 _MARKER = re.compile(r"-{1,2}8<-{1,2}[ \t]+\[(start|end):[ \t]*([\w-]+)[ \t]*\]")
 _INCLUDE = re.compile(
     r"^([ \t]*)(?:\{%-?[ \t]*include(?:-markdown)?[ \t]+[\"']([^\"'\n]{1,500})[\"']([^%\n]{0,500})-?%\}"
-    r"|\{![ \t]*([^!\n]{1,500}?)[ \t]*!\}|\{\*[ \t]*([^*\n]{1,500}?)[ \t]*\*\})[ \t]*$"
+    r"|\{!([^!\n]{1,500})!\}|\{\*([^*\n]{1,500})\*\})[ \t]*$"
 )
 _OPENED = re.compile(r"\{%-?[ \t]*(?:include(?:-markdown)?[ \t]+[\"'][^%]{1,500})?$")
 _BOUND = re.compile(r"\b(start|end)[ \t]*=[ \t]*(?:\"([^\"]{1,200})\"|'([^']{1,200})')")
 
-_VARIABLE = re.compile(r"\{\{-?[ \t]*([^{}\n]{0,300}?)[ \t]*-?\}\}")
+_VARIABLE = re.compile(r"\{\{([^{}\n]{0,300})\}\}")
 _STATEMENT = re.compile(r"\{%[^%\n]{0,500}%\}|\{#(?=[ \t])[^#\n]{0,500}#\}")
-_CODE_SPAN = re.compile(r"(`+)(?:(?!\1).|\1`+)*?\1(?!`)")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,8})(?!`).{1,1000}?(?<!`)\1(?!`)")
 
-_ADMONITION = re.compile(
-    r"^([ \t]*)(?:!!!|\?\?\?\+?)[ \t]+([\w-]+)(?:[ \t]+[\w-]+){0,5}[ \t]*(?:[\"'](.*)[\"'])?[ \t]*$"
-)
-_TAB = re.compile(r"^([ \t]*)===[!+]?[ \t]+[\"'](.*)[\"'][ \t]*$")
-_BLOCK = re.compile(r"^([ \t]*)/{3,}[ \t]*(?:([\w-]+)[ \t]*(?:\|[ \t]*(.*?))?)?[ \t]*$")
+# These are for lines without blanks at their ends.
+_ADMONITION = re.compile(r"^([ \t]*)(?:!!!|\?\?\?\+?)[ \t]+([\w-]+)(?:[ \t]+[\w-]+){0,5}[ \t]*(?:[\"'](.*)[\"'])?$")
+_TAB = re.compile(r"^([ \t]*)===[!+]?[ \t]+[\"'](.*)[\"']$")
+_BLOCK = re.compile(r"^([ \t]*)/{3,}[ \t]*(?:([\w-]+)[ \t]*(?:\|(.*))?)?$")
 _OPTION = re.compile(r"^[ \t]{4,}[\w-]+:(?:[ \t].*)?$")
 
 
@@ -186,9 +185,11 @@ class _Work:
         places = (page.parent / name, self.root / relative, *(self.root / folder / relative for folder in SNIPPETS))
         for place in places:
             try:
+                if not place.is_file():
+                    continue
                 path = place.resolve()
                 hidden = path.name.startswith(".") or ".git" in path.parts
-                if self.root in path.parents and not hidden and path.is_file():
+                if self.root in path.parents and not hidden:
                     return path, part
             except (OSError, RuntimeError, ValueError):
                 continue
@@ -236,7 +237,7 @@ class _Work:
 
     def _value(self, found: re.Match[str], otherwise: str) -> str:
         # `{{ name | upper }}`: the name counts, a filter is for looks.
-        name = found.group(1).partition("|")[0].strip()
+        name = found.group(1).strip("- \t").partition("|")[0].strip()
         if name in self.variables:
             self.outside = True
             return " ".join(self.variables[name].split())
@@ -261,7 +262,7 @@ def _asked(text: str) -> _Asked | None:
         return None
     indent, name, options, plain, code = found.groups()
     bounds = {bound: one or other for bound, one, other in _BOUND.findall(options or "")}
-    if code:
+    if code and code.strip():
         # `{* file hl[1:3] ln[2] *}`: what follows the name is for looks.
         return _Asked(indent, code.split()[0], {}, code=True)
     return _Asked(indent, name or plain, bounds, code=False)
@@ -360,13 +361,14 @@ def _unfolded(lines: Iterable[_Line]) -> Iterator[_Line]:
         if options and _OPTION.match(text):
             continue
         options = False
-        if found := _ADMONITION.match(text) or _TAB.match(text):
+        bare = text.rstrip()
+        if found := _ADMONITION.match(bare) or _TAB.match(bare):
             kind, title = (found.group(2), found.group(3)) if found.re is _ADMONITION else ("", found.group(2))
             columns.append(len(found.group(1)) + 4 + 4 * len(columns))
             yield from _title(line.number, found.group(1), kind.capitalize() if title is None else title)
-        elif found := _BLOCK.match(text):
+        elif found := _BLOCK.match(bare):
             options = bool(found.group(2))
-            title = found.group(3) or (found.group(2) or "").capitalize()
+            title = (found.group(3) or "").strip() or (found.group(2) or "").capitalize()
             yield from _title(line.number, found.group(1), title)
         else:
             yield _Line(line.number, text)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,25 @@ def test_no_word_of_prose_is_lost(tmp_path_factory: pytest.TempPathFactory, line
     assert len(found.lines) == found.text.count("\n") + 1
     if "--8<--" not in lines and "{%" not in lines:
         assert found.text.count("apple") + found.text.count("pear") == lines.count("apple") + lines.count("    pear")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{{" + " " * 50_000 + "x",
+        "{!" + " " * 50_000 + "x",
+        "{*" + " " * 50_000 + "*}",
+        "!!! a" + " " * 50_000 + "}",
+        "/// a |" + " " * 50_000 + "x",
+        '=== "' * 10_000,
+        "{% include " * 10_000,
+        "`{{" * 20_000,
+        "``{{x`" * 10_000,
+        "    " * 20_000 + "!!! note",
+    ],
+)
+def test_a_hostile_line_costs_linear_time(tmp_path: Path, line: str) -> None:
+    """A line of fifty thousand characters takes less than two seconds."""
+    started = time.monotonic()
+    flat(tmp_path, line)
+    assert time.monotonic() - started < 2
