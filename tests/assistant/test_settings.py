@@ -87,6 +87,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_RERANK_TIMEOUT": "5",
         "GUARDIAN_DATABASE_URL": "postgresql://reader@db.example/desk",
         "GUARDIAN_GRAPH_URL": "neo4j://reader@graph.example",
+        "GUARDIAN_DATABASE_URL": "sqlite:///own.db",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
     assert set(values) == {variable.name for variable in VARIABLES}
