@@ -9,8 +9,10 @@ left out and told.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,7 +98,8 @@ def flatten(text: str, reading: Reading, *, page: Path, root: Path) -> Flat:
     front = _FRONT.match(text)
     head = front.group().count("\n") if front else 0
     body = work.filled(work.included(lines[head:], page.resolve(), (page.resolve(),)))
-    whole = [*work.filled(lines[:head]), *_unfolded(body)]
+    # A page may turn out to be empty; an empty text has one line.
+    whole = [*work.filled(lines[:head]), *_unfolded(body)] or [_Line(1, "")]
     return Flat(
         "\n".join(line.text for line in whole), tuple(line.number for line in whole), not work.outside, work.problem()
     )
@@ -131,12 +134,13 @@ class _Work:
         """Return lines with their includes resolved; an included line has the number of the line that asks for it."""
         found: list[_Line] = []
         fence = _Fence()
-        waiting = iter(_rejoined(lines))
-        for line in waiting:
+        waiting = deque(_rejoined(lines))
+        while waiting:
+            line = waiting.popleft()
             inside = fence.holds(line.text)
             block = _SNIPPETS.match(line.text)
-            if block:
-                for name in _block_of_snippets(waiting):
+            if block and (names := _block_of_snippets(waiting)) is not None:
+                for name in names:
                     found += self._file(line, block.group(1), name, page, stack, in_code=inside)
                 continue
             asked = _asked(line.text)
@@ -268,13 +272,13 @@ def _asked(text: str) -> _Asked | None:
     return _Asked(indent, name or plain, bounds, code=False)
 
 
-def _block_of_snippets(waiting: Iterator[_Line]) -> Iterator[str]:
-    for line in waiting:
-        if _SNIPPETS.match(line.text):
-            return
-        name = line.text.strip()
-        if name and not name.startswith(";"):
-            yield name
+def _block_of_snippets(waiting: deque[_Line]) -> list[str] | None:
+    """Take the names of a block, and its end, off what follows its beginning; nothing where it does not end."""
+    end = next((n for n, line in enumerate(islice(waiting, MOST_INCLUDES)) if _SNIPPETS.match(line.text)), None)
+    if end is None:
+        return None
+    names = [waiting.popleft().text.strip() for _ in range(end + 1)][:-1]
+    return [name for name in names if name and not name.startswith(";")]
 
 
 def _rejoined(lines: Sequence[_Line]) -> Iterator[_Line]:

@@ -163,7 +163,7 @@ def test_no_word_of_prose_is_lost(tmp_path_factory: pytest.TempPathFactory, line
     found = flatten("\n".join(lines), Reading(dialect), page=root / "page.md", root=root)
     assert list(found.lines) == sorted(found.lines)
     assert len(found.lines) == found.text.count("\n") + 1
-    if "--8<--" not in lines and "{%" not in lines:
+    if lines.count("--8<--") < 2 and "{%" not in lines:
         assert found.text.count("apple") + found.text.count("pear") == lines.count("apple") + lines.count("    pear")
 
 
