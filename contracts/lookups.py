@@ -6,12 +6,10 @@ the engine as bound parameters only.
 
 from __future__ import annotations
 
-import calendar
 import re
 import string
 from collections import Counter
 from collections.abc import Iterable
-from datetime import date, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Final, Self
 
@@ -30,10 +28,9 @@ _PARAMETER: Final = {
     Source.DB: re.compile(r"(?<![:\w\\]):(\w+)(?![:\w])"),
     Source.NEO4J: re.compile(r"\$([A-Za-z_]\w*)"),
 }
-_DAY: Final = re.compile(r"(today|week|month|year)((?:[+-]\d{1,4}[dwmy]){0,4})")
-_STEP: Final = re.compile(r"([+-]\d{1,4})([dwmy])")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d|(?:today|week|month|year)(?:[+-]\d{1,4}[dwmy]){0,4}", re.ASCII)
 Value = int | float | str
-"""What an engine gets for an argument; a date is the text `2026-11-22`."""
+"""What an argument's value is; an engine gets a date as the text `2026-11-22`."""
 
 
 class ArgumentType(StrEnum):
@@ -89,11 +86,11 @@ class LookupArgument(BaseModel):
         if (self.type is ArgumentType.CHOICE) != bool(self.choices):
             raise ValueError("choices are for a choice, and a choice has at least one")
         if self.default is not None:
-            self.read(self.default, date(2026, 1, 1))
+            self.read(self.default)
         return self
 
-    def read(self, text: str, today: date) -> Value:
-        """Return the value that a text stands for.
+    def read(self, text: str) -> Value:
+        """Return the value that a text stands for; a date stays as it is written, for which day it is depends on today.
 
         Raises:
             ValueError: It stands for none, or for one that is out of bounds, which is never put right in silence.
@@ -104,14 +101,15 @@ class LookupArgument(BaseModel):
                 return self._in_bounds(int(text))
             case ArgumentType.NUMBER if re.fullmatch(r"[+-]?\d{1,18}(\.\d{1,18})?", text, re.ASCII):
                 return self._in_bounds(float(text))
-            case ArgumentType.DATE:
-                return day(text, today).isoformat()
+            case ArgumentType.DATE if _DATE.fullmatch(text):
+                return text
             case ArgumentType.CHOICE if text in self.choices:
                 return text
             case ArgumentType.TEXT if 0 < len(text) <= self.max_length and _storable(text):
                 return text
             case _:
-                raise ValueError(f"{self.name}: {text[:40]!r} is not {self.described()}")
+                hint = ": write 2026-11-22, today, week-1w or month-1d" if self.type is ArgumentType.DATE else ""
+                raise ValueError(f"{self.name}: {text[:40]!r} is not {self.described()}{hint}")
 
     def _in_bounds(self, value: float) -> int | float:
         if (self.least is not None and value < self.least) or (self.most is not None and value > self.most):
@@ -137,39 +135,6 @@ class LookupArgument(BaseModel):
 def _storable(text: str) -> bool:
     """Whether every engine takes a text: no lone surrogates, no zero character."""
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def day(text: str, today: date) -> date:
-    """Return the day that a text names: see `ArgumentType`.
-
-    Raises:
-        ValueError: It names none.
-    """
-    counted = _DAY.fullmatch(text)
-    try:
-        if counted is None:
-            return date.fromisoformat(text if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII) else "")
-        found = {
-            "today": today,
-            "week": today - timedelta(days=today.weekday()),
-            "month": today.replace(day=1),
-            "year": today.replace(month=1, day=1),
-        }[counted[1]]
-        for number, unit in _STEP.findall(counted[2]):
-            found = _step(found, int(number), unit)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text[:40]!r} is not a date: write 2026-11-22, today, week-1w or month-1d") from error
-    return found
-
-
-def _step(start: date, number: int, unit: str) -> date:
-    if unit in "dw":
-        return start + timedelta(days=number * (7 if unit == "w" else 1))
-    months = start.year * 12 + start.month - 1 + number * (12 if unit == "y" else 1)
-    year, month = months // 12, months % 12 + 1
-    if not 1 <= year <= 9999:
-        raise ValueError("no such year")
-    return date(year, month, min(start.day, calendar.monthrange(year, month)[1]))
 
 
 class Lookup(BaseModel):

@@ -11,7 +11,8 @@ from datetime import date
 from functools import cache
 from typing import Final
 
-from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, LookupValue, Value, day
+from adapters.sources.days import day
+from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, LookupValue, Value
 from contracts.values import Language
 from language.clean import clean, fold
 from language.values import values as values_in
@@ -126,7 +127,8 @@ def checked(call: LookupCall, lookup: Lookup, today: date) -> dict[str, Value]:
         if text is None:
             raise LookupFault(f"{lookup.name} needs a value for {argument.name}")
         try:
-            found[argument.name] = argument.read(text, today)
+            value = argument.read(text)
+            found[argument.name] = day(str(value), today).isoformat() if argument.type is ArgumentType.DATE else value
         except ValueError as error:
             raise LookupFault(f"{lookup.name}: {error}") from error
     return found

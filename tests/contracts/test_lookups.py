@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import pytest
@@ -10,13 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from contracts.lookups import LookupArgument, day, fields_of
+from contracts.lookups import LookupArgument, fields_of
 from contracts.values import Source
 from tests.contracts.test_profile import profile
 from tests.database.tables import lookup, text_argument
-
-TODAY = date(2026, 11, 18)
-"""A Wednesday."""
 
 
 def argument(kind: str, **changes: Any) -> LookupArgument:
@@ -97,56 +93,13 @@ def test_a_profiles_lookups_speak_its_languages_and_have_names_of_their_own() ->
         profile(lookups=[lookup("SELECT 1 AS a", row={"en": "{a}"}).model_dump()])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-02-28", "2026-02-28"),
-        ("today", "2026-11-18"),
-        ("today-29d", "2026-10-20"),
-        ("week", "2026-11-16"),
-        ("week-1w", "2026-11-09"),
-        ("week-1d", "2026-11-15"),
-        ("month", "2026-11-01"),
-        ("month-1m", "2026-10-01"),
-        ("month-1d", "2026-10-31"),
-        ("year-1y", "2025-01-01"),
-        ("today-1m+1d", "2026-10-19"),
-        ("month-9m+27d+1y", "2027-02-28"),
-    ],
-)
-def test_a_day_is_a_date_or_counted_from_one_that_everybody_knows(text: str, expected: str) -> None:
-    """Weeks begin on Monday; the month before one of 31 days ends on its own last day."""
-    assert day(text, TODAY).isoformat() == expected
-    assert day("today-1m", date(2026, 3, 31)) == date(2026, 2, 28)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "2026-02-30",
-        "20261118",
-        "2026-11-18T00:00",
-        "tomorrow",
-        "week-1",
-        "today-9999y",
-        "today+9999y",
-        "٢٠٢٦-١١-١٨",
-    ],
-)
-def test_what_names_no_day_is_refused(text: str) -> None:
-    """Neither a date that is not in the calendar nor one beyond its years is taken."""
-    with pytest.raises(ValueError, match="is not a date"):
-        day(text, TODAY)
-
-
 @given(text=st.text(max_size=40))
 def test_a_value_is_read_or_refused(text: str) -> None:
     """Whatever stands there, the outcome is a value within the bounds or a `ValueError`."""
     whole = argument("integer", least=1, most=9)
     for one in (whole, argument("number"), argument("date"), argument("choice", choices=["a"]), argument("text")):
         try:
-            value = one.read(text, TODAY)
+            value = one.read(text)
         except ValueError:
             continue
         assert one is not whole or (isinstance(value, int) and 1 <= value <= 9)
@@ -157,7 +110,7 @@ def test_a_value_is_read_or_refused(text: str) -> None:
 def test_a_text_that_an_engine_could_not_take_is_refused(text: str) -> None:
     """Lone surrogates, zero characters, nothing at all and too much."""
     with pytest.raises(ValueError, match="is not a text of at most 100 characters"):
-        argument("text").read(text, TODAY)
+        argument("text").read(text)
 
 
 def test_the_names_in_a_template_are_those_in_its_braces() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.sources.days import day
 from adapters.sources.lookups import Chooser, arguments_from, period_of
 from assistant.settings import load_profile
 from contracts.lookups import Lookup
@@ -119,3 +120,46 @@ def test_values_are_read_from_the_words(kind: dict[str, Any], query: str, value:
     """Numbers beside their cue, choices by their words, texts in quotes, as identifiers or behind a cue."""
     asked = lookup("SELECT :n AS a", arguments=[{"name": "n", **kind}])
     assert values_of(query, asked) == ({} if value is None else {"n": value})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-02-28", "2026-02-28"),
+        ("today", "2026-11-18"),
+        ("today-29d", "2026-10-20"),
+        ("week", "2026-11-16"),
+        ("week-1w", "2026-11-09"),
+        ("week-1d", "2026-11-15"),
+        ("month", "2026-11-01"),
+        ("month-1m", "2026-10-01"),
+        ("month-1d", "2026-10-31"),
+        ("year-1y", "2025-01-01"),
+        ("today-1m+1d", "2026-10-19"),
+        ("month-9m+27d+1y", "2027-02-28"),
+    ],
+)
+def test_a_day_is_a_date_or_counted_from_one_that_everybody_knows(text: str, expected: str) -> None:
+    """Weeks begin on Monday; the month before one of 31 days ends on its own last day."""
+    assert day(text, TODAY).isoformat() == expected
+    assert day("today-1m", date(2026, 3, 31)) == date(2026, 2, 28)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2026-02-30",
+        "20261118",
+        "2026-11-18T00:00",
+        "tomorrow",
+        "week-1",
+        "today-9999y",
+        "today+9999y",
+        "٢٠٢٦-١١-١٨",
+    ],
+)
+def test_what_names_no_day_is_refused(text: str) -> None:
+    """Neither a date that is not in the calendar nor one beyond its years is taken."""
+    with pytest.raises(ValueError, match="is not a date"):
+        day(text, TODAY)
