@@ -195,11 +195,15 @@ def _index(commands: _Commands) -> None:
             "guardian index",
             "guardian index ~/docs --version 5.0",
             "guardian index rules/ --as policy --profile my.toml",
+            "guardian index --to qdrant://search.example:6333",
         ],
     )
     parser.add_argument("path", nargs="?", help="folder of Markdown files (default: the folders of the profile)")
     parser.add_argument("--as", dest="source", choices=("doc", "policy"), default="doc", help="what the files count as")
     parser.add_argument("--version", help="version of the product that the files describe")
+    parser.add_argument(
+        "--to", metavar="URL", help="fill this index in Qdrant or PostgreSQL, too (default: GUARDIAN_INDEX_URL)"
+    )
     _profile(parser)
     parser.set_defaults(module="index")
 

@@ -205,6 +205,21 @@ VARIABLES: Final = (
         "Начинать ли планирование одновременно с модерацией.",
     ),
     Variable(
+        "GUARDIAN_INDEX_URL",
+        "",
+        "Address of an index in Qdrant or PostgreSQL: qdrant://host:6333 or postgresql://user@host/database; empty: in "
+        "GUARDIAN_DATA_DIR.",
+        "Адрес индекса в Qdrant или PostgreSQL: qdrant://host:6333 или postgresql://user@host/database; пусто — в "
+        "GUARDIAN_DATA_DIR.",
+    ),
+    Variable(
+        "GUARDIAN_INDEX_KEY",
+        "",
+        "Its API key or the database's password, if it needs one.",
+        "Его ключ API или пароль базы данных, если он нужен.",
+        secret=True,
+    ),
+    Variable(
         "GUARDIAN_EMBED_URL",
         "",
         "Address of an embedding model's OpenAI-compatible API, up to and with /v1; empty: search is by words alone.",
@@ -469,6 +484,8 @@ class Settings:
     trace_content: bool = True
     database_url: str = field(default="", repr=False)
     graph_url: str = field(default="", repr=False)
+    index_url: str = field(default="", repr=False)
+    index_key: str = field(default="", repr=False)
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, profile: str | None = None) -> Settings:
@@ -490,6 +507,8 @@ class Settings:
             trace_content=_yes_or_no("GUARDIAN_TRACE_CONTENT", value["GUARDIAN_TRACE_CONTENT"]),
             database_url=_database("GUARDIAN_DATABASE_URL", value["GUARDIAN_DATABASE_URL"]),
             graph_url=value["GUARDIAN_GRAPH_URL"],
+            index_url=_index(value),
+            index_key=value["GUARDIAN_INDEX_KEY"],
         )
 
     def folder(self, profile: Profile) -> Path:
@@ -521,6 +540,15 @@ def _folder(name: str, value: str) -> Path:
             f"{name} is {value!r}, which is not a folder.", "Set it to a folder; it is created if it is missing."
         )
     return path
+
+
+def _index(value: Mapping[str, str]) -> str:
+    from adapters.sources.engines import checked
+
+    url = value["GUARDIAN_INDEX_URL"]
+    if url:
+        checked(url, "GUARDIAN_INDEX_URL")
+    return url
 
 
 def _yes_or_no(name: str, value: str) -> bool:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.settings import Settings, load_profile, run_settings
-from contracts.errors import NoIndex
+from contracts.errors import ConfigError, NoIndex
 from contracts.profile import Profile
 
 if TYPE_CHECKING:
-    from adapters.sources.markdown import KnowledgeBase
+    from adapters.sources.markdown.asking import Knowledge
+    from adapters.sources.remote import Engine
     from assistant.servers import Servers
     from assistant.transcript import TurnStore
     from assistant.turns import TurnRunner
@@ -72,17 +73,44 @@ def deployment(profile: str | None = None, environment: Mapping[str, str] | None
     return Deployment(settings, loaded, run_settings(settings, loaded))
 
 
-def knowledge_base(deployed: Deployment) -> KnowledgeBase:
-    """Open the deployment's documents.
+def engine_of(deployed: Deployment, url: str) -> Engine:
+    """Return the index of a deployment in a server; nothing is asked of it yet.
+
+    Raises:
+        ConfigError: The address is wrong, or a package is missing.
+    """
+    from adapters.sources.engines import engine_at
+
+    key, lock = deployed.settings.index_key, deployed.folder / "fill.lock"
+    return engine_at(url, profile=deployed.profile.name, key=key, lock=lock)
+
+
+def knowledge_base(deployed: Deployment) -> Knowledge:
+    """Open the deployment's documents; those in a server are not looked for before they are asked for.
 
     Raises:
         NoIndex: Nothing has been indexed for its profile.
         KnowledgeError: They cannot be read.
+        ConfigError: An embedding model is named for an index that has no use for it.
     """
     from adapters.sources.markdown import KnowledgeBase
     from assistant.rankers import embedder
 
     profile = deployed.profile
+    if url := deployed.settings.index_url:
+        from adapters.sources.remote import RemoteKnowledge
+
+        if embedder(deployed.settings.models):
+            raise ConfigError(
+                "GUARDIAN_INDEX_URL and GUARDIAN_EMBED_URL are both set, but an index in a server is searched by words "
+                "only.",
+                "Leave one of them empty.",
+            )
+        return RemoteKnowledge(
+            engine_of(deployed, url),
+            norm_midpoint=profile.thresholds.norm_midpoint,
+            default_version=profile.default_version,
+        )
     try:
         return KnowledgeBase(
             deployed.knowledge_folder,
@@ -104,7 +132,7 @@ def index_command(deployed: Deployment) -> str:
     return f"guardian index{path}" + ("" if name == "handbook" else f" --profile {name}")
 
 
-def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | None = None) -> Ports:
+def ports(deployed: Deployment, knowledge: Knowledge, servers: Servers | None = None) -> Ports:
     """Return the adapters of a deployment. Where no server is named, everything works without a key or a network.
 
     Args:
@@ -133,7 +161,7 @@ def ports(deployed: Deployment, knowledge: KnowledgeBase, servers: Servers | Non
     )
 
 
-def document_sources(deployed: Deployment, knowledge: KnowledgeBase) -> dict[Source, EvidenceSource]:
+def document_sources(deployed: Deployment, knowledge: Knowledge) -> dict[Source, EvidenceSource]:
     """Return the sources of a deployment's documents, with the rankers that its settings name."""
     from adapters.sources.markdown import DocumentSource
     from assistant.rankers import reranked
@@ -213,7 +241,12 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
 
     async with AsyncExitStack() as opened:
         servers = await opened.enter_async_context(Servers(deployed))
-        chosen = ports(deployed, knowledge_base(deployed), servers) if answering else idle_ports()
+        if answering:
+            knowledge = knowledge_base(deployed)
+            opened.callback(knowledge.close)
+            chosen = ports(deployed, knowledge, servers)
+        else:
+            chosen = idle_ports()
         for source in chosen.sources.values():
             if isinstance(source, GraphSource):
                 opened.callback(source.close)

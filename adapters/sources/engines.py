@@ -46,8 +46,12 @@ def engine_at(url: str, *, profile: str, key: str = "", lock: Path | None = None
     return QdrantEngine(server, collection or f"guardian-{profile}", api_key=key, lock=lock)
 
 
-def checked(url: str) -> SplitResult:
+def checked(url: str, what: str = "The address of the index") -> SplitResult:
     """Return the parts of an address.
+
+    Args:
+        url: The address.
+        what: What it is called in messages.
 
     Raises:
         ConfigError: It is none of an index. The message does not repeat it, for it may hold a password.
@@ -56,18 +60,18 @@ def checked(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise ConfigError("The address of the index cannot be read.", f"Write it as {_FORMS}.") from error
+        raise ConfigError(f"{what} cannot be read.", f"Write it as {_FORMS}.") from error
     if parts.scheme not in SCHEMES:
-        raise ConfigError("The address of the index names no kind of server.", f"Write it as {_FORMS}.")
+        raise ConfigError(f"{what} names no kind of server.", f"Write it as {_FORMS}.")
     if parts.scheme == "postgresql":
         return parts
     if not parts.hostname:
-        raise ConfigError("The address of the index names no host.", f"Write it as {_FORMS}.")
+        raise ConfigError(f"{what} names no host.", f"Write it as {_FORMS}.")
     if "@" in parts.netloc:
-        raise ConfigError("The address of the index has a password in it.", "Set GUARDIAN_INDEX_KEY instead.")
+        raise ConfigError(f"{what} has a password in it.", "Leave it out, and set GUARDIAN_INDEX_KEY instead.")
     if parts.path.strip("/") and not _COLLECTION.fullmatch(parts.path.strip("/")):
         raise ConfigError(
-            "The address of the index has no fit name of a collection.",
+            f"{what} has no fit name of a collection.",
             "Name it with 1 to 41 small letters, digits, _ and -.",
         )
     return parts

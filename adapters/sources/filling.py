@@ -188,11 +188,12 @@ def _versions(directory: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     try:
         take, _ = opened(directory)
         snapshot = take()
-        return snapshot.versions, snapshot.default_versions
+        versions = snapshot.versions, snapshot.default_versions
     except VENDOR_ERRORS as error:
         raise KnowledgeError(
             f"The knowledge base in {directory} cannot be read: {error}.", "Index the documents again."
         ) from error
+    return versions
 
 
 def _batches(items: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:

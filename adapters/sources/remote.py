@@ -15,6 +15,7 @@ import base64
 import json
 import threading
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -303,6 +304,8 @@ class RemoteKnowledge:
         self._reading = threading.Lock()
         self._known: _Known | None = None
         self._asked = 0.0
+        # Whoever lets go of it has no connections to close.
+        weakref.finalize(self, engine.close)
 
     async def search(self, request: SearchRequest, kind: Source) -> SearchReply:
         """Return the passages of one kind that answer a query best, by the rules of `KnowledgeBase.search`.
@@ -380,7 +383,7 @@ class RemoteKnowledge:
             texts = [(stems(found.body), found.score) for found in best]
             weights = widened(query, feedback([words[0] for words in query.words], texts))
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
-        own = _scored(known, query.weights()) if request.expand else lambda found: found.score
+        own = _scored(known, query.weights()) if request.expand else _its_score
 
         def search(count: int) -> list[Hit]:
             ranked = self._ranked(known, weights, limits, count, clock, whole=request.expand)
@@ -474,6 +477,10 @@ class RemoteKnowledge:
 def storable(text: str) -> bool:
     """Tell whether every server can have a text, or be asked for it: no zeros, no halves of characters."""
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _its_score(found: Found) -> float:
+    return found.score
 
 
 def _scored(known: _Known, weights: Sequence[tuple[Sequence[str], float]]) -> Callable[[Found], float]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
 from assistant.graphs import write_graph
 from assistant.rankers import fill_vectors
 from assistant.settings import profile_path
-from assistant.wiring import Deployment, deployment, index_command
+from assistant.wiring import Deployment, deployment, engine_of, index_command
 from contracts.errors import ConfigError, InputError
 from contracts.values import Source
 from language.counted import counted
+
+if TYPE_CHECKING:
+    from adapters.sources.remote import Engine
 
 
 def run(options: argparse.Namespace) -> int:
@@ -28,7 +32,12 @@ def run(options: argparse.Namespace) -> int:
         folders = [Folder(path, Source(options.source), options.version, _reading(deployed, path))]
     else:
         folders = profile_folders(deployed)
+    to = deployed.settings.index_url if options.to is None else options.to
+    # Before the documents are read: that may take long.
+    engine = engine_of(deployed, to) if to or options.to is not None else None
     print(index(deployed, folders))
+    if engine:
+        print(_fill_engine(deployed, engine))
     return 0
 
 
@@ -84,6 +93,28 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
         f"{report.folded} the same as others, {len(report.skipped)} left out; "
         f"{counted(report.documents, 'document|documents')} with {counted(report.chunks_in_all, 'passage|passages')} in all; "
         f"{report.seconds:.1f} s{vectors}"
+    )
+
+
+def _fill_engine(deployed: Deployment, engine: Engine) -> str:
+    """Bring an index in a server up to date with a progress bar, and return one line about it."""
+    from tqdm import tqdm
+
+    from adapters.sources.filling import fill
+
+    with tqdm(unit=" passages", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False) as bar:
+
+        def advance(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        try:
+            report = fill(deployed.knowledge_folder, engine, on_progress=advance)
+        finally:
+            engine.close()
+    return (
+        f"{engine.name}: {counted(report.written, 'passage|passages')} written, {report.deleted} deleted, "
+        f"{report.unchanged} unchanged; {report.seconds:.1f} s"
     )
 
 

@@ -10,7 +10,7 @@ from adapters.sources.folding import Face
 from adapters.sources.markdown.index import version_term
 from adapters.sources.markdown.store import Passage
 from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
-from contracts.ports import SearchRequest
+from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from language.versions import stated
 from language.words import stems
@@ -32,6 +32,30 @@ class Lexicon(Protocol):
 
     def meant(self, word: str, /) -> list[str]:
         """Return the known words that an unknown one may be a misspelling of."""
+        ...
+
+
+class Knowledge(Protocol):
+    """Documents that can be searched, wherever they are kept.
+
+    Raises:
+        SourceUnavailable: From every method but `close`, where they cannot be read.
+    """
+
+    async def search(self, request: SearchRequest, kind: Source, /) -> SearchReply:
+        """Return the passages of one kind that answer a query best."""
+        ...
+
+    async def on_topic(self, text: str) -> float:
+        """Return the confidence of the best passage, of any kind and language: 0 to 1."""
+        ...
+
+    def count(self) -> dict[str, int]:
+        """Return how many documents there are of each kind."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections; the object may still be used."""
         ...
 
 

@@ -25,7 +25,17 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from adapters.ranking.fusion import fused
 from adapters.ranking.similarity import MOST, Vectors, calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.sources.folding import enough
-from adapters.sources.markdown.asking import Hit, Query, face, item, parsed, searched_versions, trace, widened
+from adapters.sources.markdown.asking import (
+    Hit,
+    Knowledge,
+    Query,
+    face,
+    item,
+    parsed,
+    searched_versions,
+    trace,
+    widened,
+)
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Reader
@@ -423,7 +433,7 @@ class DocumentSource:
         kind: `doc` or `policy`.
     """
 
-    def __init__(self, knowledge: KnowledgeBase, kind: Source = Source.DOC) -> None:
+    def __init__(self, knowledge: Knowledge, kind: Source = Source.DOC) -> None:
         if kind not in (Source.DOC, Source.POLICY):
             raise ValueError(f"documents are doc or policy, not {kind}")
         self._knowledge = knowledge
