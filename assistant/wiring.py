@@ -13,6 +13,7 @@ from contracts.errors import ConfigError, NoIndex
 from contracts.profile import Profile
 
 if TYPE_CHECKING:
+    from adapters.sources.database import DatabaseSource
     from adapters.sources.markdown.asking import Knowledge
     from adapters.sources.remote import Engine
     from assistant.servers import Servers
@@ -183,14 +184,23 @@ def lookup_sources(deployed: Deployment) -> dict[Source, EvidenceSource]:
     from contracts.values import Source
 
     found: dict[Source, EvidenceSource] = {}
-    if lookups := deployed.profile.lookups_of(Source.DB):
-        from adapters.sources.database import DatabaseSource
-
-        url = deployed.settings.database_url or deployed.threads_file
-        found[Source.DB] = DatabaseSource(lookups, url, deployed.profile.database)
+    if deployed.profile.lookups_of(Source.DB):
+        found[Source.DB] = database_source(deployed)
     if graph := graph_source(deployed):
         found[Source.NEO4J] = graph
     return found
+
+
+def database_source(deployed: Deployment) -> DatabaseSource:
+    """Return the source of a profile's lookups in SQL; without an address it asks the assistant's own conversations.
+
+    Raises:
+        ConfigError: GUARDIAN_DATABASE_URL is wrong.
+    """
+    from adapters.sources.database import DatabaseSource
+
+    url = deployed.settings.database_url or deployed.threads_file
+    return DatabaseSource(deployed.profile.lookups, url, deployed.profile.database)
 
 
 def _read_words() -> None:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from adapters.fakes.planning import FakePlanner
 from assistant.servers import Servers
-from assistant.settings import Settings
+from assistant.settings import Settings, without_password
 from assistant.tracing import tracing_in_words
 from assistant.wiring import Deployment, deployment, index_command, knowledge_base
 from contracts.errors import GuardianError
 from contracts.ports import PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import Language
+from contracts.values import Language, Source
 from language.counted import counted
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def _look(profile: str | None) -> Iterator[Finding]:
         ("moderation", _moderation),
     ):
         yield _careful(what, look, deployed)
+    if deployed.profile.lookups_of(Source.DB):
+        yield _careful("database", _database, deployed)
     yield _careful("tracing", _tracing, deployed)
     yield from _models(deployed)
 
@@ -139,6 +141,18 @@ def _threads(deployed: Deployment) -> Finding:
     return Finding(
         "conversations", not half, seen, f"Run `guardian threads resume {shlex.quote(half[0]) if half else ''}`."
     )
+
+
+def _database(deployed: Deployment) -> Finding:
+    from assistant.wiring import database_source
+
+    number = counted(len(deployed.profile.lookups_of(Source.DB)), "lookup|lookups")
+    url = deployed.settings.database_url
+    if not url and not deployed.threads_file.exists():
+        return Finding("database", True, f"{number} on the assistant's own conversations; none yet")
+    asyncio.run(database_source(deployed).check())
+    shown = without_password(url) if url else "the assistant's own conversations"
+    return Finding("database", True, f"{number} on {shown}")
 
 
 def _moderation(deployed: Deployment) -> Finding:

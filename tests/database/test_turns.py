@@ -131,3 +131,23 @@ def test_the_address_is_shown_without_its_password(desk: Desk) -> None:
     wrong.complains(2, "GUARDIAN_DATABASE_URL")
     for said in (shown, asked, wrong):
         assert "not-to-be-shown" not in said.out + said.err
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("", "4 lookups on the assistant's own conversations"),
+        ("sqlite:///{folder}/library.db", "4 lookups on sqlite:///{folder}/library.db"),
+        ("sqlite:///{folder}/none.db", "there is no database {folder}/none.db"),
+        ("postgresql://reader:not-to-be-shown@127.0.0.1:1/base", "cannot be asked: connection failed"),
+    ],
+)
+def test_the_doctor_asks_the_database(desk: Desk, tmp_path: Path, url: str, words: str) -> None:
+    """It says which one is asked, and whether it answers."""
+    sqlite_file(tmp_path / "library.db")
+    asked = desk.having(GUARDIAN_DATABASE_URL=url.replace("{folder}", str(tmp_path)))
+    said = asked.here("doctor", "--json")
+    [finding] = [finding for finding in said.json if finding["what"] == "database"]
+    assert words.replace("{folder}", str(tmp_path)) in finding["seen"]
+    assert finding["ok"] is ("lookups on" in words)
+    assert "not-to-be-shown" not in said.out
