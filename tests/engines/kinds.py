@@ -1,0 +1,57 @@
+"""The kinds of servers that an index can be in, for tests that both must pass."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.sources.engines import engine_at
+from adapters.sources.filling import fill
+from adapters.sources.remote import Engine, Limits, RemoteKnowledge
+from adapters.sources.sparse import Vector
+from tests.engines.qdrant_server import Qdrant
+
+KINDS = ("qdrant", "postgres")
+_numbers = itertools.count()
+
+
+@dataclass
+class Servers:
+    """Where servers are; PostgreSQL is started where it is first asked for."""
+
+    qdrant: Qdrant
+    postgres: Callable[[], str]
+
+    def url(self, kind: str) -> str:
+        return self.qdrant.url if kind == "qdrant" else self.postgres()
+
+    @contextmanager
+    def engine(self, kind: str, name: str = "", lock: Path | None = None) -> Generator[Engine]:
+        """Open an engine: of the same name the same collection, without one a new one."""
+        engine = engine_at(self.url(kind), profile=name or new_name(), lock=lock)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+    @contextmanager
+    def filled(self, kind: str, directory: Path) -> Generator[RemoteKnowledge]:
+        """Fill a new collection and open it for searching."""
+        with self.engine(kind) as engine:
+            fill(directory, engine)
+            yield RemoteKnowledge(engine)
+
+
+def new_name() -> str:
+    return f"test-{next(_numbers)}"
+
+
+def contents(engine: Engine, probe: Vector) -> tuple[object, ...]:
+    """Return all that an engine holds: its passages, their vectors as far as a query reaches them, and its notes."""
+    found = engine.search(probe, Limits(), 10_000, whole=True, seconds=30)
+    passages = {(hit.passage._replace(id=0), hit.body, tuple(sorted(hit.vector.items()))) for hit in found}
+    notes = {key: engine.note(key, 30) for key in engine.notes()}
+    return sorted(engine.held()), passages, notes

@@ -1,0 +1,214 @@
+"""An index in a server ranks, limits and weighs as the embedded one does."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Generator, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from adapters.sources.engines import engine_at
+from adapters.sources.markdown import DocumentSource, Folder, KnowledgeBase, ingest
+from adapters.sources.remote import RemoteKnowledge
+from contracts.evidence import EvidenceItem
+from contracts.ports import EvidenceSource, SearchRequest
+from contracts.values import Language, Source
+from tests.engines.kinds import KINDS, Servers
+from tests.ports.probe_conformance import RULES
+from tests.ports.source_conformance import SourceConformance
+
+ROOT = Path(__file__).resolve().parents[2]
+Search = Callable[[SearchRequest, Source], Sequence[EvidenceItem]]
+
+
+# --------------------------------------------------------------------------------------------------------- the port
+
+
+@pytest.fixture(scope="module")
+def apples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("apples")
+    (root / "docs").mkdir()
+    for number in range(4):
+        (root / "docs" / f"{number}.md").write_text(f"# Page {number}\n\nAn apple and {'pear ' * number * 5}\n")
+    ingest(root / "docs", directory=root / "kb")
+    return root / "kb"
+
+
+class _Remote(SourceConformance):
+    kind: str
+
+    @pytest.fixture
+    def knowledge(self, servers: Servers, apples: Path) -> Iterator[RemoteKnowledge]:
+        with servers.filled(self.kind, apples) as filled:
+            yield filled
+
+    @pytest.fixture
+    def source(self, knowledge: RemoteKnowledge) -> EvidenceSource:
+        return DocumentSource(knowledge)
+
+    @pytest.fixture
+    def broken(self) -> EvidenceSource:
+        scheme = "postgresql" if self.kind == "postgres" else "qdrant"
+        return DocumentSource(RemoteKnowledge(engine_at(f"{scheme}://127.0.0.1:1/nothing", profile="nothing")))
+
+    @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+    async def test_it_keeps_the_rules_of_probes(
+        self, knowledge: RemoteKnowledge, rule: Callable[[RemoteKnowledge], object]
+    ) -> None:
+        """Planning without a model can ask it how far a text is on topic."""
+        await rule(knowledge)  # type: ignore[misc]
+
+
+class TestQdrant(_Remote):
+    kind = "qdrant"
+
+
+class TestPostgres(_Remote):
+    kind = "postgres"
+
+
+# ---------------------------------------------------------------------------------------------------------- ranking
+
+
+def questions(language: str) -> list[tuple[str, frozenset[int]]]:
+    """Thirty labelled questions on the handbook, and the pages that answer them."""
+    lines = (ROOT / "evals" / "cases" / "handbook.jsonl").read_text("utf-8").splitlines()
+    cases = [case for case in map(json.loads, lines) if case["language"] == language and case.get("pages")]
+    asked = [(case["says"][0], frozenset(case["pages"])) for case in cases if len(case["says"]) == 1]
+    return asked[:: len(asked) // 30][:30]
+
+
+def ndcg(search: Search, language: str) -> float:
+    """Return the mean nDCG@10 of documents, each counted where it is first found."""
+    return sum(_ndcg(search, language, *question) for question in questions(language)) / 30
+
+
+def _ndcg(search: Search, language: str, question: str, pages: frozenset[int]) -> float:
+    items = search(SearchRequest(question, top_k=30, language=Language(language)), Source.DOC)
+    found = list(dict.fromkeys(item.kb_id for item in items))[:10]
+    gain = sum(1 / math.log2(place + 2) for place, page in enumerate(found) if page in pages)
+    return gain / sum(1 / math.log2(place + 2) for place in range(min(10, len(pages))))
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def remote_handbook(request: pytest.FixtureRequest, servers: Servers, handbook: Path) -> Iterator[RemoteKnowledge]:
+    with servers.filled(request.param, handbook) as filled:
+        yield filled
+
+
+@pytest.fixture(scope="module")
+def embedded_handbook(handbook: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase(handbook) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_questions_find_their_pages_as_well_as_in_the_embedded_index(
+    embedded_handbook: KnowledgeBase, remote_handbook: RemoteKnowledge, language: str
+) -> None:
+    """On thirty labelled questions nDCG@10 is that of the embedded index, within .02, and that is a good one."""
+    assert len(questions(language)) == 30
+    here = ndcg(lambda request, kind: embedded_handbook.search_now(request, kind).items, language)
+    there = ndcg(lambda request, kind: remote_handbook.search_now(request, kind).items, language)
+    assert here > 0.5
+    assert there == pytest.approx(here, abs=0.02)
+
+
+# ---------------------------------------------------------------------------------------------------------- limits
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages of the handbook in both languages, some again for two versions, some as policies, each told apart."""
+    root = tmp_path_factory.mktemp("shelf")
+    folders = (("en", 0, 12), ("ru", 0, 12), ("old", 12, 18), ("new", 12, 18), ("rules", 20, 26))
+    for name, first, last in folders:
+        (root / name).mkdir()
+        for page in sorted((ROOT / "knowledge" / ("ru" if name == "ru" else "en")).glob("*.md"))[first:last]:
+            text = page.read_text("utf-8")
+            (root / name / page.name).write_text(f"{text}\n\nThis page belongs to the {name} shelf.\n", "utf-8")
+    versions = {"old": "4.9", "new": "4.10"}
+    ingest(
+        [
+            Folder(root / name, Source.POLICY if name == "rules" else Source.DOC, versions.get(name))
+            for name, _, _ in folders
+        ],
+        directory=root / "kb",
+    )
+    return root / "kb"
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def remote_shelf(request: pytest.FixtureRequest, servers: Servers, shelf: Path) -> Generator[RemoteKnowledge]:
+    with servers.filled(request.param, shelf) as filled:
+        yield filled
+
+
+def told(items: Sequence[EvidenceItem]) -> list[dict[str, object]]:
+    """Return items without what is only nearly the same, which is compared by itself."""
+    return [item.model_dump(exclude={"score", "confidence"}) for item in items]
+
+
+REQUESTS = {
+    "documents": SearchRequest("command line options", top_k=10),
+    "in Russian": SearchRequest("параметры командной строки", top_k=10),
+    "English preferred": SearchRequest("guardian index", top_k=10, language=Language.EN),
+    "Russian preferred": SearchRequest("guardian index", top_k=10, language=Language.RU),
+    "none in that language": SearchRequest("wie viele documents", top_k=10, language=Language.RU, threshold=0.99),
+    "a version": SearchRequest("which decisions are there", top_k=20, version="4.9"),
+    "a version that is named": SearchRequest("which decisions are there in version 4.9", top_k=20),
+    "a version that is not there": SearchRequest("which decisions are there", top_k=20, version="1.0"),
+    "no more than one": SearchRequest("conversation", top_k=1),
+    "all there is": SearchRequest("conversation", top_k=10_000),
+    "slips": SearchRequest("modreation of mesages", top_k=10),
+    "a slip with two meanings": SearchRequest("converstion comand", top_k=10),
+    "widened": SearchRequest("delete a conversation", top_k=10, expand=True),
+    "widened with slips": SearchRequest("delete a converstion", top_k=10, expand=True),
+    "unknown words": SearchRequest("zzyzx qwertyuiop", top_k=10),
+}
+
+
+@pytest.mark.parametrize("kind", [Source.DOC, Source.POLICY])
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_the_same_is_found_under_every_limit(
+    shelf: Path, remote_shelf: RemoteKnowledge, request_: SearchRequest, kind: Source
+) -> None:
+    """Kind, version, language, slips and widening: item for item, with the scores and the confidence of the index."""
+    with KnowledgeBase(shelf) as embedded:
+        here = embedded.search_now(request_, kind).items
+    there = remote_shelf.search_now(request_, kind).items
+    assert told(there) == told(here)
+    assert [item.score for item in there] == pytest.approx([item.score for item in here], rel=1e-4)
+    assert [item.confidence for item in there] == pytest.approx([item.confidence for item in here], abs=1e-4)
+
+
+def test_excluded_documents_are_left_out_there_too(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
+    """What the first search found is not found again, and the next best is."""
+    with KnowledgeBase(shelf) as embedded:
+        first = embedded.search_now(SearchRequest("settings of a profile", top_k=5), Source.DOC).items
+        again = SearchRequest("settings of a profile", top_k=5, exclude=frozenset(item.document for item in first))
+        here = embedded.search_now(again, Source.DOC).items
+    assert here
+    assert told(remote_shelf.search_now(again, Source.DOC).items) == told(here)
+
+
+@pytest.mark.parametrize("text", ["command line options", "погода на завтра", "who won the cup", "version 4.9"])
+def test_texts_are_on_topic_as_much_as_in_the_embedded_index(
+    shelf: Path, remote_shelf: RemoteKnowledge, text: str
+) -> None:
+    """The probe of planning without a model says the same."""
+    with KnowledgeBase(shelf) as embedded:
+        assert remote_shelf.on_topic_now(text) == pytest.approx(embedded.on_topic_now(text), abs=1e-4)
+        assert remote_shelf.count() == embedded.count()
+
+
+def test_a_profile_may_have_a_default_version(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
+    """The deployment's default stands above the newest."""
+    request = SearchRequest("which decisions are there", top_k=20)
+    older = RemoteKnowledge(remote_shelf._engine, default_version="4.9")
+    with KnowledgeBase(shelf, default_version="4.9") as embedded:
+        here = embedded.search_now(request, Source.DOC).items
+    assert told(older.search_now(request, Source.DOC).items) == told(here)
+    assert told(here) != told(remote_shelf.search_now(request, Source.DOC).items)
