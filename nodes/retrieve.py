@@ -69,7 +69,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     )
     failed = [f"{r.trace.source}: {r.trace.error}" for r in outcomes if r.trace.error]
     failed += [said for r in outcomes for said in r.trace.degraded.splitlines()]
-    failed += [f"plan: there is no lookup {call.name!r}" for call in calls if call.name not in named]
+    failed += [f"lookups: there is no lookup {call.name!r}" for call in calls if call.name not in named]
     return {
         "evidence": [item.model_dump(mode="json") for item in evidence],
         "query_traces": [*state["query_traces"], *(r.trace.model_dump(mode="json") for r in outcomes)],
