@@ -107,7 +107,7 @@ def _fill(
     averages = _averages(state, statistics)
     if state is None or state.averages != averages:
         # Noted first: a killed run and the one that finishes it must encode alike.
-        state = State(averages, filled=state.filled if state else None)
+        state = State(averages, analyser(), FORMAT, state.filled if state else None)
         engine.keep_note(STATE, state.written())
 
     stamp = repr((FORMAT, analyser(), averages)).encode()

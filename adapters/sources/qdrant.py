@@ -82,7 +82,8 @@ class QdrantEngine:
     def note(self, key: str, seconds: float) -> str | None:
         body = {"ids": [_note_id(key)], "with_payload": ["value"]}
         found = self._asked("POST", "/points", body, seconds, missing=[])
-        return str(found[0]["payload"]["value"]) if found else None
+        with _readable():
+            return str(found[0]["payload"]["value"]) if found else None
 
     def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
         body = {
@@ -94,12 +95,15 @@ class QdrantEngine:
             "with_vector": whole,
         }
         result = self._asked("POST", "/points/query", body, seconds)
-        return [_found(point) for point in result["points"]]
+        with _readable():
+            return [_found(point) for point in result["points"]]
 
     # ----------------------------------------------------------------------------------------------------- filling
 
     def prepare(self) -> None:
-        if not self._asked("GET", "/exists", None, FILL_S)["exists"]:
+        with _readable():
+            exists = self._asked("GET", "/exists", None, FILL_S)["exists"]
+        if not exists:
             made: dict[str, Any] = {"vectors": {}, "sparse_vectors": {_VECTOR: {}}, "on_disk_payload": True}
             self._asked("PUT", "", made, FILL_S)
         for field in _LIMITED:
@@ -125,8 +129,9 @@ class QdrantEngine:
             lock.release()
 
     def held(self) -> Iterator[tuple[str, str]]:
-        for point in self._scrolled("fingerprint"):
-            yield str(point["id"]), point["payload"]["fingerprint"]
+        with _readable():
+            for point in self._scrolled("fingerprint"):
+                yield str(point["id"]), point["payload"]["fingerprint"]
 
     def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
         self._asked("PUT", "/points?wait=true", {"points": [_point(row, vector) for row, vector in rows]}, FILL_S)
@@ -139,7 +144,8 @@ class QdrantEngine:
         self._asked("PUT", "/points?wait=true", {"points": [point]}, FILL_S)
 
     def notes(self) -> list[str]:
-        return [point["payload"]["note"] for point in self._scrolled("note")]
+        with _readable():
+            return [point["payload"]["note"] for point in self._scrolled("note")]
 
     def drop_notes(self, keys: Sequence[str]) -> None:
         if keys:
@@ -213,6 +219,15 @@ def _result(status: int, content: bytes) -> Any:
     raise EngineFault(f"status {status}: {' '.join(why.split())[:300].rstrip('.')}", _WAY_OUT)
 
 
+@contextmanager
+def _readable() -> Generator[None]:
+    """Tell of a result that has another form than Qdrant gives it."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise EngineFault("its reply cannot be read", _WAY_OUT) from error
+
+
 def _note_id(key: str) -> str:
     return str(UUID(bytes=hashlib.blake2b(f"note\0{key}".encode(), digest_size=16).digest()))
 
@@ -243,11 +258,8 @@ _EMPTY: Final = _sparse({})
 
 
 def _found(point: dict[str, Any]) -> Found:
-    try:
-        payload = point["payload"]
-        passage = Passage(0, *(payload[name] for name in _SHOWN))
-        sparse: Any = point["vector"][_VECTOR] if point.get("vector") else _EMPTY
-        vector: Vector = dict(zip(sparse["indices"], sparse["values"], strict=True))
-        return Found(passage, float(point["score"]), vector, payload.get("body", ""))
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise EngineFault("its reply cannot be read", _WAY_OUT) from error
+    payload = point["payload"]
+    passage = Passage(0, *(payload[name] for name in _SHOWN))
+    sparse: Any = point["vector"][_VECTOR] if point.get("vector") else _EMPTY
+    vector: Vector = dict(zip(sparse["indices"], sparse["values"], strict=True))
+    return Found(passage, float(point["score"]), vector, payload.get("body", ""))

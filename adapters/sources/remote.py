@@ -19,7 +19,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 from adapters.sources.folding import enough
@@ -195,8 +195,8 @@ class State:
     """
 
     averages: Averages
-    analyser: str = field(default_factory=analyser)
-    format: int = FORMAT
+    analyser: str
+    format: int
     filled: Filled | None = None
 
     @property

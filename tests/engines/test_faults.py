@@ -1,0 +1,236 @@
+"""What an index in a server does to a turn when something is wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import psycopg.sql
+import pytest
+
+from adapters.sources.engines import engine_at
+from adapters.sources.filling import fill
+from adapters.sources.markdown import DocumentSource, ingest
+from adapters.sources.remote import RemoteKnowledge
+from contracts.errors import ConfigError, SourceUnavailable
+from contracts.ports import SearchRequest
+from tests.adapters.markdown_pages import write
+from tests.engines.kinds import KINDS, Servers, new_name
+from tests.engines.qdrant_server import serving
+
+APPLE = SearchRequest("apple")
+
+
+@pytest.fixture
+def apples(tmp_path: Path) -> Path:
+    ingest(write(tmp_path / "docs", {"a.md": "# A\n\nAn apple.\n"}), directory=tmp_path / "kb")
+    return tmp_path / "kb"
+
+
+async def unavailable(knowledge: RemoteKnowledge, within: float) -> SourceUnavailable:
+    """Search, which must fail with the port's error in time."""
+    began = time.perf_counter()
+    with pytest.raises(SourceUnavailable) as caught:
+        await DocumentSource(knowledge).search(APPLE)
+    assert time.perf_counter() - began < within
+    assert caught.value.way_out
+    return caught.value
+
+
+@contextmanager
+def standing_still(servers: Servers, kind: str, name: str) -> Generator[None]:
+    """Let a server take requests and answer none."""
+    if kind == "qdrant":
+        released = threading.Event()
+        servers.qdrant.before = lambda *_: released.wait(20)
+        try:
+            yield
+        finally:
+            servers.qdrant.before = lambda *_: None
+            released.set()
+        return
+    with psycopg.connect(servers.postgres()) as connection:
+        tables = (psycopg.sql.Identifier(f"guardian_{name}_{table}") for table in ("postings", "notes"))
+        connection.execute(psycopg.sql.SQL("LOCK TABLE {}, {}").format(*tables))
+        yield
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_server_that_answers_nothing_is_given_up_in_time(servers: Servers, kind: str, apples: Path) -> None:
+    """One deadline is over all that a search asks, and when the server works again, so does the search."""
+    name = new_name()
+    with servers.engine(kind, name) as engine:
+        fill(apples, engine)
+        fresh, known = RemoteKnowledge(engine, timeout_s=3), RemoteKnowledge(engine, timeout_s=3)
+        assert (await DocumentSource(known).search(APPLE)).items
+        with standing_still(servers, kind, name):
+            await asyncio.gather(unavailable(fresh, within=8), unavailable(known, within=8))
+        for knowledge in (fresh, known):
+            assert (await DocumentSource(knowledge).search(APPLE)).items
+
+
+async def test_a_database_that_was_started_anew_is_asked_again(servers: Servers, apples: Path) -> None:
+    """Connections that broke while nobody searched are no error: another one is opened."""
+    with servers.engine("postgres") as engine:
+        fill(apples, engine)
+        knowledge = RemoteKnowledge(engine)
+        assert (await DocumentSource(knowledge).search(APPLE)).items
+        with psycopg.connect(servers.postgres()) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+                "application_name = 'guardian'"
+            )
+        assert (await DocumentSource(knowledge).search(APPLE)).items
+
+
+# --------------------------------------------------------------------------------------------------- replies of HTTP
+
+
+class _Talker(socketserver.StreamRequestHandler):
+    """Answers whatever is asked with what the server has been given."""
+
+    def handle(self) -> None:
+        self.request.recv(65536)
+        self.server.answer(self.wfile.write)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def talking(answer: Callable[[Callable[[bytes], object]], object]) -> Generator[str]:
+    """Run a server that writes what it likes; yield its address."""
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Clients hang up here."""
+
+    with Server(("127.0.0.1", 0), _Talker) as server:
+        server.answer = answer  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"qdrant://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def reply(body: str, status: str = "200 OK") -> Callable[[Callable[[bytes], object]], object]:
+    content = body.encode()
+    head = f"HTTP/1.1 {status}\r\ncontent-length: {len(content)}\r\nconnection: close\r\n\r\n".encode()
+    return lambda write_: write_(head + content)
+
+
+def drip(write_: Callable[[bytes], object]) -> None:
+    write_(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+    for _ in range(100):
+        write_(b" ")
+        time.sleep(0.1)
+
+
+BAD = {
+    "no JSON": reply("<html>hello</html>"),
+    "no result": reply("{}"),
+    "a list": reply("[]"),
+    "another result": reply('{"result": [{"payload": {}}]}'),
+    "results of no form": reply('{"result": 7}'),
+    "an error": reply('{"status": {"error": "Service internal error"}}', "500 Internal Server Error"),
+    "an error of a proxy": reply("<html>bad gateway</html>", "502 Bad Gateway"),
+    "refused": reply('{"status": {"error": "Forbidden"}}', "403 Forbidden"),
+    "elsewhere": reply("", "302 Found"),
+    "a half": lambda write_: write_(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
+    "no HTTP": lambda write_: write_(b"SSH-2.0-OpenSSH\r\n"),
+    "nothing": lambda _: None,
+    "a drip": drip,
+}
+
+
+@pytest.mark.parametrize("answer", BAD.values(), ids=BAD)
+async def test_a_reply_that_is_none_of_qdrants_is_an_error_of_the_port(
+    answer: Callable[[Callable[[bytes], object]], object],
+) -> None:
+    """Garbage, errors, halves and drips: the turn gets the port's error in time, never another one."""
+    with talking(answer) as url:
+        knowledge = RemoteKnowledge(engine_at(url, profile="shelf"), timeout_s=1)
+        await unavailable(knowledge, within=3)
+        knowledge.close()
+
+
+# ----------------------------------------------------------------------------------------------------------- secrets
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[str]:
+    """A Qdrant that wants a key."""
+    (tmp_path / "qdrant").mkdir()
+    with serving(tmp_path / "qdrant") as server:
+        server.api_key = "hunter2"
+        yield server.url
+
+
+async def test_a_key_is_sent_and_never_shown(guarded: str, apples: Path) -> None:
+    """The right key opens; a wrong one is an error that repeats neither."""
+    engine = engine_at(guarded, profile="shelf", key="hunter2")
+    fill(apples, engine)
+    with RemoteKnowledge(engine) as knowledge:
+        assert (await DocumentSource(knowledge).search(APPLE)).items
+        assert "hunter2" not in repr(vars(knowledge)) + engine.name
+    with RemoteKnowledge(engine_at(guarded, profile="shelf", key="hunter3")) as knowledge:
+        error = await unavailable(knowledge, within=5)
+    assert "401" in str(error)
+    assert not re.search("hunter", str(error))
+
+
+async def test_a_database_password_is_never_shown() -> None:
+    """Not in the name, and not in an error, whether it stands in the address or beside it."""
+    for engine in (
+        engine_at("postgresql://me:hunter2@127.0.0.1:1/shelf", profile="shelf"),
+        engine_at("postgresql://me@127.0.0.1:1/shelf", profile="shelf", key="hunter2"),
+        engine_at("postgresql://me:hunter2@127.0.0.1:1/shelf?hunter2=1", profile="shelf"),
+    ):
+        error = await unavailable(RemoteKnowledge(engine), within=5)
+        assert "hunter2" not in str(error) + engine.name
+        assert "127.0.0.1:1" in engine.name
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("", "no kind of server"),
+        ("http://host:6333", "no kind of server"),
+        ("qdrant://", "no host"),
+        ("qdrant://host:port", "cannot be read"),
+        ("qdrant://me:hunter2@host", "has a password"),
+        ("qdrant://host/Two Words", "no fit name"),
+        ("postgresql://me:hunter2@host:port/db", "cannot be read"),
+    ],
+)
+def test_a_wrong_address_is_told_without_being_repeated(url: str, says: str) -> None:
+    """The message says what is wrong with the address; what it holds stays out, for it may hold a password."""
+    with pytest.raises(ConfigError, match=says) as caught:
+        engine_at(url, profile="shelf")
+    assert caught.value.way_out
+    assert "hunter2" not in str(caught.value)
+
+
+def test_addresses_name_servers_and_collections() -> None:
+    """Port, scheme and collection have defaults; the profile names the collection."""
+    names = {
+        "qdrant://host": "http://host:6333/guardian-shelf",
+        "qdrants://host:443/books": "https://host:443/books",
+        "qdrant://[::1]:1": "http://[::1]:1/guardian-shelf",
+        "postgresql://me:word@host:5433/db": "postgresql://host:5433/db (shelf)",
+    }
+    assert {url: engine_at(url, profile="shelf").name for url in names} == names
+
+
+def test_notes_are_no_passages(servers: Servers, apples: Path) -> None:
+    """In Qdrant's one collection, statistics are neither found by a search nor listed as passages."""
+    with servers.engine("qdrant") as engine:
+        fill(apples, engine)
+        assert len(list(engine.held())) == 1
+        assert json.loads(engine.note("state", 5) or "")["filled"]["documents"] == {"doc": 1}
