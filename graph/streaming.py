@@ -8,9 +8,11 @@ from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph as Drawing
 from langgraph.graph.message import push_message
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel.protocol import StreamProtocol
 
 from contracts.context import Context
 from contracts.state import ChatState
@@ -28,7 +30,10 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
     """
 
     async def astream(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        async for chunk in super().astream(*arguments, **options):
+        # LangGraph's signature begins `input, config=None`; its nodes and ours call it either way.
+        given = arguments[0] if arguments else options.pop("input")
+        config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
+        async for chunk in super().astream(given, _withholding(config), **options):
             yield withheld(chunk)
 
     async def astream_events(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -43,6 +48,24 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         for node in [node for name, node in drawing.nodes.items() if name.startswith("__error_handler__")]:
             drawing.remove_node(node)
         return drawing
+
+
+_STREAM: Final = "__pregel_stream"
+"""Under this key of its settings a graph finds the stream of the graph that it is a part of, and writes into it."""
+
+
+def _withholding(config: RunnableConfig | None) -> RunnableConfig:
+    """Return the settings of a run, in which the stream of a surrounding graph withholds drafts, too."""
+    known = ensure_config(config)
+    settings = known.get("configurable", {})
+    stream = settings.get(_STREAM)
+    if stream is None:
+        return known
+
+    def tell(chunk: Any) -> None:
+        stream(withheld(chunk))
+
+    return {**known, "configurable": {**settings, _STREAM: StreamProtocol(tell, stream.modes)}}
 
 
 def withheld(chunk: Any) -> Any:

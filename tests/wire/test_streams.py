@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 from contracts.context import STEPS_PER_TURN
 from graph.streaming import WITHHELD, pieces, withheld
@@ -164,3 +165,31 @@ async def test_reasoning_is_neither_kept_nor_sent_back(server: FakeServer, tmp_p
     assert "ondering" not in words_of(history)
     assert "ondering" not in json.dumps([request["body"] for request in server.requests()])
     assert asked_of(server) == ["plan", "draft"] * 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_no_draft_leaves_by_way_of_a_graph_around_ours(server: FakeServer, tmp_path: Path, mode: Any) -> None:
+    """As a part of somebody else's graph, whose stream tells what its parts do: the same, in every mode."""
+    drafts(server, WRONG, WRONG, RIGHT)
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        outer: Any = StateGraph(MessagesState)
+        outer.add_node("desk", graph)
+        outer.add_edge(START, "desk")
+        around = outer.compile()
+        parts = [part async for part in around.astream(start(), stream_mode=mode, subgraphs=True)]
+    said = words_of(parts).lower()
+    assert "zebrafish" not in said
+    assert "pondering" not in said
+    assert asked_of(server) == ["plan", "draft", "draft", "draft"]
+
+
+async def test_the_graph_streams_however_it_is_called(server: FakeServer, tmp_path: Path) -> None:
+    """Input and settings may come by place or by name, as LangGraph takes them."""
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        for stream in (
+            graph.astream(start(), config()),
+            graph.astream(start(), config=config()),
+            graph.astream(input=start(), config=config()),
+            graph.astream(input=start()),
+        ):
+            assert [part async for part in stream]
