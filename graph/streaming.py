@@ -15,9 +15,11 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.protocol import StreamProtocol
 
 from contracts.context import Context
+from contracts.errors import ConfigError
 from contracts.state import ChatState
 from contracts.values import Verdict
 
+_GUARDED: Final = ("draft_answer", "guardian")
 WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
 _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
 
@@ -33,14 +35,21 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         # LangGraph's signature begins `input, config=None`; its nodes and ours call it either way.
         given = arguments[0] if arguments else options.pop("input")
         config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
+        options.pop("print_mode", None)  # it prints what is streamed as it is
+        if options.get("output_keys") in _GUARDED:
+            options["output_keys"] = [options["output_keys"]]  # so that the value comes with its name
         async for chunk in super().astream(given, _withholding(config), **options):
             yield withheld(chunk)
 
-    async def astream_events(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        async for event in super().astream_events(*arguments, **options):
-            # What a model is asked and says inside a node: prompts, plans and drafts.
-            if not str(event.get("event", "")).startswith(("on_chat_model", "on_llm")):
-                yield withheld(event)
+    def astream_events(self, *arguments: Any, **options: Any) -> Any:
+        events: Any = super().astream_events(*arguments, **options)
+        # The third version is awaited, and is made of `astream`, which withholds already.
+        return events if options.get("version") == "v3" else _withheld_events(events)
+
+    def astream_log(self, *arguments: Any, **options: Any) -> Any:
+        raise ConfigError(
+            "The log of a run would tell drafts before they are judged.", "Use `astream` or `astream_events`."
+        )
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Drawing:
         drawing = await super().aget_graph(config, xray=xray)
@@ -48,6 +57,13 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         for node in [node for name, node in drawing.nodes.items() if name.startswith("__error_handler__")]:
             drawing.remove_node(node)
         return drawing
+
+
+async def _withheld_events(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for event in events:
+        # What a model is asked and says inside a node: prompts, plans and drafts.
+        if not str(event.get("event", "")).startswith(("on_chat_model", "on_llm")):
+            yield withheld(event)
 
 
 _STREAM: Final = "__pregel_stream"
@@ -86,9 +102,6 @@ def withheld(chunk: Any) -> Any:
     if isinstance(chunk, list):
         return [withheld(part) for part in cast("list[Any]", chunk)]
     return chunk
-
-
-_GUARDED: Final = ("draft_answer", "guardian")
 
 
 def _withheld_mapping(chunk: Mapping[str, Any]) -> dict[str, Any]:

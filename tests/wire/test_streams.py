@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core._api import LangChainBetaWarning
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from contracts.context import STEPS_PER_TURN
+from contracts.errors import ConfigError
 from graph.streaming import WITHHELD, pieces, withheld
 from tests.nodes.turn import SAFE
 from tests.wire.server_process import FakeServer
@@ -193,3 +195,21 @@ async def test_the_graph_streams_however_it_is_called(server: FakeServer, tmp_pa
             graph.astream(input=start()),
         ):
             assert [part async for part in stream]
+
+
+async def test_no_other_way_of_listening_tells_a_draft(
+    server: FakeServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One channel alone, the console, the third version of events; the log of a run is refused."""
+    drafts(server, WRONG, WRONG, WRONG, WRONG, WRONG, WRONG)
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        for mode in ("values", "updates"):
+            options: Any = {"stream_mode": mode, "output_keys": "draft_answer", "print_mode": "values"}
+            parts = [part async for part in graph.astream(start(), config(), **options)]
+            assert "zebrafish" not in words_of(parts).lower()
+        with pytest.warns(LangChainBetaWarning):
+            events = await graph.astream_events(start(), config(), version="v3")
+        assert "zebrafish" not in words_of([event async for event in events]).lower()
+        with pytest.raises(ConfigError, match="before they are judged"):
+            graph.astream_log(start(), config())
+    assert "zebrafish" not in capfd.readouterr().out.lower()
