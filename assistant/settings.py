@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -250,21 +252,32 @@ class ModelSettings:
             self.whole(name, 100, 200_000)
         for name in ("OPENAI_BASE_URL", "OPENAI_PROXY", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"):
             self.address(name)
+        for name in ("OPENAI_API_KEY", "GUARD_VLLM_API_KEY"):
+            self._key(name)
         for name, allowed in _CHOICES.items():
             _one_of(name, self.value[name], allowed)
         if self.temperature is not None:
             self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
         self.extra()
+        self._check_moderation()
+        if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
+            raise ConfigError(
+                "A language model is named, but nothing says where it is.",
+                "Set OPENAI_BASE_URL to its server, or OPENAI_API_KEY for OpenAI's own.",
+            )
+
+    def _check_moderation(self) -> None:
+        if self.value["GUARD_MOSEC_PORT"]:
+            self.whole("GUARD_MOSEC_PORT", 1, _LAST_PORT)
+        if not _is_address(self.mosec_address):
+            raise ConfigError(
+                "GUARD_MOSEC_PATH cannot be part of an address.", "Write it as /path, of ASCII without blanks."
+            )
         provider = self.value["GUARD_PROVIDER_TYPE"]
         if provider == "vllm" and not (self.value["GUARD_VLLM_URL"] and self.value["GUARD_VLLM_MODEL"]):
             raise ConfigError(
                 "GUARD_PROVIDER_TYPE is 'vllm', but nothing says where it is.",
                 "Set GUARD_VLLM_URL and GUARD_VLLM_MODEL.",
-            )
-        if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
-            raise ConfigError(
-                "A language model is named, but nothing says where it is.",
-                "Set OPENAI_BASE_URL to its server, or OPENAI_API_KEY for OpenAI's own.",
             )
 
     @property
@@ -286,9 +299,10 @@ class ModelSettings:
     @property
     def mosec_address(self) -> str:
         """The full address of the MOSEC endpoint."""
-        base = self.value["GUARD_MOSEC_URL"].rstrip("/")
+        parts = urlsplit(self.address("GUARD_MOSEC_URL") or "")
         port = self.value["GUARD_MOSEC_PORT"]
-        return f"{base}{f':{port}' if port else ''}/{self.value['GUARD_MOSEC_PATH'].lstrip('/')}"
+        place = f"{parts.netloc}:{int(port)}" if port and parts.port is None else parts.netloc
+        return f"{parts.scheme}://{place}{parts.path}/{self.value['GUARD_MOSEC_PATH'].lstrip('/')}"
 
     def yes_no_or_none(self, name: str) -> bool | None:
         """Return a choice of true, false, or a third word for `None`."""
@@ -307,26 +321,46 @@ class ModelSettings:
     def whole(self, name: str, least: int, most: int) -> int:
         """Return a variable as a whole number within its bounds."""
         text = self.value[name]
-        if not text.isdecimal() or not least <= int(text) <= most:
-            raise ConfigError(f"{name} is {text!r}.", f"Set it to a whole number from {least} to {most}.")
+        # int() raises where a number is too long.
+        if len(text) > _LONGEST_NUMBER or not text.isdecimal() or not least <= int(text) <= most:
+            raise ConfigError(
+                f"{name} is {text[:_LONGEST_QUOTE]!r}.", f"Set it to a whole number from {least} to {most}."
+            )
         return int(text)
 
     def address(self, name: str) -> str | None:
-        """Return a variable as the address of a server; `None` where it is empty."""
+        """Return a variable as the address of a server, without slashes at its end; `None` where it is empty.
+
+        Raises:
+            ConfigError: It is none that a client can ask, or has a password where a key belongs.
+        """
         text = self.value[name]
         if text and not text.startswith(("http://", "https://")):
             raise ConfigError(f"{name} does not begin with http:// or https://.", "Set it to a full address.")
         if name in _KEYS and "@" in text.split("://", 1)[-1].split("/", 1)[0]:
             # The model's client writes its address into traces as it is.
             raise ConfigError(f"{name} has a password in it.", f"Leave it out, and set {_KEYS[name]} instead.")
-        return text or None
+        if text and not _is_address(text):
+            raise ConfigError(
+                f"{name} is not the address of a server.",
+                "Write it as http://host:port/path: a host, a port from 1 to 65535 or none, ASCII without blanks.",
+            )
+        return text.rstrip("/") or None
+
+    def _key(self, name: str) -> None:
+        text = self.value[name]
+        if not text.isascii() or not text.isprintable():
+            # A header of HTTP carries nothing else.
+            raise ConfigError(
+                f"{name} has characters that no key can have.", "Copy it again, without anything around it."
+            )
 
     def extra(self) -> dict[str, Any]:
         """Return the further fields of each request."""
         text = self.value["GUARDIAN_MODEL_EXTRA"]
         try:
             fields: Any = json.loads(text) if text else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict):
             raise ConfigError("GUARDIAN_MODEL_EXTRA is not a JSON object.", 'Write it as {"field": value}.')
@@ -338,6 +372,16 @@ class ModelSettings:
 
 
 _KEYS: Final = {"OPENAI_BASE_URL": "OPENAI_API_KEY", "GUARD_VLLM_URL": "GUARD_VLLM_API_KEY"}
+_LAST_PORT: Final = 65535
+_LONGEST_NUMBER: Final = 12
+_LONGEST_ADDRESS: Final = 2000
+_LONGEST_QUOTE: Final = 40
+_ADDRESS: Final = re.compile(
+    r"https?://(?:[^/?#@]*@)?"
+    r"(?:\[(?P<v6>[^\]/?#]*)\]|(?P<host>[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?))"
+    r"(?::(?P<port>[0-9]{1,5}))?(?:[/?#].*)?",
+    re.IGNORECASE,
+)
 _CHOICES: Final = {
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
     "GUARDIAN_TOOL_STRICT": ("probe", "true", "false"),
@@ -367,6 +411,8 @@ class Settings:
             ConfigError: A variable has a value that it cannot have.
         """
         env = os.environ if environment is None else environment
+        for variable in VARIABLES:
+            _encodable(variable.name, env.get(variable.name, ""))
         value = {v.name: env.get(v.name, "").strip() or v.default for v in VARIABLES}
         return cls(
             data_dir=_folder("GUARDIAN_DATA_DIR", value["GUARDIAN_DATA_DIR"]),
@@ -385,9 +431,40 @@ class Settings:
 
 
 def without_password(url: str) -> str:
-    """Return an address that can be shown: without a user's name and password, without a query."""
-    parts = urlsplit(url)
+    """Return an address that can be shown: without a user's name and password, without a query.
+
+    Of what is no address nothing is shown: a password may be anywhere in it.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(not an address)"
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _is_address(text: str) -> bool:
+    """Whether every client can ask it; they raise errors of their own where one cannot be."""
+    found = _ADDRESS.fullmatch(text)
+    if not found or len(text) > _LONGEST_ADDRESS or not text.isascii() or not text.isprintable() or " " in text:
+        return False
+    number = found["v6"] if found["v6"] is not None else found["host"]
+    if found["v6"] is not None or re.fullmatch(r"[0-9]+(\.[0-9]+){3}", number):
+        try:
+            if ip_address(number).version != (4 if found["v6"] is None else 6):
+                return False
+        except ValueError:
+            return False
+    return found["port"] is None or 1 <= int(found["port"]) <= _LAST_PORT
+
+
+def _encodable(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        # The error would hold the whole value, which may be a key.
+        raise ConfigError(
+            f"{name} is not text in UTF-8.", "Set it anew in a terminal whose encoding is UTF-8."
+        ) from None
 
 
 def _folder(name: str, value: str) -> Path:
