@@ -467,8 +467,16 @@ def _encodable(name: str, value: str) -> None:
         ) from None
 
 
+def _at_home(path: str) -> Path:
+    """Return a path whose `~` is the home directory; one of a user who has none stays as it is."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
 def _folder(name: str, value: str) -> Path:
-    path = Path(value).expanduser()
+    path = _at_home(value)
     if path.exists() and not path.is_dir():
         raise ConfigError(
             f"{name} is {value!r}, which is not a folder.", "Set it to a folder; it is created if it is missing."
@@ -497,7 +505,7 @@ def profile_path(name: str) -> Path:
     Raises:
         UnknownProfile: There is no such file.
     """
-    path = Path(name).expanduser() if name.endswith(".toml") else BUNDLED_PROFILES / f"{name}.toml"
+    path = _at_home(name) if name.endswith(".toml") else BUNDLED_PROFILES / f"{name}.toml"
     if "\0" in name or not path.is_file() or (not name.endswith(".toml") and path.parent != BUNDLED_PROFILES):
         close = difflib.get_close_matches(name, profile_names(), n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(profile_names())}."

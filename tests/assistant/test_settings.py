@@ -222,6 +222,13 @@ def test_the_home_directory_may_be_written_as_a_tilde(tmp_path: Path, monkeypatc
     assert Settings.read({"GUARDIAN_DATA_DIR": "~/here"}).data_dir == tmp_path / "here"
 
 
+def test_a_tilde_of_nobody_is_a_name_like_any_other() -> None:
+    """As a shell does it: `~nobody` is a folder of that name where there is no such user."""
+    assert Settings.read({"GUARDIAN_DATA_DIR": "~no-such-user/x"}).data_dir == Path("~no-such-user/x")
+    with pytest.raises(UnknownProfile):
+        load_profile("~no-such-user/x.toml")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
