@@ -244,20 +244,16 @@ class ModelSettings:
 
     def check(self) -> None:
         for name in ("GUARDIAN_MODEL_TIMEOUT", "GUARD_TIMEOUT"):
-            self.number(name, 0.1, LONGEST_TIMEOUT_S)
-        for name in ("GUARDIAN_MODEL_RETRIES", "GUARD_MAX_RETRIES"):
-            self.whole(name, 0, 10)
-        self.whole("GUARDIAN_MODEL_WINDOW", 0, 10_000_000)
-        for name in ("GUARDIAN_PLAN_TOKENS", "GUARDIAN_ANSWER_TOKENS"):
-            self.whole(name, 100, 200_000)
+            self.number(name)
+        for name in _WHOLE:
+            self.whole(name)
         for name in ("OPENAI_BASE_URL", "OPENAI_PROXY", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"):
             self.address(name)
         for name in ("OPENAI_API_KEY", "GUARD_VLLM_API_KEY"):
             self._key(name)
         for name, allowed in _CHOICES.items():
             _one_of(name, self.value[name], allowed)
-        if self.temperature is not None:
-            self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
+        _ = self.temperature
         self.extra()
         self._check_moderation()
         if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
@@ -268,7 +264,7 @@ class ModelSettings:
 
     def _check_moderation(self) -> None:
         if self.value["GUARD_MOSEC_PORT"]:
-            self.whole("GUARD_MOSEC_PORT", 1, _LAST_PORT)
+            self.whole("GUARD_MOSEC_PORT", (1, _LAST_PORT))
         if not _is_address(self.mosec_address):
             raise ConfigError(
                 "GUARD_MOSEC_PATH cannot be part of an address.", "Write it as /path, of ASCII without blanks."
@@ -294,7 +290,7 @@ class ModelSettings:
     def temperature(self) -> float | None:
         """`None` where it is left to the server."""
         text = self.value["GUARDIAN_MODEL_TEMPERATURE"]
-        return None if text == "none" else self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
+        return None if text == "none" else self.number("GUARDIAN_MODEL_TEMPERATURE")
 
     @property
     def mosec_address(self) -> str:
@@ -308,8 +304,9 @@ class ModelSettings:
         """Return a choice of true, false, or a third word for `None`."""
         return {"true": True, "false": False}.get(self.value[name])
 
-    def number(self, name: str, least: float, most: float) -> float:
+    def number(self, name: str) -> float:
         """Return a variable as a number within its bounds."""
+        least, most = _NUMBERS[name]
         try:
             number = float(self.value[name])
         except ValueError:
@@ -318,8 +315,9 @@ class ModelSettings:
             raise ConfigError(f"{name} is {self.value[name]!r}.", f"Set it to a number from {least:g} to {most:g}.")
         return number
 
-    def whole(self, name: str, least: int, most: int) -> int:
+    def whole(self, name: str, bounds: tuple[int, int] | None = None) -> int:
         """Return a variable as a whole number within its bounds."""
+        least, most = bounds or _WHOLE[name]
         text = self.value[name]
         # int() raises where a number is too long.
         if len(text) > _LONGEST_NUMBER or not text.isdecimal() or not least <= int(text) <= most:
@@ -382,6 +380,19 @@ _ADDRESS: Final = re.compile(
     r"(?::(?P<port>[0-9]{1,5}))?(?:[/?#].*)?",
     re.IGNORECASE,
 )
+_NUMBERS: Final = {
+    "GUARDIAN_MODEL_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
+    "GUARD_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
+    "GUARDIAN_MODEL_TEMPERATURE": (0.0, 2.0),
+}
+_WHOLE: Final = {
+    "GUARDIAN_MODEL_RETRIES": (0, 10),
+    "GUARD_MAX_RETRIES": (0, 10),
+    "GUARDIAN_MODEL_WINDOW": (0, 10_000_000),
+    "GUARDIAN_PLAN_TOKENS": (100, 200_000),
+    "GUARDIAN_ANSWER_TOKENS": (100, 200_000),
+}
+"""Least and most of each variable that is a number: here, and nowhere else."""
 _CHOICES: Final = {
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
     "GUARDIAN_TOOL_STRICT": ("probe", "true", "false"),

@@ -43,7 +43,7 @@ def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "use
         return talk
     if system_role == "system":
         return [SystemMessage(system), *talk]
-    return [HumanMessage(f"{system}\n\n{plain_text_of(talk[0])}"), *talk[1:]]
+    return [HumanMessage(f"{system}\n\n{text_of(talk[0])}"), *talk[1:]]
 
 
 _SPECIAL: Final = re.compile(
@@ -124,10 +124,10 @@ def _alternating(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     for message in messages:
         last = merged[-1] if merged else None
         if isinstance(message, HumanMessage) and isinstance(last, HumanMessage):
-            merged[-1] = HumanMessage(f"{plain_text_of(last)}\n\n{plain_text_of(message)}")
+            merged[-1] = HumanMessage(f"{text_of(last)}\n\n{text_of(message)}")
         elif isinstance(message, AIMessage) and isinstance(last, AIMessage):
             # `last` has no calls: behind one with calls stand their results.
-            joined = "\n\n".join(text for text in (plain_text_of(last), plain_text_of(message)) if text)
+            joined = "\n\n".join(text for text in (text_of(last), text_of(message)) if text)
             merged[-1] = AIMessage(joined, tool_calls=message.tool_calls)
         else:
             merged.append(message)
