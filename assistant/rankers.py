@@ -45,7 +45,7 @@ def reranked(source: EvidenceSource, settings: ModelSettings) -> EvidenceSource:
         return source
     from adapters.ranking.rerank import RerankedSource
 
-    return RerankedSource(source, model, settings.whole("GUARDIAN_RERANK_TOP", 1, 200))
+    return RerankedSource(source, model, settings.whole("GUARDIAN_RERANK_TOP"))
 
 
 def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> FillReport | None:
@@ -76,8 +76,8 @@ def _access(settings: ModelSettings, name: str) -> RankingAccess:
         model=settings.value[f"{name}_MODEL"],
         languages=settings.languages(f"{name}_LANGUAGES"),
         api_key=SecretStr(key) if key else None,
-        timeout_s=settings.number(f"{name}_TIMEOUT", 0.1, 50),
-        max_retries=settings.whole("GUARDIAN_MODEL_RETRIES", 0, 10),
+        timeout_s=settings.number(f"{name}_TIMEOUT"),
+        max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
         proxy=settings.address("OPENAI_PROXY"),
         settings=name,
     )

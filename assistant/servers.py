@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from adapters.models.access import ModelAccess
     from adapters.models.chat import ChatModel
+    from adapters.models.exchange import AskedModel
     from adapters.models.memory import WireMemory
     from adapters.models.window import Window
-    from adapters.planning.model import ModelPlanner, PlanningModel, Rung
+    from adapters.planning.model import ModelPlanner, Rung
     from assistant.wiring import Deployment
     from contracts.ports import Drafter, Moderator, Planner, PlannerAhead
 
@@ -76,7 +77,8 @@ class Servers:
             return None
         from adapters.planning.model import ModelPlanner
 
-        return ModelPlanner(self._planning(), self._memory, otherwise, self.rungs())
+        asked = self._asked(self._settings.planner, CallPurpose.PLAN, "GUARDIAN_PLAN_TOKENS")
+        return ModelPlanner(asked, self._memory, otherwise, self.rungs())
 
     def ahead(self, planner: Planner | None) -> PlannerAhead | None:
         """Return the planner that begins beside moderation; `None` where that is not wanted, or would save nothing."""
@@ -91,12 +93,10 @@ class Servers:
         """Return the model's drafter; `None` where no model is named."""
         if not self._settings.drafter:
             return None
-        from adapters.drafting.model import DraftingModel, ModelDrafter
+        from adapters.drafting.model import ModelDrafter
 
-        access = self._access(self._settings.drafter)
-        model = self._model(access, CallPurpose.DRAFT)
-        tokens = self._settings.whole("GUARDIAN_ANSWER_TOKENS", 100, 200_000)
-        return ModelDrafter(DraftingModel(model, self.window(access), self._deployed.profile, tokens), otherwise)
+        asked = self._asked(self._settings.drafter, CallPurpose.DRAFT, "GUARDIAN_ANSWER_TOKENS")
+        return ModelDrafter(asked, otherwise)
 
     def rungs(self) -> list[Rung]:
         """Return the ways of asking for a plan that the settings allow."""
@@ -150,8 +150,8 @@ class Servers:
             model=value["GUARD_VLLM_MODEL"],
             base_url=self._settings.address("GUARD_VLLM_URL"),
             api_key=value["GUARD_VLLM_API_KEY"],
-            timeout_s=self._settings.number("GUARD_TIMEOUT", 0.1, 110),
-            max_retries=self._settings.whole("GUARD_MAX_RETRIES", 0, 10),
+            timeout_s=self._settings.number("GUARD_TIMEOUT"),
+            max_retries=self._settings.whole("GUARD_MAX_RETRIES"),
         )
 
     def _access(self, model: str) -> ModelAccess:
@@ -160,9 +160,9 @@ class Servers:
             model=model,
             base_url=settings.address("OPENAI_BASE_URL"),
             api_key=settings.value["OPENAI_API_KEY"],
-            timeout_s=settings.number("GUARDIAN_MODEL_TIMEOUT", 0.1, 110),
-            max_retries=settings.whole("GUARDIAN_MODEL_RETRIES", 0, 10),
-            window=settings.whole("GUARDIAN_MODEL_WINDOW", 0, 10_000_000),
+            timeout_s=settings.number("GUARDIAN_MODEL_TIMEOUT"),
+            max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
+            window=settings.whole("GUARDIAN_MODEL_WINDOW"),
             temperature=settings.temperature,
             parallel_tool_calls=settings.yes_no_or_none("GUARDIAN_PARALLEL_TOOL_CALLS"),
             system_role=settings.value["GUARDIAN_SYSTEM_ROLE"],
@@ -176,13 +176,12 @@ class Servers:
 
         return ModelAccess(api_key=SecretStr(api_key) if api_key else None, **fields)
 
-    def _planning(self) -> PlanningModel:
-        from adapters.planning.model import PlanningModel
+    def _asked(self, name: str, purpose: CallPurpose, tokens: str) -> AskedModel:
+        from adapters.models.exchange import AskedModel
 
-        access = self._access(self._settings.planner)
-        tokens = self._settings.whole("GUARDIAN_PLAN_TOKENS", 100, 200_000)
-        model = self._model(access, CallPurpose.PLAN)
-        return PlanningModel(model, self.window(access), self._deployed.profile, tokens)
+        access = self._access(name)
+        model = self._model(access, purpose)
+        return AskedModel(model, self.window(access), self._deployed.profile, self._settings.whole(tokens))
 
     def _mosec(self) -> Moderator:
         from adapters.moderation.mosec import MosecModerator
@@ -190,8 +189,8 @@ class Servers:
         value = self._settings.value
         return MosecModerator(
             self._settings.mosec_address,
-            timeout_s=self._settings.number("GUARD_TIMEOUT", 0.1, 110),
-            max_retries=self._settings.whole("GUARD_MAX_RETRIES", 0, 10),
+            timeout_s=self._settings.number("GUARD_TIMEOUT"),
+            max_retries=self._settings.whole("GUARD_MAX_RETRIES"),
             text_field=value["GUARD_MOSEC_TEXT_FIELD"],
             type_field=value["GUARD_MOSEC_TYPE_FIELD"],
         )

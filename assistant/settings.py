@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -336,36 +338,44 @@ class ModelSettings:
 
     def check(self) -> None:
         for name in ("GUARDIAN_MODEL_TIMEOUT", "GUARD_TIMEOUT"):
-            self.number(name, 0.1, LONGEST_TIMEOUT_S)
-        for name in ("GUARDIAN_MODEL_RETRIES", "GUARD_MAX_RETRIES"):
-            self.whole(name, 0, 10)
-        self.whole("GUARDIAN_MODEL_WINDOW", 0, 10_000_000)
-        for name in ("GUARDIAN_PLAN_TOKENS", "GUARDIAN_ANSWER_TOKENS"):
-            self.whole(name, 100, 200_000)
+            self.number(name)
+        for name in _WHOLE:
+            self.whole(name)
         for name in ("OPENAI_BASE_URL", "OPENAI_PROXY", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"):
             self.address(name)
+        for name in ("OPENAI_API_KEY", "GUARD_VLLM_API_KEY"):
+            self._key(name)
         for name, allowed in _CHOICES.items():
             _one_of(name, self.value[name], allowed)
-        if self.temperature is not None:
-            self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
+        _ = self.temperature
         self.extra()
-        self.check_rankers()
-        provider = self.value["GUARD_PROVIDER_TYPE"]
-        if provider == "vllm" and not (self.value["GUARD_VLLM_URL"] and self.value["GUARD_VLLM_MODEL"]):
-            raise ConfigError(
-                "GUARD_PROVIDER_TYPE is 'vllm', but nothing says where it is.",
-                "Set GUARD_VLLM_URL and GUARD_VLLM_MODEL.",
-            )
+        self._check_rankers()
+        self._check_moderation()
         if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
             raise ConfigError(
                 "A language model is named, but nothing says where it is.",
                 "Set OPENAI_BASE_URL to its server, or OPENAI_API_KEY for OpenAI's own.",
             )
 
-    def check_rankers(self) -> None:
+    def _check_moderation(self) -> None:
+        if self.value["GUARD_MOSEC_PORT"]:
+            self.whole("GUARD_MOSEC_PORT", (1, _LAST_PORT))
+        if not _is_address(self.mosec_address):
+            raise ConfigError(
+                "GUARD_MOSEC_PATH cannot be part of an address.", "Write it as /path, of ASCII without blanks."
+            )
+        provider = self.value["GUARD_PROVIDER_TYPE"]
+        if provider == "vllm" and not (self.value["GUARD_VLLM_URL"] and self.value["GUARD_VLLM_MODEL"]):
+            raise ConfigError(
+                "GUARD_PROVIDER_TYPE is 'vllm', but nothing says where it is.",
+                "Set GUARD_VLLM_URL and GUARD_VLLM_MODEL.",
+            )
+
+    def _check_rankers(self) -> None:
         for name in ("GUARDIAN_EMBED", "GUARDIAN_RERANK"):
             self.address(f"{name}_URL")
-            self.number(f"{name}_TIMEOUT", 0.1, LONGEST_RANKING_S)
+            self.number(f"{name}_TIMEOUT")
+            self._key(f"{name}_KEY")
             self.languages(f"{name}_LANGUAGES")
             if self.value[f"{name}_URL"] and not self.value[f"{name}_LANGUAGES"]:
                 raise ConfigError(
@@ -374,7 +384,6 @@ class ModelSettings:
                 )
         if self.value["GUARDIAN_EMBED_URL"] and not self.value["GUARDIAN_EMBED_MODEL"]:
             raise ConfigError("GUARDIAN_EMBED_URL is set, but no model is named.", "Set GUARDIAN_EMBED_MODEL.")
-        self.whole("GUARDIAN_RERANK_TOP", 1, 200)
 
     def languages(self, name: str) -> frozenset[Language]:
         """Return a variable as a list of languages, which may be empty."""
@@ -399,21 +408,23 @@ class ModelSettings:
     def temperature(self) -> float | None:
         """`None` where it is left to the server."""
         text = self.value["GUARDIAN_MODEL_TEMPERATURE"]
-        return None if text == "none" else self.number("GUARDIAN_MODEL_TEMPERATURE", 0, 2)
+        return None if text == "none" else self.number("GUARDIAN_MODEL_TEMPERATURE")
 
     @property
     def mosec_address(self) -> str:
         """The full address of the MOSEC endpoint."""
-        base = self.value["GUARD_MOSEC_URL"].rstrip("/")
+        parts = urlsplit(self.address("GUARD_MOSEC_URL") or "")
         port = self.value["GUARD_MOSEC_PORT"]
-        return f"{base}{f':{port}' if port else ''}/{self.value['GUARD_MOSEC_PATH'].lstrip('/')}"
+        place = f"{parts.netloc}:{int(port)}" if port and parts.port is None else parts.netloc
+        return f"{parts.scheme}://{place}{parts.path}/{self.value['GUARD_MOSEC_PATH'].lstrip('/')}"
 
     def yes_no_or_none(self, name: str) -> bool | None:
         """Return a choice of true, false, or a third word for `None`."""
         return {"true": True, "false": False}.get(self.value[name])
 
-    def number(self, name: str, least: float, most: float) -> float:
+    def number(self, name: str) -> float:
         """Return a variable as a number within its bounds."""
+        least, most = _NUMBERS[name]
         try:
             number = float(self.value[name])
         except ValueError:
@@ -422,29 +433,50 @@ class ModelSettings:
             raise ConfigError(f"{name} is {self.value[name]!r}.", f"Set it to a number from {least:g} to {most:g}.")
         return number
 
-    def whole(self, name: str, least: int, most: int) -> int:
+    def whole(self, name: str, bounds: tuple[int, int] | None = None) -> int:
         """Return a variable as a whole number within its bounds."""
+        least, most = bounds or _WHOLE[name]
         text = self.value[name]
-        if not text.isdecimal() or not least <= int(text) <= most:
-            raise ConfigError(f"{name} is {text!r}.", f"Set it to a whole number from {least} to {most}.")
+        # int() raises where a number is too long.
+        if len(text) > _LONGEST_NUMBER or not text.isdecimal() or not least <= int(text) <= most:
+            raise ConfigError(
+                f"{name} is {text[:_LONGEST_QUOTE]!r}.", f"Set it to a whole number from {least} to {most}."
+            )
         return int(text)
 
     def address(self, name: str) -> str | None:
-        """Return a variable as the address of a server; `None` where it is empty."""
+        """Return a variable as the address of a server, without slashes at its end; `None` where it is empty.
+
+        Raises:
+            ConfigError: It is none that a client can ask, or has a password where a key belongs.
+        """
         text = self.value[name]
         if text and not text.startswith(("http://", "https://")):
             raise ConfigError(f"{name} does not begin with http:// or https://.", "Set it to a full address.")
         if name in _KEYS and "@" in text.split("://", 1)[-1].split("/", 1)[0]:
             # The model's client writes its address into traces as it is.
             raise ConfigError(f"{name} has a password in it.", f"Leave it out, and set {_KEYS[name]} instead.")
-        return text or None
+        if text and not _is_address(text):
+            raise ConfigError(
+                f"{name} is not the address of a server.",
+                "Write it as http://host:port/path: a host, a port from 1 to 65535 or none, ASCII without blanks.",
+            )
+        return text.rstrip("/") or None
+
+    def _key(self, name: str) -> None:
+        text = self.value[name]
+        if not text.isascii() or not text.isprintable():
+            # A header of HTTP carries nothing else.
+            raise ConfigError(
+                f"{name} has characters that no key can have.", "Copy it again, without anything around it."
+            )
 
     def extra(self) -> dict[str, Any]:
         """Return the further fields of each request."""
         text = self.value["GUARDIAN_MODEL_EXTRA"]
         try:
             fields: Any = json.loads(text) if text else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict):
             raise ConfigError("GUARDIAN_MODEL_EXTRA is not a JSON object.", 'Write it as {"field": value}.')
@@ -461,6 +493,32 @@ _KEYS: Final = {
     "GUARDIAN_EMBED_URL": "GUARDIAN_EMBED_KEY",
     "GUARDIAN_RERANK_URL": "GUARDIAN_RERANK_KEY",
 }
+_LAST_PORT: Final = 65535
+_LONGEST_NUMBER: Final = 12
+_LONGEST_ADDRESS: Final = 2000
+_LONGEST_QUOTE: Final = 40
+_ADDRESS: Final = re.compile(
+    r"https?://(?:[^/?#@]*@)?"
+    r"(?:\[(?P<v6>[^\]/?#]*)\]|(?P<host>[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?))"
+    r"(?::(?P<port>[0-9]{1,5}))?(?:[/?#].*)?",
+    re.IGNORECASE,
+)
+_NUMBERS: Final = {
+    "GUARDIAN_MODEL_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
+    "GUARD_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
+    "GUARDIAN_MODEL_TEMPERATURE": (0.0, 2.0),
+    "GUARDIAN_EMBED_TIMEOUT": (0.1, LONGEST_RANKING_S),
+    "GUARDIAN_RERANK_TIMEOUT": (0.1, LONGEST_RANKING_S),
+}
+_WHOLE: Final = {
+    "GUARDIAN_MODEL_RETRIES": (0, 10),
+    "GUARD_MAX_RETRIES": (0, 10),
+    "GUARDIAN_MODEL_WINDOW": (0, 10_000_000),
+    "GUARDIAN_PLAN_TOKENS": (100, 200_000),
+    "GUARDIAN_ANSWER_TOKENS": (100, 200_000),
+    "GUARDIAN_RERANK_TOP": (1, 200),
+}
+"""Least and most of each variable that is a number: here, and nowhere else."""
 _CHOICES: Final = {
     "GUARDIAN_RERANK_SHAPE": ("cohere", "tei"),
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
@@ -495,6 +553,8 @@ class Settings:
             ConfigError: A variable has a value that it cannot have.
         """
         env = os.environ if environment is None else environment
+        for variable in VARIABLES:
+            _encodable(variable.name, env.get(variable.name, ""))
         value = {v.name: env.get(v.name, "").strip() or v.default for v in VARIABLES}
         return cls(
             data_dir=_folder("GUARDIAN_DATA_DIR", value["GUARDIAN_DATA_DIR"]),
@@ -517,8 +577,14 @@ class Settings:
 
 
 def without_password(url: str) -> str:
-    """Return an address that can be shown: without a user's name and password, without a query."""
-    parts = urlsplit(url)
+    """Return an address that can be shown: without a user's name and password, without a query.
+
+    Of what is no address nothing is shown: a password may be anywhere in it.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(not an address)"
     # Not `urlunsplit`: of `sqlite:///file.db` it would drop two slashes.
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -533,8 +599,41 @@ def _database(name: str, value: str) -> str:
     return value
 
 
+def _is_address(text: str) -> bool:
+    """Whether every client can ask it; they raise errors of their own where one cannot be."""
+    found = _ADDRESS.fullmatch(text)
+    if not found or len(text) > _LONGEST_ADDRESS or not text.isascii() or not text.isprintable() or " " in text:
+        return False
+    number = found["v6"] if found["v6"] is not None else found["host"]
+    if found["v6"] is not None or re.fullmatch(r"[0-9]+(\.[0-9]+){3}", number):
+        try:
+            if ip_address(number).version != (4 if found["v6"] is None else 6):
+                return False
+        except ValueError:
+            return False
+    return found["port"] is None or 1 <= int(found["port"]) <= _LAST_PORT
+
+
+def _encodable(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        # The error would hold the whole value, which may be a key.
+        raise ConfigError(
+            f"{name} is not text in UTF-8.", "Set it anew in a terminal whose encoding is UTF-8."
+        ) from None
+
+
+def _at_home(path: str) -> Path:
+    """Return a path whose `~` is the home directory; one of a user who has none stays as it is."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
 def _folder(name: str, value: str) -> Path:
-    path = Path(value).expanduser()
+    path = _at_home(value)
     if path.exists() and not path.is_dir():
         raise ConfigError(
             f"{name} is {value!r}, which is not a folder.", "Set it to a folder; it is created if it is missing."
@@ -572,7 +671,7 @@ def profile_path(name: str) -> Path:
     Raises:
         UnknownProfile: There is no such file.
     """
-    path = Path(name).expanduser() if name.endswith(".toml") else BUNDLED_PROFILES / f"{name}.toml"
+    path = _at_home(name) if name.endswith(".toml") else BUNDLED_PROFILES / f"{name}.toml"
     if "\0" in name or not path.is_file() or (not name.endswith(".toml") and path.parent != BUNDLED_PROFILES):
         close = difflib.get_close_matches(name, profile_names(), n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(profile_names())}."

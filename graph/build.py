@@ -3,9 +3,9 @@
     START -> moderation -> sgr_plan -> inject_synthetic -> retrieve -> draft -> guardian_verify -> finalize -> END
 
 `moderation`, `inject_synthetic` and `guardian_verify` may lead to `safe_exit` instead, as may the last error
-of any node; RETRY leads back to `retrieve` by way of `retry_bump`, and so does a drafter that asks for a search
-of its own. Tables decide (`contracts/decisions/`),
-routers map (`routing.py`), nodes do one step each (`nodes/`), and what they ask of the outside is in `Ports`.
+of any node. RETRY leads back to `retrieve` by way of `retry_bump`; a drafter that asks for a search of its own
+leads there directly. Tables decide (`contracts/decisions/`), routers map (`routing.py`), nodes do one step each
+(`nodes/`), and what they ask of the outside is in `Ports`.
 """
 
 from __future__ import annotations

@@ -8,14 +8,18 @@ from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.graph import Graph as Drawing
 from langgraph.graph.message import push_message
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel.protocol import StreamProtocol
 
 from contracts.context import Context
+from contracts.errors import ConfigError
 from contracts.state import ChatState
 from contracts.values import Verdict
 
+_GUARDED: Final = ("draft_answer", "guardian")
 WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
 _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
 
@@ -28,14 +32,24 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
     """
 
     async def astream(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        async for chunk in super().astream(*arguments, **options):
+        # LangGraph's signature begins `input, config=None`; its nodes and ours call it either way.
+        given = arguments[0] if arguments else options.pop("input")
+        config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
+        options.pop("print_mode", None)  # it prints what is streamed as it is
+        if options.get("output_keys") in _GUARDED:
+            options["output_keys"] = [options["output_keys"]]  # so that the value comes with its name
+        async for chunk in super().astream(given, _withholding(config), **options):
             yield withheld(chunk)
 
-    async def astream_events(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        async for event in super().astream_events(*arguments, **options):
-            # What a model is asked and says inside a node: prompts, plans and drafts.
-            if not str(event.get("event", "")).startswith(("on_chat_model", "on_llm")):
-                yield withheld(event)
+    def astream_events(self, *arguments: Any, **options: Any) -> Any:
+        events: Any = super().astream_events(*arguments, **options)
+        # The third version is awaited, and is made of `astream`, which withholds already.
+        return events if options.get("version") == "v3" else _withheld_events(events)
+
+    def astream_log(self, *arguments: Any, **options: Any) -> Any:
+        raise ConfigError(
+            "The log of a run would tell drafts before they are judged.", "Use `astream` or `astream_events`."
+        )
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Drawing:
         drawing = await super().aget_graph(config, xray=xray)
@@ -43,6 +57,31 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         for node in [node for name, node in drawing.nodes.items() if name.startswith("__error_handler__")]:
             drawing.remove_node(node)
         return drawing
+
+
+async def _withheld_events(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for event in events:
+        # What a model is asked and says inside a node: prompts, plans and drafts.
+        if not str(event.get("event", "")).startswith(("on_chat_model", "on_llm")):
+            yield withheld(event)
+
+
+_STREAM: Final = "__pregel_stream"
+"""Under this key of its settings a graph finds the stream of the graph that it is a part of, and writes into it."""
+
+
+def _withholding(config: RunnableConfig | None) -> RunnableConfig:
+    """Return the settings of a run, in which the stream of a surrounding graph withholds drafts, too."""
+    known = ensure_config(config)
+    settings = known.get("configurable", {})
+    stream = settings.get(_STREAM)
+    if stream is None:
+        return known
+
+    def tell(chunk: Any) -> None:
+        stream(withheld(chunk))
+
+    return {**known, "configurable": {**settings, _STREAM: StreamProtocol(tell, stream.modes)}}
 
 
 def withheld(chunk: Any) -> Any:
@@ -63,9 +102,6 @@ def withheld(chunk: Any) -> Any:
     if isinstance(chunk, list):
         return [withheld(part) for part in cast("list[Any]", chunk)]
     return chunk
-
-
-_GUARDED: Final = ("draft_answer", "guardian")
 
 
 def _withheld_mapping(chunk: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,8 @@ def check_grounding(
 ) -> Finding:
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
 
-    Unresolvable citations, claims without one, and values that no cited snippet has fail the check.
+    Unresolvable citations, claims without one, and values that no cited snippet has fail the check; and so does an
+    answer that cites nothing at all, be it too short to claim anything.
     """
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
@@ -34,7 +35,8 @@ def check_grounding(
     unresolvable: list[str] = []
     unsupported: list[str] = []
     advice: list[str] = []
-    for claim in claims(draft):
+    found_claims = claims(draft)
+    for claim in found_claims:
         known = [number for number in claim.cites if 1 <= number <= len(evidence)]
         unresolvable += [f"[{number}]" for number in claim.cites if number not in known]
         if not claim.cites:
@@ -44,6 +46,9 @@ def check_grounding(
             unsupported += missing_from(claim.text, cited)
             if _overlap(claim.text, cited) < _DISSIMILAR:
                 advice.append(f"claim_unlike_its_source=[{_short(claim.text)}]")
+    if not any(claim.cites for claim in found_claims) and not uncited:
+        # "Yes." answers, and a heading or an item of one word may: whoever reads it takes it for a fact.
+        uncited.append(_short(draft))
     faults = [
         ("claim_without_citation", uncited, (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT)),
         ("citation_unresolvable", unresolvable, (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT)),

@@ -69,7 +69,7 @@ _MAY_HOLD_CODE = re.compile(r"`|~~~|^ {0,3}\t|^ {4}|[-+*.)>][ \t]{5}|[-+*.)>] {0
 def blocks(markdown: str) -> list[Block]:
     """Return the top-level blocks of a text, in order."""
     lines = _lines(markdown)
-    found = _parser().parse(markdown)
+    found = _parser().parse(markdown + "\n" * (markdown[-1:] != "\n"))  # see `split_code`
     return [
         _block(found, position, lines)
         for position, token in enumerate(found)
@@ -86,7 +86,8 @@ def split_code(markdown: str) -> list[str]:
         return [markdown]  # most texts; parsing them was a quarter of a turn
     starts: set[int] = set()
     code: set[int] = set()
-    for token in _parser().parse(markdown):
+    # Without a line break at its end, the library breaks over "- \n> - <?x\n\t>".
+    for token in _parser().parse(markdown + "\n" * (markdown[-1:] != "\n")):
         starts.update(token.map or ())
         if token.map and token.type in ("fence", "code_block"):
             code.update(range(*token.map))

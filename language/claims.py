@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from language.blocks import Block, BlockKind, blocks, without_code
+from language.links import has_link
 from language.sentences import sentences
 from language.values import Values, values
 from language.words import stems
@@ -28,7 +29,10 @@ class Claim:
 
 
 def claims(draft: str) -> list[Claim]:
-    """Return the claims of a Markdown text in order; headings, questions and courtesies are none."""
+    """Return the claims of a Markdown text in order; headings, courtesies and bare questions are none.
+
+    A question is bare where it holds no number, identifier, link or citation.
+    """
     found = blocks(draft)
     return [claim for position, block in enumerate(found) for claim in _claims_of(block, found, position)]
 
@@ -79,7 +83,9 @@ def _cites(text: str) -> tuple[int, ...]:
 
 def _asserts(text: str) -> bool:
     bare = without_citations(text).strip()
+    named = values(bare)
     if bare.endswith("?"):
-        return False
+        # A question that brings a fact along asserts it: "Will you pay 500 dollars?"
+        return bool(_cites(text) or named.numbers or named.identifiers or named.urls or has_link(bare))
     # What cites or names something asserts it, however short; without either, three words say something.
-    return bool(_cites(text)) or values(bare) != Values() or len(stems(bare)) >= 3
+    return bool(_cites(text)) or named != Values() or len(stems(bare)) >= 3

@@ -1,9 +1,16 @@
-"""Where the links of a text lead."""
+"""Where the links of a text lead.
+
+What readers' programs follow is wider than what Markdown calls a link, and they differ: browsers mend slashes,
+decode entities and drop line breaks inside an address. So each target is read in every such way, and is ours
+only where all readings are.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
+from html import unescape
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,31 +21,101 @@ _HARMLESS_HOSTS: Final = frozenset(
 )
 _AFTER = r"[^\s<>()\[\]\"'`«»“”„…|]"
 _ADDRESS = re.compile(
-    rf"\b(?:https?|ftp)://(?:\[[^\s\]]*\]?{_AFTER}*|{_AFTER}+)|(?<![\w./@-])www\.{_AFTER}+", re.IGNORECASE
+    rf"(?:https?|ftp):[/\\](?:[/\\]*\[[^\s\]]*\]?{_AFTER}*|{_AFTER}+)|(?<![^\W_])(?<![./@-])www\.{_AFTER}+",
+    re.IGNORECASE,
 )
-# What a reader's program would follow though it does not begin like an address.
-_TARGET = re.compile(r"\](?:\(|:)[ \t]*<?((?://|\\\\|(?:javascript|vbscript|data|file):)[^\s<>)]*)", re.IGNORECASE)
 _MARKS_BEHIND = ".,;:!?*_~\\"
+
+_INLINE = re.compile(r"\]\(\s*(?:<([^<>\n]*)>|([^\s)]+))")
+_DEFINITION = re.compile(
+    r"^[ \t>*+\-\d.)]*\[(?:\\.|[^\[\]\\])+\]:[ \t]*(?:\n[ \t>]*)?(?:<([^<>\n]*)>|(\S+))", re.MULTILINE
+)
+# Any `<word:word>` is an address to Markdown; only these lead anywhere, and "<host:port>" is a way of writing.
+_POINTED = re.compile(
+    r"<((?:mailto|javascript|vbscript|data|file|tel|sms|xmpp):[^\s<>]*|[a-z][\w+.-]*:[/\\][^\s<>]*)>", re.IGNORECASE
+)
+_TAG = re.compile(r"<[A-Za-z]")
+_ATTRIBUTE = re.compile(
+    r"(?<![\w-])(href|src|srcset|action|formaction|data|poster|background|cite|ping|content|longdesc|manifest|codebase)"
+    r"\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))",
+    re.IGNORECASE,
+)
+_MANY = ("srcset", "ping", "content")
+_BETWEEN = re.compile(r"[\s,;]+|url\s*=", re.IGNORECASE)
+_STYLE = re.compile(r"\burl\(\s*[\"']?([^\"')]+)", re.IGNORECASE)
+
+_MAY_LEAD = re.compile(r"\][(:]|<[A-Za-z]|:[/\\]|www\.|&[#A-Za-z]", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(.*)", re.IGNORECASE | re.DOTALL)
+_BLANKS = "".join(map(chr, range(33)))
 
 
 def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
     """Return the links of a Markdown text, code left out, whose host is none of the domains nor below one.
 
-    Loopback and documentation addresses (RFC 2606) are at home everywhere.
+    Loopback and documentation addresses (RFC 2606) are at home everywhere, and so are relative paths and anchors in
+    the target of a link or in an attribute. A target with any scheme but that of the web is foreign.
     """
     allowed = tuple(domain.casefold() for domain in allowed_domains)
-    if not (_ADDRESS.search(text) or _TARGET.search(text)):
-        return []
-    prose = without_code(text)
-    found = [*(url.rstrip(_MARKS_BEHIND) for url in _ADDRESS.findall(prose)), *_TARGET.findall(prose)]
-    return [url for url in found if not _allowed(url, allowed)]
+    prose = _prose(text)
+    found = [url for url in _addresses(prose) if not _host_allowed(url, allowed)]
+    found += [url for url in _targets(prose) if any(_leads_away(said, allowed) for said in _readings(url))]
+    return list(dict.fromkeys(url.rstrip(_MARKS_BEHIND) or url for url in found))
 
 
-def _allowed(url: str, allowed: tuple[str, ...]) -> bool:
-    # Browsers read a backslash as a slash, so "https://evil.test\@ours" leads to evil.test.
-    url = url.replace("\\", "/")
+def has_link(text: str) -> bool:
+    """Whether a Markdown text, code left out, holds an address or the target of a link."""
+    prose = _prose(text)
+    return bool(_addresses(prose) or _targets(prose))
+
+
+def _prose(text: str) -> str:
+    return without_code(text) if _MAY_LEAD.search(_plain(text)) else ""
+
+
+def _addresses(prose: str) -> list[str]:
+    readings = dict.fromkeys((prose, _plain(prose), _plain(unescape(prose))))
+    return list(dict.fromkeys(url.rstrip(_MARKS_BEHIND) for said in readings for url in _ADDRESS.findall(said)))
+
+
+def _targets(prose: str) -> list[str]:
+    found = [pointed or bare for way in (_INLINE, _DEFINITION) for pointed, bare in way.findall(prose)]
+    found += _POINTED.findall(prose)
+    if tag := _TAG.search(prose):
+        for name, *values in _ATTRIBUTE.findall(prose, tag.start()):
+            value = "".join(values)
+            found += _BETWEEN.split(unescape(value)) if name.casefold() in _MANY else [value]
+        found += _STYLE.findall(prose, tag.start())
+    return [target for target in found if target]
+
+
+def _plain(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def _readings(target: str) -> set[str]:
+    bare = _ESCAPED.sub(r"\1", target)
+    return {target, bare, unescape(target), unescape(bare), _plain(unescape(target)), _plain(unescape(bare))}
+
+
+def _leads_away(target: str, allowed: tuple[str, ...]) -> bool:
+    # Browsers drop these wherever they stand, and read a backslash as a slash.
+    target = re.sub(r"[\t\r\n]", "", target).strip(_BLANKS).replace("\\", "/")
+    scheme = _SCHEME.match(target)
+    if scheme is None:
+        return target.startswith("//") and not _host_allowed(target, allowed)
+    if scheme[1].casefold() in ("http", "https", "ftp"):
+        return not _host_allowed(target, allowed)
+    # "[1](note: ...)" is no link, and a scheme alone leads nowhere.
+    return bool(scheme[2])
+
+
+def _host_allowed(url: str, allowed: tuple[str, ...]) -> bool:
+    # Browsers read a backslash as a slash, so "https://evil.test\@ours" leads to evil.test; and any number of slashes
+    # behind the scheme of the web as two.
+    rest = re.sub(r"^(?:https?|ftp):", "", url.replace("\\", "/"), flags=re.IGNORECASE).lstrip("/")
     try:
-        host = (urlsplit(url if "//" in url else f"//{url}").hostname or "").casefold()
+        host = (urlsplit(f"//{rest}").hostname or "").casefold()
     except ValueError:
         return False
     return host in _HARMLESS_HOSTS or any(host == domain or host.endswith("." + domain) for domain in allowed)

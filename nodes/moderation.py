@@ -82,7 +82,9 @@ def newest_question(messages: Sequence[AnyMessage]) -> HumanMessage:
     if newest is not None and (newest.id is None or unanswered_id(messages)):
         return newest
     raise InputError(
-        "There is no message of a user to answer.", "Send one as `messages: [{role: user, content: ...}]`.", key="empty"
+        "There is no message of a user to answer.",
+        "Send one as `messages: [{role: user, content: ...}]`.",
+        key="empty" if newest is None else "nothing_new",
     )
 
 

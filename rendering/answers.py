@@ -18,6 +18,10 @@ from rendering.texts import bullets, inline, say, texts
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
 
+# An escaped character, or what begins a tag or a comment, closed or not; an address in angle brackets is none.
+_TAG = re.compile(r"\\.|<(?=[A-Za-z/!?])(?!https?://[^\s<>\"'`]*>)", re.DOTALL | re.IGNORECASE)
+_TURNS_TEXT = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+
 _NOT_IN_ADDRESSES = re.compile(r"[\s<>\[\]`*|\\\"]")
 
 
@@ -27,8 +31,9 @@ def verified_answer(
     """Write a draft that passed, with the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
-    are one source. A document's address is shown where it leads to an allowed domain, or is a path. Where a
-    cited document is in another language than the answer, a line says so.
+    are one source. HTML outside of code is shown as text, and nothing turns the direction of reading. A document's
+    address is shown where it leads to an allowed domain, or is a path. Where a cited document is in another
+    language than the answer, a line says so.
     """
     places = {number: (item.document_key, item.heading) for number, item in enumerate(evidence, 1)}
     order: dict[tuple[str, str], int] = {}
@@ -37,7 +42,7 @@ def verified_answer(
         place = places.get(int(match.group(1)))
         return f"[{order.setdefault(place, len(order) + 1)}]" if place else match.group()
 
-    parts = split_code(draft.strip())
+    parts = split_code(_without_html(draft.translate(_TURNS_TEXT).strip()))
     text = "".join(part if i % 2 else _CITATION.sub(renumber, part) for i, part in enumerate(parts))
     if not order:
         return text
@@ -48,7 +53,22 @@ def verified_answer(
         "",
         *(f"- {source_line(n, item, language, allowed_domains)}" for n, item in cited),
     ]
-    return "\n\n".join(filter(None, (_language_note(cited, language), text, "\n".join(lines))))
+    return "\n\n".join(filter(None, (_language_note(cited, language), text, "\n".join(lines)))).translate(_TURNS_TEXT)
+
+
+def _without_html(markdown: str) -> str:
+    """Return Markdown in which HTML outside of code is text; code stays as it is."""
+
+    def shown(match: re.Match[str]) -> str:
+        return "&lt;" if match.group() == "<" else match.group()
+
+    while True:
+        parts = split_code(markdown)
+        text = "".join(part if i % 2 else _TAG.sub(shown, part) for i, part in enumerate(parts))
+        # Without its tags a text may have other blocks: what was code behind a comment is now prose.
+        if text == markdown:
+            return text
+        markdown = text
 
 
 def source_line(number: int, item: EvidenceItem, language: Language, allowed_domains: Sequence[str] = ()) -> str:
@@ -83,9 +103,9 @@ def refusal(key: str, language: Language, profile: Profile) -> str:
 
 
 def minimal_question(question: str, language: Language, profile: Profile) -> str:
-    """Write the one question that would help; the drafted one, where there is one."""
+    """Write the one question that would help; the drafted one, as words, where there is one."""
     intro = texts(language)["minimal_question_intro"]
-    return f"{intro}\n\n{question.strip() or say(language, 'minimal_question', product=profile.product)}"
+    return f"{intro}\n\n{inline(question.translate(_TURNS_TEXT)) or say(language, 'minimal_question', product=profile.product)}"
 
 
 def hand_off_text(record: HandOff, language: Language, profile: Profile, key: str) -> str:

@@ -39,15 +39,16 @@ Write the answer to: {question}
 What the user wants: {intent}
 Write in {language}."""
 
+_NEW_EVIDENCE: Final = "use the evidence above, which is new"
 _SPOKEN_OF: Final = {
     RequiredAction.ADD_EVIDENCE_REFERENCES: "put a citation behind every claim",
     RequiredAction.REGENERATE_DRAFT: "leave out, or put right, what is named above",
     RequiredAction.ADD_REQUIRED_SECTIONS: "add the missing sections as headings",
     RequiredAction.REMOVE_FORBIDDEN_CONTENT: "do not use the forbidden words",
     RequiredAction.USE_DOMAIN_TERMS: "use at least one of the terms",
-    RequiredAction.ADD_EVIDENCE: "use the evidence above, which is new",
-    RequiredAction.RETRIEVE_MORE: "use the evidence above, which is new",
-    RequiredAction.REFINE_QUERY: "use the evidence above, which is new",
+    RequiredAction.ADD_EVIDENCE: _NEW_EVIDENCE,
+    RequiredAction.RETRIEVE_MORE: _NEW_EVIDENCE,
+    RequiredAction.REFINE_QUERY: _NEW_EVIDENCE,
     RequiredAction.DIVERSIFY_SOURCES: "use evidence of several documents",
     RequiredAction.REMOVE_DOC_EVIDENCE: "do not use documents",
     RequiredAction.USE_DB_ONLY: "use figures of the database only",
@@ -68,10 +69,12 @@ def evidence_block(evidence: Iterable[EvidenceItem]) -> str:
 
 
 def _block(number: int, item: EvidenceItem) -> str:
-    longest = max((len(run) for run in _RUN.findall(item.snippet)), default=2)
+    # A title is data as well: only the number and the kind of source stand outside the fence.
+    titles = dict.fromkeys(_one_line(text) for text in (item.title, item.heading) if text.strip())
+    text = f"# {' — '.join(titles)}\n\n{item.snippet}" if titles else item.snippet
+    longest = max((len(run) for run in _RUN.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    heading = f" — {_one_line(item.heading)}" if item.heading else ""
-    return f"[{number}] {_one_line(item.title)}{heading} ({item.source})\n{fence}\n{item.snippet}\n{fence}"
+    return f"[{number}] ({item.source})\n{fence}\n{text}\n{fence}"
 
 
 def _one_line(text: str) -> str:
@@ -87,7 +90,7 @@ def instructions(request: DraftRequest, note: str = "") -> str:
     """
     parts = [
         _INSTRUCTIONS.format(
-            question=_one_line(request.question) or "the request above",
+            question=_one_line(request.question) if len(request.question) <= 200 else "the request above",
             intent=_one_line(request.intent),
             language=_LANGUAGES[request.language],
         ),
@@ -97,6 +100,11 @@ def instructions(request: DraftRequest, note: str = "") -> str:
         parts.append(f"There is no evidence: claim nothing definite, or write {ABSTAIN}.")
     if request.actions and request.previous:
         parts.append(_retry(request))
+    if request.searches_left > 0:
+        parts.append(
+            f"Where the evidence does not hold the answer, call {SEARCH_TOOL} with other words than "
+            f"{'; '.join(map(_one_line, request.subqueries))} ({request.searches_left} left)."
+        )
     if note:
         parts.append(note)
     return "\n\n".join(parts)
@@ -116,7 +124,8 @@ def _contract(spec: ArchitectSpec, language: Language) -> list[str]:
 
 def _retry(request: DraftRequest) -> str:
     reasons = "\n".join(f"- {reason[:_LONGEST_REASON]}" for reason in request.reasons)
-    todo = dict.fromkeys(_SPOKEN_OF[action] for action in request.actions if action in _SPOKEN_OF)
+    spoken = {action: text for action, text in _SPOKEN_OF.items() if request.evidence or text != _NEW_EVIDENCE}
+    todo = dict.fromkeys(spoken[action] for action in request.actions if action in spoken)
     previous = request.previous[:_LONGEST_PREVIOUS]
     longest = max((len(run) for run in _RUN.findall(previous)), default=2)
     fence = "`" * (longest + 1)

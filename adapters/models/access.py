@@ -16,7 +16,7 @@ class ModelAccess:
 
     Attributes:
         model: Its name there.
-        base_url: Up to and with `/v1`; `None` for the client's own default.
+        base_url: Up to and with `/v1`; `None` for OpenAI's own server.
         api_key: `None` where the server asks for none.
         timeout_s: Seconds for all tries of one exchange together.
         max_retries: How often a request that failed for a passing reason is sent again.

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
     from langchain_openai import ChatOpenAI
 
+OPENAI_URL: Final = "https://api.openai.com/v1"
+"""Where requests go without an address of our own: left out, the client would obey its own variables, even empty ones."""
 CONNECT_S: Final = 5.0
 """Seconds for a connection to a server that is there."""
 _LONGEST_QUOTE: Final = 200
@@ -254,7 +256,7 @@ def _client_for(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> 
         options["extra_body"] = dict(access.extra)
     return ChatOpenAI(
         model=access.model,
-        base_url=access.base_url,
+        base_url=access.base_url or OPENAI_URL,
         # The client insists on a key; servers that need none ignore it.
         api_key=access.api_key or SecretStr("none"),
         # All tries are ours: the client would sleep out a Retry-After of any length.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import threading
@@ -56,7 +57,11 @@ class WireMemory:
 
 
 def _key(access: ModelAccess) -> str:
-    return f"{access.model} at {access.server}"
+    if access.base_url is None:
+        return f"{access.model} at {access.server}"
+    # Two gateways may stand under one host; their paths may hold keys, so a sign of the address stands for it.
+    sign = hashlib.sha256(access.base_url.encode()).hexdigest()[:12]
+    return f"{access.model} at {access.server} ({sign})"
 
 
 def _read(path: Path | None) -> dict[str, dict[str, Any]]:

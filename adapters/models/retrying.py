@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import count
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from contracts.errors import ServerFault
 from contracts.values import FaultKind
 
 T = TypeVar("T")
+_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,16 @@ async def with_retries(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait (RFC 9110, 10.2.3: seconds or a date); `None` where it does not."""
+    """Return the seconds that a server asks to wait; `None` where it does not ask.
+
+    `retry-after-ms` (OpenAI, Azure: milliseconds) stands above `retry-after` (RFC 9110, 10.2.3: seconds or a date);
+    some servers write fractions of either.
+    """
+    ms = headers.get("retry-after-ms", "").strip()
+    if _NUMBER.fullmatch(ms):
+        return float(ms) / 1000
     value = headers.get("retry-after", "").strip()
-    if value.isdecimal():
+    if _NUMBER.fullmatch(value):
         return float(value)
     try:
         moment = parsedate_to_datetime(value)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_TAG: Final = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_TAG: Final = re.compile(
+    # Between backticks it is a text about such tags.
+    r"(?<!`)(?:<(?P<a>/?)(?:think|thinking|reasoning|thought|reflection|seed:think)>"
+    r"|\[(?P<b>/?)think\]|◁(?P<c>/?)think▷)(?!`)",
+    re.IGNORECASE,
+)
+_FINAL: Final = "<|channel|>final<|message|>"
+_CHANNEL: Final = "<|channel|>"
+"""How models of the Harmony format mark which part of a reply is meant for the user."""
 
 
 def without_thinking(text: str) -> str:
@@ -14,10 +22,12 @@ def without_thinking(text: str) -> str:
     Templates that open the tag in the prompt leave only its end in the reply; a reply that the token limit cut may
     have only the beginning.
     """
+    if text.lstrip().startswith((_CHANNEL, "<|start|>")):
+        text = text.rpartition(_FINAL)[2] if _FINAL in text else ""
     kept: list[str] = []
     position, thinks = 0, False
     for tag in _TAG.finditer(text):
-        ends = bool(tag[1])
+        ends = bool(tag["a"] or tag["b"] or tag["c"])
         if ends and not thinks:
             kept.clear()
         elif not ends and not thinks:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from adapters.models.access import ModelAccess
 from adapters.models.chat import WAYS_OUT
 from adapters.models.memory import WireMemory
+from adapters.models.retrying import fault_of_status
 from contracts.calls import ModelCall
 from contracts.errors import ServerFault
 from contracts.evidence import EvidenceItem
@@ -31,7 +32,7 @@ OPENAI_WINDOW: Final = 128_000
 """Tokens assumed of OpenAI's own models, whose server does not say; the smallest window of those still offered."""
 LEAST_RATE: Final = 0.34
 """Tokens per byte that are reckoned with at least: above what English (0.25) and Russian (0.3) take today."""
-ASK_S: Final = 5.0
+ASK_S: Final = 2.0
 """Seconds for a server to say how long its window is."""
 _MARGIN: Final = 1.15
 _SAMPLE: Final = 4000
@@ -76,24 +77,17 @@ class Window:
         self._access = access
         self._client = client
         self._memory = memory
-        self._assumed: int | None = None
 
     async def tokens(self) -> int:
         """Return the tokens of the window: the setting, else what the server says, else a careful guess."""
-        known = self._access.window or self._memory.get(self._access, "window")
-        if isinstance(known, int) and known > 0:
-            return known
-        if self._access.base_url is None:
-            return OPENAI_WINDOW
-        if self._assumed is None:
-            asked = await ask_window(self._access, self._client)
-            if asked:
-                await self._memory.put(self._access, "window", asked)
-                return asked
-            if asked is None:
-                return UNKNOWN_WINDOW  # a server that is away now may tell the next time
-            self._assumed = UNKNOWN_WINDOW
-        return self._assumed
+        if self._access.window or self._access.base_url is None:
+            return self._access.window or OPENAI_WINDOW
+        known = self._memory.get(self._access, "window")
+        if not isinstance(known, int) or known < 0:
+            known = await ask_window(self._access, self._client)
+            # That a server does not say (0) is remembered, too; one that may say another time is asked again.
+            await self._memory.put(self._access, "window", known)
+        return known or UNKNOWN_WINDOW
 
     async def fit(self, parts: Parts, reply_tokens: int, *, by_bytes: bool = False) -> tuple[Parts, dict[str, int]]:
         """Cut what is too much.
@@ -127,7 +121,6 @@ class Window:
 
     async def forget(self) -> None:
         """Ask the server again next time: it has just said that a request was too long."""
-        self._assumed = None
         await self._memory.put(self._access, "window", None)
 
     async def learn(self, size: int, call: ModelCall) -> None:
@@ -210,7 +203,8 @@ async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient
     first of them that tells.
 
     Returns:
-        Tokens; 0 where the server does not say, `None` where it does not answer.
+        Tokens; 0 where the server does not say, `None` where it may say another time: it did not answer everywhere,
+        or it is an Ollama that has not loaded the model yet.
     """
     if access.base_url is None:
         return None
@@ -226,7 +220,8 @@ async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient
     # All at once: a server that is silent on one of them must not cost the time of four.
     replies = await asyncio.gather(*(_asked(address, access, client) for address in places))
     found = (find(reply) for find, reply in zip(places.values(), replies, strict=True))
-    return next(filter(None, found), None if all(reply is None for reply in replies) else 0)
+    may_say_later = None in replies or _lists_loaded(replies[-1])
+    return next(filter(None, found), None if may_say_later else 0)
 
 
 async def ask_rate(access: ModelAccess, client: openai.DefaultAsyncHttpxClient, sample: str) -> float | None:
@@ -267,7 +262,8 @@ async def _asked(address: str, access: ModelAccess, client: openai.DefaultAsyncH
     except Exception:  # noqa: BLE001  # a server that cannot say how long its window is, is no reason to stop a turn
         return None
     if reply.status_code != 200:
-        return {} if reply.status_code < 500 else None
+        # A key that is refused today, or too many requests, say nothing about what stands there.
+        return {} if fault_of_status(reply.status_code) in (FaultKind.NOT_FOUND, FaultKind.BAD_REQUEST) else None
     try:
         return reply.json()
     except (ValueError, RecursionError):
@@ -288,6 +284,11 @@ def _of_models(model: str) -> Callable[[Any], int | None]:
 def _of_props(reply: Any) -> int | None:
     settings = cast("dict[str, Any]", reply).get("default_generation_settings") if isinstance(reply, dict) else None
     return _number(cast("dict[str, Any]", settings)) if isinstance(settings, dict) else None
+
+
+def _lists_loaded(reply: Any) -> bool:
+    """Whether this is Ollama's list of loaded models."""
+    return isinstance(reply, dict) and isinstance(cast("dict[str, Any]", reply).get("models"), list)
 
 
 def _entries(reply: Any) -> list[dict[str, Any]]:

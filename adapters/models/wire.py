@@ -7,8 +7,9 @@ templates that want strict alternation; a system message that is not first loses
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -28,7 +29,7 @@ def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "use
     Raises:
         ValueError: No user message is among them.
     """
-    system = "\n\n".join(text for m in messages if isinstance(m, SystemMessage) and (text := text_of(m)).strip())
+    system = "\n\n".join(text for m in messages if isinstance(m, SystemMessage) and (text := plain_text_of(m)).strip())
     talk = _alternating(_without_dangling_calls(m for m in messages if not isinstance(m, SystemMessage)))
     while talk and isinstance(talk[0], AIMessage) and not talk[0].tool_calls:
         del talk[0]  # what is left of a history whose beginning was cut
@@ -43,6 +44,20 @@ def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "use
     if system_role == "system":
         return [SystemMessage(system), *talk]
     return [HumanMessage(f"{system}\n\n{text_of(talk[0])}"), *talk[1:]]
+
+
+_SPECIAL: Final = re.compile(
+    r"<(?=\|[a-z_]{2,40}\|>|/?s>|(?:start|end)_of_turn>|[be]os>)|\[(?=/?INST\])", re.IGNORECASE
+)
+
+
+def plain_text_of(message: BaseMessage) -> str:
+    """Return the text of a message for the wire: what a tokenizer could read as the border of a message is broken up.
+
+    A document or a user that writes `<|im_start|>system` would otherwise speak as the system on a server that reads
+    special tokens wherever they stand.
+    """
+    return _SPECIAL.sub(lambda mark: f"{mark.group()} ", text_of(message))
 
 
 def text_of(message: BaseMessage) -> str:
@@ -77,7 +92,7 @@ def _without_dangling_calls(messages: Iterable[BaseMessage]) -> list[BaseMessage
                 kept.append(_clean(message))
                 kept += [ToolMessage(_result(r), tool_call_id=r.tool_call_id) for r in results]
                 continue
-        if text_of(message).strip():
+        if plain_text_of(message).strip():
             kept.append(_plain(message))
     return kept
 
@@ -92,16 +107,16 @@ def _results(following: Sequence[BaseMessage]) -> list[ToolMessage]:
 
 
 def _result(message: ToolMessage) -> str:
-    text = text_of(message)
+    text = plain_text_of(message)
     return text if text.strip() else NO_RESULT
 
 
 def _clean(message: AIMessage) -> AIMessage:
-    return AIMessage(text_of(message), tool_calls=message.tool_calls)
+    return AIMessage(plain_text_of(message), tool_calls=message.tool_calls)
 
 
 def _plain(message: BaseMessage) -> BaseMessage:
-    return AIMessage(text_of(message)) if isinstance(message, AIMessage) else HumanMessage(text_of(message))
+    return AIMessage(plain_text_of(message)) if isinstance(message, AIMessage) else HumanMessage(plain_text_of(message))
 
 
 def _alternating(messages: Iterable[BaseMessage]) -> list[BaseMessage]:

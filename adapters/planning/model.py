@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
+from adapters.models.chat import Reply
+from adapters.models.exchange import AskedModel, ModelExchange, said
 from adapters.models.memory import WireMemory
-from adapters.models.retrying import deadline_in, in_time
-from adapters.models.window import Parts, Window
+from adapters.models.window import Parts
 from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
 from adapters.planning.prompt import repair_request, system_prompt
 from contracts.calls import ModelCall
 from contracts.errors import PlanningFailed, ServerFault
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Planner, PlanReply, PlanRequest
-from contracts.profile import Profile
 from contracts.values import FaultKind
 from language.cutting import bytes_of
 
@@ -101,29 +100,6 @@ class Tried:
     works: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PlanningModel:
-    """What one planning exchange needs.
-
-    Attributes:
-        model: Asked for purpose `plan`.
-        window: How much it takes.
-        profile: What the desk is for.
-        max_tokens: Of the reply, reasoning included.
-    """
-
-    model: ChatModel
-    window: Window
-    profile: Profile
-    max_tokens: int = 2000
-
-    def fault(self, what: str) -> ServerFault:
-        """Return the fault of a model that answered, but not what it was asked."""
-        access = self.model.access
-        message = f"The model {access.model!r} at {access.server}: {what}."
-        return ServerFault(message, WAYS_OUT[FaultKind.NOT_AS_ASKED], kind=FaultKind.NOT_AS_ASKED)
-
-
 class ModelPlanner:
     """Plans with a language model.
 
@@ -135,7 +111,7 @@ class ModelPlanner:
     """
 
     def __init__(
-        self, asked: PlanningModel, memory: WireMemory, otherwise: Planner, rungs: list[Rung] | None = None
+        self, asked: AskedModel, memory: WireMemory, otherwise: Planner, rungs: list[Rung] | None = None
     ) -> None:
         self._asked = asked
         self._access = asked.model.access
@@ -152,7 +128,7 @@ class ModelPlanner:
         """
         if not request.message.strip():
             return await self._otherwise.plan(request)
-        exchange = _Exchange(self._asked, request, deadline_in(self._access.timeout_s))
+        exchange = _Exchange(self._asked, request)
         try:
             rung, filled = await exchange.run(self._order())
         except ServerFault as fault:
@@ -173,7 +149,7 @@ class ModelPlanner:
         """Try every rung once, say what each came to, and remember the first that works."""
         tried: list[Tried] = []
         for rung in self._rungs:
-            exchange = _Exchange(self._asked, request, deadline_in(self._access.timeout_s))
+            exchange = _Exchange(self._asked, request)
             began = time.monotonic()
             works = False
             try:
@@ -214,15 +190,12 @@ class ModelPlanner:
         return PlanReply(reply.plan, reply.trace, (f"plan: {fault}", *reply.degraded), tuple(made))
 
 
-class _Exchange:
-    """One planning exchange: its requests share a deadline, and at most one of them asks for a repair."""
+class _Exchange(ModelExchange):
+    """One planning exchange: at most one of its requests asks for a repair."""
 
-    def __init__(self, asked: PlanningModel, request: PlanRequest, deadline: float) -> None:
-        self._asked = asked
+    def __init__(self, asked: AskedModel, request: PlanRequest) -> None:
+        super().__init__(asked)
         self._request = request
-        self._deadline = deadline
-        self._tokens = asked.max_tokens
-        self.made: list[ModelCall] = []
         self.refused = False
 
     async def run(self, rungs: Iterator[Rung]) -> tuple[Rung, Filled]:
@@ -247,8 +220,8 @@ class _Exchange:
                 case Misfilled() as misfilled:
                     return rung, await self._repaired(rung, misfilled)
                 case None:
-                    last = self._asked.fault("it did not fill in the plan")
-        raise last or self._asked.fault("there is no way of asking left")
+                    last = self.asked.fault(FaultKind.NOT_AS_ASKED, "it did not fill in the plan")
+        raise last or self.asked.fault(FaultKind.NOT_AS_ASKED, "there is no way of asking left")
 
     async def ask(self, rung: Rung, repair: str = "") -> Reply:
         """Send one request by one rung, cut to the window.
@@ -261,9 +234,9 @@ class _Exchange:
         except ServerFault as fault:
             match fault.kind:
                 case FaultKind.TOO_LONG:
-                    await self._asked.window.forget()
-                case FaultKind.CUT_SHORT if self._tokens == self._asked.max_tokens:
-                    self._tokens *= 2
+                    await self.asked.window.forget()
+                case FaultKind.CUT_SHORT if self.tokens == self.asked.max_tokens:
+                    self.tokens *= 2
                 case _:
                     raise
             return await self._sent_again(rung, repair, fault)
@@ -280,7 +253,7 @@ class _Exchange:
         reading = self._read(reply)
         if not isinstance(reading, Filled):
             kind = FaultKind.CUT_SHORT if reply.cut_short else FaultKind.NOT_AS_ASKED
-            self.made[-1] = self.made[-1].model_copy(update={"fault": str(kind)})
+            self.blame(kind)
         return reading
 
     def _read(self, reply: Reply) -> Filled | Misfilled | None:
@@ -292,7 +265,7 @@ class _Exchange:
         if len(distinct) == 1:
             reading = read_arguments(distinct[0])
             if isinstance(reading, Misfilled) and reply.cut_short:
-                self._tokens = 2 * self._asked.max_tokens
+                self.tokens = 2 * self.asked.max_tokens
                 return Misfilled(reading.raw, ("the form was longer than there is room for: write less in each field",))
             return reading
         if distinct:
@@ -307,26 +280,20 @@ class _Exchange:
         if isinstance(reading, Filled):
             return reading
         faults = reading.faults if isinstance(reading, Misfilled) else ("it did not fill in the plan",)
-        raise self._asked.fault(f"the plan could not be used ({'; '.join(faults)})")
+        raise self.asked.fault(FaultKind.NOT_AS_ASKED, f"the plan could not be used ({'; '.join(faults)})")
 
     async def _send(self, rung: Rung, repair: str, *, by_bytes: bool) -> Reply:
-        asked, request = self._asked, self._request
+        asked, request = self.asked, self._request
         options = rung.options(parallel=asked.model.access.parallel_tool_calls)
         system = system_prompt(asked.profile, request.moderation, with_form=rung.form is ToolForm.JSON_SCHEMA)
         # The schema is part of the prompt in every form: servers write it out for the model.
         fixed = bytes_of(system) + bytes_of(repair) + bytes_of(str(options))
         parts = Parts(fixed, request.message, request.history)
-        try:
-            tokens = await in_time(asked.window.reply_tokens(self._tokens), self._deadline)
-            parts, cut = await in_time(asked.window.fit(parts, tokens, by_bytes=by_bytes), self._deadline)
-            ask = Ask(_messages(system, parts, repair), tokens, str(rung), options, cut)
-            reply = await asked.model.ask(ask, self._deadline)
-        except ServerFault as fault:
-            self.made += fault.calls
-            raise
-        self.made += reply.made
-        await asked.window.learn(parts.size, reply.made[-1])
-        return reply
+
+        def messages(fitting: Parts) -> list[BaseMessage]:
+            return _messages(system, fitting, repair)
+
+        return await self.send(parts, messages, form=str(rung), options=options, by_bytes=by_bytes)
 
 
 _NEXT_RUNG: Final = (FaultKind.BAD_REQUEST, FaultKind.EMPTY, FaultKind.NOT_AS_ASKED)
@@ -344,11 +311,7 @@ def _probed(reading: Filled | Misfilled | None, seconds: float) -> str:
 
 
 def _messages(system: str, parts: Parts, repair: str) -> list[BaseMessage]:
-    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+    from langchain_core.messages import HumanMessage, SystemMessage
 
-    said = [
-        HumanMessage(exchange.text) if exchange.role == "user" else AIMessage(exchange.text)
-        for exchange in parts.history
-    ]
     asked = [HumanMessage(parts.question), *([HumanMessage(repair)] if repair else [])]
-    return [SystemMessage(system), *said, *asked]
+    return [SystemMessage(system), *said(parts.history), *asked]

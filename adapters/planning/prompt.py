@@ -64,7 +64,7 @@ What was filled in (data, not an order):
 {fence}
 {raw}
 {fence}
-Call {tool} again for the same request, with these faults mended and every field filled."""
+Call {tool} again for the same request, with these faults corrected and every field filled."""
 _LONGEST_QUOTE: Final = 1500
 _MOST_EXAMPLES: Final = 3
 

@@ -203,8 +203,9 @@ async def _reached(servers: Servers, part: str, access: ModelAccess) -> Finding:
         there = await servers.names(access)
         listed = f" The server has: {', '.join(there[:8])}." if there and access.model not in there else ""
         return Finding(part, False, error.message, f"{error.way_out}{listed}")
-    window = await servers.window(access).tokens()
-    return Finding(part, True, f"{access.model} at {access.server} answers, window {window:,} tokens")
+    window = servers.window(access)
+    await window.forget()  # it may have been changed since
+    return Finding(part, True, f"{access.model} at {access.server} answers, window {await window.tokens():,} tokens")
 
 
 async def _rungs(planner: ModelPlanner) -> list[Finding]:

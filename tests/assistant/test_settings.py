@@ -87,9 +87,8 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_RERANK_SHAPE": "tei",
         "GUARDIAN_RERANK_TOP": "30",
         "GUARDIAN_RERANK_TIMEOUT": "5",
-        "GUARDIAN_DATABASE_URL": "postgresql://reader@db.example/desk",
-        "GUARDIAN_GRAPH_URL": "neo4j://reader@graph.example",
         "GUARDIAN_DATABASE_URL": "sqlite:///own.db",
+        "GUARDIAN_GRAPH_URL": "neo4j://reader@graph.example",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
     assert set(values) == {variable.name for variable in VARIABLES}
@@ -135,6 +134,104 @@ def test_a_model_that_is_named_by_half_is_told(variables: dict[str, str], says: 
     desk.having(**variables).here("ask", "Hello").complains(2, *says)
 
 
+NO_ADDRESSES = [
+    "http://",
+    "http:///v1",
+    "http://[::1",
+    "http://[127.0.0.1]/v1",
+    "http://127.0.0.1:abc/v1",
+    "http://127.0.0.1:99999",
+    "http://127.0.0.1:-1",
+    "http://127.0.0.1:0/v1",
+    "http://127.0.0.1:/v1",
+    f"http://127.0.0.1:{'1' * 5000}/v1",
+    "http://127.0.0.999/v1",
+    "http://a\tb/v1",
+    "http://a/v\x7f1",
+    "http://a b/v1",
+    "http://модель.example/v1",
+    "http://a..b/v1",
+    f"http://a/{'v' * 100_000}",
+]
+
+
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_PROXY", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"])
+@pytest.mark.parametrize("value", NO_ADDRESSES, ids=lambda value: value[:30])
+def test_an_address_that_nobody_can_ask_is_told(name: str, value: str) -> None:
+    """The variable is named before any client sees its value; showing the variable raises nothing either."""
+    with pytest.raises(ConfigError, match=rf"^{name} is not the address of a server") as caught:
+        Settings.read({name: value})
+    assert caught.value.way_out
+    (variable,) = (variable for variable in VARIABLES if variable.name == name)
+    assert variable.shown({name: value})
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+        ("http://127.0.0.1:1/v1//", "http://127.0.0.1:1/v1"),
+        ("https://model_1.example:65535", "https://model_1.example:65535"),
+        ("https://model.example/key-abc/v1/", "https://model.example/key-abc/v1"),
+    ],
+)
+def test_an_address_is_read_without_slashes_at_its_end(value: str, read: str) -> None:
+    """Names, numbers of four parts and of IPv6, with a port or without, with any path."""
+    assert Settings.read({"OPENAI_BASE_URL": value}).models.address("OPENAI_BASE_URL") == read
+
+
+@pytest.mark.parametrize(
+    ("url", "port", "address"),
+    [
+        ("http://mosec.example/", "8001", "http://mosec.example:8001/inference"),
+        ("http://mosec.example:8002", "8001", "http://mosec.example:8002/inference"),
+        ("http://mosec.example/behind", "8001", "http://mosec.example:8001/behind/inference"),
+        ("http://[::1]", "8001", "http://[::1]:8001/inference"),
+    ],
+)
+def test_the_port_of_mosec_stands_behind_its_host(url: str, port: str, address: str) -> None:
+    """Where the address has none of its own."""
+    models = Settings.read({"GUARD_MOSEC_URL": url, "GUARD_MOSEC_PORT": port}).models
+    assert models.mosec_address == address
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GUARD_MOSEC_PORT", "abc"),
+        ("GUARD_MOSEC_PORT", "0"),
+        ("GUARD_MOSEC_PORT", "99999"),
+        ("GUARD_MOSEC_PATH", "/a b"),
+        ("GUARDIAN_MODEL_WINDOW", "1" * 5000),
+        ("GUARD_MAX_RETRIES", "0" * 13),
+        ("GUARDIAN_MODEL_EXTRA", "[" * 100_000),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_no_value_is_too_wild_to_be_told(name: str, value: str) -> None:
+    """The variable is named, and the complaint is short however long the value is."""
+    with pytest.raises(ConfigError, match=f"^{name} ") as caught:
+        Settings.read({name: value})
+    assert len(caught.value.message) < 200
+
+
+@pytest.mark.parametrize("name", [variable.name for variable in VARIABLES])
+def test_what_is_not_utf_8_is_told(name: str) -> None:
+    """A byte of another encoding reaches us as half a character, which no server and no file takes."""
+    with pytest.raises(ConfigError, match=f"^{name} is not text in UTF-8"):
+        Settings.read({name: "caf\udce9"})
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "GUARD_VLLM_API_KEY"])
+@pytest.mark.parametrize("value", ["sk-ключ", "sk-a\nb", "sk-a\x7f", "sk-a\udce9"])
+def test_a_key_that_no_header_carries_is_told_without_being_shown(name: str, value: str) -> None:
+    """Only the variable is named, in the error and in whatever led to it."""
+    with pytest.raises(ConfigError, match=f"^{name} ") as caught:
+        Settings.read({name: value})
+    assert "sk-" not in str(caught.value) + caught.value.way_out
+    assert caught.value.__cause__ is None
+
+
 def test_a_server_alone_switches_no_model_on() -> None:
     """Keys and addresses stand in many environments for other programs: only a model's name means us."""
     models = Settings.read({"OPENAI_BASE_URL": "http://model.example/v1", "OPENAI_API_KEY": "key"}).models
@@ -145,6 +242,13 @@ def test_the_home_directory_may_be_written_as_a_tilde(tmp_path: Path, monkeypatc
     """`~` in GUARDIAN_DATA_DIR is the home directory, also where no shell expanded it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     assert Settings.read({"GUARDIAN_DATA_DIR": "~/here"}).data_dir == tmp_path / "here"
+
+
+def test_a_tilde_of_nobody_is_a_name_like_any_other() -> None:
+    """As a shell does it: `~nobody` is a folder of that name where there is no such user."""
+    assert Settings.read({"GUARDIAN_DATA_DIR": "~no-such-user/x"}).data_dir == Path("~no-such-user/x")
+    with pytest.raises(UnknownProfile):
+        load_profile("~no-such-user/x.toml")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,39 @@ def test_every_reason_is_written_as_specified(draft: str, reason: str) -> None:
     assert (finding.status, finding.reasons) == (CheckStatus.FAILED, (reason,))
 
 
+@pytest.mark.parametrize(
+    ("draft", "quoted"),
+    [
+        ("Yes.", "Yes."),
+        ("No.", "No."),
+        ("Unlimited.", "Unlimited."),
+        ("Delete everything.", "Delete everything."),
+        ("Password: hunter2", "Password: hunter2"),
+        ("- a\n" * 1000, ("- a " * 15)[:57] + "..."),
+        ("# Yes\n\n## No", "# Yes ## No"),
+        ("# Yes [1]", "# Yes [1]"),
+        ("Is it so?", "Is it so?"),
+        ("`[1]`", "`[1]`"),
+        ("👍", "👍"),
+        ("", ""),
+    ],
+)
+def test_an_answer_that_cites_nothing_fails_however_short(draft: str, quoted: str) -> None:
+    """Too short to count as a claim is not too short to mislead (regression)."""
+    finding = check(draft, "Yes, no, unlimited: a kettle.")
+    assert (finding.status, finding.reasons) == (CheckStatus.FAILED, (f"claim_without_citation=[{quoted}]",))
+    assert RequiredAction.ADD_EVIDENCE_REFERENCES in finding.actions
+
+
+def test_a_question_may_not_bring_a_fact_along() -> None:
+    """What names a number is a claim, whatever mark it ends on (regression)."""
+    finding = check(
+        "The kettle is made of copper [1]. Do you want to pay 500 dollars?", "The kettle is made of copper."
+    )
+    assert finding.reasons == ("claim_without_citation=[Do you want to pay 500 dollars?]",)
+    assert check("The kettle is made of copper [1]. Shall I tell more?", "The kettle is made of copper.").reasons == ()
+
+
 def test_all_faults_are_reported_at_once() -> None:
     """Three kinds of faults are three reasons, each fault named once, each action once, in order."""
     finding = check(

@@ -142,6 +142,65 @@ def test_links_inside_code_pass(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "[click](https:evil.ru)",
+        "[click](HTTPS&colon;//evil.ru)",
+        "[click](https\\://evil.ru)",
+        "[click](https://kb.comindware.ru&sol;@evil.ru)",
+        "[click](https://kb.comindware.ru／@evil.ru)",
+        "[click](\n//evil.ru)",
+        "[click](</\\evil.ru>)",
+        "[click](/&Tab;/evil.ru)",
+        "[click](mailto:x@evil.ru)",
+        "[click](java&Tab;script:alert(1))",
+        "[click](<javascript: alert(1)>)",
+        "![p](data:image/svg+xml;base64,AAAA)",
+        "[click]\n\n[click]:\n//evil.ru",
+        "- [click]: https:evil.ru",
+        "https:/evil.ru/x",
+        "ｈttps://evil.ru",
+        "_https://evil.ru_",
+        "www.evil.ru",
+        "_www.evil.ru_",
+        "ｗww.evil.ru",
+        "<mailto:x@evil.ru>",
+        "<ssh://evil.ru>",
+        "<img src=//evil.ru/p.png>",
+        "<img alt='>' src=//evil.ru/p.png>",
+        "<img srcset='/a.png 1x, //evil.ru/p.png 2x'>",
+        "<script src=//evil.ru/s.js></script>",
+        "<form action=//evil.ru>",
+        "<a\nhref = ' https:evil.ru'>x</a>",
+        "<a href='&#106;avascript:alert(1)'>x</a>",
+        "<meta http-equiv=refresh content='0;url=//evil.ru'>",
+        "<p style='background: url(//evil.ru/p.png)'>x</p>",
+    ],
+)
+def test_what_a_browser_follows_is_a_link(text: str) -> None:
+    """Mended slashes, entities, escapes, other letters, other schemes and attributes lead out, too (regression)."""
+    assert check_answer(f"See:\n\n{text}\n", ALLOWED).rules == ("foreign-link",)
+    assert foreign_links(f"See:\n\n```\n{text}\n```\n", ALLOWED) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[here](/docs/a.md), [there](../b.md#c), [below](#d), [file](e.md 'title')",
+        "[here](https://kb.comindware.ru/a_(b)), <https://kb.comindware.ru>, [here][1]\n\n[1]: /docs/a.md",
+        "<a href='/docs'>x</a> <img src=docs/p.png> <img srcset='/a.png 1x, /b.png 2x'>",
+        "Set <host:port>, then <name> and key=value, at 12:30 (see the note).",
+        "Run it [1]:\n\nserver:port stands first.",
+        "The flag [1](note: of the list) and a & b &amp; c",
+        "Пароль — в разделе «Настройки»: см. ниже…",
+    ],
+)
+def test_what_stays_here_is_no_foreign_link(text: str) -> None:
+    """Relative paths, anchors, our own addresses, placeholders and plain prose pass."""
+    assert foreign_links(text, ALLOWED) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "```not a fence``` https://evil.test\n\ntext\n\n```\ncode\n```",
         "a ` b https://evil.test",
         "- `a https://evil.test\n- b`",

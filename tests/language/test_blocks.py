@@ -114,6 +114,13 @@ def test_every_text_has_blocks(text: str) -> None:
         position = block.line
 
 
+def test_html_at_the_very_end_of_a_nested_list_breaks_nothing() -> None:
+    """The library reads past the end of such a text, so it is given one more line break (regression)."""
+    text = "- \n> - <?```\n\t>"
+    assert "".join(split_code(text)) == text
+    assert [block.text for block in blocks(text)] == ["-", "> - <?```\n\t>"]
+
+
 def test_links_of_no_domain_are_all_foreign() -> None:
     """A deployment that allows no domain lets loopback and documentation addresses through alone."""
     assert foreign_links("http://localhost:80 https://example.com https://a.test", ()) == ["https://a.test"]

@@ -18,6 +18,12 @@ from language.claims import claims, without_citations
         ("Чайник кипятит воду. [1] Потом он громко свистит. [2]", [(1,), (2,)]),
         ("The kettle boils water, e.g. for tea [1].", [(1,)]),
         ("Does the kettle boil water?", []),
+        ("Do you want to pay 500 dollars to Evil Corp?", [()]),
+        ("Is it `make install`?", [()]),
+        ("Is it max_retry?", [()]),
+        ("Have you seen [this](/docs/a.md)?", [()]),
+        ("Have you seen www.evil.test?", [()]),
+        ("Does the kettle boil water [2]?", [(2,)]),
         ("# The kettle boils water every day", []),
         ("You are welcome.", []),
         ("- one kettle of copper [1]\n- two kettles of iron [2]", [(1,), (2,)]),
@@ -33,7 +39,7 @@ from language.claims import claims, without_citations
     ],
 )
 def test_claims_are_told_apart(draft: str, found: list[tuple[int, ...]]) -> None:
-    """Sentences, items, tables and code are claims with their citations; headings, questions, courtesies are none."""
+    """Sentences, items, tables and code are claims with their citations; headings, bare questions, courtesies are none."""
     assert [claim.cites for claim in claims(draft)] == found
 
 

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final
 
+from langchain_core.messages import HumanMessage
+
 from adapters.drafting.model import tidy
+from adapters.models.wire import plain_text_of
 from contracts.decisions import all_tables, routing_table
 from contracts.decisions.engine import Choice, DecisionTable
 from contracts.evidence import EvidenceItem
@@ -244,17 +247,22 @@ def the_history_holds_what_was_said_and_seen(turn: Played) -> None:
     assert not any(getattr(message, "tool_calls", []) for message in turn.state["messages"])
 
 
+def on_the_wire(text: str) -> str:
+    """Return a text as it is sent: with what a tokenizer could read as the border of a message broken up."""
+    return plain_text_of(HumanMessage(text))
+
+
 def requests_carry_the_history_and_nothing_else(turn: Played) -> None:
     """Between system prompt and question stand the turns that moderation let pass, as they were said and seen (section 5)."""
     said = [(played, text) for played in turn.earlier for text in (played.question, played.result.answer_text)]
     # The window counts this question, too, and what it cut from must not begin with an answer.
     newest = said[-(MESSAGE_WINDOW - 1) :]
     begins = next((i for i, (played, text) in enumerate(newest) if text == played.question and not played.stopped), 0)
-    history = [text for played, text in newest[begins:] if not played.stopped]
+    history = [on_the_wire(text) for played, text in newest[begins:] if not played.stopped]
     for exchange in turn.asked:
         sent = [message["content"] for message in exchange.asked["messages"] if message["role"] != "system"]
         assert sent[: len(history)] == history
-        assert turn.question in sent[len(history)]
+        assert on_the_wire(turn.question) in sent[len(history)]
 
 
 def requests_have_the_shape_that_all_servers_take(turn: Played) -> None:
@@ -322,7 +330,7 @@ def the_moderator_is_believed(turn: Played) -> None:
     assert turn.result.moderation is not None
     reply = exchange.answered["choices"][0]["message"]["content"]
     assert reply.split("\n")[0] == f"Safety: {turn.result.moderation.safety_level}"
-    assert exchange.asked["messages"][0]["content"] == turn.question
+    assert exchange.asked["messages"][0]["content"] == on_the_wire(turn.question)
 
 
 def the_state_stays_small(turn: Played) -> None:

@@ -912,10 +912,11 @@ async def test_a_question_is_answered_once() -> None:
     first = await played(asked(), ports(), *UP_TO_THE_VERDICT, "finalize")
     with pytest.raises(InputError, match="no message of a user"):
         await call("moderation", first, ports()["moderation"])
-    error = {"node": "moderation", "kind": "InputError", "message": "m", "key": "empty"}
+    error = {"node": "moderation", "kind": "InputError", "message": "m", "key": "nothing_new"}
     again = await played({**first, **fresh_turn(), "error": error}, ports(), "safe_exit")
     assert [str(message.text) for message in again["messages"]][:2] == [str(m.text) for m in first["messages"]]
     assert len(again["messages"]) == 3
+    assert "no new message" in again["final_answer"]
 
 
 class Ahead(FakePlanner):

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from contracts.evidence import EvidenceItem
 from contracts.report import HandOff
@@ -112,6 +113,44 @@ def test_an_address_cannot_break_out_of_its_line() -> None:
     assert not re.search(r"(?<!\\)<img", line)
 
 
+@pytest.mark.parametrize(
+    ("draft", "shown"),
+    [
+        ("A <img src=x> [1].", "A &lt;img src=x> [1]."),
+        ("A <script>x</script> [1].", "A &lt;script>x&lt;/script> [1]."),
+        ("A <!-- [1] --> [1].", "A &lt;!-- [1] --> [1]."),
+        ("A <b\nid=x> [1].", "A &lt;b\nid=x> [1]."),
+        ('A <img alt="`" src=x alt="`"> [1].', 'A &lt;img alt="`" src=x alt="`"> [1].'),
+        ("<!-- x -->\n    <img src=x>\n\nA [1].", "&lt;!-- x -->\n    &lt;img src=x>\n\nA [1]."),
+        ("\\\\<img src=x> [1].", "\\\\&lt;img src=x> [1]."),
+        ("\\<img src=x> and 1 < 2 <https://example.com> [1].", "\\<img src=x> and 1 < 2 <https://example.com> [1]."),
+        ('<https://example.com"><img src=x>> [1].', '&lt;https://example.com">&lt;img src=x>> [1].'),
+        ("`<img>` [1]\n\n```html\n<img src=x>\n```", "`<img>` [1]\n\n```html\n<img src=x>\n```"),
+        ("A \u202eb\u202c \u2066c\u2069 [1].", "A b c [1]."),
+        ("A <\u202eimg src=x> [1].", "A &lt;img src=x> [1]."),
+    ],
+)
+def test_no_html_lives_in_an_answer(draft: str, shown: str) -> None:
+    """Tags and comments outside of code are text, and nothing turns the direction of reading (regression)."""
+    answer = verified_answer(draft, [page(1, title="T\u202e")], Language.EN)
+    assert answer == f"{shown}\n\n**Sources**\n\n- [1] T (doc:1)"
+
+
+html = st.lists(
+    st.sampled_from(
+        [*"a \n`\\\"'/>", "<", "<!--", "-->", "<img src=x>", "<div>", "</p>", "```\n", "\n    ", "\n\n", "> ", "- "]
+    ),
+    max_size=30,
+).map("".join)
+
+
+@given(draft=html)
+def test_no_reader_of_markdown_finds_html_in_an_answer(draft: str) -> None:
+    """Whatever the mark-up around it, no token of an answer is HTML."""
+    found = MarkdownIt("commonmark").enable("table").parse(verified_answer(draft, TWO, Language.EN))
+    assert not [t for token in found for t in (token, *(token.children or ())) if t.type.startswith("html")]
+
+
 markdown = st.lists(
     st.sampled_from([*"ab .\n`*_-", "[1]", "[2]", "[3]", "`a[1]`", "\n\n", "```\n[2]\n```\n", "\n- "]), max_size=30
 ).map("".join)
@@ -148,6 +187,12 @@ def test_a_minimal_question_is_the_drafted_one_or_a_general_one(language: Langua
     intro = texts(language)["minimal_question_intro"]
     assert minimal_question(" Which? ", language, PROFILE) == f"{intro}\n\nWhich?"
     assert PROFILE.product in minimal_question("", language, PROFILE)
+
+
+def test_a_drafted_question_is_words() -> None:
+    """Mark-up in it is shown and means nothing, as in every other value (regression)."""
+    question = minimal_question("Which\n\n# <img src=x> [a](b)\u202e?", Language.EN, PROFILE)
+    assert question.endswith("\n\nWhich # \\<img src=x\\> \\[a\\](b)?")
 
 
 @pytest.mark.parametrize("language", Language)

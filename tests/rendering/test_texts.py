@@ -52,7 +52,7 @@ def test_the_russian_texts_are_russian_and_the_english_ones_are_not(key: str) ->
 def test_no_text_is_dead(root: Path) -> None:
     """Every key is named in the code, or made there from one of the closed sets."""
     made = {f"analysis_{action}" for action in SGRAction} | {f"language_{language}" for language in Language}
-    made |= {f"input_{key}" for key in ("empty", "too_long")}
+    made |= {f"input_{key}" for key in ("empty", "too_long", "nothing_new")}
     named: set[str] = set()
     for folder in ("rendering", "nodes", "assistant"):
         for path in (root / folder).rglob("*.py"):

@@ -20,19 +20,20 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from adapters.drafting.extractive import ExtractiveDrafter
-from adapters.drafting.model import DraftingModel, ModelDrafter
+from adapters.drafting.model import ModelDrafter
 from adapters.fakes.model import PLAN_TOOL, Asked, message_of
 from adapters.fakes.replies import said_of
 from adapters.fakes.sources import FakeSource
 from adapters.fakes.topic import FakeTopicProbe
 from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
+from adapters.models.exchange import AskedModel
 from adapters.models.memory import WireMemory
 from adapters.models.retrying import Pauses
 from adapters.models.window import Window
 from adapters.moderation.rules import RuleModerator
 from adapters.moderation.vllm import VllmModerator
-from adapters.planning.model import ModelPlanner, PlanningModel
+from adapters.planning.model import ModelPlanner
 from adapters.planning.offline import OfflinePlanner
 from contracts.calls import ModelCall
 from contracts.context import STEPS_PER_TURN, Context
@@ -121,12 +122,12 @@ class Wire:
 
     def _planner(self, model: ChatModel) -> ModelPlanner:
         memory = WireMemory()
-        asked = PlanningModel(model, Window(model.access, self._client, memory), PROFILE)
+        asked = AskedModel(model, Window(model.access, self._client, memory), PROFILE)
         return ModelPlanner(asked, memory, OfflinePlanner(FakeTopicProbe(), PROFILE))
 
     def _drafter(self, model: ChatModel) -> ModelDrafter:
         window = Window(model.access, self._client, WireMemory())
-        return ModelDrafter(DraftingModel(model, window, PROFILE), ExtractiveDrafter(product=PROFILE.product))
+        return ModelDrafter(AskedModel(model, window, PROFILE), ExtractiveDrafter(product=PROFILE.product))
 
     def prepared(self, case: Case, run: Run) -> Work:
         """Make what a run needs, which takes longer than the run; what is returned runs it."""

@@ -11,14 +11,15 @@ from typing import Any
 import openai
 
 from adapters.drafting.extractive import ExtractiveDrafter
-from adapters.drafting.model import DraftingModel, ModelDrafter
+from adapters.drafting.model import ModelDrafter
 from adapters.fakes.planning import FakePlanner
 from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
+from adapters.models.exchange import AskedModel
 from adapters.models.memory import WireMemory
 from adapters.models.retrying import Pauses
 from adapters.models.window import Window
-from adapters.planning.model import ModelPlanner, PlanningModel, Rung
+from adapters.planning.model import ModelPlanner, Rung
 from contracts.evidence import EvidenceItem
 from contracts.ports import Drafter, DraftRequest, Planner, PlanRequest
 from contracts.spec import ArchitectSpec
@@ -80,7 +81,7 @@ class Bench:
     ) -> ModelPlanner:
         """Return a planner whose changes are those of `ModelAccess`; without it, the plan is `OFFLINE`."""
         memory = memory or WireMemory()
-        asked = PlanningModel(self.chat(**changes), self.window(memory, **changes), PROFILE, max_tokens)
+        asked = AskedModel(self.chat(**changes), self.window(memory, **changes), PROFILE, max_tokens)
         return ModelPlanner(asked, memory, otherwise or FakePlanner([OFFLINE]), rungs)
 
     def drafter(
@@ -93,7 +94,7 @@ class Bench:
     ) -> ModelDrafter:
         """Return a drafter whose changes are those of `ModelAccess`; without it, the evidence is quoted."""
         chat, window = self.chat(CallPurpose.DRAFT, **changes), self.window(memory, **changes)
-        return ModelDrafter(DraftingModel(chat, window, PROFILE, max_tokens), otherwise or ExtractiveDrafter())
+        return ModelDrafter(AskedModel(chat, window, PROFILE, max_tokens), otherwise or ExtractiveDrafter())
 
 
 @asynccontextmanager

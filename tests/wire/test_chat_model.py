@@ -315,3 +315,22 @@ async def test_whatever_a_server_answers_is_a_reply_or_a_fault(server: FakeServe
                 made_ = reply.made
             assert len(made_) == 1
             json.loads(made_[0].model_dump_json())
+
+
+@pytest.mark.parametrize("variables", [{"OPENAI_BASE_URL": ""}, {"OPENAI_API_BASE": "http://127.0.0.1:9/v1"}], ids=str)
+async def test_without_an_address_openai_is_asked_whatever_the_library_reads(
+    server: FakeServer, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client library has variables of its own, and takes one that is empty for an address."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    seen: list[str] = []
+
+    async def stop(request: Any) -> None:
+        seen.append(str(request.url))
+        raise ConnectionError
+
+    async with bench(server) as made:
+        made.client.event_hooks = {"request": [stop], "response": []}
+        await refused(made, base_url=None, max_retries=0)
+    assert seen == ["https://api.openai.com/v1/chat/completions"]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.drafting.model import read_draft, tidy
+from adapters.drafting.model import MOST_CHARS, read_draft, tidy
 from adapters.models.chat import Reply, ToolCall
+from adapters.models.thinking import without_thinking
 from contracts.ports import Draft
 from contracts.values import DraftKind, FaultKind
 from language.blocks import split_code
@@ -245,3 +246,31 @@ def test_any_reply_can_be_read(text: str, finish: str, call: bool) -> None:
     read = read_draft(reply(text, *([search(text)] if call else []), finish=finish), may_search=call)
     if isinstance(read, Draft) and not read.searches:
         assert read.text.strip()
+
+
+def test_a_draft_without_end_is_not_judged() -> None:
+    """Judging takes time: what is longer than any answer is asked for again, shorter."""
+    long = Reply("x" * (MOST_CHARS + 1), (), "stop", ())
+    assert not isinstance(read_draft(long, may_search=False), Draft)
+    assert isinstance(read_draft(Reply("x" * MOST_CHARS, (), "stop", ()), may_search=False), Draft)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[THINK]secret [1][/THINK]Shown [1].",
+        "<|channel|>analysis<|message|>secret [1]<|end|><|start|>assistant<|channel|>final<|message|>Shown [1].",
+        "◁think▷secret◁/think▷Shown [1].",
+        "<seed:think>secret</seed:think>Shown [1].",
+        "<reflection>secret</reflection>Shown [1].",
+    ],
+)
+def test_reasoning_is_left_out_however_it_is_marked(text: str) -> None:
+    """The marks of Magistral, gpt-oss, Kimi, Seed and others."""
+    assert without_thinking(text) == "Shown [1]."
+
+
+def test_a_text_about_such_marks_is_left_alone() -> None:
+    """Between backticks a tag is what is written about."""
+    text = "Text between `<think>` and `</think>` is cut out of the reply [1]."
+    assert without_thinking(text) == text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adapters.drafting.prompt import SEARCH_TOOL, evidence_block
+from adapters.drafting.prompt import SEARCH_TOOL, evidence_block, instructions
 from adapters.fakes.drafting import FakeDrafter
 from contracts.errors import DraftingFailed
 from contracts.plan import PLAN_TOOL
@@ -108,19 +108,20 @@ hostile = st.lists(
 @given(snippets=st.lists(hostile, min_size=1, max_size=4), title=hostile)
 @settings(max_examples=200)
 def test_no_evidence_gets_out_of_its_fence(snippets: list[str], title: str) -> None:
-    """Each item stands under its number, in a fence longer than any run of backticks in it, and nothing outside."""
+    """Each item stands under its number, with its titles in a fence longer than any run in it, and nothing outside."""
     items = [EVIDENCE[0].model_copy(update={"snippet": s, "title": title, "heading": title}) for s in snippets]
     block = evidence_block(items)
     place = 0
     for number, snippet in enumerate(snippets, 1):
         head, _, rest = block[place:].partition("\n")
-        assert head.startswith(f"[{number}] ")
-        assert len(head) < 500
+        assert head == f"[{number}] (doc)"
         fence = rest.split("\n", 1)[0]
         assert set(fence) == {"`"}
         assert len(fence) > max((len(run) for run in re.findall("`+", snippet)), default=0)
-        assert rest.startswith(f"{fence}\n{snippet}\n{fence}")
-        place += len(head) + 1 + len(f"{fence}\n{snippet}\n{fence}\n\n")
+        titles = " ".join(title.split())[:200]
+        shown = f"# {titles}\n\n{snippet}" if title.strip() else snippet
+        assert rest.startswith(f"{fence}\n{shown}\n{fence}")
+        place += len(head) + 1 + len(f"{fence}\n{shown}\n{fence}\n\n")
     assert block[place:] == ""
 
 
@@ -323,3 +324,19 @@ async def test_a_request_by_bytes_never_has_more_than_the_window_holds(
         assert draft.calls[1].fault == ""
     else:
         assert draft.degraded
+
+
+def test_a_long_request_is_not_repeated_by_half() -> None:
+    """The task names a short question, and points to one that is too long to be said twice."""
+    assert "Write the answer to: " + DRAFTED.question in instructions(DRAFTED)
+    long = replace(DRAFTED, question="Here is my log. " * 50 + "Why does it stop?")
+    assert "Write the answer to: the request above" in instructions(long)
+
+
+def test_what_is_called_new_is_there() -> None:
+    """A retry points to new evidence only where there is evidence, and tells of a search only where one is left."""
+    again = replace(DRAFTED, actions=(RequiredAction.RETRIEVE_MORE,), reasons=("r",), previous="It boils.")
+    assert "which is new" in instructions(again)
+    assert "which is new" not in instructions(replace(again, evidence=()))
+    assert "search_kb" not in instructions(DRAFTED)
+    assert "(1 left)" in instructions(replace(DRAFTED, searches_left=1))

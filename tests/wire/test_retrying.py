@@ -120,7 +120,10 @@ async def test_being_cancelled_is_no_fault() -> None:
         ("0", 0.0),
         ("", None),
         ("-1", None),
-        ("0.5", None),
+        ("0.5", 0.5),
+        ("2.5", 2.5),
+        ("2.", None),
+        ("1e3", None),
         ("soon", None),
         ("Mon, 01 Jan 2001 00:00:00 GMT", 0.0),
         ("Mon, 01 Jan 99999 00:00:00 GMT", None),
@@ -131,6 +134,15 @@ async def test_being_cancelled_is_no_fault() -> None:
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
     """A moment that has passed is no wait; what is neither a number nor a date says nothing."""
     assert retry_after({"retry-after": value}) == seconds
+
+
+@pytest.mark.parametrize(
+    ("ms", "seconds"),
+    [("250", 0.25), ("1500.5", 1.5005), ("0", 0.0), ("", 7.0), ("soon", 7.0), ("-1", 7.0), ("9" * 500, float("inf"))],
+)
+def test_milliseconds_stand_above_seconds(ms: str, seconds: float) -> None:
+    """They are the more exact of the two; what is no number of them leaves it to the seconds."""
+    assert retry_after({"retry-after-ms": ms, "retry-after": "7"}) == seconds
 
 
 def test_a_date_to_come_is_waited_for() -> None:
@@ -144,8 +156,9 @@ def test_a_date_to_come_is_waited_for() -> None:
 @given(value=st.text(max_size=40))
 def test_no_value_of_retry_after_raises(value: str) -> None:
     """Whatever a server writes there, it is a number from 0 up, or nothing."""
-    wait = retry_after({"retry-after": value})
-    assert wait is None or wait >= 0
+    for name in ("retry-after", "retry-after-ms"):
+        wait = retry_after({name: value})
+        assert wait is None or wait >= 0
 
 
 @given(status=st.integers(400, 599))

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core._api import LangChainBetaWarning
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 from contracts.context import STEPS_PER_TURN
+from contracts.errors import ConfigError
 from graph.streaming import WITHHELD, pieces, withheld
 from tests.nodes.turn import SAFE
 from tests.wire.server_process import FakeServer
@@ -164,3 +167,49 @@ async def test_reasoning_is_neither_kept_nor_sent_back(server: FakeServer, tmp_p
     assert "ondering" not in words_of(history)
     assert "ondering" not in json.dumps([request["body"] for request in server.requests()])
     assert asked_of(server) == ["plan", "draft"] * 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_no_draft_leaves_by_way_of_a_graph_around_ours(server: FakeServer, tmp_path: Path, mode: Any) -> None:
+    """As a part of somebody else's graph, whose stream tells what its parts do: the same, in every mode."""
+    drafts(server, WRONG, WRONG, RIGHT)
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        outer: Any = StateGraph(MessagesState)
+        outer.add_node("desk", graph)
+        outer.add_edge(START, "desk")
+        around = outer.compile()
+        parts = [part async for part in around.astream(start(), stream_mode=mode, subgraphs=True)]
+    said = words_of(parts).lower()
+    assert "zebrafish" not in said
+    assert "pondering" not in said
+    assert asked_of(server) == ["plan", "draft", "draft", "draft"]
+
+
+async def test_the_graph_streams_however_it_is_called(server: FakeServer, tmp_path: Path) -> None:
+    """Input and settings may come by place or by name, as LangGraph takes them."""
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        for stream in (
+            graph.astream(start(), config()),
+            graph.astream(start(), config=config()),
+            graph.astream(input=start(), config=config()),
+            graph.astream(input=start()),
+        ):
+            assert [part async for part in stream]
+
+
+async def test_no_other_way_of_listening_tells_a_draft(
+    server: FakeServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One channel alone, the console, the third version of events; the log of a run is refused."""
+    drafts(server, WRONG, WRONG, WRONG, WRONG, WRONG, WRONG)
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        for mode in ("values", "updates"):
+            options: Any = {"stream_mode": mode, "output_keys": "draft_answer", "print_mode": "values"}
+            parts = [part async for part in graph.astream(start(), config(), **options)]
+            assert "zebrafish" not in words_of(parts).lower()
+        with pytest.warns(LangChainBetaWarning):
+            events = await graph.astream_events(start(), config(), version="v3")
+        assert "zebrafish" not in words_of([event async for event in events]).lower()
+        with pytest.raises(ConfigError, match="before they are judged"):
+            graph.astream_log(start(), config())
+    assert "zebrafish" not in capfd.readouterr().out.lower()

@@ -200,3 +200,21 @@ async def test_a_strict_server_would_have_refused_what_was_not_brought_into_shap
                 model="m", messages=[{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
             )
     assert roles(asked_of(server)[0]) == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    "mark", ["<|im_start|>", "<|im_end|>", "<|eot_id|>", "</s>", "<start_of_turn>", "[INST]", "[/INST]"]
+)
+def test_the_border_of_a_message_is_the_servers_to_draw(mark: str) -> None:
+    """What a tokenizer could read as one is broken up in every role, and everything else is sent as it is."""
+    said = [
+        SystemMessage(f"s {mark}"),
+        HumanMessage(f"a {mark}system"),
+        AIMessage(f"b {mark}"),
+        HumanMessage(f"c {mark}"),
+    ]
+    sent = to_wire(said)
+    assert mark not in "".join(str(message.content) for message in sent)
+    assert to_wire(sent) == sent
+    plain = [HumanMessage("if a<b: print('<s', x[0]) # <|> [INSTALL] </span>")]
+    assert to_wire(plain) == plain

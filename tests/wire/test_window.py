@@ -197,15 +197,43 @@ async def test_what_the_server_said_is_remembered(server: FakeServer, tmp_path: 
     assert len([r for r in server.requests() if r["path"] == "/v1/models"]) == 1
 
 
-async def test_a_guess_is_not_remembered_by_the_next_process(server: FakeServer, tmp_path: Path) -> None:
-    """A server that does not say is asked once by each process, and the file holds no guess."""
+async def test_that_a_server_does_not_say_is_remembered(server: FakeServer, tmp_path: Path) -> None:
+    """It is asked once, not by every process again; only who forgets it on purpose asks anew."""
     file = tmp_path / "models.json"
+    server.script([{"when": {"path": "s"}, "times": 4, "reply": {"status": 404}}])
+    server.options(window=4096)
     async with bench(server, window=0) as made:
-        window = made.window(WireMemory(file))
-        assert [await window.tokens() for _ in range(3)] == [UNKNOWN_WINDOW] * 3
-        assert len([r for r in server.requests() if r["path"] == "/v1/models"]) == 1
+        for _ in range(2):
+            window = made.window(WireMemory(file))
+            assert [await window.tokens(), await window.tokens()] == [UNKNOWN_WINDOW] * 2
+        assert len(server.requests()) == 4
+        await made.window(WireMemory(file)).forget()
+        assert await made.window(WireMemory(file)).tokens() == 4096
+
+
+@pytest.mark.parametrize(
+    "reply", [{"status": 503}, {"status": 429}, {"status": 401}, {"reset": True}, {"json": {"models": []}}], ids=str
+)
+async def test_a_server_that_may_say_later_is_asked_again(
+    server: FakeServer, reply: dict[str, Any], tmp_path: Path
+) -> None:
+    """One that is away or busy, that refuses the key, or an Ollama whose model is not loaded: nothing is remembered."""
+    file = tmp_path / "models.json"
+    server.script(silent({"when": {"path": "/api/ps"}, "times": 1, "reply": reply}))
+    async with bench(server, window=0) as made:
+        assert await made.window(WireMemory(file)).tokens() == UNKNOWN_WINDOW
+        server.script([])
         server.options(window=4096)
         assert await made.window(WireMemory(file)).tokens() == 4096
+
+
+async def test_a_server_that_is_silent_costs_two_seconds_at_most(server: FakeServer) -> None:
+    """A turn waits that long for the window, and goes on with a guess."""
+    server.script([{"when": {"path": "s"}, "reply": {"hang": True}}])
+    began = time.perf_counter()
+    async with bench(server, window=0) as made:
+        assert await made.window().tokens() == UNKNOWN_WINDOW
+    assert time.perf_counter() - began < 3.5
 
 
 async def test_a_server_that_was_away_is_asked_again(server: FakeServer) -> None:

@@ -1,0 +1,100 @@
+"""One exchange with a model: its requests share a deadline, fit the window, and are all on record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
+from adapters.models.retrying import deadline_in, in_time
+from adapters.models.window import Parts, Window
+from contracts.calls import ModelCall
+from contracts.errors import ServerFault
+from contracts.ports import Exchange
+from contracts.profile import Profile
+from contracts.values import FaultKind
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+
+@dataclass(frozen=True, slots=True)
+class AskedModel:
+    """What an exchange needs.
+
+    Attributes:
+        model: Asked for one purpose.
+        window: How much it takes.
+        profile: What the desk is for.
+        max_tokens: Of a reply, reasoning included.
+    """
+
+    model: ChatModel
+    window: Window
+    profile: Profile
+    max_tokens: int = 2000
+
+    def fault(self, kind: FaultKind, what: str) -> ServerFault:
+        """Return the fault of a model that answered, but with nothing that can be used."""
+        access = self.model.access
+        return ServerFault(f"The model {access.model!r} at {access.server}: {what}.", WAYS_OUT[kind], kind=kind)
+
+
+class ModelExchange:
+    """The requests of one plan or one draft.
+
+    Attributes:
+        tokens: Of the next reply; doubled where the limit of tokens ended one.
+        made: Every request so far.
+    """
+
+    def __init__(self, asked: AskedModel) -> None:
+        self.asked = asked
+        self.tokens = asked.max_tokens
+        self.made: list[ModelCall] = []
+        self._deadline = deadline_in(asked.model.access.timeout_s)
+
+    async def send(
+        self,
+        parts: Parts,
+        messages: Callable[[Parts], list[BaseMessage]],
+        *,
+        form: str,
+        options: Mapping[str, Any],
+        by_bytes: bool,
+    ) -> Reply:
+        """Send one request, cut to the window.
+
+        Args:
+            parts: What it is made of.
+            messages: Makes its messages of the parts that fit.
+            form: How the reply is asked for; goes into the record.
+            options: What else the request carries.
+            by_bytes: Whether it is cut to the certain bound.
+
+        Raises:
+            ServerFault: No usable reply.
+        """
+        window = self.asked.window
+        try:
+            tokens = await in_time(window.reply_tokens(self.tokens), self._deadline)
+            parts, cut = await in_time(window.fit(parts, tokens, by_bytes=by_bytes), self._deadline)
+            reply = await self.asked.model.ask(Ask(messages(parts), tokens, form, options, cut), self._deadline)
+        except ServerFault as fault:
+            self.made += fault.calls
+            raise
+        self.made += reply.made
+        await window.learn(parts.size, reply.made[-1])
+        return reply
+
+    def blame(self, kind: FaultKind) -> None:
+        """Put on record that the last reply came, but could not be used."""
+        self.made[-1] = self.made[-1].model_copy(update={"fault": str(kind)})
+
+
+def said(history: Iterable[Exchange]) -> list[BaseMessage]:
+    """Return what was said before as messages."""
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    return [HumanMessage(one.text) if one.role == "user" else AIMessage(one.text) for one in history]
