@@ -1,0 +1,183 @@
+"""What a turn asks its sources, and what came of it: the pure part of `retrieve`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from contracts.context import Context
+from contracts.decisions import EVIDENCE
+from contracts.decisions.effects import Effect, combined
+from contracts.decisions.evidence import sources_to_ask
+from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.lookups import LookupCall
+from contracts.ports import SearchRequest
+from contracts.profile import Profile
+from contracts.values import Language, RequestType, RequiredAction, Source
+from language.words import rephrased
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What a turn knows when it is about to search.
+
+    Attributes:
+        question: The user's own words.
+        queries: The plan's sub-queries.
+        lookups: What the plan wants looked up.
+        actions: What the Guardian asked for; empty on the first search.
+        attempt: 0 for the first search of a turn, then the number of the retry.
+        wanted: The queries of a drafter that asked for a search of its own.
+        evidence: What was found before.
+        widened: Whether the turn had its wider search.
+    """
+
+    question: str
+    language: Language
+    request_type: RequestType
+    queries: tuple[str, ...]
+    lookups: tuple[LookupCall, ...] = ()
+    actions: tuple[RequiredAction, ...] = ()
+    attempt: int = 0
+    wanted: tuple[str, ...] = ()
+    evidence: tuple[EvidenceItem, ...] = ()
+    widened: bool = False
+
+    @property
+    def retrying(self) -> bool:
+        return self.attempt > 0
+
+    @property
+    def effect(self) -> Effect:
+        """What the Guardian's actions amount to together."""
+        return combined(self.actions)
+
+    @property
+    def kept(self) -> tuple[EvidenceItem, ...]:
+        """What takes part in the selection beside what is found now."""
+        return self.evidence if self.retrying or self.wanted else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is asked, and what is done with the replies.
+
+    Attributes:
+        asked: Each kind of source with one request to it, to be sent side by side.
+        limit: How many items are kept of all replies together.
+        dropped: The kinds whose evidence is given up.
+        unknown: The names of lookups that the profile does not have.
+    """
+
+    asked: tuple[tuple[Source, SearchRequest], ...]
+    limit: int
+    dropped: frozenset[Source] = frozenset()
+    unknown: tuple[str, ...] = ()
+
+
+def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: Iterable[Source]) -> Search | None:
+    """Return what to ask of whom; `None` where nothing is to be searched.
+
+    That is so on CASUAL turns and on retries that only concern the form. Where the drafter asked for a search of its
+    own, its queries are run, and those alone.
+    """
+    effect = so_far.effect
+    if so_far.request_type is RequestType.CASUAL:
+        return None
+    if so_far.retrying and not effect.searches and not so_far.wanted:
+        return None
+    usable = profile.sources_for(context.role).intersection(connected)
+    dropped = _dropped(effect, usable)
+    kinds = _kinds(so_far.request_type, usable, effect, dropped)
+    queries, limit = _queries(so_far, context, profile)
+    lookups = () if so_far.wanted else so_far.lookups
+    request = replace(_request(so_far, context), lookups=lookups)
+    named = {lookup.name: lookup.source for lookup in profile.lookups}
+    looked_up = {named[call.name] for call in lookups if call.name in named}
+    return Search(
+        asked=tuple(
+            (kind, replace(request, query=query))
+            for number, query in enumerate(queries)
+            for kind in kinds
+            # The plan's lookups are for the message, not for one of its queries: once is enough.
+            if number == 0 or kind not in looked_up
+        ),
+        limit=limit,
+        dropped=dropped,
+        unknown=tuple(call.name for call in lookups if call.name not in named),
+    )
+
+
+def shortfalls(search: Search, traces: Iterable[QueryTrace]) -> list[str]:
+    """Return what could not be asked, wholly or in part, each as `part: why`."""
+    asked = list(traces)
+    said = [f"{trace.source}: {trace.error}" for trace in asked if trace.error]
+    said += [line for trace in asked for line in trace.degraded.splitlines()]
+    return [*said, *(f"lookups: there is no lookup {name!r}" for name in search.unknown)]
+
+
+def widens(so_far: SoFar) -> bool:
+    """Whether this search is the wider one, which an abstention gets once."""
+    return so_far.retrying and (so_far.effect.more or so_far.effect.refine)
+
+
+def found_nothing_new(so_far: SoFar, evidence: Sequence[EvidenceItem], profile: Profile) -> bool:
+    """Whether a retry has changed nothing: the drafter would see the same passages and be told nothing new."""
+    if not so_far.retrying or so_far.wanted or _redrafts(so_far, profile):
+        return False
+    return [_what(item) for item in evidence] == [_what(item) for item in so_far.evidence]
+
+
+def _what(item: EvidenceItem) -> tuple[str, str]:
+    return item.ref, item.snippet
+
+
+def _redrafts(so_far: SoFar, profile: Profile) -> bool:
+    """Whether the drafter is told something new, whatever was found: what to mend, or the documents' words."""
+    in_their_words = so_far.effect.refine and tuple(rephrased(so_far.queries, profile.synonyms)) != so_far.queries
+    return so_far.effect.redraft or (in_their_words and not so_far.widened)
+
+
+def _factor(so_far: SoFar) -> int:
+    return 2**so_far.attempt if so_far.effect.more else 1
+
+
+def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[str, ...], int]:
+    """Return the queries, and how many items are kept of them all."""
+    queries = so_far.queries
+    if so_far.retrying and so_far.effect.refine:
+        queries = (*rephrased(queries, profile.synonyms), *queries)
+    limit = max(context.top_k * _factor(so_far), len(queries))
+    if so_far.wanted:
+        return so_far.wanted, limit + len(so_far.wanted) * context.top_k
+    return tuple(dict.fromkeys(queries)), limit
+
+
+def _request(so_far: SoFar, context: Context) -> SearchRequest:
+    effect, factor = so_far.effect, _factor(so_far)
+    had = frozenset(item.document_key for item in so_far.evidence)
+    return SearchRequest(
+        query="",
+        question=so_far.question,
+        top_k=context.top_k * factor,
+        language=None if factor > 1 else so_far.language,
+        version=context.version,
+        expand=so_far.retrying and effect.refine,
+        exclude=had if so_far.retrying and effect.other_documents else frozenset(),
+        threshold=context.evidence_threshold,
+    )
+
+
+def _kinds(
+    request_type: RequestType, usable: frozenset[Source], effect: Effect, dropped: frozenset[Source]
+) -> list[Source]:
+    rule = EVIDENCE.decide(request_type=request_type).outcome
+    added = [source for source in effect.add_sources if source in usable and source not in rule.forbidden]
+    return [kind for kind in dict.fromkeys((*sources_to_ask(rule, usable), *added)) if kind not in dropped]
+
+
+def _dropped(effect: Effect, usable: frozenset[Source]) -> frozenset[Source]:
+    """Return the sources that a retry gives up; "only" those that are not connected would be nothing at all."""
+    only = usable.intersection(effect.only_sources)
+    given_up = usable - only if only else frozenset[Source]()
+    return given_up.union(effect.drop_sources)
