@@ -9,7 +9,7 @@ import pytest
 from adapters.ranking.embeddings import Embedder
 from adapters.ranking.similarity import Calibration, foreign_questions
 from adapters.sources.markdown import KnowledgeBase, ingest
-from adapters.sources.markdown.search import DEPTH
+from adapters.sources.meaning import DEPTH
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from tests.adapters.markdown_pages import write

@@ -18,13 +18,12 @@ import threading
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from adapters.ranking.fusion import fused
 from adapters.ranking.similarity import MOST, Vectors, calibration_key, calibration_of, hash_of, text_of, vector_of
-from adapters.sources.folding import enough
+from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import (
     Hit,
     Knowledge,
@@ -39,8 +38,8 @@ from adapters.sources.markdown.asking import (
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Reader
-from contracts.errors import KnowledgeError, NoIndex, ServerFault, SourceUnavailable
-from contracts.evidence import QueryTrace
+from adapters.sources.meaning import DEPTH, NO_MEANING, Meaning, joined, meaning_of, other_length
+from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
 from language.words import stems
@@ -51,22 +50,8 @@ if TYPE_CHECKING:
     from adapters.ranking.embeddings import Embedder
 
 MIDPOINT = 0.12
-DEPTH: Final = 50
-"""Passages of each ranking that are fused."""
 _TRIES = 5
 _Row = TypeVar("_Row")
-
-
-@dataclass(frozen=True, slots=True)
-class _Meaning:
-    """A query's vector and the passages' vectors; without the first, why there is none."""
-
-    vector: array[float] | None = None
-    vectors: Vectors | None = None
-    degraded: str = ""
-
-
-_NO_MEANING: Final = _Meaning()
 
 
 class _Moved(Exception):
@@ -145,7 +130,7 @@ class KnowledgeBase:
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
         """
-        meaning = await self._meaning(request)
+        meaning = await meaning_of(self._embedder, request)
         return await asyncio.to_thread(self._reply, request, kind, meaning)
 
     async def on_topic(self, text: str) -> float:
@@ -158,16 +143,15 @@ class KnowledgeBase:
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
         """Like `search`, in this thread, and by words alone."""
-        return self._reply(request, kind, _NO_MEANING)
+        return self._reply(request, kind, NO_MEANING)
 
-    def _reply(self, request: SearchRequest, kind: Source, meaning: _Meaning) -> SearchReply:
+    def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
         with _unavailable(kind):
             hits, degraded = self._settled(
                 lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning)
             )
-        items = tuple(item(hit) for hit in hits)
-        told = trace(request, kind, items)
-        return SearchReply(items, _with_meaning(told, hits, degraded) if meaning is not _NO_MEANING else told)
+        told = trace(request, kind, hits).model_copy(update={"degraded": degraded})
+        return SearchReply(tuple(item(hit) for hit in hits.kept), told)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
@@ -201,13 +185,13 @@ class KnowledgeBase:
     # --------------------------------------------------------------------------------------------------- ranking
 
     def _search(
-        self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: _Meaning
-    ) -> tuple[list[Hit], str]:
+        self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: Meaning
+    ) -> tuple[Different[Hit], str]:
         """Return what is found, and why it was not searched by meaning where it should have been."""
         query = parsed(snapshot, request.query)
         meaning = self._ready(snapshot, reader, meaning)
         if not query.words or request.top_k < 1:
-            return [], meaning.degraded
+            return Different([], []), meaning.degraded
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request),
@@ -215,7 +199,7 @@ class KnowledgeBase:
             excluded=tuple(reader.document_ids(request.exclude)) if request.exclude else (),
         )
         hits = self._different(snapshot, reader, query, where, request, meaning)
-        if request.language and max((hit.confidence for hit in hits), default=0.0) < request.threshold:
+        if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
             hits = self._different(snapshot, reader, query, anywhere, request, meaning)
@@ -228,8 +212,8 @@ class KnowledgeBase:
         query: Query,
         where: Filter,
         request: SearchRequest,
-        meaning: _Meaning,
-    ) -> list[Hit]:
+        meaning: Meaning,
+    ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
         return enough(
             lambda count: self._ranked(snapshot, reader, query, where, replace(request, top_k=count), meaning),
@@ -244,21 +228,24 @@ class KnowledgeBase:
         query: Query,
         where: Filter,
         request: SearchRequest,
-        meaning: _Meaning,
+        meaning: Meaning,
     ) -> list[Hit]:
         if meaning.vector is None or meaning.vectors is None:
             return self._by_words(snapshot, reader, query, where, request)
-        by_words = self._by_words(snapshot, reader, query, where, replace(request, top_k=max(request.top_k, DEPTH)))
+        found = self._by_words(snapshot, reader, query, where, replace(request, top_k=max(request.top_k, DEPTH)))
         nearest = dict(meaning.vectors.nearest(meaning.vector, snapshot.admitted(where), DEPTH))
-        found = {hit.passage.id: hit for hit in by_words}
-        order = [number for number, _ in fused([list(found), list(nearest)])][: request.top_k]
-        others = [number for number in order if number not in found]
-        own = snapshot.scores(query.weights(), others) if others else {}
-        rows = _all(reader.passages(others), len(others))
-        for number in others:
-            score = own.get(number, 0.0)
-            found[number] = Hit(rows[number], score, confidence(score, query.idf_sum, self._midpoint))
-        return [_weighed(found[number], nearest.get(number), meaning.vectors, request.threshold) for number in order]
+
+        def others(numbers: Sequence[int]) -> dict[int, Hit]:
+            own = snapshot.scores(query.weights(), numbers) if numbers else {}
+            rows = _all(reader.passages(numbers), len(numbers))
+            scores = {number: own.get(number, 0.0) for number in numbers}
+            return {
+                number: Hit(rows[number], score, confidence(score, query.idf_sum, self._midpoint))
+                for number, score in scores.items()
+            }
+
+        by_words = {hit.passage.id: hit for hit in found}
+        return joined(by_words, nearest, others, meaning.vectors.calibration, request)
 
     def _by_words(
         self, snapshot: Snapshot, reader: Reader, query: Query, where: Filter, request: SearchRequest
@@ -285,25 +272,16 @@ class KnowledgeBase:
 
     # ---------------------------------------------------------------------------------------------------- meaning
 
-    async def _meaning(self, request: SearchRequest) -> _Meaning:
-        """Ask for the vector of a query that is for the embedding model."""
-        if self._embedder is None or not self._embedder.speaks(request.query, request.language):
-            return _NO_MEANING
-        try:
-            return _Meaning(await self._embedder.embed_query(request.query))
-        except ServerFault as fault:
-            return _Meaning(degraded=f"embeddings: {fault}")
-
-    def _ready(self, snapshot: Snapshot, reader: Reader, meaning: _Meaning) -> _Meaning:
+    def _ready(self, snapshot: Snapshot, reader: Reader, meaning: Meaning) -> Meaning:
         """Add the passages' vectors, as far as they can be used."""
         if self._embedder is None or meaning.vector is None:
             return meaning
         vectors = self._loaded(reader, self._embedder)
         why = _unusable(vectors, meaning.vector)
         if why:
-            return _Meaning(degraded=f"embeddings: {why}")
+            return Meaning(degraded=f"embeddings: {why}")
         missing = f"embeddings: {vectors.missing} passages have no vector yet. Index the documents again."
-        return _Meaning(meaning.vector, vectors, missing if vectors.missing else "")
+        return Meaning(meaning.vector, vectors, missing if vectors.missing else "")
 
     def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
         with self._loading:
@@ -402,27 +380,8 @@ def _unusable(vectors: Vectors, query: array[float]) -> str:
             "Move the documents to a search engine."
         )
     if vectors.by_chunk and vectors.length != len(query):
-        return (
-            f"the model makes vectors of {len(query)} numbers now, and made such of {vectors.length} for the documents. "
-            "Give the model that is served now a name of its own (GUARDIAN_EMBED_MODEL), and index the documents again."
-        )
+        return other_length(len(query), vectors.length)
     return ""
-
-
-def _weighed(hit: Hit, similarity: float | None, vectors: Vectors, threshold: float) -> Hit:
-    sure = hit.confidence
-    if similarity is not None and vectors.calibration is not None and sure < threshold:
-        sure = max(sure, vectors.calibration.confidence(similarity))
-    return Hit(hit.passage, hit.score, sure, similarity)
-
-
-def _with_meaning(trace: QueryTrace, hits: Sequence[Hit], degraded: str) -> QueryTrace:
-    best: dict[str, float] = {}
-    for hit in hits:
-        if hit.similarity is not None:
-            best.setdefault(hit.passage.key, hit.similarity)
-    articles = [{**article, "similarity": best.get(str(article["document"]))} for article in trace.articles]
-    return trace.model_copy(update={"articles": articles, "degraded": degraded})
 
 
 class DocumentSource:
