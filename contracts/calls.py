@@ -1,4 +1,4 @@
-"""`ModelCall`: one request to a language model and what it cost, whichever port made it."""
+"""`ModelCall`: one request to a model, of language, of vectors or of ranks, and what it cost, whichever port made it."""
 
 from __future__ import annotations
 

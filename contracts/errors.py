@@ -93,7 +93,7 @@ class PortError(GuardianError):
     """Something outside the graph could not be asked.
 
     Args:
-        calls: The requests to a language model that led to it.
+        calls: The requests to models that led to it.
         tried: Whether the adapter has tried again already, within its own deadline; then no node does.
     """
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from contracts.values import Language, Source
+
+Article = dict[str, str | int | float | None]
 
 
 class EvidenceItem(BaseModel):
@@ -17,6 +24,8 @@ class EvidenceItem(BaseModel):
         confidence: 0 to 1, by the formula that the source's port documents: "on topic", not "correct".
         score: The source's raw score, comparable within one query only.
         title, url, kb_id, heading, lines, language, updated: what a citation shows.
+        found: How many rows the lookup has of which this is one, `14`, or `50+` where a limit ended it; empty for a
+            passage. So a list that was shortened can say so.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,6 +43,12 @@ class EvidenceItem(BaseModel):
     lines: tuple[int, int] | None = None
     language: Language | None = None
     updated: str | None = None
+    found: str = ""
+
+    @property
+    def lookup(self) -> str:
+        """The call whose rows belong together; empty for a passage."""
+        return self.ref.rpartition("#")[0] if self.found else ""
 
     @property
     def document_key(self) -> str:
@@ -76,12 +91,113 @@ class ConfidenceFigures(BaseModel):
         )
 
 
+class Fate(StrEnum):
+    """What became of a passage that was found."""
+
+    FOUND = "found"
+    """It was returned, and nothing has been selected yet."""
+    KEPT = "kept"
+    """The draft may see it."""
+    SHORTENED = "shortened"
+    """The draft may see the beginning of it: all passages together exceed the budget."""
+    NO_ROOM = "no_room"
+    """Of the budget nothing was left for it."""
+    BELOW_THRESHOLD = "below_threshold"
+    COPY = "copy"
+    """Another passage has the same text, or the same article is there for the version that is asked for."""
+    REPEATED = "repeated"
+    """The same passage was found at another place, and counts there."""
+    OVER_LIMIT = "over_limit"
+    """Enough better ones were found."""
+    GIVEN_UP = "given_up"
+    """A retry does without its kind of source."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageFate:
+    """A fate with what it says more.
+
+    Attributes:
+        copy_of: The reference of the passage that stands for it: of a copy.
+        chars: How many characters of it are left: of one that was shortened.
+    """
+
+    fate: Fate
+    copy_of: str = ""
+    chars: int | None = None
+
+
+class PassageTrace(BaseModel):
+    """One passage that a query found: where it stands, how good it is and what became of it; never its text.
+
+    Attributes:
+        ref, document, title, heading: As in `EvidenceItem`.
+        confidence: 0 to 1.
+        score: The source's raw score, comparable within one query only.
+        similarity: Of its vector to the query's, -1 to 1; `None` where it was not looked at, or is not among the nearest.
+        rerank_score_raw: What a reranker says of it, comparable within one query only; `None` where none read it.
+        fate, copy_of, chars: As in `PassageFate`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    ref: str
+    document: str = ""
+    title: str = ""
+    heading: str = ""
+    confidence: float = 0.0
+    score: float = 0.0
+    similarity: float | None = None
+    rerank_score_raw: float | None = None
+    fate: Fate = Fate.FOUND
+    copy_of: str = ""
+    chars: int | None = None
+
+    @classmethod
+    def of(cls, item: EvidenceItem, fate: PassageFate | None = None, **figures: float | None) -> PassageTrace:
+        """Return the trace of an item; `figures` are `similarity` and `rerank_score_raw`."""
+        fate = fate or PassageFate(Fate.FOUND)
+        return cls(
+            ref=item.ref,
+            document=item.document_key,
+            title=item.title,
+            heading=item.heading,
+            confidence=item.confidence,
+            score=item.score,
+            fate=fate.fate,
+            copy_of=fate.copy_of,
+            chars=fate.chars,
+            **figures,
+        )
+
+    def meets(self, fate: PassageFate) -> PassageTrace:
+        """Return the trace with a new fate; what was shortened once stays so where it is kept again."""
+        if fate.fate is Fate.KEPT and self.fate is Fate.SHORTENED:
+            return self
+        return self.model_copy(update={"fate": fate.fate, "copy_of": fate.copy_of, "chars": fate.chars})
+
+    @model_serializer(mode="wrap")
+    def _short(self, whole: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Traces are part of every checkpoint; what has nothing to say is left out.
+        return {name: value for name, value in whole(self).items() if value is not None and value != ""}
+
+
+MOST_ROWS: Final = 30
+"""Passages of one trace, those that were returned always among them; what there is beyond is only counted."""
+_FIGURES: Final = ("similarity", "rerank_score_raw")
+
+
 class QueryTrace(BaseModel):
     """What one query of one source brought, for the operator and the result.
 
     Attributes:
         attempt: 0 for the first search of a turn, then the number of the retry.
-        articles: Per document: title, url, kb_id, confidence and raw score, best first.
+        articles: Per document: title, url, kb_id, confidence and raw score, best first; `similarity` and
+            `rerank_score_raw` where vectors or a reranker took part.
+        passages: Each passage that was returned, best first; then some of those that the source itself left out.
+        left_out: How many passages the source itself left out, copies among them.
+        folded: How many copies were left out, by the source and by the selection.
+        lookups: What was looked up, each as `name(argument=value)`; of a database and of a graph.
         error: Why the source could not be asked; empty where it could.
         degraded: What of the source did not work while the rest of it did, as `part: why`, each on a line of its own.
     """
@@ -93,8 +209,61 @@ class QueryTrace(BaseModel):
     attempt: int = 0
     expanded: bool = False
     confidence: ConfidenceFigures = ConfidenceFigures()
-    articles: list[dict[str, str | int | float | None]] = Field(
-        default_factory=list[dict[str, str | int | float | None]]
-    )
+    articles: list[Article] = Field(default_factory=list[Article])
+    passages: tuple[PassageTrace, ...] = ()
+    left_out: int = 0
+    folded: int = 0
+    lookups: tuple[str, ...] = ()
     error: str = ""
     degraded: str = ""
+
+    def having(
+        self, items: Iterable[EvidenceItem], threshold: float, rows: Sequence[PassageTrace] | None = None
+    ) -> QueryTrace:
+        """Return the trace of a reply.
+
+        Args:
+            items: What is returned, in its order.
+            threshold: The confidence at which an item counts as relevant.
+            rows: One for each item, in their order, then those of what the source itself left out; made of the items
+                where they are not given.
+        """
+        best: dict[str, EvidenceItem] = {}
+        returned = list(items)
+        for item in returned:
+            best.setdefault(item.document_key, item)
+        rows = [PassageTrace.of(item) for item in returned] if rows is None else rows
+        by_ref = {row.ref: row for row in rows}
+        named = [name for name in _FIGURES if any(getattr(row, name) is not None for row in rows)]
+        articles: list[Article] = [
+            {
+                "document": key,
+                "title": item.title,
+                "url": item.url,
+                "kb_id": item.kb_id,
+                "confidence": item.confidence,
+                "score": item.score,
+                **{name: getattr(by_ref.get(item.ref), name, None) for name in named},
+            }
+            for key, item in best.items()
+        ]
+        sure = sorted((item.confidence for item in returned), reverse=True)
+        more = rows[len(returned) :]
+        return self.model_copy(
+            update={
+                "confidence": ConfidenceFigures.of(sure, threshold),
+                "articles": articles,
+                "passages": tuple(rows[: max(MOST_ROWS, len(returned))]),
+                "left_out": len(more),
+                "folded": sum(row.fate is Fate.COPY for row in more),
+            }
+        )
+
+    def settled(self, fates: Mapping[str, PassageFate]) -> QueryTrace:
+        """Return the trace with what became of the passages that were returned, by their references."""
+        open_ = (Fate.FOUND, Fate.KEPT, Fate.SHORTENED)
+        rows = tuple(
+            row.meets(fates[row.ref]) if row.ref in fates and row.fate in open_ else row for row in self.passages
+        )
+        copies = sum(row.fate is Fate.COPY for row in rows) - sum(row.fate is Fate.COPY for row in self.passages)
+        return self.model_copy(update={"passages": rows, "folded": self.folded + copies})

@@ -117,10 +117,11 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SearchReply:
-    """Items best first, and the trace of the query."""
+    """Items best first, the trace of the query, and the requests to embedding and reranking servers that it took."""
 
     items: tuple[EvidenceItem, ...]
     trace: QueryTrace
+    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
 
 
 class EvidenceSource(Protocol):

@@ -20,7 +20,7 @@ class Diagnostics(BaseModel):
     Attributes:
         degraded: Parts that did not work as configured, each as `part: why`.
         retries: How often a draft was tried again.
-        model_calls: Requests to a language model, those that failed among them.
+        model_calls: Requests to models, those that failed among them: language models, embeddings and rerankers.
         tokens: Sums over these calls, by kind; a kind that no server reported is not there.
         calls: Each request.
         timings_ms: Milliseconds per node, summed over its runs; measured by the turn runner, so empty in a

@@ -258,11 +258,13 @@ class SearchBy(StrEnum):
 
 
 class CallPurpose(StrEnum):
-    """What a language model was asked for."""
+    """What a model was asked for."""
 
     MODERATION = "moderation"
     PLAN = "plan"
     DRAFT = "draft"
+    EMBED = "embed"
+    RERANK = "rerank"
 
 
 class FaultKind(StrEnum):

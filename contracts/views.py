@@ -50,6 +50,7 @@ class RetrieveView(TypedDict):
     degraded: list[str]
     widened: bool
     searches_wanted: list[str]
+    model_calls: list[Json]
 
 
 class DraftView(TypedDict):

@@ -35,17 +35,22 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     if search is None:
         return {}
     replies = await asyncio.gather(*(_ask(sources[kind], request, so_far.attempt) for kind, request in search.asked))
-    evidence = select_evidence(
+    selection = select_evidence(
         [*(reply.items for reply in replies), so_far.kept],
         threshold=context.evidence_threshold,
         limit=search.limit,
         budget=context.context_budget,
         dropped=search.dropped,
     )
-    traces = [reply.trace for reply in replies]
+    evidence = selection.evidence
+    # What an earlier search brought may be given up now, or stand behind something better.
+    earlier = [QueryTrace.model_validate(trace).settled(selection.fates[-1]) for trace in state["query_traces"]]
+    traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=False)]
+    calls = [call for reply in replies for call in reply.calls]
     return {
         "evidence": [item.model_dump(mode="json") for item in evidence],
-        "query_traces": [*state["query_traces"], *(trace.model_dump(mode="json") for trace in traces)],
+        "query_traces": [trace.model_dump(mode="json") for trace in (*earlier, *traces)],
+        "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in calls)],
         "degraded": list(dict.fromkeys([*state["degraded"], *shortfalls(search, traces)])),
         "widened": so_far.widened or widens(so_far),
         "nothing_new": found_nothing_new(so_far, evidence, profile),
@@ -73,5 +78,6 @@ async def _ask(source: EvidenceSource, request: SearchRequest, attempt: int) -> 
     try:
         reply = await source.search(request)
     except SourceUnavailable as error:
-        return SearchReply((), QueryTrace(query=request.query, source=source.kind, attempt=attempt, error=str(error)))
-    return SearchReply(reply.items, reply.trace.model_copy(update={"attempt": attempt}))
+        trace = QueryTrace(query=request.query, source=source.kind, attempt=attempt, error=str(error))
+        return SearchReply((), trace, error.calls)
+    return SearchReply(reply.items, reply.trace.model_copy(update={"attempt": attempt}), reply.calls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from contracts.errors import PortError
-from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
+from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
 
@@ -39,24 +39,5 @@ class FakeSource:
         found = self._answers(request) if callable(self._answers) else self._answers
         wanted = [item for item in found if item.document_key not in request.exclude] if request.query.strip() else []
         items = sorted(wanted, key=lambda item: -item.confidence)[: max(request.top_k, 0)]
-        best: dict[str, EvidenceItem] = {}
-        for item in items:
-            best.setdefault(item.document_key, item)
-        trace = QueryTrace(
-            query=request.query,
-            source=self._kind,
-            expanded=request.expand,
-            confidence=ConfidenceFigures.of([item.confidence for item in items], request.threshold),
-            articles=[
-                {
-                    "document": key,
-                    "title": item.title,
-                    "url": item.url,
-                    "kb_id": item.kb_id,
-                    "confidence": item.confidence,
-                    "score": item.score,
-                }
-                for key, item in best.items()
-            ],
-        )
-        return SearchReply(tuple(items), trace)
+        trace = QueryTrace(query=request.query, source=self._kind, expanded=request.expand)
+        return SearchReply(tuple(items), trace.having(items, request.threshold))

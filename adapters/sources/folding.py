@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from language.clean import fold
 
@@ -38,27 +38,44 @@ class Face:
         return fold(self.title), self.document.partition("/")[2]
 
 
-def folded(found: Sequence[Found], face: Callable[[Found], Face]) -> list[Found]:
-    """Return passages without those that another one stands for, in their order.
+@dataclass(frozen=True, slots=True)
+class Different(Generic[Found]):
+    """What is left of a ranking, in its order, and the copies, each with the one that stands for it."""
+
+    kept: list[Found]
+    copies: list[tuple[Found, Found]]
+
+
+def folded(found: Sequence[Found], face: Callable[[Found], Face]) -> Different[Found]:
+    """Return passages without those that another one stands for.
 
     Of passages with the same text one is kept, at the best place of them: that for a version before that for any, then
     the best. An article that is there for a version and for any is kept for the version only.
     """
     faces = [face(one) for one in found]
-    for_version = {one.article for one in faces if one.version is not None}
-    kept: dict[str, tuple[Found, Face]] = {}
-    for one, its in zip(found, faces, strict=True):
+    texts = [" ".join(its.text.split()) for its in faces]
+    for_version: dict[tuple[str, str], str] = {}
+    for its, text in zip(faces, texts, strict=True):
+        if its.version is not None:
+            for_version.setdefault(its.article, text)
+    kept: dict[str, int] = {}
+    copies: list[tuple[int, str]] = []
+    for n, (its, text) in enumerate(zip(faces, texts, strict=True)):
         if its.version is None and its.article in for_version:
-            continue
-        text = " ".join(its.text.split())
-        if text not in kept or (kept[text][1].version is None and its.version is not None):
+            copies.append((n, for_version[its.article]))
+        elif text not in kept:
+            kept[text] = n
+        elif faces[kept[text]].version is None and its.version is not None:
+            copies.append((kept[text], text))
             # Another value under a key keeps its place.
-            kept[text] = (one, its)
-    return [one for one, _ in kept.values()]
+            kept[text] = n
+        else:
+            copies.append((n, text))
+    return Different([found[n] for n in kept.values()], [(found[n], found[kept[text]]) for n, text in sorted(copies)])
 
 
-def enough(search: Callable[[int], Sequence[Found]], face: Callable[[Found], Face], count: int) -> list[Found]:
-    """Return as many different passages as wanted, where there are so many.
+def enough(search: Callable[[int], Sequence[Found]], face: Callable[[Found], Face], count: int) -> Different[Found]:
+    """Return as many different passages as wanted, where there are so many, and the copies of these.
 
     Args:
         search: Returns the best passages, as many as it is asked for where there are so many.
@@ -68,7 +85,9 @@ def enough(search: Callable[[int], Sequence[Found]], face: Callable[[Found], Fac
     asked = count
     while True:
         found = search(asked)
-        kept = folded(found, face)
-        if len(kept) >= count or len(found) < asked or asked >= count * _MOST:
-            return kept[:count]
+        left = folded(found, face)
+        if len(left.kept) >= count or len(found) < asked or asked >= count * _MOST:
+            kept = left.kept[:count]
+            there = set(map(id, kept))
+            return Different(kept, [pair for pair in left.copies if id(pair[1]) in there])
         asked *= 2

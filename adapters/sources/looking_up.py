@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 from adapters.sources.lookups import Chooser, LookupFault, checked, reference, said_in, sentence
 from contracts.errors import SourceUnavailable
-from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
+from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.lookups import Lookup, LookupCall, Value
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
@@ -86,7 +86,8 @@ class LookupSource:
         items: list[EvidenceItem] = []
         faults: list[SourceUnavailable] = []
         notes: list[str] = []
-        for wanted in self._wanted(await self._called(request, today), today):
+        asked = self._wanted(await self._called(request, today), today)
+        for wanted in asked.values():
             try:
                 found, cut = await self._items(wanted, request)
             except SourceUnavailable as error:
@@ -97,9 +98,13 @@ class LookupSource:
         if faults and not items:
             raise faults[0]
         kept = [item for item in items if item.document_key not in request.exclude]
-        kept = sorted(kept, key=lambda item: -item.confidence)[: max(request.top_k, 0)]
+        kept.sort(key=lambda item: -item.confidence)
+        count = max(request.top_k, 0)
         short = "; ".join((*map(str, faults), *notes))
-        return SearchReply(tuple(kept), self._trace(request, kept, f"{self._kind}: {short}" if short else ""))
+        told = self._trace(request, kept[:count], kept[count:], tuple(asked))
+        return SearchReply(
+            tuple(kept[:count]), told.model_copy(update={"degraded": f"{self._kind}: {short}" if short else ""})
+        )
 
     async def _called(self, request: SearchRequest, today: date) -> Sequence[tuple[LookupCall, float]]:
         if self._calls is not None:
@@ -110,7 +115,7 @@ class LookupSource:
             calls = [(found.call, (1 + found.likeness) / 2)] if found else []
         return calls
 
-    def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> list[_Wanted | _Faulty]:
+    def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> dict[str, _Wanted | _Faulty]:
         wanted: dict[str, _Wanted | _Faulty] = {}
         for call, confidence in calls:
             lookup = self._lookups[call.name]
@@ -120,7 +125,7 @@ class LookupSource:
                 wanted[f"{call.name}: {fault}"] = _Faulty(str(fault))
             else:
                 wanted[reference(lookup, values)] = _Wanted(lookup, values, confidence)
-        return list(wanted.values())
+        return wanted
 
     async def _items(self, wanted: _Wanted | _Faulty, request: SearchRequest) -> tuple[list[EvidenceItem], str]:
         if isinstance(wanted, _Faulty):
@@ -158,28 +163,13 @@ class LookupSource:
         ]
         return items, f"{lookup.name}: {found.cut}" if found.cut else ""
 
-    def _trace(self, request: SearchRequest, items: Sequence[EvidenceItem], degraded: str) -> QueryTrace:
-        best: dict[str, EvidenceItem] = {}
-        for item in items:
-            best.setdefault(item.document_key, item)
-        return QueryTrace(
-            query=request.query,
-            source=self._kind,
-            expanded=request.expand,
-            confidence=ConfidenceFigures.of([item.confidence for item in items], request.threshold),
-            articles=[
-                {
-                    "document": key,
-                    "title": item.title,
-                    "url": item.url,
-                    "kb_id": item.kb_id,
-                    "confidence": item.confidence,
-                    "score": item.score,
-                }
-                for key, item in best.items()
-            ],
-            degraded=degraded,
-        )
+    def _trace(
+        self, request: SearchRequest, kept: Sequence[EvidenceItem], more: Sequence[EvidenceItem], asked: tuple[str, ...]
+    ) -> QueryTrace:
+        rows = [PassageTrace.of(item) for item in kept]
+        rows += [PassageTrace.of(item, PassageFate(Fate.OVER_LIMIT)) for item in more]
+        told = QueryTrace(query=request.query, source=self._kind, expanded=request.expand, lookups=asked)
+        return told.having(kept, request.threshold, rows)
 
 
 def _placed(item: EvidenceItem, row: Mapping[str, object]) -> EvidenceItem:

@@ -4,8 +4,10 @@
     Engine                              what a server must be able to do, for searching and for being filled
     fill(directory, engine)             brings it up to date (`filling.py`)
 
-A server keeps passages with their sparse vectors (`sparse.py`) and, beside them as notes, the statistics that queries
-are made with. Statistics are read when they are first needed, and again where they have changed.
+A server keeps passages with their sparse vectors (`sparse.py`), where an embedding model is used with its vectors, too,
+and, beside them as notes, the statistics that queries are made with. Statistics are read when they are first needed,
+and again where they have changed. Vectors of two models are never compared: a query of another model than the one that
+the server was filled with is searched by words alone, and the trace says so.
 """
 
 from __future__ import annotations
@@ -17,22 +19,30 @@ import threading
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVar
 
-from adapters.sources.folding import enough
+from adapters.ranking.similarity import Calibration
+from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import Hit, Query, face, item, parsed, searched_versions, trace, widened
 from adapters.sources.markdown.index import analyser
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.search import MIDPOINT
 from adapters.sources.markdown.store import Passage
+from adapters.sources.meaning import DEPTH, NO_MEANING, Meaning, joined, meaning_of, other_length, with_meaning
 from adapters.sources.sparse import Averages, Frequencies, Statistics, Vector, best_of
 from contracts.errors import SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
 from language.words import stems
+
+if TYPE_CHECKING:
+    from array import array
+
+    from adapters.ranking.embeddings import Embedder
 
 FORMAT: Final = 1
 """Raised when vectors or rows are made otherwise: everything is then filled in again."""
@@ -46,7 +56,11 @@ _FRESH_S: Final = 5.0
 _CANDIDATES: Final = 50
 """How many passages more are looked at where the engine's order is only near to the right one."""
 _AGAIN: Final = "Run `guardian index` with `--to` and its address."
+ANOTHER_PLACE: Final = "fill another collection or database, or delete this one and fill it anew"
+"""What to do with an index that cannot take what it is to be filled with."""
 _T = TypeVar("_T")
+_Place = tuple[str, int]
+"""A passage: its document and its place there."""
 
 
 class EngineFault(Exception):
@@ -64,7 +78,7 @@ class Limits:
 
     source: str | None = None
     versions: tuple[str, ...] | None = None
-    language: str | None = None
+    languages: tuple[str, ...] | None = None
     excluded: frozenset[str] = frozenset()
 
 
@@ -75,16 +89,18 @@ class Row(NamedTuple):
         id: Of document and place: the same wherever and whenever it is filled in (a UUID).
         fingerprint: Differs where anything else here, or its vector, does.
         body: Its words, for widening a query.
+        meaning: Its vector by the embedding model, of length 1; `None` where it has none.
     """
 
     id: str
     fingerprint: str
     passage: Passage
     body: str
+    meaning: array[float] | None = None
 
 
 class Found(NamedTuple):
-    """A hit. `vector` and `body` are empty unless they were asked for."""
+    """A hit. `vector`, by words, and `body` are empty unless they were asked for."""
 
     passage: Passage
     score: float
@@ -120,8 +136,21 @@ class Engine(Protocol):
         """
         ...
 
-    def prepare(self) -> None:
-        """Make what is missing for filling."""
+    def nearest(self, meaning: array[float], limits: Limits, count: int, *, seconds: float) -> list[Found]:
+        """Return the passages whose vectors by the embedding model have the highest scalar products, best first.
+
+        They have their vectors by words with them. An engine may miss some, as its index of neighbours does.
+
+        Args:
+            meaning: As long as those that it was prepared for.
+            limits: What may be returned.
+            count: How many at most, from 1.
+            seconds: How long it may take.
+        """
+        ...
+
+    def prepare(self, length: int) -> None:
+        """Make what is missing for filling, with vectors by an embedding model of so many numbers; 0 for none."""
         ...
 
     def alone(self) -> AbstractContextManager[None]:
@@ -165,6 +194,38 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Dense:
+    """The embedding model that a server's vectors are made with.
+
+    Attributes:
+        model: Its name, with what is put before passages (`Embedder.name`).
+        query_prefix: What is put before queries.
+        length: How many numbers a vector has.
+        languages: Those of the passages that have one.
+        calibration: What a similarity is worth; `None` where it was not measured.
+    """
+
+    model: str
+    query_prefix: str
+    length: int
+    languages: tuple[str, ...]
+    calibration: Calibration | None = None
+
+    @classmethod
+    def read(cls, value: dict[str, Any] | None) -> Self | None:
+        """Return one out of JSON.
+
+        Raises:
+            TypeError, LookupError: This is none.
+        """
+        if value is None:
+            return None
+        made, measured = cls(**value), value["calibration"]
+        calibration = Calibration(**measured) if measured else None
+        return replace(made, languages=tuple(made.languages), calibration=calibration)
+
+
+@dataclass(frozen=True, slots=True)
 class Filled:
     """A fill that was finished.
 
@@ -175,6 +236,7 @@ class Filled:
         versions: Those that there are, as they were given.
         default_versions: What is searched where nobody names a version, as in the index.
         documents: How many there are of each kind.
+        dense: What its vectors are made with; `None` where it has none.
     """
 
     revision: str
@@ -183,6 +245,7 @@ class Filled:
     versions: tuple[str, ...]
     default_versions: tuple[str, ...]
     documents: dict[str, int]
+    dense: Dense | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +255,14 @@ class State:
     Attributes:
         averages: What its passages are encoded with, or will be when a fill that was begun is finished.
         filled: The last fill that was finished; its statistics serve until the next is.
+        dense: What its vectors are made with, or will be.
     """
 
     averages: Averages
     analyser: str
     format: int
     filled: Filled | None = None
+    dense: Dense | None = None
 
     @property
     def current(self) -> bool:
@@ -215,9 +280,13 @@ class State:
                 filled = Filled(**value["filled"])
                 # JSON has lists only.
                 filled = replace(
-                    filled, versions=tuple(filled.versions), default_versions=tuple(filled.default_versions)
+                    filled,
+                    versions=tuple(filled.versions),
+                    default_versions=tuple(filled.default_versions),
+                    dense=Dense.read(value["filled"].get("dense")),
                 )
-            return cls((title, heading, body), value["analyser"], value["format"], filled)
+            dense = Dense.read(value.get("dense"))
+            return cls((title, heading, body), value["analyser"], value["format"], filled, dense)
         except (ValueError, LookupError, TypeError):
             return None
 
@@ -285,8 +354,8 @@ class RemoteKnowledge:
 
     Args:
         engine: The server.
-        norm_midpoint, default_version: As for `KnowledgeBase`.
-        timeout_s: For one search, all that is asked for it together.
+        norm_midpoint, default_version, embedder: As for `KnowledgeBase`.
+        timeout_s: For one search, all that is asked of the server for it together.
     """
 
     def __init__(
@@ -295,9 +364,11 @@ class RemoteKnowledge:
         *,
         norm_midpoint: float = MIDPOINT,
         default_version: str | None = None,
+        embedder: Embedder | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         self._engine = engine
+        self._embedder = embedder
         self._midpoint = norm_midpoint
         self._default_version = default_version
         self._timeout_s = timeout_s
@@ -313,7 +384,8 @@ class RemoteKnowledge:
         Raises:
             SourceUnavailable: The server cannot be asked, or has not been filled.
         """
-        return await self._in_time(kind, lambda: self.search_now(request, kind))
+        meaning = await meaning_of(self._embedder, request)
+        return await self._in_time(kind, lambda: self._reply(request, kind, meaning))
 
     async def on_topic(self, text: str) -> float:
         """Return the confidence of the best passage, of any kind and language: 0 to 1.
@@ -324,10 +396,15 @@ class RemoteKnowledge:
         return await self._in_time(Source.DOC, lambda: self.on_topic_now(text))
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
-        """Like `search`, in this thread."""
+        """Like `search`, in this thread, and by words alone."""
+        return self._reply(request, kind, NO_MEANING)
+
+    def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
         with self._unavailable(kind):
-            items = tuple(map(item, self._search(request, kind, _Clock(self._timeout_s))))
-        return SearchReply(items, trace(request, kind, items))
+            hits, degraded = self._search(request, kind, meaning, _Clock(self._timeout_s))
+        told = trace(request, kind, hits)
+        told = with_meaning(told, hits.kept, degraded) if meaning is not NO_MEANING else told
+        return SearchReply(tuple(map(item, hits.kept)), told)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
@@ -360,23 +437,48 @@ class RemoteKnowledge:
 
     # ---------------------------------------------------------------------------------------------------- ranking
 
-    def _search(self, request: SearchRequest, kind: Source, clock: _Clock) -> list[Hit]:
+    def _search(
+        self, request: SearchRequest, kind: Source, meaning: Meaning, clock: _Clock
+    ) -> tuple[Different[Hit], str]:
+        """Return what is found, and why it was not searched by meaning where it should have been."""
         known = self._statistics(clock)
         query = parsed(known.statistics, request.query)
+        meaning = self._ready(known.filled.dense, meaning)
         if not query.words or request.top_k < 1:
-            return []
+            return Different([], []), meaning.degraded
         excluded = frozenset(key for key in request.exclude if storable(key))
-        limits = Limits(kind, self._versions(known, request), request.language, excluded)
-        hits = self._different(known, query, limits, request, clock)
-        if request.language and max((hit.confidence for hit in hits), default=0.0) < request.threshold:
+        languages = (request.language,) if request.language else None
+        limits = Limits(kind, self._versions(known, request), languages, excluded)
+        hits = self._different(known, query, limits, request, meaning, clock)
+        if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
-            hits = self._different(known, query, replace(limits, language=None), request, clock)
-        return hits
+            hits = self._different(known, query, replace(limits, languages=None), request, meaning, clock)
+        return hits, meaning.degraded
 
     def _different(
-        self, known: _Known, query: Query, limits: Limits, request: SearchRequest, clock: _Clock
-    ) -> list[Hit]:
+        self, known: _Known, query: Query, limits: Limits, request: SearchRequest, meaning: Meaning, clock: _Clock
+    ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
+        by_words = self._by_words(known, query, limits, request, clock)
+        near = self._near(known, limits, meaning, clock)
+        if near is None:
+            return enough(by_words, face, request.top_k)
+        nearest = {_place(found.passage): found.score for found in near}
+        score = _scored(known, query.weights())
+        hits = [Hit(found.passage, score(found), self._sure(score(found), query)) for found in near]
+        others = partial(_chosen, {_place(hit.passage): hit for hit in hits})
+        calibration = known.filled.dense.calibration if known.filled.dense else None
+
+        def search(count: int) -> list[Hit]:
+            found = {_place(hit.passage): hit for hit in by_words(max(count, DEPTH))}
+            return joined(found, nearest, others, calibration, replace(request, top_k=count))
+
+        return enough(search, face, request.top_k)
+
+    def _by_words(
+        self, known: _Known, query: Query, limits: Limits, request: SearchRequest, clock: _Clock
+    ) -> Callable[[int], list[Hit]]:
+        """Return what finds the best passages by words, as many as it is asked for."""
         weights = query.weights()
         if request.expand:
             best = self._ranked(known, weights, limits, FEEDBACK_DOCUMENTS, clock, whole=True)
@@ -387,13 +489,40 @@ class RemoteKnowledge:
 
         def search(count: int) -> list[Hit]:
             ranked = self._ranked(known, weights, limits, count, clock, whole=request.expand)
-            hits = [
-                Hit(found.passage, found.score, confidence(own(found), query.idf_sum, self._midpoint))
-                for found in ranked
-            ]
-            return sorted(hits, key=lambda hit: (-hit.score, hit.passage.key, hit.passage.ordinal))
+            hits = [Hit(found.passage, found.score, self._sure(own(found), query)) for found in ranked]
+            return sorted(hits, key=lambda hit: (-hit.score, *_place(hit.passage)))
 
-        return enough(search, face, request.top_k)
+        return search
+
+    def _sure(self, score: float, query: Query) -> float:
+        return confidence(score, query.idf_sum, self._midpoint)
+
+    def _near(self, known: _Known, limits: Limits, meaning: Meaning, clock: _Clock) -> list[Found] | None:
+        """Return the passages that are nearest by meaning; `None` where it is not searched by that."""
+        if self._embedder is None or meaning.vector is None or known.statistics.size < 1:
+            return None
+        languages = limits.languages or tuple(sorted(self._embedder.languages))
+        return self._engine.nearest(meaning.vector, replace(limits, languages=languages), DEPTH, seconds=clock.left)
+
+    def _ready(self, dense: Dense | None, meaning: Meaning) -> Meaning:
+        """Leave a query's vector out where it cannot be compared with those of the server."""
+        if self._embedder is None or meaning.vector is None:
+            return meaning
+        why = ""
+        if dense is None:
+            why = f"the index has no vectors. {_AGAIN}"
+        elif (dense.model, dense.query_prefix) != (self._embedder.name, self._embedder.query_prefix):
+            why = (
+                f"the index has vectors of {dense.model!r}, with {dense.query_prefix!r} before queries, and the settings "
+                "name others. Set GUARDIAN_EMBED_MODEL and both prefixes as they were, or index the documents again."
+            )
+        elif dense.length != len(meaning.vector):
+            why = other_length(len(meaning.vector), dense.length)
+        if why:
+            return Meaning(degraded=f"embeddings: {why}")
+        missing = sorted(self._embedder.languages - set(dense.languages if dense else ()))
+        why = f"embeddings: passages in {', '.join(missing)} have no vector yet. {_AGAIN}" if missing else ""
+        return Meaning(meaning.vector, degraded=why)
 
     def _ranked(
         self,
@@ -481,6 +610,14 @@ def storable(text: str) -> bool:
 
 def _its_score(found: Found) -> float:
     return found.score
+
+
+def _place(passage: Passage) -> _Place:
+    return passage.key, passage.ordinal
+
+
+def _chosen(hits: Mapping[_Place, Hit], places: Sequence[_Place]) -> dict[_Place, Hit]:
+    return {place: hits[place] for place in places}
 
 
 def _scored(known: _Known, weights: Sequence[tuple[Sequence[str], float]]) -> Callable[[Found], float]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.evidence import EvidenceItem
+from contracts.evidence import EvidenceItem, Fate, PassageFate, QueryTrace
 from contracts.values import Source
 from guards.evidence_selection import cut_to_budget, fold_duplicates, select_evidence
 
@@ -22,7 +22,7 @@ def refs(items: list[EvidenceItem]) -> list[str]:
 def selected(
     *ranked: list[EvidenceItem], limit: int = 10, budget: int = 10_000, dropped: tuple[Source, ...] = ()
 ) -> list[str]:
-    return refs(select_evidence(ranked, threshold=0.5, limit=limit, budget=budget, dropped=dropped))
+    return refs(list(select_evidence(ranked, threshold=0.5, limit=limit, budget=budget, dropped=dropped).evidence))
 
 
 def test_the_lists_take_turns() -> None:
@@ -92,6 +92,49 @@ def test_one_long_line_is_cut_at_a_sentence_or_a_word() -> None:
     assert kept.snippet.endswith("word")
 
 
+def test_what_became_of_each_item_is_told() -> None:
+    """Kept, shortened, without room, too weak, a copy, found twice, one too many, of a source that was given up."""
+    long = "\n".join("x" * 9 for _ in range(30))
+    one = [item("a", snippet=long), item("b", snippet="unbreakable" * 40), item("c"), item("d", 0.4)]
+    two = [item("a", 0.8, long), item("e", 0.7, "text of  c"), item("f", source=Source.DB)]
+    found = select_evidence([one, two], threshold=0.5, limit=2, budget=300, dropped=[Source.DB])
+    assert found.fates[0] == {
+        "a": PassageFate(Fate.SHORTENED, chars=len(found.evidence[0].snippet)),
+        "b": PassageFate(Fate.NO_ROOM),
+        "c": PassageFate(Fate.OVER_LIMIT),
+        "d": PassageFate(Fate.BELOW_THRESHOLD),
+    }
+    assert found.fates[1] == {
+        "a": PassageFate(Fate.REPEATED),
+        "e": PassageFate(Fate.COPY, copy_of="c"),
+        "f": PassageFate(Fate.GIVEN_UP),
+    }
+    assert 0 < len(found.evidence[0].snippet) < len(long)
+
+
+def test_a_source_that_is_given_up_takes_no_copy_along() -> None:
+    """The same text of a source that stays is kept, though the other one was surer (regression)."""
+    found = [item("a", 0.9, "One."), item("b", 0.8, "One.", source=Source.POLICY)]
+    assert selected(found, dropped=(Source.DOC,)) == ["b"]
+
+
+def test_what_was_shortened_once_stays_so_and_can_be_given_up() -> None:
+    """A trace keeps the size that a passage was cut to as long as it is kept, and tells when it is no longer."""
+    passage = item("a")
+    trace = QueryTrace(query="q", source=Source.DOC).having([passage], 0.5)
+    cut = trace.settled({"a": PassageFate(Fate.SHORTENED, chars=3)})
+    assert cut.settled({"a": PassageFate(Fate.KEPT)}) == cut
+    gone = cut.settled({"a": PassageFate(Fate.GIVEN_UP)})
+    assert gone.passages[0].model_dump(mode="json") == {
+        "ref": "a",
+        "document": "a",
+        "confidence": 0.9,
+        "score": 0.0,
+        "fate": "given_up",
+    }
+    assert gone.settled({"a": PassageFate(Fate.KEPT)}) == gone
+
+
 passages = st.lists(
     st.builds(
         item,
@@ -107,7 +150,7 @@ passages = st.lists(
 @given(ranked=st.lists(passages, max_size=4), limit=st.integers(0, 10), budget=st.integers(1, 300))
 def test_a_selection_keeps_its_promises(ranked: list[list[EvidenceItem]], limit: int, budget: int) -> None:
     """At most `limit` items, at most `budget` characters, no passage twice, none that is weak or was not found."""
-    chosen = select_evidence(ranked, threshold=0.5, limit=limit, budget=budget)
+    chosen = list(select_evidence(ranked, threshold=0.5, limit=limit, budget=budget).evidence)
     assert len(chosen) <= limit
     assert sum(len(one.snippet) for one in chosen) <= budget
     assert len({one.ref for one in chosen}) == len(chosen)
@@ -115,6 +158,22 @@ def test_a_selection_keeps_its_promises(ranked: list[list[EvidenceItem]], limit:
     assert all(one.confidence >= 0.5 and one.snippet.strip() for one in chosen)
     there = [one for found in ranked for one in found]
     assert all(any(one.ref == found.ref and found.snippet.startswith(one.snippet) for found in there) for one in chosen)
+
+
+@given(ranked=st.lists(passages, max_size=4), limit=st.integers(0, 10), budget=st.integers(1, 300))
+def test_the_fates_tell_exactly_what_is_kept(ranked: list[list[EvidenceItem]], limit: int, budget: int) -> None:
+    """Every item of every list has a fate, the evidence is what is kept or shortened, and a copy's original is there."""
+    ranked = [list({one.ref: one for one in found}.values()) for found in ranked]
+    chosen = select_evidence(ranked, threshold=0.5, limit=limit, budget=budget, dropped=[Source.NEO4J])
+    assert [set(fates) for fates in chosen.fates] == [{one.ref for one in found} for found in ranked]
+    every = [(ref, fate) for fates in chosen.fates for ref, fate in fates.items()]
+    kept = [(ref, fate.chars) for ref, fate in every if fate.fate in (Fate.KEPT, Fate.SHORTENED)]
+    assert sorted(ref for ref, _ in kept) == sorted(one.ref for one in chosen.evidence)
+    assert {ref: chars for ref, chars in kept if chars} == {
+        one.ref: len(one.snippet) for one in chosen.evidence if (one.ref, len(one.snippet)) in kept
+    }
+    representatives = {ref for ref, fate in every if fate.fate not in (Fate.COPY, Fate.REPEATED)}
+    assert {fate.copy_of for _, fate in every if fate.fate is Fate.COPY} <= representatives
 
 
 @given(found=passages)

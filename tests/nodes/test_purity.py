@@ -33,7 +33,7 @@ MAY_WRITE: dict[str, set[str]] = {
         "model_calls",
     },
     "inject_synthetic": {"synthetic"},
-    "retrieve": {"evidence", "query_traces", "degraded", "widened", "nothing_new", "searches_wanted"},
+    "retrieve": {"evidence", "query_traces", "degraded", "widened", "nothing_new", "searches_wanted", "model_calls"},
     "draft": {"draft_answer", "draft_kind", "degraded", "model_calls"},
     "guardian_verify": {"guardian", "decisions"},
     "retry_bump": {"retry_count"},

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from adapters.sources.folding import Face
+from adapters.sources.folding import Different, Face
 from adapters.sources.markdown.index import version_term
 from adapters.sources.markdown.store import Passage
-from contracts.evidence import ConfidenceFigures, EvidenceItem, QueryTrace
+from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from language.versions import stated
@@ -154,26 +154,11 @@ def item(hit: Hit) -> EvidenceItem:
     )
 
 
-def trace(request: SearchRequest, kind: Source, items: Sequence[EvidenceItem]) -> QueryTrace:
-    """Return what one query brought, with an entry for each document, best first."""
-    sure = sorted((one.confidence for one in items), reverse=True)
-    best: dict[str, EvidenceItem] = {}
-    for one in items:
-        best.setdefault(one.document_key, one)
-    return QueryTrace(
-        query=request.query,
-        source=kind,
-        expanded=request.expand,
-        confidence=ConfidenceFigures.of(sure, request.threshold),
-        articles=[
-            {
-                "document": key,
-                "title": one.title,
-                "url": one.url,
-                "kb_id": one.kb_id,
-                "confidence": one.confidence,
-                "score": one.score,
-            }
-            for key, one in best.items()
-        ],
-    )
+def trace(request: SearchRequest, kind: Source, hits: Different[Hit]) -> QueryTrace:
+    """Return what one query brought: the hits, best first, and the copies of them that were left out."""
+    rows = [PassageTrace.of(item(hit), similarity=hit.similarity) for hit in hits.kept]
+    for copy, original in hits.copies:
+        fate = PassageFate(Fate.COPY, copy_of=item(original).ref)
+        rows.append(PassageTrace.of(item(copy), fate, similarity=copy.similarity))
+    told = QueryTrace(query=request.query, source=kind, expanded=request.expand)
+    return told.having(map(item, hits.kept), request.threshold, rows)
