@@ -754,6 +754,7 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
         "min_evidence": habits.min_evidence,
         "knowledge_track": habits.knowledge_track,
         "top_k": habits.top_k,
+        "source_seconds": habits.source_seconds,
         "evidence_threshold": limits.evidence,
         "mean_confidence_enforced": limits.mean_confidence_enforced,
         "mean_confidence_advised": limits.mean_confidence_advised,

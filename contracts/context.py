@@ -66,6 +66,13 @@ class Context(BaseModel):
     diversity: Diversity = Field(
         default=Diversity.ADVISORY, description="Whether evidence from one place only is advice, a failure or neither."
     )
+    source_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=90,
+        allow_inf_nan=False,
+        description="Seconds that one source may take over one query; then it counts as not asked.",
+    )
     context_budget: int = Field(
         default=12_000, ge=500, le=400_000, description="Characters of evidence that a draft may see."
     )

@@ -84,6 +84,7 @@ class Behaviour(_Part):
     min_evidence: Annotated[int, Strict(), Field(ge=1, le=10)] = 2
     max_clarifications: Annotated[int, Strict(), Field(ge=0, le=10)] = 2
     top_k: Annotated[int, Strict(), Field(ge=1, le=50)] = 6
+    source_seconds: Annotated[float, Strict(), Field(gt=0, le=90, allow_inf_nan=False)] = 30.0
     plan_trace: PlanTrace = PlanTrace.SYNTHETIC
     search_by: SearchBy = SearchBy.PLAN
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from contracts.decisions import EVIDENCE
-from contracts.decisions.evidence import EvidenceRule
+from contracts.decisions.evidence import EvidenceRule, sources_to_ask
 from contracts.evidence import EvidenceItem
 from contracts.report import Finding
 from contracts.values import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 
 NAME = "evidence"
 _A = RequiredAction
+_UNCHECKED = "could_not_check=["
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class EvidenceQuestion:
 
     Attributes:
         usable: The sources that are connected and that the user's role may use.
-        unreachable: Those of them that could not be asked in this turn.
+        unreachable: Those of them that could not be asked in this turn, or not all that was to be asked.
         least: How many items QUALITY wants; where only db can answer, one is enough.
         mean_enforced, mean_advised: Limits of the mean confidence on QUALITY, each in (0, 1).
     """
@@ -48,25 +49,30 @@ class _Fault:
 def check_evidence(question: EvidenceQuestion) -> Finding:
     """Judge sources, number, confidence and diversity; report every fault at once.
 
-    CASUAL turns, abstentions and clarifications are not asked for evidence. A source that is not connected
-    cannot be required; one that is required and could not be asked makes the check `unchecked`.
+    CASUAL turns and clarifications are not asked for evidence, and neither is an honest abstention. A source that
+    is not connected cannot be required; one that is needed and could not be asked makes the check `unchecked`, even
+    for an abstention: that nothing was found is said only where somebody could look. What else could not be asked
+    is advice.
     """
-    if question.request_type is RequestType.CASUAL or question.kind is not DraftKind.ANSWER:
-        return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
+    if question.request_type is RequestType.CASUAL or question.kind is DraftKind.CLARIFICATION:
+        return Finding(check=NAME, status=CheckStatus.NOT_ASKED, advice=tuple(_unasked(question.unreachable)))
     rule = EVIDENCE.decide(request_type=question.request_type).outcome
-    there = {item.source for item in question.evidence}
-    advice = _not_connected(rule, question.usable)
-    restricted = question.track is Track.FAST and not question.evidence
-    faults = [] if restricted else _source_faults(rule, there, question.usable)
-    if faults and (unasked := question.unreachable.intersection(rule.required) - there):
-        reason = f"could_not_check=[{', '.join(sorted(unasked))}]"
+    there = frozenset(item.source for item in question.evidence)
+    needed = _needed_and_unasked(rule, question, there)
+    advice = _unasked(question.unreachable - needed)
+    if needed:
         return Finding(
             check=NAME,
             status=CheckStatus.UNCHECKED,
-            reasons=(reason,),
+            reasons=(f"{_UNCHECKED}{', '.join(sorted(needed))}]",),
             actions=(_A.ESCALATE_TO_HUMAN,),
-            advice=tuple(advice),
+            advice=(*_not_connected(rule, question.usable), *advice),
         )
+    if question.kind is DraftKind.ABSTENTION:
+        return Finding(check=NAME, status=CheckStatus.NOT_ASKED, advice=tuple(advice))
+    advice = [*_not_connected(rule, question.usable), *advice]
+    restricted = question.track is Track.FAST and not question.evidence
+    faults = [] if restricted else _source_faults(rule, there, question.usable)
     if question.track is Track.QUALITY:
         faults += _quality_faults(rule, question)
         advice += _quality_advice(question)
@@ -84,13 +90,38 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
     )
 
 
-def _source_faults(rule: EvidenceRule, there: set[Source], usable: frozenset[Source]) -> list[_Fault]:
+def _needed_and_unasked(rule: EvidenceRule, question: EvidenceQuestion, there: frozenset[Source]) -> frozenset[Source]:
+    """Return the sources that could not be asked and without which the rule is not met."""
+    required = question.usable.intersection(rule.required)
+    # Where none of the required ones is connected, those that stand in for them are needed as they would be.
+    needed = required or frozenset(sources_to_ask(rule, question.usable))
+    met = not _missing(rule, there, question.usable) if required else bool(there)
+    return frozenset() if met else question.unreachable.intersection(needed) - there
+
+
+def unchecked_sources(reasons: Iterable[str]) -> frozenset[Source]:
+    """Return the sources that a report's reasons name as needed and not asked."""
+    named = (reason.removeprefix(_UNCHECKED).rstrip("]") for reason in reasons if reason.startswith(_UNCHECKED))
+    words = {word for names in named for word in names.split(", ")}
+    return frozenset(source for source in Source if source in words)
+
+
+def _unasked(sources: Iterable[Source]) -> list[str]:
+    names = ", ".join(sorted(sources))
+    return [f"could_not_ask=[{names}]"] if names else []
+
+
+def _missing(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> bool:
+    if any(source in usable and source not in there for source in rule.all_of):
+        return True
+    return bool(usable.intersection(rule.any_of)) and not there.intersection(rule.any_of)
+
+
+def _source_faults(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> list[_Fault]:
     faults: list[_Fault] = []
     if there.intersection(rule.forbidden):
         faults.append(_Fault("status_request_must_not_use_doc_as_primary", (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY)))
-    missing_all = [source for source in rule.all_of if source in usable and source not in there]
-    missing_any = bool(usable.intersection(rule.any_of)) and not there.intersection(rule.any_of)
-    if missing_all or missing_any:
+    if _missing(rule, there, usable):
         faults.append(_Fault(rule.reason, rule.remedy))
     return faults
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.decisions import record
-from contracts.evidence import EvidenceItem
+from contracts.decisions.evidence import could_not_ask
+from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.profile import Profile
 from contracts.report import Finding
 from contracts.spec import ArchitectSpec
@@ -40,7 +41,7 @@ async def guardian_verify(
         kind=kind,
         evidence=evidence,
         usable=profile.sources_for(context.role).intersection(connected),
-        unreachable=_unreachable(state["query_traces"], state["retry_count"]),
+        unreachable=could_not_ask(QueryTrace.model_validate(trace) for trace in state["query_traces"]),
         least=context.min_evidence,
         diversity=context.diversity,
         mean_enforced=context.mean_confidence_enforced,
@@ -83,9 +84,3 @@ def _checked(name: str, check: Callable[[], Finding]) -> Finding:
             actions=(RequiredAction.ESCALATE_TO_HUMAN,),
             advice=(f"{name}: {type(error).__name__}",),
         )
-
-
-def _unreachable(traces: Iterable[Json], attempt: int) -> frozenset[Source]:
-    newest = [trace for trace in traces if trace["attempt"] <= attempt]
-    answered = {trace["source"] for trace in newest if not trace["error"]}
-    return frozenset(Source(t["source"]) for t in newest if t["error"] and t["source"] not in answered)

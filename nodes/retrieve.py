@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
@@ -21,20 +22,27 @@ from guards.searching import SoFar, found_nothing_new, plan_search, shortfalls, 
 
 Sources = Mapping[Source, EvidenceSource]
 
+_LOG = logging.getLogger(__name__)
+
 
 async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: Sources, profile: Profile) -> Json:
     """Run the sub-queries over the allowed sources in parallel, and keep what a draft may see.
 
     Where the drafter asked for a search of its own, its queries are run, and what was there is kept. CASUAL turns
-    and retries that only concern the form search nothing. A source that cannot be asked, wholly or in part, is
-    recorded in the traces and in `degraded`; the others go on.
+    and retries that only concern the form search nothing. A source that cannot be asked, wholly or in part or not in
+    time, is recorded in the traces and in `degraded`; the others go on.
     """
     context = runtime.context or Context()
     so_far = _so_far(state)
     search = plan_search(so_far, context, profile, sources)
     if search is None:
         return {}
-    replies = await asyncio.gather(*(_ask(sources[kind], request, so_far.attempt) for kind, request in search.asked))
+    replies = await asyncio.gather(
+        *(
+            _asked(sources[kind], kind, request, so_far.attempt, context.source_seconds)
+            for kind, request in search.asked
+        )
+    )
     selection = select_evidence(
         [*(reply.items for reply in replies), so_far.kept],
         threshold=context.evidence_threshold,
@@ -74,10 +82,25 @@ def _so_far(state: RetrieveView) -> SoFar:
     )
 
 
-async def _ask(source: EvidenceSource, request: SearchRequest, attempt: int) -> SearchReply:
+async def _asked(
+    source: EvidenceSource, kind: Source, request: SearchRequest, attempt: int, seconds: float
+) -> SearchReply:
+    """Return what a source has, or an empty reply whose trace says why it could not be asked."""
+    bound = asyncio.timeout(seconds)
     try:
-        reply = await source.search(request)
+        async with bound:
+            reply = await source.search(request)
+        # What no source may return is at fault here, and not where it would be stored or cited.
+        items = tuple(EvidenceItem.model_validate(item) for item in reply.items)
+        trace, calls = QueryTrace.model_validate(reply.trace), reply.calls
     except SourceUnavailable as error:
-        trace = QueryTrace(query=request.query, source=source.kind, attempt=attempt, error=str(error))
-        return SearchReply((), trace, error.calls)
-    return SearchReply(reply.items, reply.trace.model_copy(update={"attempt": attempt}), reply.calls)
+        items, trace, calls = (), QueryTrace(query=request.query, source=kind, error=str(error)), error.calls
+    except Exception as error:  # noqa: BLE001  # a fault in one adapter costs its evidence, not the turn
+        if bound.expired():
+            why = f"It timed out after {seconds:g} s."
+        else:
+            # A library's own message may quote what must not be shown.
+            why = f"It failed in a way that it should not have ({type(error).__name__}); the log has more."
+            _LOG.error("The source %s failed.", kind, exc_info=error)
+        items, trace, calls = (), QueryTrace(query=request.query, source=kind, error=why), ()
+    return SearchReply(items, trace.model_copy(update={"attempt": attempt}), calls)

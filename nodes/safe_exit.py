@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
+from contracts.decisions.evidence import could_not_ask
+from contracts.evidence import QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.report import HandOff
@@ -22,8 +25,10 @@ from contracts.values import (
     Outcome,
     RequiredAction,
     SGRAction,
+    Source,
 )
 from contracts.views import FinalView
+from guards.evidence_check import unchecked_sources
 from guards.message_check import MAX_MESSAGE_CHARS
 from language.words import detect
 from rendering.answers import error_text, hand_off_text, minimal_question, refusal, user_view
@@ -110,13 +115,21 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
     if RequiredAction.ASK_MINIMAL_QUESTION in actions and questions_left:
         drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
         record = hand_off_record(state, Outcome.CLARIFICATION, language)
-        return Exit(Outcome.CLARIFICATION, minimal_question(drafted, language, profile), hand_off=record)
-    return _hand_off(state, language, profile, "hand_off_policy" if violated else "hand_off")
+        text = minimal_question(drafted, language, profile, _could_not_ask(state))
+        return Exit(Outcome.CLARIFICATION, text, hand_off=record)
+    if violated:
+        return _hand_off(state, language, profile, "hand_off_policy")
+    unasked = unchecked_sources(state["guardian"]["reasons"])
+    return _hand_off(state, language, profile, "hand_off_unasked" if unasked else "hand_off", unasked)
 
 
-def _hand_off(state: FinalView, language: Language, profile: Profile, key: str) -> Exit:
+def _hand_off(state: FinalView, language: Language, profile: Profile, key: str, unasked: Iterable[Source] = ()) -> Exit:
     record = hand_off_record(state, Outcome.HANDED_OFF, language)
-    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key), hand_off=record)
+    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key, unasked), hand_off=record)
+
+
+def _could_not_ask(state: FinalView) -> frozenset[Source]:
+    return could_not_ask(QueryTrace.model_validate(trace) for trace in state["query_traces"])
 
 
 def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:

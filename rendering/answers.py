@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from contracts.decisions import OUTPUT
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import HandOff
-from contracts.values import Channel, Language, SGRAction
+from contracts.values import Channel, Language, SGRAction, Source
 from language.blocks import split_code
 from language.links import foreign_links
 from rendering.synthetic import contact_of
@@ -102,14 +102,31 @@ def refusal(key: str, language: Language, profile: Profile) -> str:
     return say(language, key, contact=contact_of(profile, language), product=profile.product)
 
 
-def minimal_question(question: str, language: Language, profile: Profile) -> str:
-    """Write the one question that would help; the drafted one, as words, where there is one."""
+def minimal_question(question: str, language: Language, profile: Profile, unasked: Iterable[Source] = ()) -> str:
+    """Write the one question that would help; the drafted one, as words, where there is one.
+
+    Our own says that the documents do not answer, so it says as well which sources could not be asked.
+    """
     intro = texts(language)["minimal_question_intro"]
-    return f"{intro}\n\n{inline(question.translate(_TURNS_TEXT)) or say(language, 'minimal_question', product=profile.product)}"
+    if drafted := inline(question.translate(_TURNS_TEXT)):
+        return f"{intro}\n\n{drafted}"
+    names = source_names(unasked, language)
+    note = say(language, "minimal_question_unasked", sources=names) if names else ""
+    return "\n\n".join(filter(None, (intro, note, say(language, "minimal_question", product=profile.product))))
 
 
-def hand_off_text(record: HandOff, language: Language, profile: Profile, key: str) -> str:
-    """Write what the user reads when a person takes over; the text's key says why: asked for, by a rule, or else."""
+def source_names(sources: Iterable[Source], language: Language) -> str:
+    """Name kinds of sources for people."""
+    return ", ".join(texts(language)[f"source_{source}"] for source in Source if source in frozenset(sources))
+
+
+def hand_off_text(
+    record: HandOff, language: Language, profile: Profile, key: str, unasked: Iterable[Source] = ()
+) -> str:
+    """Write what the user reads when a person takes over.
+
+    The text's key says why: asked for, by a rule, because sources could not be asked, or else.
+    """
     body = "\n\n".join(
         (
             say(language, "record_summary", value=record.issue_summary),
@@ -117,7 +134,8 @@ def hand_off_text(record: HandOff, language: Language, profile: Profile, key: st
             say(language, "record_next", value=bullets(record.next_steps)),
         )
     )
-    return say(language, key, contact=contact_of(profile, language), record=body)
+    names = source_names(unasked, language)
+    return say(language, key, contact=contact_of(profile, language), record=body, sources=names)
 
 
 def error_text(node: str, way_out: str, language: Language, profile: Profile) -> str:

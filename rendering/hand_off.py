@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from contracts.decisions.evidence import could_not_ask
+from contracts.evidence import QueryTrace
 from contracts.report import HandOff
-from contracts.values import HandOffOutcome, Language, Outcome
+from contracts.values import HandOffOutcome, Language, Outcome, Source
 from rendering.reasons import reason_names
 from rendering.texts import inline, say
 
@@ -27,10 +29,12 @@ def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
     done: list[str] = []
     if intent := turn["sgr_plan"].get("user_intent"):
         done.append(say(language, "done_understood", intent=inline(intent)))
-    if traces := turn["query_traces"]:
+    if traces := [trace for trace in turn["query_traces"] if not trace["error"]]:
         sources = ", ".join(dict.fromkeys(trace["source"] for trace in traces))
         queries = "; ".join(dict.fromkeys(inline(trace["query"], 120) for trace in traces))
         done.append(say(language, "done_searched", sources=sources, queries=queries))
+    if unasked := _unasked(turn):
+        done.append(say(language, "done_unasked", sources=", ".join(unasked)))
     if evidence := turn["evidence"]:
         titles = ", ".join(dict.fromkeys(inline(item["title"] or item["ref"], 80) for item in evidence))
         done.append(say(language, "done_found", count=len(evidence), titles=titles))
@@ -43,12 +47,20 @@ def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
     return done
 
 
+def _unasked(turn: Mapping[str, Any]) -> list[Source]:
+    return sorted(could_not_ask(QueryTrace.model_validate(trace) for trace in turn["query_traces"]))
+
+
 def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list[str]:
     if outcome is Outcome.CLARIFICATION:
         return [say(language, "next_wait_user")]
     steps = [say(language, "next_answer_person")]
     names = reason_names(turn["guardian"].get("reasons", []))
-    if "abstained" in names or any("evidence" in name for name in names):
+    unasked = _unasked(turn)
+    if unasked:
+        steps.append(say(language, "next_see_why_unasked", sources=", ".join(unasked)))
+    # What was not looked at may well be there.
+    elif "abstained" in names or any("evidence" in name for name in names):
         steps.append(say(language, "next_check_documents"))
     missing = [remark for remark in turn["guardian"].get("advice", []) if remark.startswith("required_source_not")]
     if missing:

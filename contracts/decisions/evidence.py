@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.evidence import QueryTrace
 from contracts.values import RequestType, RequiredAction, Source
 
 _T = RequestType
@@ -122,3 +124,12 @@ def sources_to_ask(rule: EvidenceRule, usable: frozenset[Source]) -> tuple[Sourc
         return chosen
     others = (source for source in Source if source in usable and source not in (*chosen, *rule.forbidden))
     return (*chosen, *others)
+
+
+def could_not_ask(traces: Iterable[QueryTrace]) -> frozenset[Source]:
+    """Return the sources that have not answered every query that they were asked in a turn, in any attempt."""
+    failed: set[tuple[Source, str]] = set()
+    answered: set[tuple[Source, str]] = set()
+    for trace in traces:
+        (failed if trace.error else answered).add((trace.source, trace.query))
+    return frozenset(source for source, _ in failed - answered)

@@ -37,7 +37,11 @@ _ESCALATE = Judgement(Verdict.FAIL, RiskLevel.HIGH, (RequiredAction.ESCALATE_TO_
 _WIDER = Judgement(Verdict.RETRY, RiskLevel.LOW, (RequiredAction.RETRIEVE_MORE, RequiredAction.REFINE_QUERY))
 
 _FINE: dict[str, Cell] = {"policy": one_of(PolicyStatus.OK)}
-_ABSTAINS: dict[str, Cell] = {**_FINE, "kind": one_of(DraftKind.ABSTENTION)}
+_ABSTAINS: dict[str, Cell] = {
+    **_FINE,
+    "kind": one_of(DraftKind.ABSTENTION),
+    "substance": one_of(_OK, CheckStatus.FAILED),
+}
 _ANSWERS: dict[str, Cell] = {**_FINE, "kind": one_of(DraftKind.ANSWER)}
 _GROUNDED: dict[str, Cell] = {**_ANSWERS, "substance": one_of(_OK)}
 _UNFOUNDED: dict[str, Cell] = {**_ANSWERS, "substance": one_of(CheckStatus.FAILED)}
@@ -91,7 +95,11 @@ VERDICT: Final = DecisionTable(
         ),
         Row(
             "substance-unchecked",
-            {**_ANSWERS, "substance": one_of(CheckStatus.UNCHECKED)},
+            {
+                **_FINE,
+                "kind": one_of(DraftKind.ANSWER, DraftKind.ABSTENTION),
+                "substance": one_of(CheckStatus.UNCHECKED),
+            },
             _ESCALATE,
             "what could not be checked is not fine",
         ),

@@ -475,6 +475,7 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "min_evidence": 3,
         "max_clarifications": 3,
         "top_k": 7,
+        "source_seconds": 12.5,
         "plan_trace": PlanTrace.TOOL_RESULT,
         "search_by": SearchBy.MODEL,
     },

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from contracts.values import Language, SGRAction
+from contracts.values import Language, SGRAction, Source
 from language.clean import clean
 from rendering.texts import bullets, inline, numbered, say, texts, without_escapes
 
@@ -53,6 +53,7 @@ def test_no_text_is_dead(root: Path) -> None:
     """Every key is named in the code, or made there from one of the closed sets."""
     made = {f"analysis_{action}" for action in SGRAction} | {f"language_{language}" for language in Language}
     made |= {f"input_{key}" for key in ("empty", "too_long", "nothing_new")}
+    made |= {f"source_{source}" for source in Source}
     named: set[str] = set()
     for folder in ("rendering", "nodes", "assistant"):
         for path in (root / folder).rglob("*.py"):

@@ -89,12 +89,12 @@ def verdict(
         return "FAIL", escalate, "high"
     if kind == "clarification":
         return "FAIL", ask, "low"
+    if substance == "unchecked":
+        return "FAIL", escalate, "high"
     if kind == "abstention":
         if retries_left and not widened:
             return "RETRY", ("RETRIEVE_MORE", "REFINE_QUERY"), "low"
         return "FAIL", ask, "low"
-    if substance == "unchecked":
-        return "FAIL", escalate, "high"
     if substance == "failed":
         if track == "QUALITY" and retries_left:
             return "RETRY", "the findings' actions", "med"
