@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from adapters.models.access import host_of
 from adapters.models.retrying import Pauses, deadline_in, fault_of_status, retry_after, with_retries
+from contracts.calls import ModelCall
 from contracts.errors import ServerFault
-from contracts.values import FaultKind, Language
+from contracts.values import CallPurpose, FaultKind, Language
 from language.words import detect
 
 if TYPE_CHECKING:
@@ -67,24 +69,35 @@ class RankingServer:
         access: The model.
         path: The last part of the address.
         what: What the server has, for people.
+        purpose: What it is asked for; goes into the records.
         pauses: Between tries.
     """
 
-    def __init__(self, access: RankingAccess, path: str, what: str, pauses: Pauses | None = None) -> None:
+    def __init__(
+        self, access: RankingAccess, path: str, what: str, purpose: CallPurpose, pauses: Pauses | None = None
+    ) -> None:
         base = access.url.rstrip("/")
         self._url = base if base.endswith(f"/{path}") else f"{base}/{path}"
         self._access = access
         self._what = what
+        self._purpose = purpose
         self._pauses = pauses
         self._tls: ssl.SSLContext | None = None
 
-    async def ask(self, body: Mapping[str, object], read: Callable[[Any], T], timeout_s: float | None = None) -> T:
+    async def ask(
+        self,
+        body: Mapping[str, object],
+        read: Callable[[Any], T],
+        timeout_s: float | None = None,
+        made: list[ModelCall] | None = None,
+    ) -> T:
         """Send a request, again where its fault may pass, and return what `read` makes of the reply.
 
         Args:
             body: As JSON.
             read: Raises `ValueError` where the reply is not what was asked for.
             timeout_s: Of all tries together; without it, the setting.
+            made: Every request is put on record there.
 
         Raises:
             ServerFault: There was no usable reply in time; it names the server, and the way out.
@@ -92,7 +105,7 @@ class RankingServer:
         sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
             return await with_retries(
-                lambda: self._once(sent, read),
+                lambda: self._once(sent, read, made if made is not None else []),
                 retries=self._access.max_retries,
                 deadline=deadline_in(timeout_s or self._access.timeout_s),
                 pauses=self._pauses,
@@ -105,7 +118,32 @@ class RankingServer:
                 http_status=fault.http_status,
             ) from fault
 
-    async def _once(self, body: bytes, read: Callable[[Any], T]) -> T:
+    async def _once(self, body: bytes, read: Callable[[Any], T], made: list[ModelCall]) -> T:
+        began, status = time.monotonic(), None
+        # Cancelled by the deadline, the request is on record as what it was.
+        fault = str(FaultKind.DEADLINE)
+        try:
+            reply = await self._answered(body, read)
+        except ServerFault as error:
+            fault, status = str(error.kind), error.http_status
+            raise
+        else:
+            fault, status = "", 200
+            return reply
+        finally:
+            made.append(
+                ModelCall(
+                    purpose=self._purpose,
+                    model=self._access.model,
+                    server=host_of(self._access.url),
+                    form=self._purpose,
+                    http_status=status,
+                    fault=fault,
+                    ms=round((time.monotonic() - began) * 1000, 1),
+                )
+            )
+
+    async def _answered(self, body: bytes, read: Callable[[Any], T]) -> T:
         try:
             response, said = await self._send(body)
         except ServerFault:

@@ -11,8 +11,9 @@ from typing import Any, Final, TypeAlias, cast
 
 from adapters.models.retrying import Pauses
 from adapters.ranking.asking import RankingAccess, RankingServer, entries_of, number_of
+from contracts.calls import ModelCall
 from contracts.errors import ServerFault
-from contracts.values import FaultKind, Language
+from contracts.values import CallPurpose, FaultKind, Language
 
 BATCH: Final = 32
 """Texts of one request: the most that TEI takes unless told otherwise."""
@@ -41,7 +42,7 @@ class Embedder:
     ) -> None:
         self._access = access
         self._prefixes = (query_prefix, text_prefix)
-        self._server = RankingServer(access, "embeddings", "embedding server", pauses)
+        self._server = RankingServer(access, "embeddings", "embedding server", CallPurpose.EMBED, pauses)
         self._length: int | None = None
         self._known: OrderedDict[str, Vector] = OrderedDict()
         self._asking: dict[tuple[int, str], asyncio.Task[Vector]] = {}
@@ -55,6 +56,11 @@ class Embedder:
         """What vectors of passages are kept under: they are made anew where it changes."""
         prefix = self._prefixes[1]
         return f"{self._access.model} after {prefix!r}" if prefix else self._access.model
+
+    @property
+    def query_prefix(self) -> str:
+        """What is put before queries."""
+        return self._prefixes[0]
 
     def speaks(self, query: str, language: Language | None) -> bool:
         """Whether a query is for this model; see `RankingAccess.speaks`."""
@@ -74,8 +80,12 @@ class Embedder:
             vectors += await self._shorter(batch)
         return vectors
 
-    async def embed_query(self, text: str) -> Vector:
+    async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Vector:
         """Return the vector of a query; the same one is asked for once, also by searches that run at the same time.
+
+        Args:
+            text: The query.
+            made: Requests are put on record there, by the search that asks for the others, too.
 
         Raises:
             ServerFault: There was no usable reply in time.
@@ -87,7 +97,7 @@ class Embedder:
         key = (id(asyncio.get_running_loop()), text)
         task = self._asking.get(key)
         if task is None:
-            task = self._asking[key] = asyncio.create_task(self._query(text))
+            task = self._asking[key] = asyncio.create_task(self._query(text, made))
             task.add_done_callback(lambda done: self._done(key, done))
         # Who waits may be cancelled without the others having to ask again.
         return await asyncio.shield(task)
@@ -105,8 +115,8 @@ class Embedder:
             for vector in await self._asked([self._prefixes[0] + text for text in batch], BATCH_S)
         ]
 
-    async def _query(self, text: str) -> Vector:
-        (vector,) = await self._asked([self._prefixes[0] + text[:LONGEST_TEXT]], self._access.timeout_s)
+    async def _query(self, text: str, made: list[ModelCall] | None) -> Vector:
+        (vector,) = await self._asked([self._prefixes[0] + text[:LONGEST_TEXT]], self._access.timeout_s, made)
         return vector
 
     def _done(self, key: tuple[int, str], task: asyncio.Task[Vector]) -> None:
@@ -127,9 +137,9 @@ class Embedder:
             return await self._shorter([batch[0][: len(batch[0]) // 2]])
         return [vector for text in batch for vector in await self._shorter([text])]
 
-    async def _asked(self, texts: list[str], timeout_s: float) -> list[Vector]:
+    async def _asked(self, texts: list[str], timeout_s: float, made: list[ModelCall] | None = None) -> list[Vector]:
         body = {"model": self._access.model, "input": texts, "encoding_format": "float"}
-        return await self._server.ask(body, lambda reply: self._read(reply, len(texts)), timeout_s)
+        return await self._server.ask(body, lambda reply: self._read(reply, len(texts)), timeout_s, made)
 
     def _read(self, reply: Any, count: int) -> list[Vector]:
         """Return the vectors of a reply, each of length 1.

@@ -12,10 +12,11 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from adapters.models.retrying import Pauses
 from adapters.ranking.asking import RankingAccess, RankingServer, entries_of, number_of
+from contracts.calls import ModelCall
 from contracts.errors import ServerFault
-from contracts.evidence import ConfidenceFigures, EvidenceItem
+from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
-from contracts.values import Language, Source
+from contracts.values import CallPurpose, Language, Source
 
 Shape: TypeAlias = Literal["cohere", "tei"]
 
@@ -39,14 +40,19 @@ class Reranker:
     def __init__(self, access: RankingAccess, shape: Shape = "cohere", *, pauses: Pauses | None = None) -> None:
         self._access = access
         self._shape = shape
-        self._server = RankingServer(access, "rerank", "reranking server", pauses)
+        self._server = RankingServer(access, "rerank", "reranking server", CallPurpose.RERANK, pauses)
 
     def speaks(self, query: str, language: Language | None) -> bool:
         """Whether a query is for this model; see `RankingAccess.speaks`."""
         return self._access.speaks(query, language)
 
-    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def scores(self, query: str, texts: Sequence[str], made: list[ModelCall] | None = None) -> list[float]:
         """Return the model's score of each text, in their order: raw, and comparable within one query only.
+
+        Args:
+            query: What the texts are to answer.
+            texts: What the model reads.
+            made: Every request is put on record there.
 
         Raises:
             ServerFault: There was no usable reply in time.
@@ -54,15 +60,17 @@ class Reranker:
         size = _TEI_BATCH if self._shape == "tei" else max(1, len(texts))
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         share = self._access.timeout_s / max(1, len(batches))
-        return [score for batch in batches for score in await self._asked(query, batch, share)]
+        return [score for batch in batches for score in await self._asked(query, batch, share, made)]
 
-    async def _asked(self, query: str, texts: Sequence[str], timeout_s: float) -> list[float]:
+    async def _asked(
+        self, query: str, texts: Sequence[str], timeout_s: float, made: list[ModelCall] | None
+    ) -> list[float]:
         cut = [text[:LONGEST_TEXT] for text in texts]
         if self._shape == "tei":
             body: dict[str, object] = {"query": query, "texts": cut, "truncate": True}
         else:
             body = {"model": self._access.model, "query": query, "documents": cut, "top_n": len(cut)}
-        return await self._server.ask(body, lambda reply: self._read(reply, len(cut)), timeout_s)
+        return await self._server.ask(body, lambda reply: self._read(reply, len(cut)), timeout_s, made)
 
     def _read(self, reply: Any, count: int) -> list[float]:
         """Return the scores of a reply.
@@ -106,13 +114,16 @@ class RerankedSource:
         first, rest = wider.items[: self._top], wider.items[self._top :]
         if not first:
             return wider
+        made: list[ModelCall] = []
         try:
-            scores = await self._reranker.scores(request.query, [text_of_item(item) for item in first])
+            scores = await self._reranker.scores(request.query, [text_of_item(item) for item in first], made)
         except ServerFault as fault:
-            return _cut(wider, wider.items, {}, request, f"reranker: {fault}")
-        ranked = sorted(zip(first, scores, strict=True), key=lambda pair: -pair[1])
-        by_ref = {item.ref: score for item, score in ranked}
-        return _cut(wider, (*(item for item, _ in ranked), *rest), by_ref, request, "")
+            reply = _cut(wider, wider.items, {}, request, f"reranker: {fault}")
+        else:
+            ranked = sorted(zip(first, scores, strict=True), key=lambda pair: -pair[1])
+            by_ref = {item.ref: score for item, score in ranked}
+            reply = _cut(wider, (*(item for item, _ in ranked), *rest), by_ref, request, "")
+        return replace(reply, calls=(*wider.calls, *made))
 
 
 def text_of_item(item: EvidenceItem) -> str:
@@ -127,19 +138,18 @@ def _cut(
     request: SearchRequest,
     degraded: str,
 ) -> SearchReply:
-    """Return the first items of an order, and the trace of them alone."""
-    kept = tuple(items[: request.top_k])
-    # Of a document's items the first one speaks for it.
-    best: dict[str, EvidenceItem] = {}
-    for item in kept:
-        best.setdefault(item.document_key, item)
-    found = {article.get("document"): article for article in reply.trace.articles}
-    articles: list[dict[str, str | int | float | None]] = []
-    for key, item in best.items():
-        own = {"confidence": item.confidence, "score": item.score}
-        raw = {"rerank_score_raw": scores.get(item.ref)} if scores else {}
-        articles.append({**found.get(key, {"document": key}), **own, **raw})
-    figures = ConfidenceFigures.of(sorted((item.confidence for item in kept), reverse=True), request.threshold)
+    """Return the first items of an order, and the trace: of them, of those after them, and of what the source left out."""
+    known = {row.ref: row for row in reply.trace.passages}
+    rows: list[PassageTrace] = []
+    for place, item in enumerate(items):
+        row = known.get(item.ref) or PassageTrace.of(item)
+        row = row.model_copy(update={"rerank_score_raw": scores.get(item.ref)})
+        rows.append(row if place < request.top_k else row.meets(PassageFate(Fate.OVER_LIMIT)))
+    kept, returned = tuple(items[: request.top_k]), {item.ref for item in items}
+    rows += [row for row in reply.trace.passages if row.ref not in returned]
     said = "\n".join(filter(None, (reply.trace.degraded, degraded)))
-    changes = {"articles": articles, "confidence": figures, "degraded": said}
-    return SearchReply(kept, reply.trace.model_copy(update=changes))
+    trace = reply.trace.having(kept, request.threshold, rows)
+    # Of a long list of copies the source's trace has only the number.
+    uncounted = reply.trace.left_out - (len(reply.trace.passages) - len(items))
+    counts = {"left_out": trace.left_out + uncounted, "folded": trace.folded + uncounted}
+    return SearchReply(kept, trace.model_copy(update={"degraded": said, **counts}))

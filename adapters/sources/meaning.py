@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from adapters.ranking.fusion import fused
+from contracts.calls import ModelCall
 from contracts.errors import ServerFault
-from contracts.evidence import QueryTrace
 from contracts.ports import SearchRequest
 
 if TYPE_CHECKING:
@@ -36,11 +36,13 @@ class Meaning:
         vector: Of the query.
         vectors: Of the passages, where they are at hand.
         degraded: Why it is not searched by meaning, or not wholly, where it should be.
+        calls: What was asked of the embedding server for it.
     """
 
     vector: array[float] | None = None
     vectors: Vectors | None = None
     degraded: str = ""
+    calls: tuple[ModelCall, ...] = ()
 
 
 NO_MEANING: Final = Meaning()
@@ -51,10 +53,12 @@ async def meaning_of(embedder: Embedder | None, request: SearchRequest) -> Meani
     """Ask for the vector of a query that is for the embedding model; `NO_MEANING` for any other."""
     if embedder is None or not embedder.speaks(request.query, request.language):
         return NO_MEANING
+    made: list[ModelCall] = []
     try:
-        return Meaning(await embedder.embed_query(request.query))
+        vector = await embedder.embed_query(request.query, made)
     except ServerFault as fault:
-        return Meaning(degraded=f"embeddings: {fault}")
+        return Meaning(degraded=f"embeddings: {fault}", calls=tuple(made))
+    return Meaning(vector, calls=tuple(made))
 
 
 def joined(
@@ -91,13 +95,3 @@ def other_length(query: int, documents: int) -> str:
         f"the model makes vectors of {query} numbers now, and made such of {documents} for the documents. "
         "Give the model that is served now a name of its own (GUARDIAN_EMBED_MODEL), and index the documents again."
     )
-
-
-def with_meaning(trace: QueryTrace, hits: Sequence[Hit], degraded: str) -> QueryTrace:
-    """Return a trace with the best similarity of each document, and what of the search was missing."""
-    best: dict[str, float] = {}
-    for hit in hits:
-        if hit.similarity is not None:
-            best.setdefault(hit.passage.key, hit.similarity)
-    articles = [{**article, "similarity": best.get(str(article["document"]))} for article in trace.articles]
-    return trace.model_copy(update={"articles": articles, "degraded": degraded})

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.ranking.rerank import RerankedSource, Reranker
 from adapters.sources.markdown import DocumentSource, KnowledgeBase
+from contracts.evidence import Fate
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language
 from tests.ranking.shelves import ENGLISH, KEY, reranker, shelf
@@ -103,6 +104,29 @@ def test_more_is_read_than_is_returned(knowledge: KnowledgeBase, server: FakeSer
     assert found.items == ask(knowledge, None).items[2:3]
     assert len(found.trace.articles) == 1
     assert found.trace.articles[0]["confidence"] == found.trace.confidence.top_score == found.items[0].confidence
+
+
+def test_what_the_model_read_and_did_not_choose_is_told(knowledge: KnowledgeBase, server: FakeServer) -> None:
+    """Behind the passage that is returned stand the others that were read, with the model's scores, as over the limit."""
+    server.script([{"when": {"purpose": "rerank"}, "reply": results(0.2, 0.1, 0.9)}])
+    found = ask(knowledge, reranker(server.url), top_k=1)
+    told = [(row.rerank_score_raw, row.fate) for row in found.trace.passages]
+    assert told == [(0.9, Fate.FOUND), (0.2, Fate.OVER_LIMIT), (0.1, Fate.OVER_LIMIT)]
+    assert (found.trace.left_out, found.trace.folded) == (2, 0)
+
+
+def test_each_request_is_on_record(knowledge: KnowledgeBase, server: FakeServer) -> None:
+    """Also one that failed: purpose, model, server, what was wrong, and the time it took; never the key."""
+    fault = {"when": {"purpose": "rerank"}, "reply": {"status": 400}}
+    server.script([fault])
+    (failed,) = ask(knowledge, reranker(server.url)).calls
+    server.script([])
+    (call,) = ask(knowledge, reranker(server.url)).calls
+    assert (call.purpose, call.model, call.fault, call.http_status) == ("rerank", "fake-reranker", "", 200)
+    assert (failed.fault, failed.http_status) == ("bad_request", 400)
+    assert call.ms > 0
+    assert server.url.split("/")[2] == call.server
+    assert KEY not in str((call, failed))
 
 
 def test_equal_scores_keep_the_sources_order(knowledge: KnowledgeBase, server: FakeServer) -> None:

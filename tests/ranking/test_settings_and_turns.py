@@ -42,6 +42,12 @@ def test_both_rankers_serve_a_whole_turn(desk: Desk, server: FakeServer) -> None
     assert all({"similarity", "rerank_score_raw"} <= set(article) for article in articles)
     assert articles
     assert result["diagnostics"]["degraded"] == []
+    # One vector for both kinds of documents; each kind has its own order.
+    calls = [call["purpose"] for call in result["diagnostics"]["calls"]]
+    assert sorted(calls) == sorted({"embedding": "embed"}.get(one, one) for one in purposes(server))
+    assert calls.count("embed") == 1
+    assert result["diagnostics"]["model_calls"] == len(calls)
+    assert all(call["ms"] > 0 for call in result["diagnostics"]["calls"])
     assert KEY not in str(result)
 
 

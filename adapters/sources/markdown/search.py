@@ -151,7 +151,7 @@ class KnowledgeBase:
                 lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning)
             )
         told = trace(request, kind, hits).model_copy(update={"degraded": degraded})
-        return SearchReply(tuple(item(hit) for hit in hits.kept), told)
+        return SearchReply(tuple(item(hit) for hit in hits.kept), told, meaning.calls)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
