@@ -36,8 +36,8 @@ demo: install ## a tour of turns that end in every way a turn can end
 studio: install ## the graph in LangGraph Studio's development server (ARGS="--port 8123" for another port)
 	@$(VENV)/bin/langgraph dev --no-browser --n-jobs-per-worker 10 $(or $(ARGS),--port 2024)
 
-test: install ## the whole suite (ARGS="-m 'not slow' tests/contracts" for a part)
-	@$(PY) -m pytest $(ARGS)
+test: install ## the whole suite (ARGS="-m 'not slow' tests/contracts" for a part, -n0 for one process)
+	@$(PY) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: install ## format, lint, types, arrows, generated pages
 	$(VENV)/bin/ruff format --check .

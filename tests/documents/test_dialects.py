@@ -184,6 +184,6 @@ def test_no_word_of_prose_is_lost(tmp_path_factory: pytest.TempPathFactory, line
 )
 def test_a_hostile_line_costs_linear_time(tmp_path: Path, line: str) -> None:
     """A line of fifty thousand characters takes less than two seconds."""
-    started = time.monotonic()
+    started = time.process_time()
     flat(tmp_path, line)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2

@@ -104,6 +104,6 @@ def test_what_is_stated_is_always_known(text: str, known: list[str]) -> None:
 )
 def test_a_hostile_text_costs_linear_time(text: str) -> None:
     """A hundred thousand characters take less than two seconds."""
-    started = time.monotonic()
+    started = time.process_time()
     stated(text, KNOWN)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2

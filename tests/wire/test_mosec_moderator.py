@@ -182,7 +182,7 @@ async def test_the_deadline_ends_every_wait(server: FakeServer, name: str) -> No
     server.script([{"reply": SLOW[name]}])
     began = time.monotonic()
     refused = await _refused(_moderator(_url(server), timeout_s=0.5))
-    assert 0.4 < time.monotonic() - began < 2.0
+    assert 0.4 < time.monotonic() - began < 5.0
     assert [call.fault for call in refused.calls] == ["deadline"]
     assert "GUARD_TIMEOUT" in refused.way_out
 
@@ -192,7 +192,7 @@ async def test_one_deadline_stands_over_all_tries(server: FakeServer) -> None:
     server.script([{"reply": {"status": 503, "delay_headers_s": 0.2}}])
     began = time.monotonic()
     refused = await _refused(_moderator(_url(server), timeout_s=0.7, max_retries=50))
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 5.0
     assert 2 <= len(refused.calls) <= 4
 
 
@@ -214,7 +214,7 @@ async def test_a_wish_longer_than_the_deadline_ends_it_at_once(server: FakeServe
     server.script([{"reply": {"status": 429, "headers": {"Retry-After": "120"}}}])
     began = time.monotonic()
     refused = await _refused(_moderator(_url(server), timeout_s=10.0))
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 5.0
     assert [call.fault for call in refused.calls] == ["busy"]
 
 

