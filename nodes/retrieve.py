@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
 
+from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
@@ -90,9 +91,10 @@ async def _asked(
     try:
         async with bound:
             reply = await source.search(request)
-        # What no source may return is at fault here, and not where it would be stored or cited.
-        items = tuple(EvidenceItem.model_validate(item) for item in reply.items)
-        trace, calls = QueryTrace.model_validate(reply.trace), reply.calls
+        # What cannot be stored and read back is at fault here, and not in a checkpoint or in the drafter.
+        items = tuple(EvidenceItem.model_validate_json(i.model_dump_json(warnings=False)) for i in reply.items)
+        trace = QueryTrace.model_validate_json(reply.trace.model_dump_json(warnings=False))
+        calls = tuple(ModelCall.model_validate(call) for call in reply.calls)
     except SourceUnavailable as error:
         items, trace, calls = (), QueryTrace(query=request.query, source=kind, error=str(error)), error.calls
     except Exception as error:  # noqa: BLE001  # a fault in one adapter costs its evidence, not the turn
