@@ -4,63 +4,105 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from platform import python_version
 
+from benchmarks.page import renewed, section
 from benchmarks.report import Line, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+PARTS = ("turns", "models", "sources", "retrieval", "servers", "start")
 
 
 def main() -> int:
     """Measure, print, and write the dated page where asked to."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
-    parser.add_argument("--turns", type=int, default=200, help="turns on one thread (default: 200)")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="passages (default: 10k, 100k)")
-    options = parser.parse_args()
+    options = _parser().parse_args()
+    given = [word for word in sys.argv[1:] if word != "--write"]
+    command = f'make bench ARGS="{shlex.join(given)}"' if given else "make bench"
+    made: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         os.environ["GUARDIAN_DATA_DIR"] = str(place / "data")
-        sections = _sections(place, options.turns, tuple(options.sizes))
-        parts: list[str] = []
-        for title, run in sections:
+        for title, run in _sections(place, options):
             print(f"… {title}", file=sys.stderr, flush=True)
-            parts.append(f"## {title}\n\n{table(run())}")
-            print(f"\n{parts[-1]}\n", flush=True)
+            lines = table(run())
+            today = datetime.now(tz=UTC).date().isoformat()
+            made[title] = section(lines, date=today, command=command, python=python_version(), cores=os.cpu_count())
+            print(f"\n## {title}\n\n{lines}\n", flush=True)
+            if options.write:
+                # Each when it is there: a long run that is interrupted has not been for nothing.
+                before = PAGE.read_text("utf-8") if PAGE.exists() else ""
+                PAGE.write_text(renewed(before, made), "utf-8")
     if options.write:
-        PAGE.write_text(_page(parts), "utf-8")
         print(f"written to {PAGE.name}", file=sys.stderr)
     return 0
 
 
-def _sections(place: Path, turns: int, sizes: tuple[int, ...]) -> list[tuple[str, Callable[[], list[Line]]]]:
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure (default: everything)"
+    )
+    parser.add_argument("--turns", type=int, default=200, help="turns on one thread (default: 200)")
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[10_000, 100_000],
+        help="passages in the embedded index (default: 10k, 100k; 1000000 takes about a quarter of an hour)",
+    )
+    parser.add_argument(
+        "--server-sizes", type=int, nargs="+", default=[10_000], help="passages in servers (default: 10k)"
+    )
+    return parser
+
+
+def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Callable[[], list[Line]]]]:
+    from benchmarks import engines, models, retrieval, sources
+
+    sizes, server_sizes = tuple(options.sizes), tuple(options.server_sizes)
+    known: dict[str, tuple[str, Callable[[], list[Line]]]] = {
+        "turns": ("Turns", lambda: _turns(place, options.turns)),
+        "models": ("Language model", models.measure),
+        "sources": ("Slow sources", sources.measure),
+        "retrieval": (f"Retrieval: {_counted(sizes)}", lambda: retrieval.measure(place, sizes)),
+        "servers": (f"Servers: {_counted(server_sizes)}", lambda: engines.measure(place, server_sizes)),
+        "start": ("Start", lambda: _start(place)),
+    }
+    return [known[part] for part in PARTS if part in options.parts]
+
+
+def _counted(sizes: Sequence[int]) -> str:
+    return f"{' and '.join(f'{size:,}' for size in sizes)} passages"
+
+
+def _turns(place: Path, turns: int) -> list[Line]:
+    from assistant.wiring import deployment
+    from benchmarks import turns as turn_costs
+
+    _index_handbook()
+    return turn_costs.measure(place, deployment("handbook"), turns)
+
+
+def _start(place: Path) -> list[Line]:
+    from benchmarks import startup
+
+    _index_handbook()
+    return startup.measure(place / "data")
+
+
+def _index_handbook() -> None:
     from assistant.commands.index import index, profile_folders
     from assistant.wiring import deployment
-    from benchmarks import models, retrieval, startup
-    from benchmarks import turns as turn_costs
 
     deployed = deployment("handbook")
     index(deployed, profile_folders(deployed))
-    return [
-        ("Turns", lambda: turn_costs.measure(place, deployed, turns)),
-        ("Language model", models.measure),
-        ("Retrieval", lambda: retrieval.measure(place, sizes)),
-        ("Start", lambda: startup.measure(place / "data")),
-    ]
-
-
-def _page(parts: list[str]) -> str:
-    when = datetime.now(tz=UTC).date().isoformat()
-    head = (
-        f"# Measurements\n\nMade by `make bench` on {when}, Python {python_version()}, {os.cpu_count()} cores. Only the ratios "
-        "compare between machines; each baseline ran in the same run. The page is not compared in `make check`."
-    )
-    return "\n\n".join([head, *parts]) + "\n"
 
 
 if __name__ == "__main__":

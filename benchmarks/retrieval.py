@@ -1,122 +1,143 @@
-"""Indexing and searching, against bare tantivy on the same passages."""
+"""Indexing and searching, against bare tantivy on the same passages: time, disk and memory."""
 
 from __future__ import annotations
 
-import random
 import sqlite3
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import tantivy
 
 from adapters.sources.markdown import KnowledgeBase, ingest
 from adapters.sources.markdown.store import NAME
-from benchmarks.corpus import queries, write_pages
+from benchmarks import memory
+from benchmarks.bare import TOP, Bare, build
+from benchmarks.corpus import LANGUAGES, misspelt, queries, write_pages
 from benchmarks.report import Line, percentile
+from benchmarks.timing import bytes_in, interleaved
 from contracts.ports import SearchRequest
-from contracts.values import Source
+from contracts.values import Language, Source
 
-TOP = 20
 QUERIES = 300
+MIB = 2**20
 
 
 def measure(folder: Path, sizes: tuple[int, ...]) -> list[Line]:
     """Index and search corpora of these many passages."""
     lines: list[Line] = []
     for size in sizes:
-        pages, base, bare = folder / f"pages-{size}", folder / f"base-{size}", folder / f"bare-{size}"
-        write_pages(pages, size)
-        began = time.perf_counter()
-        report = ingest(pages, directory=base)
-        ours = report.chunks / (time.perf_counter() - began)
-        texts = _passages(base)
-        began = time.perf_counter()
-        index = _bare_index(bare, texts)
-        baseline = len(texts) / (time.perf_counter() - began)
-        began = time.perf_counter()
-        ingest(pages, directory=base)
-        again = time.perf_counter() - began
-        lines += [
+        base, bare = knowledge_of(folder, size), folder / f"bare-{size}"
+        lines += _indexed(folder, size, bare)
+        count = len_of(base)
+        lines.append(
             Line(
-                f"passages indexed a second, of {len(texts):,}",
-                ours,
-                baseline,
-                "/s",
-                "bare tantivy, texts already cut",
-                more_is_better=True,
-            ),
-            Line(
-                f"second run over {len(texts):,} unchanged passages",
-                again,
-                report.seconds,
-                "s",
-                "the first run",
-                aim=0.1,
-            ),
-        ]
-        lines += _search(base, index, len(texts))
+                f"disk, {count:,} passages",
+                bytes_in(base) / MIB,
+                bytes_in(bare) / MIB,
+                "MiB",
+                "bare tantivy, without a system of record",
+            )
+        )
+        lines += memory.lines(
+            count, memory.of_a_fresh_process("ours", str(base)), memory.of_a_fresh_process("bare", str(bare))
+        )
+        lines += _searched(base, bare, count)
     return lines
 
 
-def _search(base: Path, index: tantivy.Index, size: int) -> list[Line]:
+def knowledge_of(folder: Path, size: int) -> Path:
+    """Return where the knowledge base of a size is."""
+    return folder / f"base-{size}"
+
+
+def made(folder: Path, size: int) -> float:
+    """Index a corpus, unless an earlier part has; return how many seconds that took."""
+    base, noted = knowledge_of(folder, size), folder / f"seconds-{size}"
+    if not noted.exists():
+        pages = folder / f"pages-{size}"
+        write_pages(pages, size)
+        began = time.perf_counter()
+        ingest(pages, directory=base)
+        noted.write_text(str(time.perf_counter() - began), "ascii")
+    return float(noted.read_text("ascii"))
+
+
+def _indexed(folder: Path, size: int, bare: Path) -> list[Line]:
+    base = knowledge_of(folder, size)
+    first = made(folder, size)
+    count = len_of(base)
+    began = time.perf_counter()
+    build(bare, passages(base))
+    baseline = time.perf_counter() - began
+    began = time.perf_counter()
+    ingest(folder / f"pages-{size}", directory=base)
+    again = time.perf_counter() - began
+    against = "bare tantivy, texts already cut"
+    return [
+        Line(f"first run over {count:,} passages", first, baseline, "s", against),
+        Line(f"passages indexed a second, of {count:,}", count / first, count / baseline, "/s", against),
+        Line(f"second run over {count:,} unchanged passages", again, first, "s", "the first run", aim=0.1),
+    ]
+
+
+def _searched(base: Path, bare: Path, size: int) -> list[Line]:
+    other = Bare(bare)
     asked = list(queries(QUERIES))
-    knowledge = KnowledgeBase(base)
-    index.reload()
-    searcher = index.searcher()
+    with KnowledgeBase(base) as knowledge:
+        search = _way(knowledge)
+        times = interleaved({"ours": search, "bare": other.search}, asked)
+        lines = _lines(f"{size:,} passages", times["ours"], times["bare"], "bare tantivy", aim=1.5)
+        mine: list[float] = []
+        theirs: list[float] = []
+        for name in LANGUAGES:
+            ways = {"ours": _way(knowledge, Language(name)), "bare": other.search}
+            times = interleaved(ways, list(queries(QUERIES // 2, name)))
+            mine += times["ours"]
+            theirs += times["bare"]
+        lines += _lines(
+            f"{size:,} passages, documents of one language",
+            mine,
+            theirs,
+            "bare tantivy, all languages",
+        )
+        wrong = {text: misspelt(text) for text in asked}
+        times = interleaved({"wrong": lambda text: search(wrong[text]), "right": search}, asked)
+        lines += _lines(f"{size:,} passages, a misspelt word", times["wrong"], times["right"], "the same, spelt right")
+    return lines
 
-    def ours(text: str) -> None:
-        knowledge.search_now(SearchRequest(query=text, top_k=TOP), Source.DOC)
 
-    def bare(text: str) -> None:
-        query = index.parse_query_lenient(text, ["title", "body"])[0]
-        for _, address in searcher.search(query, TOP).hits:
-            searcher.doc(address)
+def _way(knowledge: KnowledgeBase, language: Language | None = None) -> Callable[[str], object]:
+    return lambda text: knowledge.search_now(SearchRequest(query=text, top_k=TOP, language=language), Source.DOC)
 
-    for text in asked[:20]:
-        ours(text)
-        bare(text)
-    mine: list[float] = []
-    theirs: list[float] = []
-    # In turns, so that both meet the same moods of the machine.
-    for text in random.Random(1).sample(asked, len(asked)):
-        for run, times in ((ours, mine), (bare, theirs)):
-            began = time.perf_counter()
-            run(text)
-            times.append((time.perf_counter() - began) * 1000)
+
+def _lines(what: str, ours: list[float], baseline: list[float], against: str, aim: float | None = None) -> list[Line]:
     return [
         Line(
-            f"query p{share:.0%}".replace("%", "") + f", {size:,} passages",
-            percentile(mine, share),
-            percentile(theirs, share),
+            f"query p{share * 100:.0f}, {what}",
+            percentile(ours, share),
+            percentile(baseline, share),
             "ms",
-            "bare tantivy",
-            aim=1.5,
+            against,
+            aim,
         )
         for share in (0.5, 0.95)
     ]
 
 
-def _passages(base: Path) -> list[tuple[str, str]]:
-    file = base / NAME
-    connection = sqlite3.connect(file)
+def passages(base: Path) -> Iterator[tuple[str, str]]:
+    """Yield title and text of each passage of a knowledge base."""
+    connection = sqlite3.connect(base / NAME)
     try:
-        return connection.execute(
+        yield from connection.execute(
             "SELECT documents.title, chunks.text FROM chunks JOIN documents ON documents.id = chunks.document"
-        ).fetchall()
+        )
     finally:
         connection.close()
 
 
-def _bare_index(folder: Path, texts: list[tuple[str, str]]) -> tantivy.Index:
-    folder.mkdir(parents=True)
-    builder = tantivy.SchemaBuilder()
-    builder.add_text_field("title", stored=True)
-    builder.add_text_field("body", stored=True)
-    schema = builder.build()
-    index = tantivy.Index(schema, str(folder))
-    writer = index.writer(num_threads=1)
-    for title, body in texts:
-        writer.add_document(tantivy.Document.from_dict({"title": title, "body": body}, schema))
-    writer.commit()
-    writer.wait_merging_threads()
-    return index
+def len_of(base: Path) -> int:
+    """Return how many passages a knowledge base has."""
+    connection = sqlite3.connect(base / NAME)
+    try:
+        return int(connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+    finally:
+        connection.close()

