@@ -72,14 +72,15 @@ def _without_html(markdown: str) -> str:
 
 
 def source_line(number: int, item: EvidenceItem, language: Language, allowed_domains: Sequence[str] = ()) -> str:
-    """Write one source: its title, the heading inside it, and where it is."""
+    """Write one source: its title, the heading inside it, where it is, and its kind where it is no plain document."""
     inside = item.heading.removeprefix(item.title).strip(" ›/>")
     title = " — ".join(filter(None, (inline(item.title or item.ref), inline(inside))))
     # An address is data, too: what could end it or begin mark-up is written as an address writes it.
     # Without an address that may be shown, a document is found by its file.
     shown = item.url if item.url and not foreign_links(item.url, allowed_domains) else item.document
     url = _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), shown)
-    return say(language, "source_line", number=number, title=title, place=f" ({url})" if url else "")
+    kind = "" if item.source is Source.DOC else f", {texts(language)[f'cited_{item.source}']}"
+    return say(language, "source_line", number=number, title=title, place=f" ({url}){kind}" if url else kind)
 
 
 def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
 from assistant.graphs import write_graph
-from assistant.rankers import fill_vectors
+from assistant.rankers import embedder, fill_vectors
 from assistant.settings import profile_path
 from assistant.wiring import Deployment, deployment, engine_of, index_command
 from contracts.errors import ConfigError, InputError
@@ -18,6 +18,8 @@ from contracts.values import Source
 from language.counted import counted
 
 if TYPE_CHECKING:
+    from tqdm import tqdm
+
     from adapters.sources.remote import Engine
 
 
@@ -37,7 +39,10 @@ def run(options: argparse.Namespace) -> int:
     engine = engine_of(deployed, to) if to or options.to is not None else None
     print(index(deployed, folders))
     if engine:
-        print(_fill_engine(deployed, engine))
+        try:
+            print(_fill_engine(deployed, engine))
+        finally:
+            engine.close()
     return 0
 
 
@@ -69,9 +74,7 @@ def _reading(deployed: Deployment, path: Path) -> Reading:
 
 def index(deployed: Deployment, folders: list[Folder]) -> str:
     """Read folders in with a progress bar, name what was left out, and return one line about it all."""
-    from tqdm import tqdm
-
-    with tqdm(unit=" files", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False) as bar:
+    with _bar("files") as bar:
 
         def advance(done: int, total: int, path: str) -> None:
             bar.total = total
@@ -91,27 +94,30 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
     return (
         f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged, "
         f"{report.folded} the same as others, {len(report.skipped)} left out; "
-        f"{counted(report.documents, 'document|documents')} with {counted(report.chunks_in_all, 'passage|passages')} in all; "
+        f"{counted(report.documents, 'document|documents')} ({counted(report.policies, 'policy|policies')}) with {counted(report.chunks_in_all, 'passage|passages')} in all; "
         f"{report.seconds:.1f} s{vectors}"
     )
 
 
-def _fill_engine(deployed: Deployment, engine: Engine) -> str:
-    """Bring an index in a server up to date with a progress bar, and return one line about it."""
+def _bar(unit: str) -> tqdm[NoReturn]:
+    """Return a progress bar with numbers and rate; none where standard error is no terminal, such as in a log."""
     from tqdm import tqdm
 
+    return tqdm(unit=f" {unit}", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False, disable=None)
+
+
+def _fill_engine(deployed: Deployment, engine: Engine) -> str:
+    """Bring an index in a server up to date with a progress bar, and return one line about it."""
     from adapters.sources.filling import fill
 
-    with tqdm(unit=" passages", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False) as bar:
+    with _bar("passages") as bar:
 
         def advance(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
-        try:
-            report = fill(deployed.knowledge_folder, engine, on_progress=advance)
-        finally:
-            engine.close()
+        model = embedder(deployed.settings.models)
+        report = fill(deployed.knowledge_folder, engine, model, on_progress=advance)
     return (
         f"{engine.name}: {counted(report.written, 'passage|passages')} written, {report.deleted} deleted, "
         f"{report.unchanged} unchanged; {report.seconds:.1f} s"
@@ -120,9 +126,7 @@ def _fill_engine(deployed: Deployment, engine: Engine) -> str:
 
 def _fill(deployed: Deployment) -> str:
     """Ask for missing vectors with a progress bar, where there is a model for them; return a few words about it."""
-    from tqdm import tqdm
-
-    with tqdm(unit=" vectors", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False) as bar:
+    with _bar("vectors") as bar:
 
         def advance(done: int, total: int) -> None:
             bar.total = total

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from contracts.evidence import EvidenceItem
 from contracts.report import HandOff
-from contracts.values import HandOffOutcome, Language, Outcome
+from contracts.values import HandOffOutcome, Language, Outcome, Source
 from language.blocks import split_code
 from rendering.answers import (
     error_text,
@@ -96,6 +96,24 @@ def test_a_source_is_named_by_title_heading_and_place() -> None:
     assert "https://kb.comindware.ru/1" in source_line(1, item, Language.EN, ["kb.comindware.ru"])
     assert "kb.comindware.ru" not in source_line(1, item, Language.EN, ["example.test"])
     assert "knowledge/en/x.md" in source_line(1, page(url="knowledge/en/x.md"), Language.EN)
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "kind"),
+    [
+        (Source.DOC, Language.EN, ""),
+        (Source.POLICY, Language.EN, ", policy"),
+        (Source.DB, Language.EN, ", database"),
+        (Source.NEO4J, Language.EN, ", graph"),
+        (Source.POLICY, Language.RU, ", регламент"),
+        (Source.DB, Language.RU, ", база данных"),
+    ],
+)
+def test_a_source_that_is_no_document_is_marked_as_what_it_is(source: Source, language: Language, kind: str) -> None:
+    """Who reads the list of sources sees which of them is a policy, and which a row of a database or a graph."""
+    assert source_line(1, page(title="Install").model_copy(update={"source": source}), language) == (
+        f"[1] Install (doc:1){kind}"
+    )
 
 
 @pytest.mark.parametrize("nasty", ["# T", "[x](http://evil.test)", "<img src=x>", "a\nb", "{0}", "**b**", "- x"])

@@ -62,7 +62,8 @@ class IngestReport:
         warnings: Files that are indexed, but not as they might be.
         chunks: Chunks written in this run.
         seconds: How long it took.
-        documents, chunks_in_all: What the knowledge base holds now, other folders included.
+        documents, policies, chunks_in_all: What the knowledge base holds now, other folders included; policies are
+            documents, too.
     """
 
     added: int
@@ -75,6 +76,7 @@ class IngestReport:
     chunks: int
     seconds: float
     documents: int
+    policies: int
     chunks_in_all: int
 
 
@@ -404,6 +406,7 @@ class _Run:
             chunks=written,
             seconds=seconds,
             documents=documents,
+            policies=self.store.policies(),
             chunks_in_all=in_all,
         )
 

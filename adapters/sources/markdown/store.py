@@ -250,6 +250,11 @@ class Store:
         documents, chunks = self._db.execute(f"{sql} WHERE d.state <> 'removing'").fetchone()
         return documents, chunks
 
+    def policies(self) -> int:
+        """Return how many of the documents are policies."""
+        sql = "SELECT count(*) FROM documents WHERE state <> 'removing' AND source = 'policy'"
+        return int(self._db.execute(sql).fetchone()[0])
+
     def numbers(self) -> list[int]:
         """Return the numbers of all documents, whatever their state."""
         return [number for (number,) in self._db.execute("SELECT id FROM documents")]
