@@ -53,7 +53,7 @@ def test_no_text_is_dead(root: Path) -> None:
     """Every key is named in the code, or made there from one of the closed sets."""
     made = {f"analysis_{action}" for action in SGRAction} | {f"language_{language}" for language in Language}
     made |= {f"input_{key}" for key in ("empty", "too_long", "nothing_new")}
-    made |= {f"source_{source}" for source in Source}
+    made |= {f"{kind}_{source}" for kind in ("source", "cited") for source in Source}
     named: set[str] = set()
     for folder in ("rendering", "nodes", "assistant"):
         for path in (root / folder).rglob("*.py"):
