@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 
-from contracts.values import Language, Source
+from contracts.values import Language, RequestType, Source
 
 LocalText = dict[Language, str]
 """One text per language."""
@@ -148,6 +148,8 @@ class Lookup(BaseModel):
         statement: One statement that reads: SQL with `:name`, or Cypher with `$name`, for the values of its arguments.
         row: How a row becomes a sentence: `{column}`, or `{argument}` where no column is called so.
         none: The sentence where there is no row; it may name arguments.
+        request_types: Requests of these types have it asked where neither the plan nor the question's words ask for a
+            lookup of its source: of TROUBLESHOOTING, say, where evidence from both is required.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -160,6 +162,7 @@ class Lookup(BaseModel):
     statement: str = Field(min_length=1)
     row: LocalText
     none: LocalText
+    request_types: frozenset[RequestType] = frozenset()
 
     @field_validator("source")
     @classmethod

@@ -102,6 +102,7 @@ class SearchRequest:
         lookups: What the plan wants looked up, of any source; one that has lookups runs its own of these, and where
             there are none, the one that the query's words ask for.
         question: The user's own words, where the query was made of them.
+        request_type: Of the turn; lookups that say so are asked for their request types, whatever the words.
     """
 
     query: str
@@ -113,6 +114,7 @@ class SearchRequest:
     threshold: float = 0.5
     lookups: tuple[LookupCall, ...] = ()
     question: str = ""
+    request_type: RequestType | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def check_grounding(
 
 
 def _citable(item: EvidenceItem) -> str:
-    return "\n".join(filter(None, (item.title, item.heading, item.snippet)))
+    return "\n".join(filter(None, (item.title, item.heading, item.snippet, item.found)))
 
 
 def _overlap(claim: str, snippet: str) -> float:

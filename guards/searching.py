@@ -16,6 +16,9 @@ from contracts.profile import Profile
 from contracts.values import Language, RequestType, RequiredAction, Source
 from language.words import rephrased
 
+MOST_ROWS = 20
+"""Rows of a lookup that a turn takes, where `top_k` asks for fewer: a list of five out of six helps nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
@@ -96,7 +99,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     looked_up = {named[call.name] for call in lookups if call.name in named}
     return Search(
         asked=tuple(
-            (kind, replace(request, query=query))
+            (kind, replace(request, query=query, top_k=_top_k(kind, request)))
             for number, query in enumerate(queries)
             for kind in kinds
             # The plan's lookups are for the message, not for one of its queries: once is enough.
@@ -158,6 +161,7 @@ def _request(so_far: SoFar, context: Context) -> SearchRequest:
     had = frozenset(item.document_key for item in so_far.evidence)
     return SearchRequest(
         query="",
+        request_type=so_far.request_type,
         question=so_far.question,
         top_k=context.top_k * factor,
         language=None if factor > 1 else so_far.language,
@@ -166,6 +170,10 @@ def _request(so_far: SoFar, context: Context) -> SearchRequest:
         exclude=had if so_far.retrying and effect.other_documents else frozenset(),
         threshold=context.evidence_threshold,
     )
+
+
+def _top_k(kind: Source, request: SearchRequest) -> int:
+    return max(request.top_k, MOST_ROWS) if kind in (Source.DB, Source.NEO4J) else request.top_k
 
 
 def _kinds(

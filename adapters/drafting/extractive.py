@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from typing import Final
 
 from adapters.drafting.passages import LEFT_OUT, Unit, units
@@ -31,10 +32,17 @@ LEAST_COVERAGE: Final = 0.4
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
 LEAST_OF_UNIT: Final = 0.4
 """The same share for what is quoted itself."""
+ASKED_FOR: Final = 0.75
+"""Confidence of a row from which on the plan or the question's words asked for its lookup; see `LookupSource`."""
+LEAST_OF_ROW: Final = 0.2
+"""The share for such a row: what it says is often put in other words than the question."""
+MOST_ROWS: Final = 10
+"""Rows of one lookup that are quoted; that there are more is said."""
 _BODY_BONUS, _HEADING_SHARE, _TRUST, _OPENING_BONUS = 0.05, 0.5, 3.0, 0.4
 _SECOND_BEST, _SECOND_BODY, _TOO_ALIKE = 0.8, 0.95, 0.6
 _LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 600, 3, 1400
 _WHOLE_LIST, _WHOLE_TABLE = 10, 7
+_MOST_LOOKUPS = 2
 _DEFINES = re.compile(
     r"^\W*(?:what(?:'s| is| are| does)\b(?!.*\b(?:happen|do)\b)|что (?:такое|это|значит|означает)\b|чем является\b)",
     re.IGNORECASE,
@@ -76,7 +84,9 @@ class ExtractiveDrafter:
                 if not (_is_cited(quote) and _is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
             ]
             if not unfit:
-                text = _compose(quotes, request).replace(LEFT_OUT, f"({own['link_left_out']})")
+                text = _compose(_joined(picked, quotes, request, own["not_all_rows"]), request).replace(
+                    LEFT_OUT, f"({own['link_left_out']})"
+                )
                 return Draft(DraftKind.ANSWER, text)
             quotable = [unit for unit in quotable if unit not in unfit]
         return Draft(DraftKind.ABSTENTION, own["abstention"])
@@ -128,6 +138,28 @@ class _Weights:
         return sum(weight for word, weight in self.of.items() if word in there) / self.total if self.total else 0.0
 
 
+def _lookup(unit: Unit, request: DraftRequest) -> str:
+    """Return the lookup that a unit is a row of; empty for a passage."""
+    return request.evidence[unit.source - 1].lookup
+
+
+def _joined(picked: list[_Scored], quotes: list[str], request: DraftRequest, note: str) -> list[str]:
+    """Make one list of the quoted rows of each lookup; where it has more rows than are quoted, the list says so."""
+    joined: list[str] = []
+    for lookup, run in groupby(zip(picked, quotes, strict=True), lambda pair: _lookup(pair[0].unit, request)):
+        rows = list(run)
+        if not lookup:
+            joined += [quote for _, quote in rows]
+            continue
+        last = rows[-1][0].unit.source
+        found = request.evidence[last - 1].found
+        listed = [f"- {quote}" for _, quote in rows] if len(rows) > 1 else [quote for _, quote in rows]
+        joined.append("\n".join(listed))
+        if found.endswith("+") or int(found) > len(rows):
+            joined[-1] += f"\n\n{_cite(note.format(found=found), f'[{last}]')}"
+    return joined
+
+
 def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[_Scored]:
     """Choose the units of the answer: per question the best one with its neighbours, then what adds to it."""
     picked: list[_Scored] = []
@@ -137,13 +169,16 @@ def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]
             (_Scored(unit, _score(unit, weights, question, request), number) for unit in candidates),
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
         )
-        if ranked and _covers(ranked[0].unit, candidates, weights):
-            picked += [s for s in _with_company(ranked, candidates) if all(s.unit is not p.unit for p in picked)]
+        if ranked and _covers(ranked[0].unit, candidates, weights, request):
+            company = _with_company(ranked, candidates, request)
+            picked += [s for s in company if all(s.unit is not p.unit for p in picked)]
     return picked
 
 
 def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
     score = weights.share(unit.words) + _HEADING_SHARE * weights.share(unit.heading_words)
+    if _asked_for(unit, weights, request):
+        return (1 + score) * request.evidence[unit.source - 1].confidence
     score *= request.evidence[unit.source - 1].confidence ** _TRUST
     if _DEFINES.search(question) and unit.order == 0 and request.evidence[unit.source - 1].ref.endswith("#0"):
         # Pages say what a thing is in their first sentences.
@@ -158,6 +193,13 @@ def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) 
     return score + _terms_bonus(unit, request)
 
 
+def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
+    """Whether a unit is a row of a lookup that this question asked for."""
+    item = request.evidence[unit.source - 1]
+    own = unit.words | unit.heading_words
+    return bool(item.lookup) and item.confidence >= ASKED_FOR and weights.share(own) >= LEAST_OF_ROW
+
+
 def _wants_steps(question: str, request: DraftRequest) -> bool:
     kinds = (RequestType.HOWTO_POLICY, RequestType.TROUBLESHOOTING)
     return request.request_type in kinds or bool(_HOW.search(question))
@@ -169,8 +211,10 @@ def _terms_bonus(unit: Unit, request: DraftRequest) -> float:
     return 1.0 if Phrases(request.spec.domain_terms).find(unit.text) else 0.0
 
 
-def _covers(unit: Unit, candidates: list[Unit], weights: _Weights) -> bool:
+def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, request: DraftRequest) -> bool:
     """Whether a unit with its headings has enough of the question's words, and its passage enough of all."""
+    if _asked_for(unit, weights, request):
+        return True
     own = unit.words | unit.heading_words
     if len(weights.of) == 1 and not unit.heading_words.issuperset(weights.of):
         return False  # of a single word, a mention in passing is no answer: the section must be about it
@@ -178,9 +222,14 @@ def _covers(unit: Unit, candidates: list[Unit], weights: _Weights) -> bool:
     return weights.share(own) >= LEAST_OF_UNIT and weights.share(passage | own) >= LEAST_COVERAGE
 
 
-def _with_company(ranked: list[_Scored], candidates: list[Unit]) -> list[_Scored]:
-    """Return the best unit, what follows it under the same heading, and units of other passages that add to it."""
+def _with_company(ranked: list[_Scored], candidates: list[Unit], request: DraftRequest) -> list[_Scored]:
+    """Return the best unit, what follows it under the same heading, and units of other passages that add to it.
+
+    A row brings the other rows of its lookup, however alike they are: they are one list.
+    """
     best = ranked[0]
+    if _lookup(best.unit, request):
+        return _rows(ranked, request)
     chosen = [best]
     size = len(best.unit.text)
     by_place = {(unit.source, unit.order): unit for unit in candidates}
@@ -194,11 +243,29 @@ def _with_company(ranked: list[_Scored], candidates: list[Unit]) -> list[_Scored
         unit = scored.unit
         if unit.body and unit.source != best.unit.source and scored.score < _SECOND_BODY * best.score:
             continue  # a second list of steps, from elsewhere, is as likely as not another procedure
+        if _lookup(unit, request) and request.evidence[unit.source - 1].found not in ("0", "1"):
+            continue  # one row of a list would look like all there is
         if any(unit is c.unit or _alike(unit, c.unit) for c in chosen) or size + len(unit.text) > _MOST_CHARS:
             continue
         chosen.append(scored)
         size += len(unit.text)
     return sorted(chosen, key=lambda s: (s.unit.source != best.unit.source, s.unit.source, s.unit.order))
+
+
+def _rows(ranked: list[_Scored], request: DraftRequest) -> list[_Scored]:
+    """Return the rows of the best unit's lookup, then those of others that were asked for as surely."""
+    best = ranked[0]
+    sure = request.evidence[best.unit.source - 1].confidence
+    by_lookup: dict[str, list[_Scored]] = {}
+    for scored in ranked:
+        item = request.evidence[scored.unit.source - 1]
+        if item.lookup and item.source is request.evidence[best.unit.source - 1].source and item.confidence >= sure:
+            by_lookup.setdefault(item.lookup, []).append(scored)
+    return [
+        scored
+        for rows in list(by_lookup.values())[:_MOST_LOOKUPS]
+        for scored in sorted(rows, key=lambda s: (s.unit.source, s.unit.order))[:MOST_ROWS]
+    ]
 
 
 def _alike(one: Unit, other: Unit) -> bool:

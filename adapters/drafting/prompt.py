@@ -74,7 +74,8 @@ def _block(number: int, item: EvidenceItem) -> str:
     text = f"# {' — '.join(titles)}\n\n{item.snippet}" if titles else item.snippet
     longest = max((len(run) for run in _RUN.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    return f"[{number}] ({item.source})\n{fence}\n{text}\n{fence}"
+    row = f", one of {item.found} rows" if item.found else ""
+    return f"[{number}] ({item.source}{row})\n{fence}\n{text}\n{fence}"
 
 
 def _one_line(text: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from typing import Final
 
-from adapters.sources.lookups import Chooser, LookupFault, checked, reference, said_in, sentence
+from adapters.sources.lookups import Chooser, LookupFault, arguments_from, checked, reference, said_in, sentence
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
-from contracts.lookups import Lookup, LookupCall, Value
+from contracts.lookups import Lookup, LookupCall, LookupValue, Value
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
 
@@ -26,6 +27,8 @@ Ask = Callable[[Lookup, Mapping[str, Value]], Awaitable[Rows]]
 """Runs a lookup's statement with values for all of its arguments; raises `SourceUnavailable`."""
 Calls = Callable[[SearchRequest], Awaitable[Sequence[tuple[LookupCall, float]]]]
 """Says which lookups a request wants, with values, and how surely, 0 to 1; raises `SourceUnavailable`."""
+UNASKED: Final = 0.7
+"""Confidence of what is looked up for the type of a request alone: on topic, but nobody has asked for it."""
 
 
 def utc_now() -> datetime:
@@ -42,7 +45,8 @@ class LookupSource:
 
     Confidence says how sure it is that this was asked, for the engine itself does not err by degrees: 1.0 where the plan
     named the lookup, for then somebody has read the question, and `(1 + likeness) / 2` where its words chose it
-    (`adapters/sources/lookups.py`), that is from .75 to 1.
+    (`adapters/sources/lookups.py`), that is from .75 to 1. Where neither asks for one, those are run that stand for the
+    request's type, with `UNASKED`.
 
     Where a row stands on a page, the page is what a citation shows: the columns `page_path`, `page_title`,
     `page_heading`, `page_url` and `page_kb_id` say which.
@@ -112,7 +116,17 @@ class LookupSource:
         calls = [(call, 1.0) for call in request.lookups if call.name in self._lookups]
         if not calls and request.query.strip():
             found = self._chooser.choose(request.query, today)
-            calls = [(found.call, (1 + found.likeness) / 2)] if found else []
+            calls = [(found.call, (1 + found.likeness) / 2)] if found else self._of_type(request, today)
+        return calls
+
+    def _of_type(self, request: SearchRequest, today: date) -> list[tuple[LookupCall, float]]:
+        calls: list[tuple[LookupCall, float]] = []
+        for lookup in self._lookups.values():
+            values = arguments_from(request.query, lookup, today)
+            needed = {argument.name for argument in lookup.arguments if argument.default is None}
+            if request.request_type in lookup.request_types and needed <= values.keys():
+                given = tuple(LookupValue(name=name, value=value) for name, value in values.items())
+                calls.append((LookupCall(name=lookup.name, arguments=given), UNASKED))
         return calls
 
     def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> dict[str, _Wanted | _Faulty]:
@@ -145,6 +159,7 @@ class LookupSource:
                 "Correct its row in the profile: in braces stands a column of the statement.",
             ) from fault
         name = reference(lookup, values)
+        counted = f"{len(found.rows)}{'+' if found.cut else ''}"
         items = [
             _placed(
                 EvidenceItem(
@@ -156,6 +171,7 @@ class LookupSource:
                     score=wanted.confidence,
                     title=lookup.title[language],
                     language=language,
+                    found=counted,
                 ),
                 row,
             )

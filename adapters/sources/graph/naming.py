@@ -6,6 +6,7 @@ A text argument that a statement compares with a property of a labelled node tak
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +14,17 @@ from functools import lru_cache
 from typing import Final
 
 from contracts.lookups import ArgumentType, Lookup
+from contracts.values import Language
 from language.clean import clean, fold
-from language.words import all_stems, stems
+from language.lexicon import vague_stems
+from language.words import all_stems, detect, stems
 
 LEAST_LIKENESS: Final = 0.6
 """Below it, what is said beside a name is not one of the lookup's questions."""
 CONTAINED: Final = 0.75
 """Likeness of a query that names a node and has every word of one of the lookup's questions, and others."""
+LEAST_SHARE: Final = 0.5
+"""Below it, a name has too little of what a query says to be what it is about."""
 _MOST_OF_A_MESSAGE: Final = 0.75
 """Share of the words of a long name (an error's message) that a query has to have, the node's one name or one quote."""
 _LONG: Final = 3
@@ -89,6 +94,44 @@ def meant(value: str, names: Sequence[str]) -> str | None:
         return alike[0]
     found = named_in(f'"{value}"', names) or named_in(value, names)
     return found.name if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The name that shares most with a text, and the share of the text's words that it has, 0 to 1."""
+
+    name: str
+    share: float
+
+
+def nearest(text: str, names: Sequence[str], language: Language | None) -> Nearest | None:
+    """Return the name that has most of what a text says: of a fault told in a user's own words.
+
+    A stem weighs by how few names have it, `log(1 + (n + 1) / (.5 + with it))`, one that none has as one that a single
+    name has. Of equal ones the name is taken that says least besides. Below `LEAST_SHARE` there is none.
+
+    Args:
+        text: The query.
+        names: Of the graph: headings, or the messages of errors.
+        language: Of the names to choose from; `None` for any.
+    """
+    # "Does not work" says that there is a fault, and not which.
+    asked = frozenset(stems(text)) - vague_stems()
+    own = {name: frozenset(stems(name)) for name in names if language is None or detect(name) is language}
+    weights = {
+        word: math.log(1 + (len(own) + 1) / (0.5 + max(1, sum(word in there for there in own.values()))))
+        for word in asked
+    }
+    whole = sum(weights.values())
+    best: tuple[float, int, str] | None = None
+    for name, there in own.items():
+        shared = asked & there
+        share = sum(weights[word] for word in shared) / whole if whole else 0.0
+        # Of two words, one in common may be any: a name has to share two, or all there is.
+        if share < LEAST_SHARE or (len(shared) < 2 and shared != asked):
+            continue
+        best = max(best, (share, -len(there), name)) if best else (share, -len(there), name)
+    return Nearest(best[2], best[0]) if best else None
 
 
 def likeness(rest: str, lookup: Lookup) -> float:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from adapters.sources.graph.engine import Engine, Limits, check
-from adapters.sources.graph.naming import Named, Naming, given, likeness, meant, named_in, namings
-from adapters.sources.looking_up import LookupSource, Rows, utc_now
+from adapters.sources.graph.naming import Named, Naming, given, likeness, meant, named_in, namings, nearest
+from adapters.sources.looking_up import UNASKED, LookupSource, Rows, utc_now
 from adapters.sources.lookups import arguments_from
+from adapters.sources.threads import in_thread
 from contracts.lookups import Lookup, LookupCall, LookupValue, Value
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
@@ -24,8 +24,9 @@ class GraphSource:
     """The graph as an evidence source: `LookupSource` says what an item and its confidence are.
 
     The request's own lookups are run. Where there are none of the graph's, those are whose questions are most like the
-    words that the query has beside a name of the graph: several, where they are equally like, for one question can be
-    answered by two statements. A value that is no name of the graph but means one becomes that name; an argument
+    words that the query has beside a name of the graph, and of equally like ones, those whose name is most of the query:
+    several, where that is the same, for one question can be answered by two statements. Where the words ask for none, those of the request's type are run, about the name that
+    shares most of its words with the query (`naming.nearest`): their confidence is `(1 + share) / 2`. A value that is no name of the graph but means one becomes that name; an argument
     called `language` takes the request's where nobody gives one.
 
     Args:
@@ -75,7 +76,7 @@ class GraphSource:
     async def _ask(self, lookup: Lookup, values: Mapping[str, Value]) -> Rows:
         # One row more than is wanted says that there are more.
         limits = replace(self._limits, rows=self._limits.rows + 1)
-        rows = await asyncio.to_thread(self._engine.run, lookup.statement, values, limits)
+        rows = await in_thread(self._engine.run, lookup.statement, values, limits)
         kept = rows[: self._limits.rows]
         return Rows(tuple(kept), "" if len(kept) == len(rows) else f"only the first {len(kept)} rows are shown")
 
@@ -83,7 +84,7 @@ class GraphSource:
         own = [call for call in request.lookups if call.name in self._lookups]
         if not own and not request.query.strip():
             return []
-        return await asyncio.to_thread(self._chosen, request, own)
+        return await in_thread(self._chosen, request, own)
 
     # --------------------------------------------------------------------------------------------- what is looked up
 
@@ -92,12 +93,30 @@ class GraphSource:
         if own:
             return [(self._completed(self._resolved(call, known), request), 1.0) for call in own]
         ranked = [found for lookup in self._lookups.values() if (found := self._by_words(request, lookup, known))]
-        best = max((like for _, like in ranked), default=0.0)
-        return [(self._completed(call, request), like) for call, like in ranked if like == best]
+        best = max((rank for _, rank in ranked), default=None)
+        chosen = [(call, rank[0]) for call, rank in ranked if rank == best] or self._of_type(request, known)
+        return [(self._completed(call, request), like) for call, like in chosen]
+
+    def _of_type(self, request: SearchRequest, known: dict[Naming, list[str]]) -> list[tuple[LookupCall, float]]:
+        """Return the lookups of the request's type, each about what shares most with the query."""
+        calls: list[tuple[LookupCall, float]] = []
+        for lookup in self._lookups.values():
+            if request.request_type not in lookup.request_types:
+                continue
+            values = arguments_from(request.query, lookup, self._now().astimezone(UTC).date())
+            shares: list[float] = []
+            for argument, naming in self._namings[lookup.name].items():
+                if found := nearest(request.query, self._names(naming, known), request.language):
+                    values[argument] = found.name
+                    shares.append(found.share)
+            if len(shares) == len(self._namings[lookup.name]) and given(values, lookup):
+                calls.append((_call(lookup, values), (1 + min(shares)) / 2 if shares else UNASKED))
+        return calls
 
     def _by_words(
         self, request: SearchRequest, lookup: Lookup, known: dict[Naming, list[str]]
-    ) -> tuple[LookupCall, float] | None:
+    ) -> tuple[LookupCall, tuple[float, int]] | None:
+        """Return the call of a lookup with its rank: the likeness, then how little of the query is left unsaid."""
         rest, values = request.query, dict[str, str]()
         for argument, naming in self._namings[lookup.name].items():
             found: Named | None = named_in(rest, self._names(naming, known))
@@ -111,7 +130,7 @@ class GraphSource:
         values = arguments_from(request.query, lookup, self._now().astimezone(UTC).date()) | values
         if not given(values, lookup):
             return None
-        return _call(lookup, values), like
+        return _call(lookup, values), (like, -len(rest.split()))
 
     def _resolved(self, call: LookupCall, known: dict[Naming, list[str]]) -> LookupCall:
         """Return a call with the graph's names for its values; a value that means none stays, and finds nothing."""
