@@ -13,6 +13,7 @@ from language.clean import fold, skeleton
 from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
 
 _VOWEL = re.compile("[aeiouyаеиоуыэюя]")
+_STATUS = (RequestType.STATUS_METRIC, RequestType.STATUS_LIST, RequestType.STATUS_SUMMARY)
 _LONG_RUN = re.compile(r"(.)\1{5,}")
 
 
@@ -81,9 +82,17 @@ def _consonant_run(word: str) -> int:
 
 
 def is_vague(text: str) -> bool:
-    """Whether a message names no object: nothing in it but symptoms and stop words."""
-    vague = {stem(word) for word in lexicon()["vague"]["words"]}
-    return all(word in vague for word in stems(text))
+    """Whether a message names no object: nothing in it but symptoms and stop words.
+
+    A question for a figure or a list of a period has one: "Which errors were there today?".
+    """
+    return vague_stems().issuperset(stems(text)) and request_type(text) not in _STATUS
+
+
+@cache
+def vague_stems() -> frozenset[str]:
+    """Return the stems that say that something is wrong, and not what."""
+    return frozenset(stem(word) for word in lexicon()["vague"]["words"])
 
 
 def question_about(text: str, language: Language) -> tuple[str, str]:

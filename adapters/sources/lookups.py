@@ -15,6 +15,7 @@ from adapters.sources.days import day
 from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, LookupValue, Value
 from contracts.values import Language
 from language.clean import clean, fold
+from language.lexicon import is_vague
 from language.values import values as values_in
 from language.words import Phrases, all_stems, stem, stop_words
 
@@ -67,8 +68,10 @@ class Chooser:
     def choose(self, query: str, today: date) -> Found | None:
         """Return the lookup whose questions are most like the query, with the values that the query has for it.
 
-        One that needs a value which the query does not have is passed over.
+        One that needs a value which the query does not have is passed over. "It does not work" asks for none.
         """
+        if is_vague(query):
+            return None
         ranked = sorted(
             ((self.likeness(query, lookup), lookup) for lookup in self._lookups),
             key=lambda pair: (-pair[0], pair[1].name),

@@ -136,8 +136,8 @@ def test_the_address_is_shown_without_its_password(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("", "4 lookups on the assistant's own conversations"),
-        ("sqlite:///{folder}/library.db", "4 lookups on sqlite:///{folder}/library.db"),
+        ("", "6 lookups on the assistant's own conversations"),
+        ("sqlite:///{folder}/library.db", "6 lookups on sqlite:///{folder}/library.db"),
         ("sqlite:///{folder}/none.db", "there is no database {folder}/none.db"),
         ("postgresql://reader:not-to-be-shown@127.0.0.1:1/base", "cannot be asked: connection failed"),
     ],
