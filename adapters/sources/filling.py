@@ -3,6 +3,10 @@
 A passage's id is made of its document and its place, and its fingerprint of all that is kept of it: a run compares
 what there is with what there shall be, writes the difference in batches and deletes what is gone. Statistics come
 last, and after them the state that names them; until then searches use those of the fill before.
+
+Vectors by an embedding model are copied from the record, where `adapters.ranking.vectors` puts them: whatever happens to
+a fill, no text is sent to the model twice. The state names the model before the first of its vectors is written, and a
+server that has vectors of one model takes none of another.
 """
 
 from __future__ import annotations
@@ -15,14 +19,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from uuid import UUID
 
+from adapters.ranking.similarity import calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.sources.markdown.index import VENDOR_ERRORS, analyser, opened
 from adapters.sources.markdown.store import NAME, SCHEMA, Passage
-from adapters.sources.remote import FORMAT, STATE, Engine, EngineFault, Filled, Row, State, packed, part_key
+from adapters.sources.remote import (
+    ANOTHER_PLACE,
+    FORMAT,
+    STATE,
+    Dense,
+    Engine,
+    EngineFault,
+    Filled,
+    Row,
+    State,
+    packed,
+    part_key,
+)
 from adapters.sources.sparse import Averages, Statistics, Vector, Words, drifted, gathered, passage
-from contracts.errors import KnowledgeError, NoIndex
+from contracts.errors import ConfigError, KnowledgeError, NoIndex
+
+if TYPE_CHECKING:
+    from array import array
+
+    from adapters.ranking.embeddings import Embedder
 
 BATCH: Final = 500
 """Passages that are written together."""
@@ -30,8 +52,12 @@ BATCH: Final = 500
 Progress = Callable[[int, int], None]
 """Passages written, and to be written in all."""
 
-_SECONDS: Final = 60.0
-"""For reading the state."""
+_SECONDS: Final = 15.0
+"""For reading the state, which is the first thing that is asked."""
+_MOST_NUMBERS: Final = 500_000
+"""Of the vectors that are written together: some 6 MB as text, where Qdrant takes 32 in one request."""
+_BYTES: Final = 4
+"""Of a number in a vector."""
 _T = TypeVar("_T")
 
 _FROM: Final = "FROM chunks c JOIN documents d ON d.id = c.document WHERE d.state <> 'removing'"
@@ -39,11 +65,14 @@ _HEADS: Final = f"""
 SELECT c.id, d.key, c.ordinal, d.source, d.version, d.format, d.title, d.url, d.kb_id, d.updated, d.language,
        c.heading, c.first_line, c.last_line, c.headings, c.hash {_FROM} ORDER BY c.id
 """
+_LANGUAGE: Final = 10
+"""Its column there."""
 _TEXTS: Final = f"SELECT d.title, c.headings, c.body {_FROM} ORDER BY c.id"
 _ROWS: Final = f"""
 SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
        c.ordinal, c.heading, c.first_line, c.last_line, c.text, d.version, c.headings, c.body {_FROM} AND c.id IN
 """
+_VECTORS: Final = "SELECT hash, vector FROM vectors WHERE model = ? AND hash IN"
 _KINDS: Final = "SELECT source FROM documents WHERE state <> 'removing' ORDER BY source"
 
 
@@ -69,68 +98,95 @@ class _Head(NamedTuple):
 
     number: int
     id: str
+    language: str
     content: bytes
 
 
-def fill(directory: Path, engine: Engine, *, batch: int = BATCH, on_progress: Progress | None = None) -> FillReport:
+def fill(
+    directory: Path,
+    engine: Engine,
+    embedder: Embedder | None = None,
+    *,
+    batch: int = BATCH,
+    on_progress: Progress | None = None,
+) -> FillReport:
     """Bring a server up to date with a knowledge base.
 
     Args:
-        directory: Where `ingest` put the knowledge base.
+        directory: Where `ingest` put the knowledge base, and `adapters.ranking.vectors.fill` its vectors.
         engine: The server.
+        embedder: The model whose vectors it is to have, too; nothing is asked of it.
         batch: Passages that are written together.
         on_progress: Called after each batch.
 
     Raises:
         NoIndex: Nothing was read in yet.
         IndexBusy: Somebody else is filling the server.
-        KnowledgeError: The knowledge base cannot be read, or the server not be written; the next run goes on from there.
+        KnowledgeError: The knowledge base cannot be read, or lacks vectors, or the server cannot be written; the next run
+            goes on from there.
+        ConfigError: The server has vectors of another model.
     """
     started = time.perf_counter()
-    with _our_errors(directory, engine), _record(directory) as record:
-        engine.prepare()
-        with engine.alone():
-            report = _fill(record, directory, engine, batch, on_progress)
+    with _our_errors(directory, engine), _record(directory) as record, engine.alone():
+        report = _fill(record, directory, engine, embedder, batch, on_progress)
     return replace(report, seconds=time.perf_counter() - started)
 
 
 def _fill(
-    record: sqlite3.Connection, directory: Path, engine: Engine, batch: int, on_progress: Progress | None
+    record: sqlite3.Connection,
+    directory: Path,
+    engine: Engine,
+    embedder: Embedder | None,
+    batch: int,
+    on_progress: Progress | None,
 ) -> FillReport:
+    state = State.read(engine.note(STATE, _SECONDS))
     heads = [_head(row) for row in record.execute(_HEADS)]
     digest = _digest(sorted(head.content for head in heads))
-    state = State.read(engine.note(STATE, _SECONDS))
+    dense = _agreed(engine, state.dense if state else None, _dense(record, embedder, heads), embedder)
+    engine.prepare(dense.length if dense else 0)
     if state is not None and not state.current:
         state = None
     complete = state is not None and state.filled is not None and state.filled.digest == digest
     statistics = None if complete else gathered(Words.of(*row) for row in record.execute(_TEXTS))
     averages = _averages(state, statistics)
-    if state is None or state.averages != averages:
+    if state is None or (state.averages, state.dense) != (averages, dense):
         # Noted first: a killed run and the one that finishes it must encode alike.
-        state = State(averages, analyser(), FORMAT, state.filled if state else None)
+        state = State(averages, analyser(), FORMAT, state.filled if state else None, dense)
         engine.keep_note(STATE, state.written())
 
     stamp = repr((FORMAT, analyser(), averages)).encode()
-    wanted = {head.id: (head.number, _digest((stamp, head.content))) for head in heads}
+    meant = [repr((dense.model, dense.length)).encode()] if dense else []
+    spoken = dense.languages if dense else ()
+    wanted = {
+        head.id: (head.number, _digest((stamp, head.content, *(meant if head.language in spoken else ()))))
+        for head in heads
+    }
     held = dict(engine.held())
     changed = [(number, key) for key, (number, fingerprint) in wanted.items() if held.get(key) != fingerprint]
     written = 0
+    if dense:
+        batch = max(1, min(batch, _MOST_NUMBERS // dense.length))
     for part in _batches(changed, batch):
         numbers = [number for number, _ in part]
-        engine.put(list(_encoded(record, numbers, {key: wanted[key][1] for _, key in part}, averages)))
+        engine.put(_encoded(record, numbers, {key: wanted[key][1] for _, key in part}, averages, dense))
         written += len(part)
         if on_progress:
             on_progress(written, len(changed))
     gone = [key for key in held if key not in wanted]
     for part in _batches(gone, batch):
         engine.drop(part)
+    finished = statistics is None and state.filled is not None and state.filled.dense == dense
+    if changed or gone or not finished:
+        # Before the state says that all is done: a run that is killed here is settled by the next.
+        engine.settle()
     if statistics is not None:
-        filled = _noted(record, directory, engine, replace(statistics, averages=averages), digest)
+        filled = _noted(record, directory, engine, replace(statistics, averages=averages), digest, dense)
         engine.keep_note(STATE, replace(state, filled=filled).written())
         kept = {part_key(filled.revision, number) for number in range(filled.parts)}
         engine.drop_notes([key for key in engine.notes() if key != STATE and key not in kept])
-    if changed or gone:
-        engine.settle()
+    elif state.filled is not None and not finished:
+        engine.keep_note(STATE, replace(state, filled=replace(state.filled, dense=dense)).written())
     return FillReport(len(changed), len(gone), len(wanted) - len(changed), len(wanted), 0.0)
 
 
@@ -147,7 +203,7 @@ def _averages(state: State | None, statistics: Statistics | None) -> Averages:
 
 def _head(row: Sequence[object]) -> _Head:
     number, key, ordinal = row[:3]
-    return _Head(int(str(number)), _id(f"{key}#{ordinal}"), repr(tuple(row[1:])).encode())
+    return _Head(int(str(number)), _id(f"{key}#{ordinal}"), str(row[_LANGUAGE]), repr(tuple(row[1:])).encode())
 
 
 def _id(name: str) -> str:
@@ -162,17 +218,111 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 
 def _encoded(
-    record: sqlite3.Connection, numbers: Sequence[int], fingerprints: dict[str, str], averages: Averages
-) -> Iterator[tuple[Row, Vector]]:
+    record: sqlite3.Connection,
+    numbers: Sequence[int],
+    fingerprints: dict[str, str],
+    averages: Averages,
+    dense: Dense | None,
+) -> list[tuple[Row, Vector]]:
     sql = f"{_ROWS} ({','.join('?' * len(numbers))})"
-    for *fields, headings, body in record.execute(sql, numbers):
-        shown = Passage(*fields)
+    read = [(Passage(*fields), headings, body) for *fields, headings, body in record.execute(sql, numbers)]
+    vectors = _vectors(record, dense, read) if dense else {}
+    made: list[tuple[Row, Vector]] = []
+    for shown, headings, body in read:
         name = _id(f"{shown.key}#{shown.ordinal}")
-        row = Row(name, fingerprints[name], shown, body)
-        yield row, passage(Words.of(shown.title, headings, body), averages)
+        row = Row(name, fingerprints[name], shown, body, vectors.get(shown.id))
+        made.append((row, passage(Words.of(shown.title, headings, body), averages)))
+    return made
 
 
-def _noted(record: sqlite3.Connection, directory: Path, engine: Engine, statistics: Statistics, digest: str) -> Filled:
+# ------------------------------------------------------------------------------------------------------------ meaning
+
+
+def _dense(record: sqlite3.Connection, embedder: Embedder | None, heads: Sequence[_Head]) -> Dense | None:
+    """Return what the record's vectors of a model are made with; `None` where it is to have none.
+
+    Raises:
+        KnowledgeError: It is to have some, and has none.
+    """
+    if embedder is None or not any(head.language in embedder.languages for head in heads):
+        return None
+    there = record.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone()
+    sql = "SELECT length(vector) FROM vectors WHERE model = ? LIMIT 1"
+    first = record.execute(sql, (embedder.name,)).fetchone() if there else None
+    if first is None:
+        raise _missing(embedder.name)
+    measured = record.execute("SELECT value FROM meta WHERE key = ?", (calibration_key(embedder.name),)).fetchone()
+    if measured is None:
+        raise _missing(embedder.name)
+    calibration = calibration_of(measured[0])
+    languages = tuple(sorted(embedder.languages))
+    return Dense(embedder.name, embedder.query_prefix, first[0] // _BYTES, languages, calibration)
+
+
+def _agreed(engine: Engine, there: Dense | None, here: Dense | None, embedder: Embedder | None) -> Dense | None:
+    """Return what a server's vectors are to be made with.
+
+    Raises:
+        ConfigError: It has vectors that these cannot be compared with, or would lose those that it has.
+    """
+    if there is None or there == here:
+        return here
+    has = f"The index at {engine.name} has vectors of the embedding model {there.model!r} with {there.length} numbers"
+    if embedder is None:
+        raise ConfigError(f"{has}, and no model is set.", f"Set GUARDIAN_EMBED_URL and its model, or {ANOTHER_PLACE}.")
+    if here is None and there.model == embedder.name:
+        # There is no passage in its languages any more.
+        return there
+    if here is None or (there.model, there.length) != (here.model, here.length):
+        now = f"{embedder.name!r} with {here.length}" if here else repr(embedder.name)
+        raise ConfigError(
+            f"{has}, and the settings name {now}: they cannot be compared.",
+            f"Set GUARDIAN_EMBED_MODEL and GUARDIAN_EMBED_TEXT_PREFIX as they were, or {ANOTHER_PLACE}.",
+        )
+    return here
+
+
+def _vectors(
+    record: sqlite3.Connection, dense: Dense, read: Sequence[tuple[Passage, str, str]]
+) -> dict[int, array[float]]:
+    """Return the vectors of passages in the model's languages, by the number of the passage.
+
+    Raises:
+        KnowledgeError: One is missing.
+    """
+    texts = {
+        shown.id: hash_of(text_of(shown.title, headings, body))
+        for shown, headings, body in read
+        if shown.language in dense.languages
+    }
+    keys = list(set(texts.values()))
+    sql = f"{_VECTORS} ({','.join('?' * len(keys))})"
+    known = {key: vector_of(blob) for key, blob in record.execute(sql, (dense.model, *keys))}
+    if len(known) < len(keys) or any(len(vector) != dense.length for vector in known.values()):
+        raise _missing(dense.model)
+    return {number: known[key] for number, key in texts.items()}
+
+
+def _missing(model: str) -> KnowledgeError:
+    """Return the error of a fill whose passages have not all vectors."""
+    return KnowledgeError(
+        f"Not all passages have a vector of the embedding model {model!r} yet, so the index in the server cannot be "
+        "brought up to date.",
+        "See that the embedding server runs, and run the same command again: it asks for the rest alone.",
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- notes
+
+
+def _noted(
+    record: sqlite3.Connection,
+    directory: Path,
+    engine: Engine,
+    statistics: Statistics,
+    digest: str,
+    dense: Dense | None,
+) -> Filled:
     """Write the statistics down under a name of their own."""
     documents = Counter[str](source for (source,) in record.execute(_KINDS))
     there, default = _versions(directory)
@@ -180,7 +330,7 @@ def _noted(record: sqlite3.Connection, directory: Path, engine: Engine, statisti
     parts = packed(statistics)
     for number, part in enumerate(parts):
         engine.keep_note(part_key(revision, number), part)
-    return Filled(revision, len(parts), digest, there, default, dict(documents))
+    return Filled(revision, len(parts), digest, there, default, dict(documents), dense)
 
 
 def _versions(directory: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

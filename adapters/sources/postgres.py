@@ -6,6 +6,11 @@ questions that were measured. It takes four times the disk, and no extension. pg
 take up to 1,000 words a passage, and find neighbours only by approximation.
 
 A scope is a source, a version and a language together, so that these limits are met within the index.
+
+Vectors by an embedding model do take pgvector, from 0.8 on: a table of their own, with an index of neighbours (HNSW, by
+inner product). Its index holds vectors of up to 2,000 numbers, and of up to 4,000 with half the precision (`halfvec`);
+longer ones are refused. The index goes on past what the limits exclude (`hnsw.iterative_scan`), so that few passages
+under a narrow limit are found, too.
 """
 
 from __future__ import annotations
@@ -21,19 +26,27 @@ from urllib.parse import urlsplit
 
 from adapters.sources.markdown.index import version_term
 from adapters.sources.markdown.store import Passage
-from adapters.sources.remote import EngineFault, Found, Limits, Row
+from adapters.sources.remote import ANOTHER_PLACE, EngineFault, Found, Limits, Row
 from adapters.sources.sparse import Vector
 from contracts.errors import ConfigError, IndexBusy
 
 if TYPE_CHECKING:
+    from array import array
+
     import psycopg
 
 _T = TypeVar("_T")
 
 FILL_S: Final = 120.0
 """For one statement of a fill."""
-SETTLE_S: Final = 3600.0
-"""For tidying up after one."""
+SETTLE_S: Final = 6 * 3600.0
+"""For tidying up after one, and for the index of neighbours after the first."""
+CONNECT_S: Final = 5.0
+"""For reaching the server."""
+LONGEST_VECTOR: Final = 2000
+"""Numbers of a vector that are indexed in full precision."""
+LONGEST_HALF_VECTOR: Final = 4000
+"""Those that are indexed in half of it."""
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS {notes} (key text PRIMARY KEY, value text NOT NULL);
@@ -54,24 +67,43 @@ CREATE TABLE IF NOT EXISTS {postings} (
     PRIMARY KEY (word, scope, passage) INCLUDE (weight)
 );
 """
-_SEARCH: Final = """
-WITH best AS (
-    SELECT p.passage, sum(p.weight::float8 * q.weight) AS score
-    FROM unnest(%(words)s::integer[], %(weights)s::float8[]) AS q (word, weight)
-    JOIN {postings} p ON p.word = q.word AND p.scope = ANY (ARRAY(
-        SELECT id FROM {scopes} WHERE (%(source)s::text IS NULL OR source = %(source)s)
-        AND (%(versions)s::text[] IS NULL OR version = ANY (%(versions)s))
-        AND (%(language)s::text IS NULL OR language = %(language)s)
-    ))
-    {without}
-    GROUP BY p.passage ORDER BY score DESC, p.passage LIMIT %(count)s
-)
+_MEANINGS: Final = """
+CREATE TABLE IF NOT EXISTS {meanings} (
+    passage integer PRIMARY KEY REFERENCES {passages} (number) ON DELETE CASCADE, scope smallint NOT NULL,
+    meaning {kind}({length}) NOT NULL
+);
+CREATE INDEX IF NOT EXISTS {by_scope} ON {meanings} (scope);
+"""
+_LENGTH: Final = "SELECT atttypmod FROM pg_attribute WHERE attrelid = %s::regclass AND attname = 'meaning'"
+_NEIGHBOURS: Final = "CREATE INDEX IF NOT EXISTS {neighbours} ON {meanings} USING hnsw (meaning {kind}_ip_ops)"
+_SCOPES: Final = """ARRAY(
+    SELECT id FROM {scopes} WHERE (%(source)s::text IS NULL OR source = %(source)s)
+    AND (%(versions)s::text[] IS NULL OR version = ANY (%(versions)s))
+    AND (%(languages)s::text[] IS NULL OR language = ANY (%(languages)s))
+)"""
+_SHOWN: Final = """
 SELECT d.number, d.document, s.source, d.title, d.url, d.kb_id, d.updated, s.language, d.ordinal, d.heading,
        d.first_line, d.last_line, d.text, d.version, best.score, {whole}
 FROM best JOIN {passages} d ON d.number = best.passage JOIN {scopes} s ON s.id = d.scope
 ORDER BY best.score DESC, best.passage
 """
-_WITHOUT: Final = "WHERE p.passage NOT IN (SELECT number FROM {passages} WHERE document = ANY (%(excluded)s))"
+_SEARCH: Final = """
+WITH best AS (
+    SELECT p.passage, sum(p.weight::float8 * q.weight) AS score
+    FROM unnest(%(words)s::integer[], %(weights)s::float8[]) AS q (word, weight)
+    JOIN {postings} p ON p.word = q.word AND p.scope = ANY ({allowed})
+    WHERE true {without}
+    GROUP BY p.passage ORDER BY score DESC, p.passage LIMIT %(count)s
+)
+{shown}"""
+_NEAREST: Final = """
+WITH best AS (
+    SELECT p.passage, -(p.meaning <#> %(meaning)s::{kind}) AS score
+    FROM {meanings} p WHERE p.scope = ANY ({allowed}) {without}
+    ORDER BY p.meaning <#> %(meaning)s::{kind} LIMIT %(count)s
+)
+{shown}"""
+_WITHOUT: Final = "AND p.passage NOT IN (SELECT number FROM {passages} WHERE document = ANY (%(excluded)s))"
 _WHOLE: Final = "d.words, d.weights, d.body"
 _BARE: Final = "NULL, NULL, ''"
 _DROP: Final = """
@@ -114,7 +146,10 @@ class PostgresEngine:
         self._name = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path} ({collection})"
         self._tables = {
             name: f'"guardian_{collection}_{name}"'
-            for name in ("notes", "scopes", "passages", "postings", "by_document")
+            for name in (
+                *("notes", "scopes", "passages", "postings", "by_document"),
+                *("meanings", "by_scope", "neighbours"),
+            )
         }
         self._idle: list[psycopg.Connection[Any]] = []
 
@@ -141,34 +176,76 @@ class PostgresEngine:
         return self._asked(ask, seconds)
 
     def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
-        values = {
-            "words": [number - _SIGN for number in query],
-            "weights": list(query.values()),
+        values = {"words": [number - _SIGN for number in query], "weights": list(query.values())}
+        return self._found(_SEARCH, values, limits, count, seconds, whole=_WHOLE if whole else _BARE)
+
+    def nearest(self, meaning: array[float], limits: Limits, count: int, *, seconds: float) -> list[Found]:
+        values = {"meaning": _written(meaning)}
+        return self._found(_NEAREST, values, limits, count, seconds, whole=_WHOLE, kind=_kind(len(meaning)))
+
+    def _found(
+        self, sql: str, values: Mapping[str, object], limits: Limits, count: int, seconds: float, **parts: str
+    ) -> list[Found]:
+        limited = {
+            **values,
             "source": limits.source,
             "versions": list(limits.versions) if limits.versions is not None else None,
-            "language": limits.language,
+            "languages": list(limits.languages) if limits.languages is not None else None,
             "excluded": list(limits.excluded),
             "count": count,
         }
-        sql = self._sql(_SEARCH, without=_WITHOUT if limits.excluded else "", whole=_WHOLE if whole else _BARE)
-        rows = self._asked(lambda connection: connection.execute(sql, values).fetchall(), seconds)
-        return [_found(row) for row in rows]
+        without = _WITHOUT if limits.excluded else ""
+        asked = self._sql(sql, allowed=_SCOPES, shown=_SHOWN, without=without, **parts)
+        return [_found(row) for row in self._asked(lambda one: one.execute(asked, limited).fetchall(), seconds)]
 
     # ----------------------------------------------------------------------------------------------------- filling
 
-    def prepare(self) -> None:
+    def prepare(self, length: int) -> None:
+        if length > LONGEST_HALF_VECTOR:
+            raise EngineFault(
+                f"vectors have {length} numbers, and pgvector's index takes up to {LONGEST_HALF_VECTOR}",
+                "Use a model with shorter vectors, or Qdrant.",
+            )
+
         def make(connection: psycopg.Connection[Any]) -> None:
             # Two that make the same table at the same moment would be in each other's way.
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"{self._tables['notes']} tables",))
-                for statement in _TABLES.split(";\n"):
-                    if statement.strip():
-                        connection.execute(self._sql(statement))
+                self._run(connection, _TABLES)
+                if length:
+                    self._extend(connection)
+                    self._run(connection, _MEANINGS, kind=_kind(length), length=str(length))
+                    made = connection.execute(_LENGTH, (self._tables["meanings"],)).fetchone()
+                    if made and made[0] != length:
+                        raise EngineFault(
+                            f"its table is for vectors of {made[0]} numbers, and these have {length}",
+                            f"{ANOTHER_PLACE.capitalize()}.",
+                        )
 
         self._asked(make, FILL_S)
 
+    def _run(self, connection: psycopg.Connection[Any], statements: str, **parts: str) -> None:
+        for statement in filter(str.strip, statements.split(";\n")):
+            connection.execute(self._sql(statement, **parts))
+
+    def _extend(self, connection: psycopg.Connection[Any]) -> None:
+        import psycopg
+
+        try:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except psycopg.Error as error:
+            if connection.broken:
+                raise
+            raise EngineFault(
+                f"it has no pgvector: {' '.join(str(error).split())[:200]}",
+                "Install pgvector 0.8 or newer and let a superuser run `CREATE EXTENSION vector`, or leave "
+                "GUARDIAN_EMBED_URL empty.",
+            ) from error
+
     @contextmanager
     def alone(self) -> Generator[None]:
+        import psycopg
+
         # A lock of a connection of its own: whatever ends the process lets go of it.
         with _our_errors(self._secrets):
             connection = self._opened(FILL_S)
@@ -182,6 +259,9 @@ class PostgresEngine:
                 )
             yield
         finally:
+            # A server sees a moment later that a connection is closed; who fills again at once would be told to wait.
+            with contextlib.suppress(psycopg.Error):
+                connection.execute("SELECT pg_advisory_unlock_all()")
             connection.close()
 
     def held(self) -> Iterator[tuple[str, str]]:
@@ -197,6 +277,13 @@ class PostgresEngine:
                     self._sql(_PUT), [_values(row, vector, scopes[_scope(row)]) for row, vector in rows], returning=True
                 )
                 numbers = [_only(result.fetchone()) for result in cursor.results()]
+                meant = [
+                    (number, row) for number, (row, _) in zip(numbers, rows, strict=True) if row.meaning is not None
+                ]
+                if meant:
+                    with cursor.copy(self._sql("COPY {meanings} (passage, scope, meaning) FROM STDIN")) as copy:
+                        for number, row in meant:
+                            copy.write_row((number, scopes[_scope(row)], _written(row.meaning or ())))
                 with cursor.copy(self._sql("COPY {postings} (word, scope, passage, weight) FROM STDIN")) as copy:
                     for number, (row, vector) in zip(numbers, rows, strict=True):
                         scope = scopes[_scope(row)]
@@ -222,8 +309,16 @@ class PostgresEngine:
 
     def settle(self) -> None:
         # Postings are read from their index alone only where the table is known to hold no dead rows.
-        sql = self._sql("VACUUM (ANALYZE) {passages}, {postings}")
-        self._asked(lambda connection: connection.execute(sql) and None, SETTLE_S)
+        def settle(connection: psycopg.Connection[Any]) -> None:
+            connection.execute(self._sql("VACUUM (ANALYZE) {passages}, {postings}"))
+            row = connection.execute("SELECT to_regclass(%s)::oid", (self._tables["meanings"],)).fetchone()
+            if row and row[0]:
+                # After the first fill: to build it of all vectors together takes a fraction of the time.
+                made = connection.execute(_LENGTH, (self._tables["meanings"],)).fetchone()
+                connection.execute(self._sql(_NEIGHBOURS, kind=_kind(_only(made))))
+                connection.execute(self._sql("VACUUM (ANALYZE) {meanings}"))
+
+        self._asked(settle, SETTLE_S)
 
     def _scopes(
         self, cursor: psycopg.Cursor[Any], wanted: set[tuple[str, str, str]]
@@ -237,7 +332,9 @@ class PostgresEngine:
 
     def _sql(self, text: str, **parts: str) -> Any:
         # Names of tables are made above and quoted; what is searched for always goes as a parameter.
-        return text.format(**self._tables, **{name: part.format(**self._tables) for name, part in parts.items()})
+        return text.format(
+            **self._tables, **{name: part.format(**self._tables, **parts) for name, part in parts.items()}
+        )
 
     def _asked(self, ask: Callable[[psycopg.Connection[Any]], _T], seconds: float) -> _T:
         """Ask on a connection that is there; once more on a new one, where the server was started anew in between."""
@@ -278,12 +375,16 @@ class PostgresEngine:
             autocommit=True,
             # Statements that are kept would be lost behind a pool that lends one connection to many.
             prepare_threshold=None,
-            connect_timeout=max(2, round(seconds)),
+            # libpq counts in whole seconds, from two on.
+            connect_timeout=max(2, round(min(seconds, CONNECT_S))),
             application_name="guardian",
             **more,
         )
-        # It takes longer than the queries.
-        connection.execute("SET jit = off")
+        # To compile a query takes longer than the query.
+        connection.execute(
+            "SET jit = off; SET hnsw.ef_search = 200; SET hnsw.iterative_scan = strict_order; "
+            "SET hnsw.max_scan_tuples = 200000"
+        )
         return connection
 
 
@@ -319,6 +420,16 @@ def _shut_after(connection: psycopg.Connection[Any], seconds: float) -> Generato
         timer.cancel()
         # The file is libpq's to close.
         handle.detach()
+
+
+def _kind(length: int) -> str:
+    """Return pgvector's type for vectors of so many numbers."""
+    return "vector" if length <= LONGEST_VECTOR else "halfvec"
+
+
+def _written(vector: Sequence[float]) -> str:
+    """Return a vector as pgvector reads it; nine digits are all that float32 has."""
+    return f"[{','.join(format(number, '.9g') for number in vector)}]"
 
 
 def _storable(text: str) -> str:

@@ -3,7 +3,9 @@
 httpx is all it takes: Qdrant's own client is 6 MB with half a second of import, and brings gRPC and numpy along, for
 eight requests of plain JSON. The sparse index of Qdrant is exact: what it returns is the best there is.
 
-One collection holds the passages and, as points without a vector, the notes; such points answer no query.
+One collection holds the passages and, as points without a vector, the notes; such points answer no query. Vectors by an
+embedding model are a second named vector of the same points, under the same filters. Qdrant takes their length when a
+collection is made, and not later.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from uuid import UUID
 
 from adapters.sources.markdown.index import version_term
 from adapters.sources.markdown.store import Passage
-from adapters.sources.remote import EngineFault, Found, Limits, Row
+from adapters.sources.remote import ANOTHER_PLACE, EngineFault, Found, Limits, Row
 from adapters.sources.sparse import Vector
 from contracts.errors import IndexBusy
 
 if TYPE_CHECKING:
+    from array import array
     from pathlib import Path
 
     import httpx
@@ -32,7 +35,13 @@ FILL_S: Final = 120.0
 MOST_BYTES: Final = 64_000_000
 """Of a reply."""
 
-_VECTOR: Final = "words"
+CONNECT_S: Final = 5.0
+"""For reaching the server."""
+
+_WORDS: Final = "words"
+_MEANING: Final = "meaning"
+_DIGITS: Final = 8
+"""After the point, of a number in a vector: more than float32 has."""
 _LIMITED: Final = ("source", "scope", "language", "key")
 """What searches are limited by, versions as in the index (`scope`); Qdrant filters quickly by fields with an index of their own."""
 _PAGE: Final = 5000
@@ -86,13 +95,21 @@ class QdrantEngine:
             return str(found[0]["payload"]["value"]) if found else None
 
     def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
+        return self._queried(_WORDS, _sparse(query), limits, count, seconds, whole=whole)
+
+    def nearest(self, meaning: array[float], limits: Limits, count: int, *, seconds: float) -> list[Found]:
+        return self._queried(_MEANING, _numbers(meaning), limits, count, seconds, whole=True)
+
+    def _queried(
+        self, vector: str, nearest: object, limits: Limits, count: int, seconds: float, *, whole: bool
+    ) -> list[Found]:
         body = {
-            "query": {"nearest": _sparse(query)},
-            "using": _VECTOR,
+            "query": {"nearest": nearest},
+            "using": vector,
             "filter": _filter(limits),
             "limit": count,
             "with_payload": [*_SHOWN, "body"] if whole else list(_SHOWN),
-            "with_vector": whole,
+            "with_vector": [_WORDS] if whole else False,
         }
         result = self._asked("POST", "/points/query", body, seconds)
         with _readable():
@@ -100,12 +117,20 @@ class QdrantEngine:
 
     # ----------------------------------------------------------------------------------------------------- filling
 
-    def prepare(self) -> None:
+    def prepare(self, length: int) -> None:
+        dense: dict[str, Any] = {_MEANING: {"size": length, "distance": "Dot"}} if length else {}
         with _readable():
             exists = self._asked("GET", "/exists", None, FILL_S)["exists"]
+            if exists and length:
+                made: dict[str, Any] = self._asked("GET", "", None, FILL_S)["config"]["params"].get("vectors") or {}
+                if made.get(_MEANING, {}).get("size") != length:
+                    raise EngineFault(
+                        f"it was made without vectors of {length} numbers, and Qdrant adds none later",
+                        f"{ANOTHER_PLACE.capitalize()}.",
+                    )
         if not exists:
-            made: dict[str, Any] = {"vectors": {}, "sparse_vectors": {_VECTOR: {}}, "on_disk_payload": True}
-            self._asked("PUT", "", made, FILL_S)
+            params: dict[str, Any] = {"vectors": dense, "sparse_vectors": {_WORDS: {}}, "on_disk_payload": True}
+            self._asked("PUT", "", params, FILL_S)
         for field in _LIMITED:
             self._asked("PUT", "/index?wait=true", {"field_name": field, "field_schema": "keyword"}, FILL_S)
 
@@ -173,19 +198,40 @@ class QdrantEngine:
         import httpx
 
         end = time.monotonic() + seconds
+        passing = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
         try:
-            request = self._client.build_request(method, self._path + path, json=body, timeout=seconds)
-            response = self._client.send(request, stream=True)
             try:
-                content = _read(response, end)
-            finally:
-                response.close()
+                status, content = self._sent(method, path, body, end)
+            except passing:
+                # A connection that was idle is ended by servers and by what stands before them. Any request may be
+                # sent twice: what is written has ids.
+                status, content = self._sent(method, path, body, end)
         except httpx.HTTPError as error:
-            why = "it took too long" if isinstance(error, httpx.TimeoutException) else str(error)
-            raise EngineFault(why.rstrip(".") or type(error).__name__, _WAY_OUT) from error
-        if response.status_code == 404 and missing is not None:
+            raise EngineFault(self._shown(error), _WAY_OUT) from error
+        if status == 404 and missing is not None:
             return missing
-        return _result(response.status_code, content)
+        return _result(status, content, self._headers.get("api-key", ""))
+
+    def _sent(self, method: str, path: str, body: object, end: float) -> tuple[int, bytes]:
+        import httpx
+
+        seconds = max(0.1, end - time.monotonic())
+        timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_S))
+        request = self._client.build_request(method, self._path + path, json=body, timeout=timeout)
+        response = self._client.send(request, stream=True)
+        try:
+            return response.status_code, _read(response, end)
+        finally:
+            response.close()
+
+    def _shown(self, error: httpx.HTTPError) -> str:
+        import httpx
+
+        if isinstance(error, httpx.ConnectTimeout):
+            return "it cannot be reached"
+        if isinstance(error, httpx.TimeoutException):
+            return "it took too long"
+        return _without(self._headers.get("api-key", ""), str(error).rstrip(".") or type(error).__name__)
 
 
 _HERE: Final = ("localhost", "127.0.0.1", "::1")
@@ -204,7 +250,11 @@ def _read(response: httpx.Response, end: float) -> bytes:
     return bytes(content)
 
 
-def _result(status: int, content: bytes) -> Any:
+def _without(key: str, text: str) -> str:
+    return text.replace(key, "***") if key else text
+
+
+def _result(status: int, content: bytes, key: str) -> Any:
     import json
 
     try:
@@ -215,8 +265,8 @@ def _result(status: int, content: bytes) -> Any:
     except (ValueError, LookupError, TypeError) as error:
         if status == 200:
             raise EngineFault("its reply is not Qdrant's", _WAY_OUT) from error
-        why = content[:100].decode("utf-8", "replace")
-    raise EngineFault(f"status {status}: {' '.join(why.split())[:300].rstrip('.')}", _WAY_OUT)
+        why = _without(key, content.decode("utf-8", "replace"))[:100]
+    raise EngineFault(f"status {status}: {_without(key, ' '.join(why.split()))[:300].rstrip('.')}", _WAY_OUT)
 
 
 @contextmanager
@@ -236,18 +286,25 @@ def _sparse(vector: Vector) -> dict[str, list[Any]]:
     return {"indices": list(vector), "values": list(vector.values())}
 
 
+def _numbers(vector: array[float]) -> list[float]:
+    return [round(number, _DIGITS) for number in vector]
+
+
 def _point(row: Row, vector: Vector) -> dict[str, Any]:
     payload = {name: getattr(row.passage, name) for name in _SHOWN}
     payload |= {"scope": version_term(row.passage.version), "body": row.body, "fingerprint": row.fingerprint}
     # A passage of stop words alone has an empty vector; Qdrant takes none with no numbers.
-    return {"id": row.id, "vector": {_VECTOR: _sparse(vector)} if vector else {}, "payload": payload}
+    vectors: dict[str, object] = {_WORDS: _sparse(vector)} if vector else {}
+    if row.meaning is not None:
+        vectors[_MEANING] = _numbers(row.meaning)
+    return {"id": row.id, "vector": vectors, "payload": payload}
 
 
 def _filter(limits: Limits) -> dict[str, Any]:
     wanted = {
         "source": [limits.source] if limits.source else None,
         "scope": list(limits.versions) if limits.versions is not None else None,
-        "language": [limits.language] if limits.language else None,
+        "language": list(limits.languages) if limits.languages is not None else None,
     }
     must = [{"key": name, "match": {"any": values}} for name, values in wanted.items() if values is not None]
     excluded = [{"key": "key", "match": {"any": sorted(limits.excluded)}}] if limits.excluded else []
@@ -260,6 +317,7 @@ _EMPTY: Final = _sparse({})
 def _found(point: dict[str, Any]) -> Found:
     payload = point["payload"]
     passage = Passage(0, *(payload[name] for name in _SHOWN))
-    sparse: Any = point["vector"][_VECTOR] if point.get("vector") else _EMPTY
+    vectors: dict[str, Any] = point.get("vector") or {}
+    sparse = vectors.get(_WORDS, _EMPTY)
     vector: Vector = dict(zip(sparse["indices"], sparse["values"], strict=True))
     return Found(passage, float(point["score"]), vector, payload.get("body", ""))

@@ -32,8 +32,9 @@ from adapters.sources.markdown.index import analyser
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.search import MIDPOINT
 from adapters.sources.markdown.store import Passage
-from adapters.sources.meaning import DEPTH, NO_MEANING, Meaning, joined, meaning_of, other_length, with_meaning
+from adapters.sources.meaning import DEPTH, NO_MEANING, Meaning, joined, meaning_of, other_length
 from adapters.sources.sparse import Averages, Frequencies, Statistics, Vector, best_of
+from adapters.sources.threads import in_thread
 from contracts.errors import SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
@@ -55,6 +56,8 @@ _FRESH_S: Final = 5.0
 """How long statistics are used before it is asked whether there are newer ones."""
 _CANDIDATES: Final = 50
 """How many passages more are looked at where the engine's order is only near to the right one."""
+_DIGITS: Final = 6
+"""After the point, of a similarity: what engines agree in."""
 _AGAIN: Final = "Run `guardian index` with `--to` and its address."
 ANOTHER_PLACE: Final = "fill another collection or database, or delete this one and fill it anew"
 """What to do with an index that cannot take what it is to be filled with."""
@@ -402,9 +405,8 @@ class RemoteKnowledge:
     def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
         with self._unavailable(kind):
             hits, degraded = self._search(request, kind, meaning, _Clock(self._timeout_s))
-        told = trace(request, kind, hits)
-        told = with_meaning(told, hits.kept, degraded) if meaning is not NO_MEANING else told
-        return SearchReply(tuple(map(item, hits.kept)), told)
+        told = trace(request, kind, hits).model_copy(update={"degraded": degraded})
+        return SearchReply(tuple(map(item, hits.kept)), told, meaning.calls)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
@@ -502,7 +504,10 @@ class RemoteKnowledge:
         if self._embedder is None or meaning.vector is None or known.statistics.size < 1:
             return None
         languages = limits.languages or tuple(sorted(self._embedder.languages))
-        return self._engine.nearest(meaning.vector, replace(limits, languages=languages), DEPTH, seconds=clock.left)
+        where = replace(limits, languages=languages)
+        near = self._engine.nearest(meaning.vector, where, DEPTH, seconds=clock.left)
+        # Copies are equally near: an engine has them in any order.
+        return sorted(near, key=lambda found: (-round(found.score, _DIGITS), *_place(found.passage)))
 
     def _ready(self, dense: Dense | None, meaning: Meaning) -> Meaning:
         """Leave a query's vector out where it cannot be compared with those of the server."""
@@ -587,7 +592,7 @@ class RemoteKnowledge:
     async def _in_time(self, kind: Source, ask: Callable[[], _T]) -> _T:
         try:
             async with asyncio.timeout(self._timeout_s + 0.5):
-                return await asyncio.to_thread(ask)
+                return await in_thread(ask)
         except TimeoutError as error:
             with self._unavailable(kind):
                 raise EngineFault("it took too long") from error

@@ -30,6 +30,7 @@ class Qdrant:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._shards: dict[str, edge.EdgeShard] = {}
+        self._made: dict[str, Any] = {}
         self._lock = threading.Lock()
         self.api_key = ""
         self.before: Callable[[str, str], object] = lambda *_: None
@@ -75,6 +76,12 @@ class Qdrant:
         for shard in self._shards.values():
             shard.close()
 
+    def optimize(self) -> None:
+        """Tidy up, as a server does by itself in a quiet minute."""
+        with self._lock:
+            for shard in self._shards.values():
+                shard.optimize()
+
     # ----------------------------------------------------------------------------------------------------- requests
 
     def answer(self, method: str, target: str, body: bytes, key: str) -> tuple[int, dict[str, Any]]:
@@ -90,18 +97,27 @@ class Qdrant:
                 return 200, _well({"exists": name in self._shards})
             if asked == ("PUT", ""):
                 made = models.CreateCollection.model_validate(value)
-                params = {vector: edge.EdgeSparseVectorParams() for vector in made.sparse_vectors or {}}
                 (self._folder / name).mkdir()
-                config = edge.EdgeConfig(sparse_vectors=params)
+                params = {vector: edge.EdgeSparseVectorParams() for vector in made.sparse_vectors or {}}
+                dense = {vector: _dense(one) for vector, one in (made.vectors or {}).items()}  # type: ignore[union-attr]
+                config = edge.EdgeConfig(vectors=dense, sparse_vectors=params)
+                self._made[name] = json.loads(body)
                 self._shards[name] = edge.EdgeShard.create(str(self._folder / name), config)
                 return 200, _well(True)
             if name not in self._shards:
                 return 404, {"status": {"error": f"Not found: Collection `{name}` doesn't exist!"}}
+            if asked == ("GET", ""):
+                return 200, _well({"status": "green", "config": {"params": self._made[name]}})
             return 200, _well(_ACTIONS[asked](self._shards[name], value))
 
 
 def _well(result: object) -> dict[str, Any]:
     return {"result": result, "status": "ok", "time": 0.0}
+
+
+def _dense(params: Any) -> edge.EdgeVectorParams:
+    assert params.distance == models.Distance.DOT
+    return edge.EdgeVectorParams(params.size, edge.Distance.Dot)
 
 
 def _index(shard: edge.EdgeShard, value: Any) -> object:
@@ -119,7 +135,11 @@ def _put(shard: edge.EdgeShard, value: Any) -> object:
 
 
 def _vectors(vectors: Any) -> dict[str, Any]:
-    return {name: edge.SparseVector(vector.indices, vector.values) for name, vector in vectors.items()}
+    return {name: _vector(vector) for name, vector in vectors.items()}
+
+
+def _vector(vector: Any) -> Any:
+    return edge.SparseVector(vector.indices, vector.values) if isinstance(vector, models.SparseVector) else vector
 
 
 def _delete(shard: edge.EdgeShard, value: Any) -> object:
@@ -148,23 +168,22 @@ def _scroll(shard: edge.EdgeShard, value: Any) -> object:
 def _query(shard: edge.EdgeShard, value: Any) -> object:
     asked = models.QueryRequest.model_validate(value)
     assert isinstance(asked.query, models.NearestQuery)
-    assert isinstance(asked.query.nearest, models.SparseVector)
-    vector = edge.SparseVector(asked.query.nearest.indices, asked.query.nearest.values)
+    vector = _vector(asked.query.nearest)
     found = shard.query(
         edge.QueryRequest(
             limit=asked.limit or 10,
             query=edge.Query.Nearest(vector, asked.using),
             filter=_filter(asked.filter),
             with_payload=_wanted(asked.with_payload),
-            with_vector=bool(asked.with_vector),
+            with_vector=_wanted(asked.with_vector),
         )
     )
     return {"points": [{**_record(point), "version": point.version, "score": point.score} for point in found]}
 
 
-def _wanted(payload: Any) -> bool | list[str]:
-    assert isinstance(payload, bool | list)
-    return payload
+def _wanted(parts: Any) -> bool | list[str]:
+    assert isinstance(parts, bool | list)
+    return parts
 
 
 def _record(point: Any) -> dict[str, Any]:

@@ -1,0 +1,261 @@
+"""Ranking by meaning in a server: the passages, the filters and the confidence of the embedded index."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.ranking.embeddings import Embedder
+from adapters.sources.filling import FillReport, fill
+from adapters.sources.markdown import KnowledgeBase, ingest
+from adapters.sources.remote import Engine, RemoteKnowledge
+from contracts.errors import ConfigError, KnowledgeError
+from contracts.ports import SearchReply, SearchRequest
+from contracts.values import Language, Source
+from tests.adapters.markdown_pages import write
+from tests.engines.kinds import KINDS, Servers
+from tests.ranking.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, filled, shelf
+from tests.wire.server_process import FakeServer, fake_server
+
+
+@pytest.fixture(scope="session")
+def _model_server() -> Generator[FakeServer]:
+    with fake_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(_model_server: FakeServer) -> FakeServer:
+    """The scripted embedding server, and nothing asked yet."""
+    _model_server.reset()
+    return _model_server
+
+
+@pytest.fixture(params=KINDS)
+def engine(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Engine]:
+    with servers.engine(request.param) as opened:
+        yield opened
+
+
+@pytest.fixture
+def model(server: FakeServer) -> Embedder:
+    return embedder(server.url)
+
+
+def ask(knowledge: RemoteKnowledge | KnowledgeBase, request: SearchRequest, kind: Source = Source.DOC) -> SearchReply:
+    return asyncio.run(knowledge.search(request, kind))
+
+
+def keys(reply: SearchReply) -> list[str]:
+    return [item.document for item in reply.items]
+
+
+def refill(root: Path, engine: Engine, model: Embedder | None) -> FillReport:
+    """Index the pages below a folder, ask for their vectors, and fill."""
+    ingest(root / "docs", directory=root / "kb")
+    if model:
+        assert filled(root / "kb", model).missing == 0
+    return fill(root / "kb", engine, model)
+
+
+# ----------------------------------------------------------------------------------------------------------- ranking
+
+
+@pytest.fixture(scope="module")
+def library(_model_server: FakeServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages in both languages, of two versions, some of them policies, with the vectors of both languages."""
+    root = tmp_path_factory.mktemp("library")
+    pages = dict(PAGES)
+    for version in ("4.9", "4.10"):
+        front = f"---\nversion: '{version}'\n---\n"
+        pages[f"{version}/disk.md"] = f"{front}# The disk\n\nThe file system of {version} lies on one disk.\n"
+    pages["law.md"] = "---\nsource: policy\n---\n# The law\n\nNobody may copy the file system.\n"
+    pages["stop.md"] = "# About\n\nIt is what it is.\n"
+    write(root / "docs", pages)
+    ingest(root / "docs", directory=root / "kb")
+    assert filled(root / "kb", embedder(_model_server.url)).missing == 0
+    return root / "kb"
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def remote(
+    request: pytest.FixtureRequest, servers: Servers, library: Path, _model_server: FakeServer
+) -> Iterator[RemoteKnowledge]:
+    model = embedder(_model_server.url)
+    with servers.engine(request.param) as engine:
+        fill(library, engine, model)
+        yield RemoteKnowledge(engine, embedder=model)
+
+
+REQUESTS = {
+    "no word shared": SearchRequest(UNSHARED),
+    "in Russian": SearchRequest("кипячение воды", language=Language.RU),
+    "other language than the documents": SearchRequest("filesystems", language=Language.RU, threshold=0.9),
+    "a version": SearchRequest(f"{UNSHARED} on disks", version="4.9"),
+    "a version that is named": SearchRequest(f"{UNSHARED} in 4.9"),
+    "excluded": SearchRequest(UNSHARED, exclude=frozenset({"docs/en/file-system.md"})),
+    "no more than one": SearchRequest("roses at noon", top_k=1),
+    "all there is": SearchRequest("roses and kettles", top_k=10_000),
+    "widened": SearchRequest("watering roses", expand=True),
+    "sure by words": SearchRequest("when are roses watered"),
+    "stop words alone": SearchRequest("of the"),
+}
+
+
+@pytest.mark.parametrize("kind", [Source.DOC, Source.POLICY])
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_the_same_is_found_by_meaning_under_every_limit(
+    library: Path, remote: RemoteKnowledge, model: Embedder, request_: SearchRequest, kind: Source
+) -> None:
+    """Kind, version, language and exclusions limit the nearest passages, too; scores and confidence are the same."""
+    with KnowledgeBase(library, embedder=model) as embedded:
+        here = ask(embedded, request_, kind)
+    there = ask(remote, request_, kind)
+    assert [item.ref for item in there.items] == [item.ref for item in here.items]
+    for figure in ("score", "confidence"):
+        expected = pytest.approx([getattr(item, figure) for item in here.items], rel=1e-3, abs=1e-4)
+        assert [getattr(item, figure) for item in there.items] == expected
+    similar = [row.similarity for row in here.trace.passages]
+    assert [row.similarity for row in there.trace.passages] == [
+        one if one is None else pytest.approx(one, abs=1e-4) for one in similar
+    ]
+    assert there.trace.degraded == here.trace.degraded == ""
+
+
+def test_meaning_finds_what_words_do_not(remote: RemoteKnowledge) -> None:
+    """The comparison above is of something: a word that no page has finds its page, and not without a model."""
+    assert keys(ask(remote, SearchRequest(UNSHARED)))[0] == "docs/en/file-system.md"
+    assert RemoteKnowledge(remote._engine).search_now(SearchRequest(UNSHARED), Source.DOC).items == ()
+
+
+def test_a_model_is_asked_in_its_languages_alone(servers: Servers, library: Path, server: FakeServer) -> None:
+    """A query in another language is as without the model, in a server as here."""
+    english = embedder(server.url, languages=ENGLISH)
+    with servers.engine("qdrant") as engine:
+        fill(library, engine, english)
+        beside, alone = RemoteKnowledge(engine, embedder=english), RemoteKnowledge(engine)
+        request = SearchRequest("когда поливают розы")
+        assert ask(beside, request) == ask(alone, request)
+        assert server.requests() == []
+        assert not any(key.startswith("docs/ru/") for key in keys(ask(beside, SearchRequest(UNSHARED, top_k=50))))
+
+
+def test_without_its_model_a_server_is_searched_by_words_and_says_so(library: Path, remote: RemoteKnowledge) -> None:
+    """Nobody at the address of the embedding model: the answer of the words, and the reason."""
+    away = RemoteKnowledge(remote._engine, embedder=embedder("http://127.0.0.1:1/v1", max_retries=0))
+    request = SearchRequest("when are roses watered")
+    reply = ask(away, request)
+    assert reply.items == ask(RemoteKnowledge(remote._engine), request).items
+    assert reply.trace.degraded.startswith("embeddings: ")
+    assert "127.0.0.1:1" in reply.trace.degraded
+
+
+# ----------------------------------------------------------------------------------------------------------- filling
+
+
+def test_no_text_is_sent_twice(tmp_path: Path, engine: Engine, server: FakeServer, model: Embedder) -> None:
+    """A second fill writes nothing and asks nothing, and one after a change only for what changed."""
+    shelf(tmp_path)
+    first = refill(tmp_path, engine, model)
+    assert (first.written, first.unchanged) == (6, 0)
+    server.clear()
+    assert refill(tmp_path, engine, model).written == 0
+    assert server.requests() == []
+    write(tmp_path / "docs", {"en/kettle.md": "# The kettle\n\nIt whistles now, and water boils.\n"}, aged=False)
+    (tmp_path / "docs" / "en" / "garden.md").unlink()
+    again = refill(tmp_path, engine, model)
+    assert again.deleted == 1
+    asked = [text for request in server.requests() for text in request["body"]["input"]]
+    assert len([text for text in asked if "kettle" in text]) == 1
+    with KnowledgeBase(tmp_path / "kb", embedder=model) as embedded:
+        here = ask(embedded, SearchRequest("whistling kettles"))
+    there = ask(RemoteKnowledge(engine, embedder=model), SearchRequest("whistling kettles"))
+    assert keys(there) == keys(here)
+
+
+def test_vectors_of_two_models_are_never_mixed(tmp_path: Path, engine: Engine, server: FakeServer) -> None:
+    """Another model, another prefix, none at all: the fill is refused with a way out, and nothing is changed."""
+    shelf(tmp_path)
+    refill(tmp_path, engine, embedder(server.url))
+    before = sorted(engine.held())
+    write(tmp_path / "docs", {"en/new.md": "# New\n\nThis is new.\n"})
+    prefixed = Embedder(access(server.url), text_prefix="passage: ")
+    for other in (embedder(server.url, model="fake-embedder-2"), prefixed, None):
+        with pytest.raises(ConfigError, match="'fake-embedder'") as caught:
+            refill(tmp_path, engine, other)
+        assert "another collection" in (caught.value.way_out or "")
+    assert sorted(engine.held()) == before
+
+
+def test_a_query_of_another_model_is_searched_by_words(tmp_path: Path, engine: Engine, server: FakeServer) -> None:
+    """Vectors of two models are not compared: the trace names both, and where to go from there."""
+    shelf(tmp_path)
+    refill(tmp_path, engine, embedder(server.url))
+    prefixed = Embedder(access(server.url), query_prefix="query: ")
+    for other in (embedder(server.url, model="fake-embedder-2"), prefixed):
+        reply = ask(RemoteKnowledge(engine, embedder=other), SearchRequest("roses in the evening"))
+        assert keys(reply)[0] == "docs/en/garden.md"
+        assert "'fake-embedder'" in reply.trace.degraded
+        assert "index the documents again" in reply.trace.degraded
+
+
+def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: Engine, model: Embedder) -> None:
+    """A model that makes longer vectors under its old name is told, and what words find stays."""
+    shelf(tmp_path)
+    refill(tmp_path, engine, model)
+    known = RemoteKnowledge(engine, embedder=model)
+    assert ask(known, SearchRequest(UNSHARED)).items
+    query = asyncio.run(model.embed_query("roses in the evening"))
+    query.append(0.0)
+    reply = ask(known, SearchRequest("roses in the evening"))
+    assert keys(reply)[0] == "docs/en/garden.md"
+    assert "257 numbers now, and made such of 256" in reply.trace.degraded
+
+
+def test_an_index_by_words_is_searched_by_words_and_says_so(tmp_path: Path, engine: Engine, model: Embedder) -> None:
+    """A model that is set after the fill finds no vectors there, which is told with the command that makes them."""
+    shelf(tmp_path)
+    refill(tmp_path, engine, None)
+    reply = ask(RemoteKnowledge(engine, embedder=model), SearchRequest("roses in the evening"))
+    assert keys(reply)[0] == "docs/en/garden.md"
+    assert "has no vectors" in reply.trace.degraded
+    assert "guardian index" in reply.trace.degraded
+
+
+def test_postgres_adds_vectors_to_an_index_by_words(tmp_path: Path, servers: Servers, model: Embedder) -> None:
+    """The next fill writes every passage again, with its vector."""
+    shelf(tmp_path)
+    with servers.engine("postgres") as engine:
+        refill(tmp_path, engine, None)
+        assert refill(tmp_path, engine, model).written == 6
+        assert ask(RemoteKnowledge(engine, embedder=model), SearchRequest(UNSHARED)).items
+
+
+def test_qdrant_refuses_vectors_for_a_collection_without(tmp_path: Path, servers: Servers, model: Embedder) -> None:
+    """Qdrant adds no vectors later: that is told with a way out, and the collection stays as it is."""
+    shelf(tmp_path)
+    with servers.engine("qdrant") as engine:
+        refill(tmp_path, engine, None)
+        with pytest.raises(KnowledgeError, match="adds none later") as caught:
+            refill(tmp_path, engine, model)
+        assert "another collection" in (caught.value.way_out or "").lower()
+        assert RemoteKnowledge(engine).search_now(SearchRequest("roses"), Source.DOC).items
+
+
+def test_a_fill_without_its_vectors_stops(tmp_path: Path, engine: Engine, server: FakeServer, model: Embedder) -> None:
+    """The embedding server is down: the fill ends with an error, the old index is searched on, and the next goes on."""
+    shelf(tmp_path)
+    refill(tmp_path, engine, model)
+    write(tmp_path / "docs", {"en/new.md": "# The lamp\n\nA lamp gives light.\n"})
+    ingest(tmp_path / "docs", directory=tmp_path / "kb")
+    assert filled(tmp_path / "kb", embedder("http://127.0.0.1:1/v1", max_retries=0)).missing == 1
+    with pytest.raises(KnowledgeError, match="Not all passages have a vector") as caught:
+        fill(tmp_path / "kb", engine, model)
+    assert "same command again" in (caught.value.way_out or "")
+    knowledge = RemoteKnowledge(engine, embedder=model)
+    assert keys(ask(knowledge, SearchRequest(UNSHARED)))[0] == "docs/en/file-system.md"
+    assert refill(tmp_path, engine, model).written >= 1
+    assert keys(ask(RemoteKnowledge(engine, embedder=model), SearchRequest("lamplight")))[0] == "docs/en/new.md"
