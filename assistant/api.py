@@ -80,6 +80,14 @@ async def asearch(
         InputError: There is nothing to search for, or nothing wanted.
         NoIndex: Nothing has been indexed for this profile.
     """
+    items, _ = await found(query, top_k=top_k, language=language, profile=profile)
+    return items
+
+
+async def found(
+    query: str, *, top_k: int, language: Language | str | None = None, profile: str | None = None
+) -> tuple[list[EvidenceItem], list[str]]:
+    """Search as `asearch` does; return the passages and what did not work as configured, each as `part: why`."""
     if fault := message_fault(query):
         raise fault
     if top_k < 1:
@@ -90,7 +98,8 @@ async def asearch(
     replies = await asyncio.gather(*(source.search(request) for source in document_sources(deployed, base).values()))
     # Each keeps its own order, which a ranker may have made; of the two that are next, the surer one comes first.
     merged = heapq.merge(*(reply.items for reply in replies), key=lambda item: -item.confidence)
-    return list(islice(merged, top_k))
+    degraded = [line for reply in replies for line in reply.trace.degraded.splitlines()]
+    return list(islice(merged, top_k)), list(dict.fromkeys(degraded))
 
 
 def ask(message: str, **options: Any) -> str:

@@ -213,11 +213,24 @@ def _search(commands: _Commands) -> None:
         commands,
         "search",
         "show the passages on a text, with score and confidence",
-        ['guardian search "moderation modes"', 'guardian search "режимы модерации" --json'],
+        [
+            'guardian search "moderation modes"',
+            'guardian search "режимы модерации" --json',
+            'guardian search "How do I restore a backup?" --explain',
+        ],
     )
     parser.add_argument("text")
-    parser.add_argument("--top", type=_positive, default=10, metavar="N", help="passages to show (default: 10)")
+    parser.add_argument(
+        "--top",
+        type=_positive,
+        metavar="N",
+        help="passages to show (default: 10), or to ask of each source (--explain)",
+    )
     parser.add_argument("--lang", choices=("en", "ru"), help="prefer documents in this language")
+    parser.add_argument(
+        "--explain", action="store_true", help="show what a turn would search and what becomes of each passage"
+    )
+    parser.add_argument("--role", help="with --explain: role of the user (default: user)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     _profile(parser)
     parser.set_defaults(module="search")

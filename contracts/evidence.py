@@ -195,7 +195,7 @@ class QueryTrace(BaseModel):
         articles: Per document: title, url, kb_id, confidence and raw score, best first; `similarity` and
             `rerank_score_raw` where vectors or a reranker took part.
         passages: Each passage that was returned, best first; then some of those that the source itself left out.
-        left_out: How many passages the source itself left out, copies among them.
+        found: How many passages there were, those that the source itself left out among them.
         folded: How many copies were left out, by the source and by the selection.
         lookups: What was looked up, each as `name(argument=value)`; of a database and of a graph.
         error: Why the source could not be asked; empty where it could.
@@ -211,7 +211,7 @@ class QueryTrace(BaseModel):
     confidence: ConfidenceFigures = ConfidenceFigures()
     articles: list[Article] = Field(default_factory=list[Article])
     passages: tuple[PassageTrace, ...] = ()
-    left_out: int = 0
+    found: int = 0
     folded: int = 0
     lookups: tuple[str, ...] = ()
     error: str = ""
@@ -248,14 +248,13 @@ class QueryTrace(BaseModel):
             for key, item in best.items()
         ]
         sure = sorted((item.confidence for item in returned), reverse=True)
-        more = rows[len(returned) :]
         return self.model_copy(
             update={
                 "confidence": ConfidenceFigures.of(sure, threshold),
                 "articles": articles,
                 "passages": tuple(rows[: max(MOST_ROWS, len(returned))]),
-                "left_out": len(more),
-                "folded": sum(row.fate is Fate.COPY for row in more),
+                "found": len(rows),
+                "folded": sum(row.fate is Fate.COPY for row in rows[len(returned) :]),
             }
         )
 

@@ -150,6 +150,6 @@ def _cut(
     said = "\n".join(filter(None, (reply.trace.degraded, degraded)))
     trace = reply.trace.having(kept, request.threshold, rows)
     # Of a long list of copies the source's trace has only the number.
-    uncounted = reply.trace.left_out - (len(reply.trace.passages) - len(items))
-    counts = {"left_out": trace.left_out + uncounted, "folded": trace.folded + uncounted}
+    uncounted = reply.trace.found - len(reply.trace.passages)
+    counts = {"found": trace.found + uncounted, "folded": trace.folded + uncounted}
     return SearchReply(kept, trace.model_copy(update={"degraded": said, **counts}))

@@ -1,31 +1,65 @@
-"""`guardian search`: ranked passages with score and confidence."""
+"""`guardian search`: ranked passages with score and confidence, or what a turn would search and find."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import shutil
+import sys
 
-from assistant.api import search
+from assistant.api import found, run_context
+from assistant.progress import phrases
+from assistant.search_table import flat, table
+from assistant.searching import Explained, explained
+from assistant.wiring import deployment
+from contracts.evidence import EvidenceItem
+from contracts.values import Language
+from guards.message_check import message_fault
+from language.clean import clean
+from language.words import detect
+
+_USUAL_WIDTH = 100
+_TOP = 10
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the passages; exit code 0 also where there are none."""
-    found = search(options.text, top_k=options.top, language=options.lang, profile=options.profile)
-    if options.json:
-        print(json.dumps([item.model_dump(mode="json") for item in found], ensure_ascii=False, indent=2))
+    """Print the passages, or the explanation; exit code 0 also where nothing was found."""
+    if options.explain:
+        _explain(options)
         return 0
-    for rank, item in enumerate(found, 1):
-        lines = f"{item.lines[0]}-{item.lines[1]}" if item.lines else ""
-        print(f"{rank:>2}. {item.confidence:.2f}  (score {item.score:.2f}, {item.source})  {_flat(item.title)}")
-        place = f"{_flat(item.url or item.ref)}{':' + lines if lines else ''}"
-        print("    " + "  ".join(filter(None, (_flat(item.heading), place))))
-        text = _flat(item.snippet)
-        print(f"    {text[:200]}{'…' if len(text) > 200 else ''}\n")
-    if not found:
+    items, degraded = asyncio.run(
+        found(options.text, top_k=options.top or _TOP, language=options.lang, profile=options.profile)
+    )
+    say = phrases(Language(options.lang) if options.lang else detect(options.text))
+    for what in degraded:
+        print(say["degraded"].format(what=flat(what)), file=sys.stderr)
+    if options.json:
+        print(json.dumps([item.model_dump(mode="json") for item in items], ensure_ascii=False, indent=2))
+        return 0
+    for rank, item in enumerate(items, 1):
+        _print(rank, item)
+    if not items:
         print("Nothing was found. Other words may find more; `guardian doctor` tells what is indexed.")
     return 0
 
 
-def _flat(text: str) -> str:
-    """Return a document's words as one line: a title, or a file's name, may have line breaks."""
-    return " ".join(text.split())
+def _print(rank: int, item: EvidenceItem) -> None:
+    lines = f"{item.lines[0]}-{item.lines[1]}" if item.lines else ""
+    print(f"{rank:>2}. {item.confidence:.2f}  (score {item.score:.2f}, {item.source})  {flat(item.title)}")
+    place = f"{flat(item.url or item.ref)}{':' + lines if lines else ''}"
+    print("    " + "  ".join(filter(None, (flat(item.heading), place))))
+    text = flat(item.snippet)
+    print(f"    {text[:200]}{'…' if len(text) > 200 else ''}\n")
+
+
+def _explain(options: argparse.Namespace) -> None:
+    if fault := message_fault(options.text):
+        raise fault
+    deployed = deployment(options.profile)
+    context = run_context(deployed, language=options.lang, role=options.role, top_k=options.top)
+    made: Explained = asyncio.run(explained(deployed, clean(options.text), context))
+    if options.json:
+        print(json.dumps(made.as_json(), ensure_ascii=False, indent=2))
+        return
+    print(table(made, shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns))

@@ -112,7 +112,7 @@ def test_what_the_model_read_and_did_not_choose_is_told(knowledge: KnowledgeBase
     found = ask(knowledge, reranker(server.url), top_k=1)
     told = [(row.rerank_score_raw, row.fate) for row in found.trace.passages]
     assert told == [(0.9, Fate.FOUND), (0.2, Fate.OVER_LIMIT), (0.1, Fate.OVER_LIMIT)]
-    assert (found.trace.left_out, found.trace.folded) == (2, 0)
+    assert (found.trace.found, found.trace.folded) == (3, 0)
 
 
 def test_each_request_is_on_record(knowledge: KnowledgeBase, server: FakeServer) -> None:

@@ -1,0 +1,197 @@
+"""What a search found and what became of it, as a table for a terminal of any width."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from assistant.progress import phrases
+from assistant.searching import Explained
+from contracts.calls import ModelCall
+from contracts.evidence import PassageTrace, QueryTrace
+from contracts.values import Source
+from language.clean import clean
+from language.counted import counted
+
+NARROWEST: Final = 40
+"""Columns of a terminal that is told to have fewer."""
+_LEAST_FOR_PASSAGE: Final = 30
+"""Where the figures leave less than this, a passage stands below its figures."""
+_GAP: Final = "  "
+_LOOKED_UP: Final = (Source.DB, Source.NEO4J)
+_FIGURES: Final = ("confidence", "score", "similarity", "rerank_score_raw")
+
+
+def table(found: Explained, width: int) -> str:
+    """Return what is known of a search: the plan, then per query and source the figures and the passages.
+
+    Args:
+        found: The search.
+        width: Columns of the terminal.
+    """
+    width = max(width, NARROWEST)
+    say = phrases(found.language)
+    traces = (_of_trace(trace, found, say, width) for trace in found.traces)
+    return "\n\n".join((_head(found, say, width), *traces, _end(found, say, width)))
+
+
+def flat(text: str) -> str:
+    """Return a document's words as one line that a terminal can be given: a title may have breaks and escapes."""
+    return " ".join(clean(text).split())
+
+
+def _head(found: Explained, say: dict[str, str], width: int) -> str:
+    plan = found.plan
+    asked = list(dict.fromkeys(str(trace.source) for trace in found.traces))
+    action = say["explain_action"].format(action=plan.action) if plan.action else ""
+    lines = [
+        (say["explain_message"], [flat(found.message)]),
+        (say["explain_plan"], [f"{plan.request_type}{action}"]),
+        (say["explain_queries"], [f"{n}. {flat(query)}" for n, query in enumerate(plan.queries, 1)]),
+        (say["explain_asked"], [", ".join(asked) or say["explain_nobody"]]),
+    ]
+    missing = [
+        f"{source}: {say[f'explain_{why}'].format(role=found.role, request_type=plan.request_type)}"
+        for source, why in found.not_asked.items()
+    ]
+    if missing:
+        lines.append((say["explain_not_asked"], missing))
+    return _labelled(lines, width)
+
+
+def _end(found: Explained, say: dict[str, str], width: int) -> str:
+    size = sum(len(item.snippet) for item in found.evidence)
+    count = counted(len(found.evidence), say["passages"], found.language)
+    lines = [(say["explain_draft"], [say["explain_budget"].format(passages=count, size=size, budget=found.budget)])]
+    if found.calls:
+        lines.append((say["explain_servers"], [_call(call, say) for call in found.calls]))
+    told = {f"{trace.source}: {trace.error}" for trace in found.traces}
+    if notes := [flat(what) for what in found.degraded if what not in told]:
+        lines.append((say["explain_degraded"], notes))
+    return _labelled(lines, width)
+
+
+def _call(call: ModelCall, say: dict[str, str]) -> str:
+    what = say["explain_call"].format(
+        purpose=call.purpose, model=flat(call.model), server=call.server, ms=round(call.ms)
+    )
+    return f"{what}, {call.fault}" if call.fault else what
+
+
+def _labelled(lines: Sequence[tuple[str, list[str]]], width: int) -> str:
+    """Write each label with its texts beside it."""
+    column = max(columns_of(label) for label, _ in lines) + len(_GAP)
+    written: list[str] = []
+    for label, texts in lines:
+        wrapped = [line for text in texts for line in _wrapped(text, width - column)]
+        for n, line in enumerate(wrapped):
+            written.append(f"{_padded(label if n == 0 else '', column)}{line}")
+    return "\n".join(written)
+
+
+# ----------------------------------------------------------------------------------------------------- one search
+
+
+def _of_trace(trace: QueryTrace, found: Explained, say: dict[str, str], width: int) -> str:
+    lines = _wrapped(f"{trace.source}: {flat(trace.query)}", width)
+    lines.append("─" * min(width, max(map(columns_of, lines))))
+    if trace.error:
+        return "\n".join([*lines, *_wrapped(say["explain_error"].format(why=flat(trace.error)), width)])
+    for called in trace.lookups:
+        lines += _wrapped(say["explain_lookup"].format(call=flat(called)), width)
+    if not trace.passages:
+        unfit = trace.source in _LOOKED_UP and not trace.lookups
+        return "\n".join([*lines, say["explain_no_lookup" if unfit else "explain_nothing"]])
+    lines += _wrapped(_figures(trace, found, say), width)
+    lines += _rows(trace.passages, found, say, width)
+    if (hidden := trace.found - len(trace.passages)) > 0:
+        more = counted(hidden, say["passages"], found.language)
+        lines += _wrapped(say["explain_hidden"].format(passages=more), width)
+    return "\n".join(lines)
+
+
+def _figures(trace: QueryTrace, found: Explained, say: dict[str, str]) -> str:
+    sure = trace.confidence
+    said = say["explain_figures"].format(
+        top=sure.top_score,
+        mean=sure.mean_top_k,
+        gap=sure.score_gap,
+        above=sure.n_above_threshold,
+        threshold=found.threshold,
+    )
+    relevant = say["explain_relevant" if sure.likely_relevant else "explain_irrelevant"]
+    copies = say["explain_folded"].format(folded=trace.folded) if trace.folded else ""
+    return f"{said}; {relevant}{copies}"
+
+
+def _rows(rows: Sequence[PassageTrace], found: Explained, say: dict[str, str], width: int) -> list[str]:
+    """Return the passages as a table: as many columns of figures as there is something to put into."""
+    figures = [name for name in _FIGURES if any(getattr(row, name) is not None for row in rows)]
+    heads = [say[f"explain_{name}"] for name in figures]
+    cells = [[_number(getattr(row, name)) for name in figures] for row in rows]
+    fates = [_fate(row, found, say) for row in rows]
+    sizes = [max(map(columns_of, column)) for column in zip(heads, *cells, strict=True)]
+    fate_size = max(map(columns_of, (say["explain_fate"], *fates)))
+    left = sum(sizes) + fate_size + len(_GAP) * (len(sizes) + 1)
+    beside = width - left >= _LEAST_FOR_PASSAGE
+    indent, room = (left, width - left) if beside else (len(_GAP) * 2, width - len(_GAP) * 2)
+
+    def line(numbers: Sequence[str], fate: str, passage: Sequence[str]) -> list[str]:
+        before = _GAP.join([*(_padded(text, size, right=True) for text, size in zip(numbers, sizes, strict=True))])
+        first = f"{before}{_GAP}{_padded(fate, fate_size)}"
+        rest = [f"{' ' * indent}{text}" for text in passage]
+        return [f"{first}{_GAP}{passage[0]}".rstrip(), *rest[1:]] if beside else [first.rstrip(), *rest]
+
+    lines = line(heads, say["explain_fate"], [say["explain_passage"]])[:1]
+    for row, numbers, fate in zip(rows, cells, fates, strict=True):
+        lines += line(numbers, fate, _passage(row, say, room))
+    return lines
+
+
+def _passage(row: PassageTrace, say: dict[str, str], room: int) -> list[str]:
+    """Return title, heading and reference, in as many lines as they take."""
+    name = " › ".join(filter(None, (flat(row.title), flat(row.heading))))
+    ref = flat(row.ref)
+    if row.copy_of:
+        ref = say["explain_copy_of"].format(ref=ref, copy_of=flat(row.copy_of))
+    lines = _wrapped(name, room) if name else []
+    if lines and columns_of(lines[-1]) + len(_GAP) + columns_of(ref) <= room:
+        return [*lines[:-1], f"{lines[-1]}{_GAP}{ref}"]
+    return [*lines, *_wrapped(ref, room)]
+
+
+def _fate(row: PassageTrace, found: Explained, say: dict[str, str]) -> str:
+    return say[f"explain_fate_{row.fate}"].format(chars=row.chars, threshold=found.threshold)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+# ------------------------------------------------------------------------------------------------------- columns
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns a terminal takes for a line."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _padded(text: str, size: int, *, right: bool = False) -> str:
+    blank = " " * max(0, size - columns_of(text))
+    return blank + text if right else text + blank
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Break a line between words; what is longer than a line, as references are, anywhere."""
+    width = max(width, 1)
+    if columns_of(text) == len(text):
+        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    lines, line = list[str](), ""
+    for character in text:
+        if columns_of(line + character) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += character
+    return [*lines, line]
