@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adapters.models.memory import WireMemory
     from adapters.models.window import Window
     from adapters.planning.model import ModelPlanner, Rung
+    from adapters.sources.text_to_sql.writing import StatementWriter
     from assistant.wiring import Deployment
     from contracts.ports import Drafter, Moderator, Planner, PlannerAhead
 
@@ -97,6 +98,16 @@ class Servers:
 
         asked = self._asked(self._settings.drafter, CallPurpose.DRAFT, "GUARDIAN_ANSWER_TOKENS")
         return ModelDrafter(asked, otherwise)
+
+    def statement_writer(self, dialect: str) -> StatementWriter | None:
+        """Return who has the planner's model write SQL; `None` where the profile lets none, or no model is named."""
+        database = self._deployed.profile.database
+        if database.text_to_sql is None or not self._settings.planner:
+            return None
+        from adapters.sources.text_to_sql.writing import StatementWriter
+
+        asked = self._asked(self._settings.planner, CallPurpose.STATEMENT, "GUARDIAN_PLAN_TOKENS")
+        return StatementWriter(asked, database.text_to_sql, dialect, database.max_rows)
 
     def rungs(self) -> list[Rung]:
         """Return the ways of asking for a plan that the settings allow."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 
@@ -114,12 +114,65 @@ class Scope(_Part):
     """Words that put a message in scope wherever they occur, in any word form."""
 
 
+_SQL_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]{0,62}"
+
+
+class AskedColumn(_Part):
+    """A column that a model's SQL may read: what it holds, and where these are few, the values that it can have."""
+
+    name: str = Field(pattern=f"^{_SQL_NAME}$")
+    about: LocalText
+    values: tuple[str, ...] = ()
+
+
+class AskedTable(_Part):
+    """A table or view that a model's SQL may read, `name` or `schema.name`, and its columns; it may read no others."""
+
+    name: str = Field(pattern=rf"^(?:{_SQL_NAME}\.)?{_SQL_NAME}$")
+    about: LocalText
+    columns: Annotated[tuple[AskedColumn, ...], Field(min_length=1)]
+
+    @field_validator("columns")
+    @classmethod
+    def _column_names_differ(cls, columns: tuple[AskedColumn, ...]) -> tuple[AskedColumn, ...]:
+        check_different("column", (column.name.lower() for column in columns))
+        return columns
+
+
+class TextToSql(_Part):
+    """What a language model may ask the database for in SQL of its own, where no lookup fits.
+
+    `functions` may be called beside those that are built in.
+    """
+
+    tables: Annotated[tuple[AskedTable, ...], Field(min_length=1)]
+    functions: tuple[Annotated[str, Field(pattern=f"^{_SQL_NAME}$")], ...] = ()
+
+    @field_validator("tables")
+    @classmethod
+    def _table_names_differ(cls, tables: tuple[AskedTable, ...]) -> tuple[AskedTable, ...]:
+        check_different("table", (table.name.rpartition(".")[2].lower() for table in tables))
+        return tables
+
+    def missing_in(self, language: Language) -> str:
+        """Return the first table or column without a sentence in a language; empty where each has one."""
+        for table in self.tables:
+            for name, about in ((table.name, table.about), *((c.name, c.about) for c in table.columns)):
+                if not about.get(language, "").strip():
+                    return name if name == table.name else f"{table.name}.{name}"
+        return ""
+
+
 class Database(_Part):
-    """How much of a database one lookup may take; where the database is, is a setting."""
+    """How much of a database one statement may take; where the database is, is a setting.
+
+    `text_to_sql` lets a language model write statements; left out, nobody does.
+    """
 
     max_rows: Annotated[int, Strict(), Field(ge=1, le=1000)] = 50
     max_bytes: Annotated[int, Strict(), Field(ge=1000, le=5_000_000)] = 50_000
     seconds: Annotated[float, Strict(), Field(gt=0, le=60, allow_inf_nan=False)] = 5.0
+    text_to_sql: TextToSql | None = None
 
 
 SynonymGroup = Annotated[tuple[str, ...], Field(min_length=2)]
@@ -164,6 +217,14 @@ class Profile(_Part):
                 raise ValueError(
                     f"lookups.{lookup.name}: title, answers, row or none is missing in {', '.join(missing)}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _says_what_sql_may_read(self) -> Self:
+        asked = self.database.text_to_sql
+        for language in self.languages if asked else ():
+            if asked and (missing := asked.missing_in(language)):
+                raise ValueError(f"database.text_to_sql: about of {missing} is missing in {language}")
         return self
 
     def sources_for(self, role: str) -> frozenset[Source]:

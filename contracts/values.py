@@ -265,6 +265,7 @@ class CallPurpose(StrEnum):
     DRAFT = "draft"
     EMBED = "embed"
     RERANK = "rerank"
+    STATEMENT = "statement"
 
 
 class FaultKind(StrEnum):

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -99,6 +99,25 @@ class DatabaseSource:
         """
         await self._in_time(lambda: self._engine.rows("SELECT 1 AS one", {}, self._limits), "The database")
 
+    @property
+    def dialect(self) -> str:
+        """`sqlite` or `postgres`."""
+        return self._engine.dialect
+
+    async def run(self, statement: str, values: Mapping[str, Value], readable: Readable) -> Rows:
+        """Run a statement that nobody wrote into the profile, behind the fences of lookups and one more.
+
+        Args:
+            statement: With `:name` for values.
+            values: Bound as parameters.
+            readable: What it may read. SQLite holds it to that; in PostgreSQL the rights of the role do.
+
+        Raises:
+            SourceUnavailable: The database cannot be asked, or will not answer.
+        """
+        limits = self._limits
+        return await self._in_time(lambda: self._engine.rows(statement, values, limits, readable), "The statement")
+
     async def _ask(self, lookup: Lookup, values: Mapping[str, Value]) -> Rows:
         return await self._in_time(
             lambda: self._engine.rows(lookup.statement, values, self._limits), f"The lookup {lookup.name!r}"
@@ -113,6 +132,9 @@ class DatabaseSource:
         except _Stopped as stopped:
             raise SourceUnavailable(f"{what} {stopped.why}.", stopped.way_out) from stopped.__cause__
 
+
+Readable = Mapping[str, frozenset[str]]
+"""Columns by table, in lower case; of a view, they are the view's."""
 
 _SLOW: Final = "Give the statement an index or a LIMIT, or raise database.seconds in the profile."
 
@@ -129,8 +151,12 @@ class _Stopped(Exception):
 class _Engine:
     """What SQLite and PostgreSQL have in common."""
 
-    def rows(self, statement: str, values: Mapping[str, Value], limits: _Limits) -> Rows:
-        """Run a statement.
+    dialect: str
+
+    def rows(
+        self, statement: str, values: Mapping[str, Value], limits: _Limits, readable: Readable | None = None
+    ) -> Rows:
+        """Run a statement; where `readable` is given, one that reads only that.
 
         Raises:
             _Stopped: The engine refused it, or a limit ended it.
@@ -140,7 +166,7 @@ class _Engine:
 
         try:
             engine = self._made(limits)
-            with engine.connect() as connection, self._fenced(connection, limits):
+            with engine.connect() as connection, self._fenced(connection, limits, readable):
                 # A cursor of the server's where there is one: one statement, and no more rows on their way than fit.
                 options = {"stream_results": True, "max_row_buffer": limits.rows + 1, "yield_per": limits.rows + 1}
                 with connection.execute(text(statement), dict(values), execution_options=options) as result:
@@ -154,7 +180,7 @@ class _Engine:
         raise NotImplementedError
 
     @contextmanager
-    def _fenced(self, connection: Connection, limits: _Limits) -> Generator[None]:
+    def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
         """Take from a connection what it must not do."""
         raise NotImplementedError
         yield
@@ -180,6 +206,8 @@ def _taken(found: Any, limits: _Limits) -> Rows:
 
 
 class _Sqlite(_Engine):
+    dialect = "sqlite"
+
     def __init__(self, path: Path) -> None:
         self._path = path
 
@@ -200,7 +228,7 @@ class _Sqlite(_Engine):
         return create_engine("sqlite://", creator=connect, poolclass=NullPool)
 
     @contextmanager
-    def _fenced(self, connection: Connection, limits: _Limits) -> Generator[None]:
+    def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)  # noqa: S101  # `connect` above has made it
         raw.execute("PRAGMA query_only = ON").close()
@@ -213,7 +241,7 @@ class _Sqlite(_Engine):
             raw.setlimit(category, most)
         deadline = time.monotonic() + limits.seconds
         raw.set_progress_handler(lambda: time.monotonic() > deadline, _INSTRUCTIONS)
-        raw.set_authorizer(_allowed)
+        raw.set_authorizer(_allowed if readable is None else _allowed_to_read(readable, _views(raw)))
         yield
 
     def _stopped(self, error: Exception, limits: _Limits) -> _Stopped:
@@ -235,11 +263,34 @@ def _allowed(action: int, _first: str | None, second: str | None, *_: str | None
     return sqlite3.SQLITE_DENY
 
 
-_ONLY_READS: Final = "A lookup's statement may only read: correct it in the profile."
+def _views(raw: sqlite3.Connection) -> frozenset[str]:
+    with closing(raw.execute("SELECT lower(name) FROM sqlite_master WHERE type = 'view'")) as found:
+        return frozenset(name for (name,) in found)
+
+
+def _allowed_to_read(readable: Readable, views: frozenset[str]) -> Callable[..., int]:
+    """Return what says to SQLite what a statement may do that may only read some columns."""
+    open_views = views.intersection(readable)
+
+    def allowed(action: int, first: str | None, second: str | None, *place: str | None) -> int:
+        if action != sqlite3.SQLITE_READ:
+            return _allowed(action, first, second, *place)
+        # A view that may be read may read what it is made of. Counting rows reads the column "".
+        through = (place[1] or "").lower() if len(place) > 1 else ""
+        columns = readable.get((first or "").lower())
+        known = columns is not None and (second or "").lower() in (*columns, "")
+        return sqlite3.SQLITE_OK if known or through in open_views else sqlite3.SQLITE_DENY
+
+    return allowed
+
+
+_ONLY_READS: Final = "A statement may only read what it is given: correct the profile, or the role's rights."
 _WRONG: Final = "Correct the statement in the profile, or GUARDIAN_DATABASE_URL."
 
 
 class _Postgres(_Engine):
+    dialect = "postgres"
+
     def __init__(self, url: URL) -> None:
         self._url = url
 
@@ -273,7 +324,7 @@ class _Postgres(_Engine):
             ) from error
 
     @contextmanager
-    def _fenced(self, connection: Connection, limits: _Limits) -> Generator[None]:
+    def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
         # A statement can put off the server's own limit for what is fetched later.
         raw: Any = connection.connection.driver_connection
         timer = threading.Timer(limits.seconds + 1, raw.cancel)

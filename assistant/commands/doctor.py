@@ -18,7 +18,7 @@ from adapters.fakes.planning import FakePlanner
 from assistant.servers import Servers
 from assistant.settings import Settings, without_password
 from assistant.tracing import tracing_in_words
-from assistant.wiring import Deployment, deployment, index_command, knowledge_base
+from assistant.wiring import Deployment, asks_database, deployment, index_command, knowledge_base
 from contracts.errors import GuardianError
 from contracts.ports import PlanRequest
 from contracts.report import ModerationResult
@@ -82,7 +82,7 @@ def _look(profile: str | None) -> Iterator[Finding]:
         ("moderation", _moderation),
     ):
         yield _careful(what, look, deployed)
-    if deployed.profile.lookups_of(Source.DB):
+    if asks_database(deployed.profile):
         yield _careful("database", _database, deployed)
     yield _careful("tracing", _tracing, deployed)
     yield from _models(deployed)
@@ -147,10 +147,13 @@ def _database(deployed: Deployment) -> Finding:
     from assistant.wiring import database_source
 
     number = counted(len(deployed.profile.lookups_of(Source.DB)), "lookup|lookups")
+    if asked := deployed.profile.database.text_to_sql:
+        number += f", and a model's SQL over {counted(len(asked.tables), 'table|tables')},"
     url = deployed.settings.database_url
+    source = database_source(deployed)
     if not url and not deployed.threads_file.exists():
         return Finding("database", True, f"{number} on the assistant's own conversations; none yet")
-    asyncio.run(database_source(deployed).check())
+    asyncio.run(source.check())
     shown = without_password(url) if url else "the assistant's own conversations"
     return Finding("database", True, f"{number} on {shown}")
 
