@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from langgraph.runtime import Runtime
 
+from adapters.sources.threads import in_thread
 from benchmarks.report import Line
 from contracts.context import Context
 from contracts.evidence import ConfidenceFigures, QueryTrace
@@ -47,7 +48,7 @@ class SlowSource:
         return self._kind
 
     async def search(self, request: SearchRequest) -> SearchReply:
-        await (asyncio.to_thread(time.sleep, self._seconds) if self._blocking else asyncio.sleep(self._seconds))
+        await (in_thread(time.sleep, self._seconds) if self._blocking else asyncio.sleep(self._seconds))
         trace = QueryTrace(query=request.query, source=self._kind, confidence=ConfidenceFigures.of([], 0.5))
         return SearchReply((), trace)
 

@@ -12,7 +12,6 @@ vector yet, the ranking by words goes on alone, and the trace says so.
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import threading
 import weakref
@@ -39,6 +38,7 @@ from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, ope
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Reader
 from adapters.sources.meaning import DEPTH, NO_MEANING, Meaning, joined, meaning_of, other_length
+from adapters.sources.threads import in_thread
 from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
@@ -131,7 +131,7 @@ class KnowledgeBase:
             SourceUnavailable: The knowledge base cannot be read.
         """
         meaning = await meaning_of(self._embedder, request)
-        return await asyncio.to_thread(self._reply, request, kind, meaning)
+        return await in_thread(self._reply, request, kind, meaning)
 
     async def on_topic(self, text: str) -> float:
         """Return the confidence of the best passage, of any kind and language: 0 to 1.
@@ -139,7 +139,7 @@ class KnowledgeBase:
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
         """
-        return await asyncio.to_thread(self.on_topic_now, text)
+        return await in_thread(self.on_topic_now, text)
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
         """Like `search`, in this thread, and by words alone."""
