@@ -63,7 +63,7 @@ def outcome_table(judged: Sequence[Judged]) -> str:
         others = [one.outcome for one in asked if not one.right_outcome]
         named = ", ".join(f"{other}: {others.count(other)}" for other in dict.fromkeys(others)) or "–"
         rows.append([str(outcome), str(Share(len(asked) - len(others), len(asked))), named])
-    return _table(rows)
+    return table(rows)
 
 
 def page_table(judged: Sequence[Judged]) -> str:
@@ -84,8 +84,9 @@ def page_table(judged: Sequence[Judged]) -> str:
                 str(Share(retried, len(answered))),
             ]
         )
-    return _table(rows)
+    return table(rows)
 
 
-def _table(rows: list[list[str]]) -> str:
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Write rows as a Markdown table; the second is the line under the head."""
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)

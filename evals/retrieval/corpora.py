@@ -1,0 +1,198 @@
+"""What is searched, and with which questions: the handbook, and public documents where they lie beside the project."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adapters.sources.dialects import Reading
+from adapters.sources.markdown import Folder, ingest
+from contracts.evidence import EvidenceItem
+from contracts.values import Dialect, Language, Source
+from evals.retrieval.questions import FOLDER, Question, in_language, read_lines
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data"
+"""Where public data is looked for unless a folder is named."""
+LANGUAGES = (Language.EN, Language.RU)
+RELEASES = ("1.0", "2.0", "3.0")
+
+_RUSSIAN_PAGES = 1000
+"""Added to the number of an English page of the handbook, for the Russian one."""
+_MOST_FOREIGN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents in an index, with questions.
+
+    Attributes:
+        name: As the tables print it.
+        directory: Where the index is.
+        page: Returns what the labels call an item's page.
+        questions: In both languages.
+        root: The folder that was indexed.
+        kinds: The kinds of sources that its documents have.
+    """
+
+    name: str
+    directory: Path
+    page: Callable[[EvidenceItem], str]
+    questions: Sequence[Question]
+    root: Path
+    kinds: tuple[Source, ...] = (Source.DOC,)
+
+    def asked(self, language: Language) -> list[Question]:
+        """Return the questions of one language."""
+        return [one for one in self.questions if one.language is language]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Which public data there is, and which is not.
+
+    Attributes:
+        folder: Where it was looked for.
+        missing: What was not found, in words.
+    """
+
+    folder: Path
+    missing: list[str] = field(default_factory=list[str])
+
+    def has(self, name: str, what: str) -> bool:
+        """Whether a file or folder is there; what is not is remembered by its name for people."""
+        if (self.folder / name).exists():
+            return True
+        self.missing.append(what)
+        return False
+
+
+def handbook(directory: Path) -> Corpus:
+    """Index the handbook as it is."""
+    ingest(ROOT / "knowledge", directory=directory)
+    lines = read_lines(FOLDER / "handbook.jsonl")
+    asked = [one for language in LANGUAGES for one in in_language(lines, language)]
+    return Corpus("handbook", directory, _numbered, asked, ROOT / "knowledge", (Source.DOC, Source.POLICY))
+
+
+def _numbered(item: EvidenceItem) -> str:
+    number = item.kb_id or 0
+    return f"ru/{number - _RUSSIAN_PAGES}" if number >= _RUSSIAN_PAGES else f"en/{number}"
+
+
+def fastapi(data: Path, directory: Path) -> Corpus:
+    """Index FastAPI's documentation, both languages in one index, as its dialect asks."""
+    folder = data / "fastapi-docs"
+    ingest(Folder(folder, reading=Reading(Dialect.MKDOCS)), directory=directory)
+    lines = read_lines(FOLDER / "fastapi.jsonl")
+    asked = [one for language in LANGUAGES for one in in_language(lines, language)]
+    return Corpus("FastAPI docs", directory, _pathed, asked, folder)
+
+
+def known_items(corpus: Corpus, data: Path) -> Corpus:
+    """Return a corpus with questions made by rule: the first sentence of each page's text, without the title's words.
+
+    No person asks so: they say whether a page is found by what stands in it, not whether questions are answered.
+    """
+    asked: list[Question] = []
+    for language in LANGUAGES:
+        for path in sorted((data / "fastapi-docs" / language).rglob("*.md")):
+            sentence = _first_sentence(path.read_text("utf-8"))
+            page = path.relative_to(data / "fastapi-docs").as_posix()
+            if len(sentence.split()) >= 4:
+                asked.append(Question(sentence, language, {page: 2}))
+    return Corpus(f"{corpus.name}, generated", corpus.directory, corpus.page, asked, corpus.root)
+
+
+def _first_sentence(text: str) -> str:
+    from language.sentences import sentences
+    from language.words import stems, tokens
+
+    title = ""
+    for line in text.splitlines():
+        if line.startswith("# ") and not title:
+            title = line
+        elif title and re.match(r"[^\W\d_]", line):
+            unwanted = set(stems(title.partition("{")[0]))
+            return " ".join(word for word in tokens(sentences(line)[0]) if not unwanted.intersection(stems(word)))
+    return ""
+
+
+def xquad(data: Path, folder: Path) -> Corpus:
+    """Index the paragraphs of XQuAD in both languages, each as a page; its own questions are the labels."""
+    asked: list[Question] = []
+    for language in LANGUAGES:
+        (folder / "docs" / language).mkdir(parents=True)
+        for number, (text, questions) in enumerate(_paragraphs(data, language)):
+            page = f"{language}/{number}.md"
+            (folder / "docs" / page).write_text(text, "utf-8")
+            asked += [Question(question, language, {page: 2}) for question in questions]
+    ingest(folder / "docs", directory=folder / "index")
+    return Corpus("XQuAD", folder / "index", _pathed, asked, folder / "docs")
+
+
+def _paragraphs(data: Path, language: Language) -> list[tuple[str, list[str]]]:
+    articles = json.loads((data / "xquad" / f"xquad.{language}.json").read_text("utf-8"))["data"]
+    found = [paragraph for article in articles for paragraph in article["paragraphs"]]
+    return [(paragraph["context"], [item["question"] for item in paragraph["qas"]]) for paragraph in found]
+
+
+def _pathed(item: EvidenceItem) -> str:
+    return (item.document or "").partition("/")[2]
+
+
+def releases(data: Path, folder: Path) -> Corpus:
+    """Index FastAPI's documentation as if it were that of three releases: every section of each says which one.
+
+    The pages worth finding are those of the middle release; the others are as good by their words.
+    """
+    folders: list[Folder] = []
+    for release in RELEASES:
+        for language in LANGUAGES:
+            source = data / "fastapi-docs" / language
+            for path in source.rglob("*.md"):
+                target = folder / release / language / path.relative_to(source)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(_stamped(path.read_text("utf-8"), release), "utf-8")
+        folders.append(Folder(folder / release, version=release, reading=Reading(Dialect.MKDOCS)))
+    ingest(folders, directory=folder / "index")
+    lines = read_lines(FOLDER / "fastapi.jsonl")
+    asked = [one for language in LANGUAGES for one in in_language(lines, language)]
+    return Corpus("FastAPI docs, three releases", folder / "index", _of_middle_release, asked, folder)
+
+
+def _stamped(text: str, release: str) -> str:
+    """Say the release once in each paragraph, so that no passage is the same in two of them."""
+    return re.sub(r"(?m)^(?=[^\W\d_][^\n]*$)", f"({release}) ", text)
+
+
+def _of_middle_release(item: EvidenceItem) -> str:
+    release, _, page = (item.document or "").partition("/")
+    return page if release == RELEASES[1] else f"{release}/{page}"
+
+
+def foreign(data: Data) -> dict[str, list[str]]:
+    """Return questions about anything else, at most five hundred of each kind, drawn by seed."""
+    kinds: dict[str, list[str]] = {}
+    if data.has("xquad", "XQuAD: its questions are the foreign ones"):
+        for language in LANGUAGES:
+            kinds[f"encyclopedia ({language})"] = [
+                question for _, asked in _paragraphs(data.folder, language) for question in asked
+            ]
+    if data.has("routing/clinc150_small.json", "CLINC150: requests to another assistant"):
+        routing = json.loads((data.folder / "routing" / "clinc150_small.json").read_text("utf-8"))
+        kinds["requests to a phone (en)"] = [text for text, _ in routing["oos_test"]]
+    if data.has("routing/banking77_test.csv", "BANKING77: questions to a bank"):
+        with (data.folder / "routing" / "banking77_test.csv").open(encoding="utf-8", newline="") as lines:
+            kinds["questions to a bank (en)"] = [row["text"] for row in csv.DictReader(lines)]
+    return {kind: _some(texts) for kind, texts in kinds.items()}
+
+
+def _some(texts: list[str]) -> list[str]:
+    dice = random.Random(1)  # noqa: S311  # no secret is drawn
+    return texts if len(texts) <= _MOST_FOREIGN else dice.sample(texts, k=_MOST_FOREIGN)

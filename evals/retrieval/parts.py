@@ -1,0 +1,293 @@
+"""What is measured, one function for each table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contracts.values import Language, Outcome
+from evals.cases import CASES, read_cases
+from evals.retrieval import asking
+from evals.retrieval.asking import Asker, bar, opened
+from evals.retrieval.corpora import LANGUAGES, RELEASES, Corpus
+from evals.retrieval.measures import Figure, area_figure, mean, ndcg, precision, recall
+from evals.retrieval.questions import Question, joined, misspelt
+from evals.scores import Share, table
+
+SENT = 6
+"""Passages that a draft may see unless a profile says otherwise."""
+_MESSAGES = 120
+_SURE = 0.5
+
+Figures = dict[str, float]
+"""Figures by name, for the table that compares them with those the design started from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One table, the sentences before it, and its figures by name."""
+
+    title: str
+    about: str
+    rows: Sequence[Sequence[str]]
+    figures: Figures
+
+    def __str__(self) -> str:
+        head, *rows = self.rows
+        return f"### {self.title}\n\n{self.about}\n\n{table([head, ['---'] * len(head), *rows])}"
+
+
+def _ndcg(pages: Sequence[Sequence[str]], asked: Sequence[Question]) -> Figure:
+    return mean([ndcg(found, one.grades) for found, one in zip(pages, asked, strict=True)])
+
+
+def _recall(pages: Sequence[Sequence[str]], asked: Sequence[Question], depth: int) -> Figure:
+    return mean([recall(found, one.grades, depth) for found, one in zip(pages, asked, strict=True)])
+
+
+# ------------------------------------------------------------------------------------------------------------ ranking
+
+
+def found(every: Sequence[Corpus]) -> Part:
+    """Measure how well the pages that answer are ranked."""
+    rows = [["documents", "language", "questions", "nDCG@10", "recall@20", "first", f"among {SENT} passages"]]
+    figures: Figures = {}
+    for corpus in every:
+        with opened(corpus) as asker:
+            for language in LANGUAGES:
+                asked = corpus.asked(language)
+                ranked = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}")]
+                sent = [asker.passages(one, SENT) for one in asked]
+                figures[f"{corpus.name} {language}"] = _ndcg(ranked, asked).value
+                rows.append(_found_row(corpus.name, language, asked, ranked, sent))
+                held = [place for place, one in enumerate(asked) if one.held_back]
+                if held:
+                    picked = ([asked[at] for at in held], [ranked[at] for at in held], [sent[at] for at in held])
+                    rows.append(_found_row(f"{corpus.name}, held back", language, *picked))
+    about = (
+        "One question at a time, as the embedded index ranks it: pages in the order of their best passages, both "
+        f"languages in one index. *First*: a page that answers comes first; *among {SENT} passages*: it is among what a "
+        "draft may see."
+    )
+    return Part("Which pages are found", about, rows, figures)
+
+
+def _found_row(
+    name: str,
+    language: Language,
+    asked: Sequence[Question],
+    ranked: Sequence[Sequence[str]],
+    sent: Sequence[Sequence[str]],
+) -> list[str]:
+    first = sum(one.grades.get(pages[0], 0) == 2 for pages, one in zip(ranked, asked, strict=True) if pages)
+    seen = sum(any(one.grades.get(page) == 2 for page in pages) for pages, one in zip(sent, asked, strict=True))
+    return [
+        name,
+        str(language),
+        str(len(asked)),
+        str(_ndcg(ranked, asked)),
+        str(_recall(ranked, asked, 20)),
+        f"{first / len(asked):.0%}",
+        f"{seen / len(asked):.0%}",
+    ]
+
+
+def misspellings(every: Sequence[Corpus]) -> Part:
+    """Measure what matching misspelt words is worth."""
+    rows = [["documents", "language", "as written", "as written, words exact", "misspelt, words exact", "misspelt"]]
+    figures: Figures = {}
+    for corpus in every:
+        with opened(corpus) as asker:
+            for language in LANGUAGES:
+                asked = corpus.asked(language)
+                slips = [misspelt(one, number) for number, one in enumerate(asked)]
+                right = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}")]
+                forgiven = [asker.pages(one) for one in bar(slips, f"{corpus.name} {language}, misspelt")]
+                with asking.exact_words():
+                    exact = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}, exact")]
+                    lost = [asker.pages(one) for one in bar(slips, f"{corpus.name} {language}, misspelt, exact")]
+                told = [_ndcg(ranked, asked) for ranked in (right, exact, lost, forgiven)]
+                rows.append([corpus.name, str(language), *map(str, told)])
+                names = ("right", "exact", "lost", "forgiven")
+                figures |= {f"{n} {corpus.name} {language}": f.value for n, f in zip(names, told, strict=True)}
+    about = (
+        "nDCG@10. One slip (a letter changed, lost, added, or two neighbours swapped) in each of one or two words of five "
+        "letters or more, drawn by seed. *Words exact*: with the matching of unknown words switched off."
+    )
+    return Part("Misspelt questions", about, rows, figures)
+
+
+def several(every: Sequence[Corpus]) -> Part:
+    """Measure messages of several questions, merged in three ways."""
+    rows = [["documents", "language", "messages", "split right", "taking turns", "one joined query", "rank fusion"]]
+    figures: Figures = {}
+    for corpus in every:
+        with opened(corpus) as asker:
+            for language in LANGUAGES:
+                messages = joined(corpus.asked(language), _MESSAGES)
+                asked = [message for message, _ in messages]
+                planned = [asker.planned(one) for one in bar(asked, f"{corpus.name} {language}, messages")]
+                right = sum(len(made) == len(parts) for made, (_, parts) in zip(planned, messages, strict=True))
+                pairs = list(zip(asked, planned, strict=True))
+                turns = [asker.taking_turns(one, queries) for one, queries in pairs]
+                fused = [asker.fused(one, queries) for one, queries in pairs]
+                whole = [asker.pages(one) for one in asked]
+                told = [_recall(ranked, asked, 10) for ranked in (turns, whole, fused)]
+                rows.append(
+                    [corpus.name, str(language), str(len(asked)), str(Share(right, len(asked))), *map(str, told)]
+                )
+                names = ("turns", "whole", "fused")
+                figures |= {f"{n} {corpus.name} {language}": f.value for n, f in zip(names, told, strict=True)}
+    about = (
+        "Recall@10 of messages made of two or three questions. *Split right*: the offline planner makes as many "
+        "sub-queries as there are questions. *Taking turns* is what the product does with their rankings; *rank fusion* "
+        "(RRF) and *one joined query* are what it does not."
+    )
+    return Part("Several questions in one message", about, rows, figures)
+
+
+def wider(every: Sequence[Corpus]) -> Part:
+    """Measure what feedback terms change."""
+    rows = [["documents", "language", "recall@20", "with feedback", "precision@3", "with feedback"]]
+    figures: Figures = {}
+    for corpus in every:
+        with opened(corpus) as asker:
+            for language in LANGUAGES:
+                asked = corpus.asked(language)
+                before = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}")]
+                after = [asker.pages(one, expand=True) for one in bar(asked, f"{corpus.name} {language}, wider")]
+                told = [_recall(before, asked, 20), _recall(after, asked, 20)]
+                exact = [
+                    mean([precision(pages, one.grades, 3) for pages, one in zip(ranked, asked, strict=True)])
+                    for ranked in (before, after)
+                ]
+                rows.append([corpus.name, str(language), *map(str, told), *map(str, exact)])
+                figures[f"gain {corpus.name} {language}"] = told[1].value - told[0].value
+                figures[f"precise {corpus.name} {language}"] = exact[1].value - exact[0].value
+    about = "The same questions with the feedback terms (RM3) that a retry adds. Few questions have more than one page to find."
+    return Part("Wider search on a retry", about, rows, figures)
+
+
+def versions(corpus: Corpus) -> Part:
+    """Measure what the filter of product versions is worth."""
+    rows = [["documents", "language", "one release asked for", "none asked for", "all three named"]]
+    figures: Figures = {}
+    with opened(corpus) as asker:
+        for language in LANGUAGES:
+            asked = corpus.asked(language)
+            here = [asker.pages(one, version=RELEASES[1]) for one in bar(asked, f"{corpus.name} {language}")]
+            mixed = [asker.in_all_releases(one, RELEASES) for one in bar(asked, f"{corpus.name} {language}, mixed")]
+            newest = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}, newest")]
+            last = [_in_release(pages, RELEASES[-1]) for pages in newest]
+            told = [_ndcg(ranked, asked) for ranked in (here, last, mixed)]
+            rows.append([corpus.name, str(language), *map(str, told)])
+            figures[f"one {language}"], figures[f"mixed {language}"] = told[0].value, told[2].value
+    about = (
+        "nDCG@10 where only the pages of one release count, of three that differ in nothing but a stamp in each paragraph. "
+        "Where none is asked for, the newest is searched, and its pages count; who names all three gets all."
+    )
+    return Part("Versions of a product", about, rows, figures)
+
+
+def _in_release(pages: Sequence[str], release: str) -> list[str]:
+    return [page.removeprefix(f"{release}/") for page in pages]
+
+
+# ----------------------------------------------------------------------------------------------------------- on topic
+
+
+def on_topic(every: Sequence[Corpus], foreign: dict[str, list[str]]) -> Part:
+    """Measure how questions to the documents are told from questions about anything else."""
+    rows = [
+        [
+            "documents, and whose questions",
+            "foreign questions",
+            "AUC, confidence",
+            "AUC, raw score",
+            "kept",
+            "let through",
+        ]
+    ]
+    figures: Figures = {}
+    for corpus in every:
+        with opened(corpus) as asker:
+            strangers = {kind: _sure(asker, texts, kind) for kind, texts in foreign.items()}
+            for name, texts in _own(corpus).items():
+                own = _sure(asker, texts, name)
+                kept = Share(sum(sure >= _SURE for sure, _ in own), len(own))
+                for kind, others in strangers.items():
+                    area = area_figure([sure for sure, _ in own], [sure for sure, _ in others])
+                    raw = area_figure([score for _, score in own], [score for _, score in others])
+                    through = Share(sum(sure >= _SURE for sure, _ in others), len(others))
+                    rows.append([name, kind, str(area), str(raw), _percent(kept), _percent(through)])
+                    figures |= {
+                        f"area|{name}|{kind}": area.value,
+                        f"raw|{name}|{kind}": raw.value,
+                        f"kept|{name}": kept.hits / kept.of,
+                        f"through|{corpus.name}|{kind}": through.hits / through.of,
+                    }
+    about = (
+        "The best passage of any kind and language. AUC: how often a question to the documents gets more than a foreign one, by the "
+        "normalised confidence and by the raw score; *kept* and *let through*: the shares at 0.5 or above. *In "
+        "other words* are the questions of the tables above; *plainly asked* are those of whole turns, further up."
+    )
+    return Part("On topic or not", about, rows, figures)
+
+
+def _own(corpus: Corpus) -> dict[str, list[str]]:
+    own = {f"{corpus.name} ({it}), in other words": [one.text for one in corpus.asked(it)] for it in LANGUAGES}
+    if corpus.name == "handbook":
+        cases = [case for case in read_cases(CASES / "handbook.jsonl") if case.outcome is Outcome.ANSWERED]
+        for it in LANGUAGES:
+            own[f"{corpus.name} ({it}), plainly asked"] = [
+                case.says[-1] for case in cases if case.language is it and case.pages and len(case.says) == 1
+            ]
+    return own
+
+
+def _sure(asker: Asker, texts: Sequence[str], what: str) -> list[tuple[float, float]]:
+    return [asker.sureness(text) for text in bar(texts, what)]
+
+
+def _percent(share: Share) -> str:
+    return f"{share.hits / share.of:.0%}"
+
+
+# ---------------------------------------------------------------------------------------------------------- the parts
+
+
+def shares(every: Sequence[tuple[str, Callable[[Path], Corpus]]], folder: Path) -> Part:
+    """Measure what single choices are worth, by making them otherwise."""
+    names = [f"{name} {language}" for name, _ in every for language in LANGUAGES]
+    rows = [["choice", *names]]
+    figures: Figures = {}
+
+    def line(what: str, built: Sequence[Corpus]) -> None:
+        told: list[float] = []
+        for corpus in built:
+            with opened(corpus) as asker:
+                for it in LANGUAGES:
+                    asked = corpus.asked(it)
+                    told.append(_ndcg([asker.pages(one) for one in bar(asked, what)], asked).value)
+        rows.append([what, *(f"{value:.3f}".removeprefix("0") for value in told)])
+        figures.update({f"{what}|{name}": value for name, value in zip(names, told, strict=True)})
+
+    def build(what: str) -> list[Corpus]:
+        return [make(folder / f"{what}-{number}") for number, (_, make) in enumerate(every)]
+
+    as_it_is = build("as it is")
+    line("as it is", as_it_is)
+    for title in (0.0, 0.3, 1.0, 3.0):
+        with asking.field_weights(title, title):
+            line(f"titles and headings weigh {title:g}", as_it_is)
+    for short, long in ((300, 600), (400, 1000), (1200, 3000)):
+        with asking.passage_sizes(short, long):
+            line(f"passages up to {long} characters", build(f"{long} characters"))
+    with asking.english_stems():
+        line("English stems only", build("english"))
+    about = (
+        "nDCG@10 with one choice made otherwise: titles and headings weigh .6 each beside the text's 1, a passage is cut at "
+        "2,000 characters, words are stemmed by Russian and English rules. The intervals are those of the first table."
+    )
+    return Part("What single choices are worth", about, rows, figures)
