@@ -156,9 +156,10 @@ def item(hit: Hit) -> EvidenceItem:
 
 def trace(request: SearchRequest, kind: Source, hits: Different[Hit]) -> QueryTrace:
     """Return what one query brought: the hits, best first, and the copies of them that were left out."""
-    rows = [PassageTrace.of(item(hit), similarity=hit.similarity) for hit in hits.kept]
+    items = [item(hit) for hit in hits.kept]
+    rows = [PassageTrace.of(one, similarity=hit.similarity) for one, hit in zip(items, hits.kept, strict=True)]
     for copy, original in hits.copies:
         fate = PassageFate(Fate.COPY, copy_of=item(original).ref)
         rows.append(PassageTrace.of(item(copy), fate, similarity=copy.similarity))
     told = QueryTrace(query=request.query, source=kind, expanded=request.expand)
-    return told.having(map(item, hits.kept), request.threshold, rows)
+    return told.having(items, request.threshold, rows)
