@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from contracts.values import Source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from adapters.sources.graph import Built, GraphSource
     from assistant.wiring import Deployment
 
@@ -28,6 +30,13 @@ def write_graph(deployed: Deployment) -> Built | None:
     return build(deployed.knowledge_folder, deployed.graph_folder)
 
 
+def graph_file(deployed: Deployment) -> Path:
+    """Return where the graph of a deployment's documents is, if there is one."""
+    from adapters.sources.graph.building import FILE
+
+    return deployed.graph_folder / FILE
+
+
 def graph_source(deployed: Deployment) -> GraphSource | None:
     """Return what answers from the graph; `None` where the profile asks it nothing, or there is none.
 
@@ -38,9 +47,8 @@ def graph_source(deployed: Deployment) -> GraphSource | None:
     if not lookups:
         return None
     from adapters.sources.graph import GraphSource, Ladybug, Limits, Neo4j
-    from adapters.sources.graph.building import FILE
 
-    file = deployed.graph_folder / FILE
+    file = graph_file(deployed)
     if deployed.settings.graph_url:
         engine = Neo4j(deployed.settings.graph_url)
     elif file.is_file() and find_spec("ladybug"):

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assistant.commands.doctor import _packages
-from tests.assistant.cli_helpers import Desk, profile_of
+from tests.assistant.cli_helpers import CORPUS, PROFILE, Desk, profile_of
 from tests.assistant.test_threads_command import leave_half_finished
+from tests.graph_source.bolt_server import BEGIN, BoltServer
+from tests.graph_source.small_graph import MENTIONS
 from tests.wire.server_process import FakeServer, fake_server
 
 
@@ -182,6 +187,107 @@ def test_a_missing_package_is_found() -> None:
     """By its name, with the way out."""
     found = _packages("packages", ("pydantic", "no-such-package-at-all"), "Run `make install`.")
     assert (found.ok, found.seen) == (False, "missing: no-such-package-at-all")
+
+
+# ------------------------------------------------------------------------------------------------- sources and rankers
+
+
+def test_an_index_in_a_server_is_asked(desk: Desk) -> None:
+    """The line of the index names the server, and one that is down is a complaint."""
+    found = wrong(desk.having(GUARDIAN_INDEX_URL="qdrant://127.0.0.1:9"))
+    assert list(found) == ["index"]
+    assert "127.0.0.1:9" in found["index"]["seen"]
+
+
+def with_graph(desk: Desk, **more: str) -> Desk:
+    """Return a desk whose profile asks a graph what mentions a setting."""
+    profile = desk.cwd / "graph.toml"
+    profile.parent.mkdir(parents=True, exist_ok=True)
+    own = f"""
+[[lookups]]
+name = "mentions"
+source = "neo4j"
+title = {{ en = "Where a setting is mentioned", ru = "Где упомянута настройка" }}
+statement = {json.dumps(MENTIONS)}
+[lookups.answers]
+en = ["Which pages mention the setting «X_MODE»?"]
+ru = ["Какие страницы упоминают настройку «X_MODE»?"]
+[lookups.row]
+en = "{{page_title}}"
+ru = "{{page_title}}"
+[lookups.none]
+en = "No page mentions it."
+ru = "Ни одна страница её не упоминает."
+[[lookups.arguments]]
+name = "setting"
+type = "text"
+cues = {{ en = ["setting"], ru = ["настройка"] }}
+"""
+    profile.write_text(PROFILE.read_text("utf-8").replace('"corpus"', json.dumps(str(CORPUS))) + own, "utf-8")
+    return replace(desk, profile=profile).having(**more)
+
+
+def test_the_documents_graph_is_counted_and_dated(desk: Desk) -> None:
+    """Not built yet is a complaint with the command; built, the line has the number of nodes and the day."""
+    graph = with_graph(desk)
+    found = wrong(graph)
+    assert list(found) == ["graph"]
+    assert "guardian index" in found["graph"]["way_out"]
+    graph.index()
+    _, found = findings(graph)
+    assert re.search(r"1 lookup on .*: \d+ nodes, built \d{4}-\d\d-\d\d", found["graph"]["seen"])
+
+
+def test_a_graph_server_is_asked_for_reading_and_its_password_is_not_shown(desk: Desk) -> None:
+    """Reachable, the line counts its nodes; down, it is a complaint that names the address only."""
+    with BoltServer(columns=["nodes"], rows=[[12]]) as server:
+        url = f"bolt://reader:secret@127.0.0.1:{server.port}"
+        _, found = findings(with_graph(desk, GUARDIAN_GRAPH_URL=url))
+    assert found["graph"]["ok"]
+    assert found["graph"]["seen"].endswith(f"bolt://127.0.0.1:{server.port}, read only: 12 nodes")
+    assert [fields[0]["mode"] for fields in server.of(BEGIN)] == ["r"]
+    found = wrong(with_graph(desk, GUARDIAN_GRAPH_URL="bolt://reader:secret@127.0.0.1:9"))
+    assert list(found) == ["graph"]
+    assert "secret" not in str(found)
+
+
+RANKERS = {
+    "GUARDIAN_EMBED_MODEL": "fake-embedder",
+    "GUARDIAN_EMBED_LANGUAGES": "en, ru",
+    "GUARDIAN_EMBED_KEY": "key-of-the-embedder",
+    "GUARDIAN_RERANK_SHAPE": "tei",
+    "GUARDIAN_RERANK_LANGUAGES": "ru",
+    "GUARDIAN_RERANK_KEY": "key-of-the-reranker",
+    "GUARDIAN_MODEL_RETRIES": "0",
+}
+
+
+def test_rankers_are_asked_one_small_thing_each(desk: Desk, models: FakeServer) -> None:
+    """Model, address, languages and what it gives are told, never a key; vectors that documents lack are a complaint."""
+    models.reset()
+    ranked = desk.having(GUARDIAN_EMBED_URL=models.url, GUARDIAN_RERANK_URL=models.root, **RANKERS)
+    found = wrong(ranked)
+    assert list(found) == ["embeddings"]
+    assert "no passage has a vector" in found["embeddings"]["seen"]
+    ranked.index()
+    models.clear()
+    _, found = findings(ranked)
+    host = models.url.split("/")[2]
+    assert found["embeddings"]["seen"].startswith(f"fake-embedder at {host} answers, for en, ru; vectors of ")
+    assert found["reranker"]["seen"] == f"the model at {host} answers, for ru; as tei"
+    assert found["embeddings"]["ok"]
+    assert len(models.requests()) <= 3
+    assert "key-of" not in str(found)
+
+
+def test_rankers_that_are_down_are_complaints(desk: Desk) -> None:
+    """Each with what is wrong and the settings that name it."""
+    nobody = "http://127.0.0.1:9/v1"
+    found = wrong(desk.having(GUARDIAN_EMBED_URL=nobody, GUARDIAN_RERANK_URL=nobody, **RANKERS))
+    assert list(found) == ["embeddings", "reranker"]
+    assert "GUARDIAN_EMBED_URL" in found["embeddings"]["way_out"]
+    assert "GUARDIAN_RERANK_URL" in found["reranker"]["way_out"]
+    assert "key-of" not in str(found)
 
 
 # ------------------------------------------------------------------------------------------------------------- models

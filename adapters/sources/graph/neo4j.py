@@ -6,6 +6,7 @@ are looked at before (`engine.check`), and why its user should have no more than
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -93,6 +94,8 @@ class Neo4j:
     def _connected(self) -> neo4j.Driver:
         import neo4j
 
+        # What goes wrong is said by the error; without a handler the driver's log would reach standard error, too.
+        logging.getLogger("neo4j").addHandler(logging.NullHandler())
         with self._opening:
             if self._driver is None:
                 self._driver = neo4j.GraphDatabase.driver(

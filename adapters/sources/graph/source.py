@@ -69,6 +69,15 @@ class GraphSource:
         """
         return await self._source.search(request)
 
+    def count(self) -> int:
+        """Return how many nodes there are.
+
+        Raises:
+            SourceUnavailable: The graph cannot be asked.
+        """
+        (row,) = self._engine.run("MATCH (n) RETURN count(n) AS nodes", {}, self._limits)
+        return int(row["nodes"] or 0)
+
     def close(self) -> None:
         """Let go of the graph."""
         self._engine.close()
