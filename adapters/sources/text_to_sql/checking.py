@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_CHARS: Final = 4000
 """Of a statement; what answers one question is far shorter, and reading it takes time."""
+_MOST_WRITTEN: Final = 4 * MOST_CHARS
+"""Of what is written anew: names are longer in it, and what the SELECT has named is written out."""
 _MOST_NESTED: Final = 25
 _NAME: Final = re.compile(r"[^\W\d]\w{0,29}")
 """Of an alias, in any script; PostgreSQL cuts names at 63 bytes."""
@@ -152,9 +154,14 @@ def checked(text: str, allowed: TextToSql, dialect: str, most_rows: int) -> Stat
     Raises:
         Refused: It is anything but one plain SELECT on what is allowed.
     """
-    written = _written_anew(text, allowed, dialect, most_rows)
-    if _written_anew(written, allowed, dialect, most_rows) != written:
-        raise Refused("it cannot be written down in one way only; write it more simply")
+    if len(text) > MOST_CHARS:
+        raise Refused(f"it is longer than {MOST_CHARS} characters")
+    try:
+        written = _written_anew(text, allowed, dialect, most_rows)
+        if len(written) > _MOST_WRITTEN or _written_anew(written, allowed, dialect, most_rows) != written:
+            raise Refused("it cannot be written down in one way only; write it more simply")
+    except RecursionError as error:
+        raise Refused("it is nested too deep") from error
     return _with_parameters(written, allowed, dialect)
 
 
@@ -175,7 +182,7 @@ def _written_anew(text: str, allowed: TextToSql, dialect: str, most_rows: int) -
     _limit(tree, most_rows + 1)
     try:
         return tree.sql(dialect=dialect, identify=True, comments=False, pretty=False)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise Refused("it cannot be written down again; write it more simply") from error
 
 
@@ -186,8 +193,6 @@ def _parsed(text: str, dialect: str) -> exp.Select:
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError
 
-    if len(text) > MOST_CHARS:
-        raise Refused(f"it is longer than {MOST_CHARS} characters")
     if _nesting(text) > _MOST_NESTED:
         raise Refused("its brackets are nested too deep")
     # The parser writes a warning, with the text, to the log where a statement begins with anything else.
@@ -195,7 +200,7 @@ def _parsed(text: str, dialect: str) -> exp.Select:
         raise Refused("it is not one SELECT statement, or has a semicolon in it")
     try:
         trees = parse(text.rstrip().rstrip(";"), read=dialect)
-    except (SqlglotError, ValueError, RecursionError) as error:
+    except (SqlglotError, ValueError) as error:
         raise Refused("it cannot be parsed") from error
     if len(trees) != 1 or type(trees[0]) is not exp.Select:
         raise Refused("it is not one SELECT statement")
