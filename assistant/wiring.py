@@ -93,7 +93,7 @@ def knowledge_base(deployed: Deployment) -> Knowledge:
     Raises:
         NoIndex: Nothing has been indexed for its profile.
         KnowledgeError: They cannot be read.
-        ConfigError: An embedding model is named for an index that has no use for it.
+        ConfigError: The address of the server is wrong, or a package is missing.
     """
     from adapters.sources.markdown import KnowledgeBase
     from assistant.rankers import embedder
@@ -102,16 +102,11 @@ def knowledge_base(deployed: Deployment) -> Knowledge:
     if url := deployed.settings.index_url:
         from adapters.sources.remote import RemoteKnowledge
 
-        if embedder(deployed.settings.models):
-            raise ConfigError(
-                "GUARDIAN_INDEX_URL and GUARDIAN_EMBED_URL are both set, but an index in a server is searched by words "
-                "only.",
-                "Leave one of them empty.",
-            )
         return RemoteKnowledge(
             engine_of(deployed, url),
             norm_midpoint=profile.thresholds.norm_midpoint,
             default_version=profile.default_version,
+            embedder=embedder(deployed.settings.models),
         )
     try:
         return KnowledgeBase(

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from adapters.ranking.embeddings import Embedder
+from adapters.sources.engines import engine_at
 from adapters.sources.filling import FillReport, fill
 from adapters.sources.markdown import KnowledgeBase, ingest
-from adapters.sources.remote import Engine, RemoteKnowledge
+from adapters.sources.remote import Engine, EngineFault, RemoteKnowledge
 from contracts.errors import ConfigError, KnowledgeError
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from tests.adapters.markdown_pages import write
 from tests.engines.kinds import KINDS, Servers
+from tests.engines.test_conformance import ndcg
 from tests.ranking.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, filled, shelf
-from tests.wire.server_process import FakeServer, fake_server
-
-
-@pytest.fixture(scope="session")
-def _model_server() -> Generator[FakeServer]:
-    with fake_server() as server:
-        yield server
+from tests.wire.server_process import FakeServer
 
 
 @pytest.fixture
-def server(_model_server: FakeServer) -> FakeServer:
+def server(model_server: FakeServer) -> FakeServer:
     """The scripted embedding server, and nothing asked yet."""
-    _model_server.reset()
-    return _model_server
+    model_server.reset()
+    return model_server
 
 
 @pytest.fixture(params=KINDS)
@@ -65,7 +61,7 @@ def refill(root: Path, engine: Engine, model: Embedder | None) -> FillReport:
 
 
 @pytest.fixture(scope="module")
-def library(_model_server: FakeServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(model_server: FakeServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pages in both languages, of two versions, some of them policies, with the vectors of both languages."""
     root = tmp_path_factory.mktemp("library")
     pages = dict(PAGES)
@@ -76,15 +72,15 @@ def library(_model_server: FakeServer, tmp_path_factory: pytest.TempPathFactory)
     pages["stop.md"] = "# About\n\nIt is what it is.\n"
     write(root / "docs", pages)
     ingest(root / "docs", directory=root / "kb")
-    assert filled(root / "kb", embedder(_model_server.url)).missing == 0
+    assert filled(root / "kb", embedder(model_server.url)).missing == 0
     return root / "kb"
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def remote(
-    request: pytest.FixtureRequest, servers: Servers, library: Path, _model_server: FakeServer
+    request: pytest.FixtureRequest, servers: Servers, library: Path, model_server: FakeServer
 ) -> Iterator[RemoteKnowledge]:
-    model = embedder(_model_server.url)
+    model = embedder(model_server.url)
     with servers.engine(request.param) as engine:
         fill(library, engine, model)
         yield RemoteKnowledge(engine, embedder=model)
@@ -123,6 +119,21 @@ def test_the_same_is_found_by_meaning_under_every_limit(
         one if one is None else pytest.approx(one, abs=1e-4) for one in similar
     ]
     assert there.trace.degraded == here.trace.degraded == ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_questions_find_their_pages_as_well_as_in_the_embedded_index(
+    servers: Servers, kind: str, handbook: Path, model: Embedder
+) -> None:
+    """On the sixty labelled questions nDCG@10 of words and meaning is that of the embedded index, within .02."""
+    with KnowledgeBase(handbook, embedder=model) as embedded, servers.engine(kind) as engine:
+        fill(handbook, engine, model)
+        remote = RemoteKnowledge(engine, embedder=model)
+        for language in ("en", "ru"):
+            here = ndcg(lambda request, kind_: ask(embedded, request, kind_).items, language)
+            there = ndcg(lambda request, kind_: ask(remote, request, kind_).items, language)
+            assert here > 0.5
+            assert there == pytest.approx(here, abs=0.02)
 
 
 def test_meaning_finds_what_words_do_not(remote: RemoteKnowledge) -> None:
@@ -259,3 +270,36 @@ def test_a_fill_without_its_vectors_stops(tmp_path: Path, engine: Engine, server
     assert keys(ask(knowledge, SearchRequest(UNSHARED)))[0] == "docs/en/file-system.md"
     assert refill(tmp_path, engine, model).written >= 1
     assert keys(ask(RemoteKnowledge(engine, embedder=model), SearchRequest("lamplight")))[0] == "docs/en/new.md"
+
+
+def test_vectors_that_postgres_cannot_index_are_refused(servers: Servers) -> None:
+    """Up to 2,000 numbers in full precision, up to 4,000 in half, and more not at all."""
+    with servers.engine("postgres") as engine:
+        with pytest.raises(EngineFault, match="4001 numbers") as caught:
+            engine.prepare(4001)
+        assert "Qdrant" in caught.value.way_out
+        engine.prepare(4000)
+        engine.settle()
+        with pytest.raises(EngineFault, match="4000 numbers, and these have 256") as caught:
+            engine.prepare(256)
+        assert "another collection" in caught.value.way_out.lower()
+
+
+def test_a_database_without_pgvector_is_told(postgres_server: str, tmp_path: Path, model: Embedder) -> None:
+    """Who may not install the extension learns what a superuser is to do; an index by words takes none."""
+    import psycopg
+
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute("CREATE ROLE plain LOGIN")
+        connection.execute("CREATE DATABASE plain OWNER plain")
+    url = postgres_server.replace("postgres:@/postgres", "plain:@/plain")
+    assert url != postgres_server
+    shelf(tmp_path)
+    engine = engine_at(url, profile="shelf")
+    try:
+        with pytest.raises(KnowledgeError, match="no pgvector") as caught:
+            refill(tmp_path, engine, model)
+        assert "CREATE EXTENSION vector" in (caught.value.way_out or "")
+        assert refill(tmp_path, engine, None).written == 6
+    finally:
+        engine.close()

@@ -20,7 +20,7 @@ from adapters.sources.engines import engine_at
 from adapters.sources.filling import fill
 from adapters.sources.markdown import DocumentSource, ingest
 from adapters.sources.remote import RemoteKnowledge
-from contracts.errors import ConfigError, SourceUnavailable
+from contracts.errors import ConfigError, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
 from tests.adapters.markdown_pages import write
 from tests.engines.kinds import KINDS, Servers, new_name
@@ -89,6 +89,69 @@ async def test_a_database_that_was_started_anew_is_asked_again(servers: Servers,
                 "application_name = 'guardian'"
             )
         assert (await DocumentSource(knowledge).search(APPLE)).items
+
+
+# ------------------------------------------------------------------------------------------------------ while filling
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_connection_that_breaks_off_while_qdrant_is_filled(servers: Servers, apples: Path, times: int) -> None:
+    """Once, it is asked again; where it happens again, the fill ends with a way out, and the next finishes it."""
+    left = [times]
+
+    def drop(method: str, path: str) -> None:
+        if path.endswith("points?wait=true") and left[0]:
+            left[0] -= 1
+            raise ConnectionError("cut")
+
+    with servers.engine("qdrant") as engine:
+        servers.qdrant.before = drop
+        try:
+            if times == 1:
+                assert fill(apples, engine).written == 1
+            else:
+                with pytest.raises(KnowledgeError, match="cannot be filled") as caught:
+                    fill(apples, engine)
+                assert "goes on where it stopped" in (caught.value.way_out or "")
+        finally:
+            servers.qdrant.before = lambda *_: None
+        fill(apples, engine)
+        assert RemoteKnowledge(engine).count() == {"doc": 1}
+
+
+def test_a_connection_that_breaks_off_while_a_database_is_filled(servers: Servers, tmp_path: Path) -> None:
+    """What the server ends between two batches is opened again: no batch is lost, and none is there twice."""
+    write(tmp_path / "docs", {f"{n}.md": f"# Page {n}\n\nAn apple.\n" for n in range(6)})
+    ingest(tmp_path / "docs", directory=tmp_path / "kb")
+
+    def end(done: int, total: int) -> None:
+        with psycopg.connect(servers.postgres()) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+                "application_name = 'guardian'"
+            )
+
+    with servers.engine("postgres") as engine:
+        assert fill(tmp_path / "kb", engine, batch=2, on_progress=end).written == 6
+        assert RemoteKnowledge(engine).count() == {"doc": 6}
+        assert len(list(engine.held())) == 6
+
+
+def test_a_server_that_says_nothing_does_not_hold_up_the_command(
+    servers: Servers, apples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first question has a short time of its own; a fill of hours may take its hours later."""
+    monkeypatch.setattr("adapters.sources.filling._SECONDS", 0.5)
+    released = threading.Event()
+    servers.qdrant.before = lambda *_: released.wait(20)
+    began = time.perf_counter()
+    try:
+        with servers.engine("qdrant") as engine, pytest.raises(KnowledgeError, match="took too long"):
+            fill(apples, engine)
+    finally:
+        servers.qdrant.before = lambda *_: None
+        released.set()
+    assert time.perf_counter() - began < 5
 
 
 # --------------------------------------------------------------------------------------------------- replies of HTTP
@@ -183,6 +246,18 @@ async def test_a_key_is_sent_and_never_shown(guarded: str, apples: Path) -> None
         error = await unavailable(knowledge, within=5)
     assert "401" in str(error)
     assert not re.search("hunter", str(error))
+
+
+async def test_a_key_that_a_proxy_repeats_is_not_shown() -> None:
+    """What stands between here and the server may quote the request."""
+    for answer in (
+        reply("denied: hunter2", "403 Forbidden"),
+        reply('{"status": {"error": "hunter2?"}}', "403 Forbidden"),
+    ):
+        with talking(answer) as url, RemoteKnowledge(engine_at(url, profile="shelf", key="hunter2")) as knowledge:
+            error = await unavailable(knowledge, within=5)
+            assert "403" in str(error)
+            assert "hunter2" not in str(error)
 
 
 async def test_a_database_password_is_never_shown() -> None:

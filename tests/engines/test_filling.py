@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from contracts.ports import SearchRequest
 from contracts.values import Source
 from tests.adapters.markdown_pages import write
 from tests.engines.kinds import KINDS, Servers, contents, new_name
+from tests.ranking.shelves import embedder
+from tests.wire.server_process import FakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = {dimension("body", word): 1.0 for word in ("guardian", "turn", "document", "pear", "документ")}
@@ -117,8 +120,13 @@ def test_everything_may_go(docs: Path, filled: Engine) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_run_is_finished_by_the_next(servers: Servers, kind: str, handbook: Path) -> None:
+def test_a_killed_run_is_finished_by_the_next(
+    servers: Servers, kind: str, handbook: Path, model_server: FakeServer
+) -> None:
     """Killed between two batches, and once more, a fill ends as one that nobody disturbed: to the last weight."""
+    model = embedder(model_server.url)
+    meaning = asyncio.run(model.embed_query("documents"))
+    model_server.clear()
     name = new_name()
     for batches in (5, 9):
         kill_after(batches, handbook, servers.url(kind), name)
@@ -126,12 +134,13 @@ def test_a_killed_run_is_finished_by_the_next(servers: Servers, kind: str, handb
         with pytest.raises(SourceUnavailable, match="not been filled"):
             RemoteKnowledge(engine).on_topic_now("documents")
         half = len(list(engine.held()))
-        whole = fill(handbook, other)
-        rest = fill(handbook, engine)
+        whole = fill(handbook, other, model)
+        rest = fill(handbook, engine, model)
         assert 0 < half < whole.passages
         assert rest.unchanged == half
         assert rest.written == whole.passages - half
-        assert contents(engine, PROBE) == contents(other, PROBE)
+        assert contents(engine, PROBE, meaning) == contents(other, PROBE, meaning)
+    assert model_server.requests() == []
 
 
 def kill_after(batches: int, directory: Path, url: str, name: str) -> None:
@@ -141,10 +150,11 @@ import time
 from pathlib import Path
 from adapters.sources.engines import engine_at
 from adapters.sources.filling import fill
+from tests.ranking.shelves import embedder
 def told(done, total):
     print(done, flush=True)
     time.sleep(0.02)
-fill(Path({str(directory)!r}), engine_at({url!r}, profile={name!r}), batch=10, on_progress=told)
+fill(Path({str(directory)!r}), engine_at({url!r}, profile={name!r}), embedder("http://127.0.0.1:1"), batch=10, on_progress=told)
 """
     with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout

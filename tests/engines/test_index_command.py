@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
+import subprocess
+import termios
+import time
+from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
 from tests.engines.kinds import KINDS, Servers
+from tests.wire.server_process import FakeServer
+
+UNSHARED = "catalogbackup"
+"""A word that no page has, made of two that some do."""
 
 
 @pytest.fixture
@@ -57,15 +69,78 @@ def test_a_wrong_address_is_told_before_anything_is_read(desk: Desk, url: str) -
     assert not (desk.folder / "knowledge").exists()
 
 
-def test_an_embedding_model_beside_a_server_is_told(desk: Desk) -> None:
-    """Dense vectors are not kept in servers: that is said, not passed over."""
-    own = desk.having(
-        GUARDIAN_INDEX_URL="qdrant://127.0.0.1:1",
-        GUARDIAN_EMBED_URL="http://127.0.0.1:1/v1",
-        GUARDIAN_EMBED_MODEL="model",
-        GUARDIAN_EMBED_LANGUAGES="en",
+@pytest.fixture
+def dense(desk: Desk, model_server: FakeServer) -> Desk:
+    """A desk with an embedding model."""
+    model_server.reset()
+    return desk.having(
+        GUARDIAN_EMBED_URL=model_server.url,
+        GUARDIAN_EMBED_MODEL="fake-embedder",
+        GUARDIAN_EMBED_LANGUAGES="en, ru",
     )
-    own.here("search", QUESTION).complains(2, "by words only")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_embedding_model_ranks_in_a_server_as_here(servers: Servers, kind: str, dense: Desk) -> None:
+    """`--to` copies the vectors, and a search there finds what only meaning finds, as it does here."""
+    url = servers.url(kind)
+    if kind == "postgres":
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE dense")
+    place = url.replace("@/postgres", "@/dense") if kind == "postgres" else f"{url}/dense"
+    said = dense.here("index", "--to", place)
+    assert said.code == 0, said.err
+    assert dense.here("search", UNSHARED, "--json").json
+    there = dense.having(GUARDIAN_INDEX_URL=place)
+    assert refs(there) == refs(dense)
+    assert refs(dense.having(GUARDIAN_EMBED_URL="")) == []
+    # Without its model, vectors would be lost: that is refused before anything is written.
+    refused = there.having(GUARDIAN_EMBED_URL="").here("index")
+    assert (refused.code, "no model is set" in refused.err) == (2, True)
+
+
+def refs(desk: Desk) -> list[str]:
+    return [item["ref"] for item in desk.here("search", UNSHARED, "--json").json]
+
+
+def test_progress_is_for_terminals(servers: Servers, desk: Desk) -> None:
+    """On a terminal a bar tells passages and their rate; where standard error goes into a file, nothing is drawn."""
+    url = f"{servers.url('qdrant')}/progress"
+    servers.qdrant.before = lambda *asked: time.sleep(0.4) if asked[1].endswith("points?wait=true") else None
+    master, slave = pty.openpty()
+    # A bar is as wide as its terminal, and a new one has no width.
+    termios.tcsetwinsize(slave, (24, 120))
+    try:
+        with subprocess.Popen(desk.command("index", "--to", url), cwd=desk.cwd, env=desk.environment, stderr=slave):
+            os.close(slave)
+            shown = b"".join(iter(partial(_read, master), b"")).decode()
+    finally:
+        os.close(master)
+        servers.qdrant.before = lambda *_: None
+    assert re.search(r"\d+/\d+ \[.*passages/s", shown), shown
+    said = desk.here("index", "--to", f"{url}-2")
+    assert (said.code, said.err) == (0, "")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        # That is how Linux says that nobody writes there any more.
+        return b""
+
+
+def test_a_fill_that_lacks_vectors_fails_the_command(servers: Servers, dense: Desk, model_server: FakeServer) -> None:
+    """The embedding server is down: the documents are indexed, the server is left, and the next run goes on."""
+    url = f"{servers.url('qdrant')}/lacking"
+    model_server.script([{"when": {"path": "/embeddings"}, "reply": {"status": 400}}])
+    said = dense.here("index", "--to", url)
+    assert said.code == 1
+    assert "Not all passages have a vector" in said.err
+    assert "same command again" in said.err
+    model_server.script([])
+    said = dense.here("index", "--to", url)
+    assert said.code == 0, said.err
 
 
 def test_settings_are_shown_without_password_or_key(desk: Desk) -> None:
