@@ -65,14 +65,15 @@ async def fill(directory: Path, embedder: Embedder, on_progress: Progress | None
 
 async def _filled(store: Store, embedder: Embedder, on_progress: Progress | None) -> FillReport:
     wanted = wanted_texts(store, embedder)
-    known = store.vectors(embedder.name)
+    known = store.vector_sizes(embedder.name)
     missing = [key for key in wanted if key not in known]
-    length = len(next(iter(known.values()), b""))
+    length = next(iter(known.values()), 0)
     asked, fault = 0, ""
     rest = iter(missing)
     try:
         while batch := list(islice(rest, BATCH)):
-            vectors = await embedder.embed([wanted[key] for key in batch])
+            texts = store.texts([wanted[key] for key in batch])
+            vectors = await embedder.embed([text_of(*texts[wanted[key]]) for key in batch])
             blobs = [vector.tobytes() for vector in vectors]
             length = length or len(blobs[0])
             _same_length(embedder, length, len(blobs[0]))
@@ -96,17 +97,19 @@ def _same_length(embedder: Embedder, before: int, now: int) -> None:
         )
 
 
-def wanted_texts(store: Store, embedder: Embedder) -> dict[str, str]:
-    """Return the texts that shall have a vector, by their hashes."""
-    texts = (
-        text_of(entry.title, entry.headings, entry.body)
+def wanted_texts(store: Store, embedder: Embedder) -> dict[str, int]:
+    """Return which texts shall have a vector: the number of a passage with each, by the hash of the text.
+
+    The texts themselves may be more than memory holds.
+    """
+    return {
+        hash_of(text_of(entry.title, entry.headings, entry.body)): entry.id
         for entry in store.entries(coming=False)
         if entry.language in embedder.languages
-    )
-    return {hash_of(text): text for text in texts}
+    }
 
 
-async def _settle(store: Store, embedder: Embedder, wanted: dict[str, str], *, changed: bool) -> None:
+async def _settle(store: Store, embedder: Embedder, wanted: dict[str, int], *, changed: bool) -> None:
     """Drop what is not needed, and measure what a similarity is worth, where that may have changed."""
     with store.transaction():
         dropped = store.drop_vectors(embedder.name, wanted)
@@ -115,9 +118,7 @@ async def _settle(store: Store, embedder: Embedder, wanted: dict[str, str], *, c
         return
     questions = [text for language, text in foreign_questions() if language in embedder.languages]
     queries = await embedder.embed_queries(questions)
-    blobs = list(store.vectors(embedder.name).values())
-    step = max(1, len(blobs) // SAMPLE)
-    passages = [vector_of(blob) for blob in blobs[::step]]
+    passages = [vector_of(blob) for blob in store.some_vectors(embedder.name, SAMPLE)]
     if passages and len(passages[0]) != len(queries[0]):
         raise ServerFault("The embedding server makes queries and passages of different lengths.")
     calibration = Calibration.of(best_of(queries, passages))

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -270,6 +271,12 @@ class Store:
         sql += f" FROM chunks c JOIN documents d ON d.id = c.document WHERE {states} ORDER BY c.id"
         yield from (Entry(*row) for row in self._db.execute(sql))
 
+    def texts(self, ids: Collection[int]) -> dict[int, tuple[str, str, str]]:
+        """Return title, headings and body of chunks."""
+        sql = "SELECT c.id, d.title, c.headings, c.body FROM chunks c JOIN documents d ON d.id = c.document"
+        rows = self._db.execute(f"{sql} WHERE c.id IN ({','.join('?' * len(ids))})", tuple(ids))
+        return {number: (title, headings, body) for number, title, headings, body in rows}
+
     # ------------------------------------------------------------------------------------------------ what changes
 
     def keep_folder(self, path: Path, source: Source, version: str | None) -> FolderRow:
@@ -361,10 +368,16 @@ class Store:
 
     # ---------------------------------------------------------------------------------------------------- vectors
 
-    def vectors(self, model: str) -> dict[str, bytes]:
-        """Return the vectors that a model made, by the hashes of their texts."""
+    def vector_sizes(self, model: str) -> dict[str, int]:
+        """Return how many bytes the vectors have that a model made, by the hashes of their texts."""
         self._db.execute(_VECTORS)
-        return dict(self._db.execute("SELECT hash, vector FROM vectors WHERE model = ?", (model,)).fetchall())
+        return dict(self._db.execute("SELECT hash, length(vector) FROM vectors WHERE model = ?", (model,)).fetchall())
+
+    def some_vectors(self, model: str, most: int) -> list[bytes]:
+        """Return vectors that a model made: every one, or every second or third of them and so on."""
+        (count,) = self._db.execute("SELECT count(*) FROM vectors WHERE model = ?", (model,)).fetchone()
+        rows = self._db.execute("SELECT vector FROM vectors WHERE model = ?", (model,))
+        return [vector for (vector,) in islice(rows, 0, None, max(1, count // most))]
 
     def keep_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None:
         rows = [(key, model, vector) for key, vector in vectors.items()]
