@@ -34,8 +34,6 @@ LEAST_OF_UNIT: Final = 0.4
 """The same share for what is quoted itself."""
 ASKED_FOR: Final = 0.75
 """Confidence of a row from which on the plan or the question's words asked for its lookup; see `LookupSource`."""
-LEAST_OF_ROW: Final = 0.2
-"""The share for such a row where there are several questions, to tell whose it is; a row often has other words."""
 MOST_ROWS: Final = 10
 """Rows of one lookup that are quoted; that there are more is said."""
 _BODY_BONUS, _HEADING_SHARE, _TRUST, _OPENING_BONUS = 0.05, 0.5, 3.0, 0.4
@@ -198,7 +196,8 @@ def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
     item = request.evidence[unit.source - 1]
     if not item.lookup or item.confidence < ASKED_FOR:
         return False
-    return len(request.subqueries) == 1 or weights.share(unit.words | unit.heading_words) >= LEAST_OF_ROW
+    # Of several questions, the row's own words tell whose it is; a row often has other words than the question.
+    return len(request.subqueries) == 1 or weights.share(unit.words) >= LEAST_OF_UNIT
 
 
 def _wants_steps(question: str, request: DraftRequest) -> bool:

@@ -55,6 +55,85 @@ QUESTION = "How do I boil water in the kettle?"
 LIST = "To boil water in the kettle:\n\n1. Open the lid.\n2. Fill in water.\n3. Close the lid.\n4. Press the button."
 
 
+# --------------------------------------------------------------------------------------------------------------- rows
+
+
+def rows(*said: str, found: str = "", lookup: str = "pages", confidence: float = 0.9) -> tuple[EvidenceItem, ...]:
+    return tuple(
+        EvidenceItem(
+            source=Source.NEO4J,
+            ref=f"neo4j:{lookup}(setting=LID)#{n}",
+            snippet=text,
+            confidence=confidence,
+            title="Kettle",
+            found=found or str(len(said)),
+        )
+        for n, text in enumerate(said, 1)
+    )
+
+
+PAGES = tuple(f"The page “Kettle {number}” mentions LID in the section “Steam”." for number in range(1, 15))
+
+
+async def test_all_rows_of_a_lookup_are_quoted_as_one_list() -> None:
+    """However alike they are; each is an item of the list with its own citation."""
+    items = rows(*PAGES[:4])
+    answer = await drafted("Which pages mention LID?", items=items, request_type=RequestType.KNOWLEDGE_QA)
+    assert answer.text.splitlines() == [f"- {row.removesuffix('.')} [{n}]." for n, row in enumerate(PAGES[:4], 1)]
+    assert (
+        check_grounding(answer.text, items, request_type=RequestType.KNOWLEDGE_QA, kind=answer.kind).status
+        is CheckStatus.OK
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "found", "note"),
+    [
+        (14, "14", "There are 14 in all; not all of them are listed here [10]."),
+        (4, "9", "There are 9 in all; not all of them are listed here [4]."),
+        (1, "50+", "There are 50+ in all; not all of them are listed here [1]."),
+        (10, "10", ""),
+    ],
+)
+async def test_a_shortened_list_says_how_many_there_are(said: int, found: str, note: str) -> None:
+    """Ten rows at most are quoted; where the lookup found more, the answer says so, and the guards find that proved."""
+    items = rows(*PAGES[:said], found=found)
+    answer = await drafted("Which pages mention LID?", items=items, request_type=RequestType.KNOWLEDGE_QA)
+    assert answer.text.count("mentions LID") == min(said, 10)
+    assert answer.text.endswith(note or "[10].")
+    assert ("in all" in answer.text) is bool(note)
+    assert (
+        check_grounding(answer.text, items, request_type=RequestType.KNOWLEDGE_QA, kind=answer.kind).status
+        is CheckStatus.OK
+    )
+
+
+async def test_a_row_that_may_not_be_quoted_is_missed_in_the_count() -> None:
+    """A row with a link elsewhere is left out of the list, and the list says that it is not whole."""
+    items = rows(PAGES[0], "The page “Shop” mentions LID: https://elsewhere.test/.", PAGES[2])
+    answer = await drafted("Which pages mention LID?", items=items, request_type=RequestType.KNOWLEDGE_QA)
+    assert "elsewhere" not in answer.text
+    assert "There are 3 in all" in answer.text
+
+
+async def test_rows_do_not_take_the_place_of_another_questions_answer() -> None:
+    """Of two questions, the list answers the one that it has words of; the other gets its passage."""
+    items = (*rows(*PAGES[:2]), *evidence(LIST))
+    answer = await drafted(
+        "", items=items, subqueries=("Which pages mention LID?", QUESTION), request_type=RequestType.KNOWLEDGE_QA
+    )
+    assert "- The page “Kettle 2” mentions LID in the section “Steam” [2]." in answer.text
+    assert "1. Open the lid [3]." in answer.text
+
+
+async def test_one_row_of_a_list_is_no_company_for_a_passage() -> None:
+    """It would look like all there is."""
+    items = (*evidence("Water is boiled in the kettle in 5 minutes."), *rows(*PAGES[:2], confidence=0.7))
+    answer = await drafted("How is water boiled in the kettle with LID?", items=items)
+    assert "5 minutes [1]" in answer.text
+    assert "mentions LID" not in answer.text
+
+
 # ----------------------------------------------------------------------------------------------------- whole, in order
 
 

@@ -34,6 +34,17 @@ def test_the_lists_take_turns() -> None:
     assert selected() == []
 
 
+def test_the_rows_of_one_lookup_stay_together() -> None:
+    """They have their turn together and count as one item: half a list would look like a whole one."""
+    rows = [item(f"db:list#{n}", source=Source.DB).model_copy(update={"found": "3"}) for n in (1, 2, 3)]
+    pages = [item("a1"), item("a2"), item("a3")]
+    listed = ["db:list#1", "db:list#2", "db:list#3"]
+    assert selected(pages, rows) == ["a1", *listed, "a2", "a3"]
+    assert selected(pages, rows, limit=2) == ["a1", *listed]
+    assert selected(pages, rows, limit=1) == ["a1"]
+    assert selected(rows, [item("db:other#1", source=Source.DB)], limit=1) == listed
+
+
 def test_the_same_passage_is_kept_once_with_its_best_score() -> None:
     """At its first place, and as good as its best hit."""
     folded = fold_duplicates([item("a", 0.6), item("b"), item("a", 0.8), item("a", 0.7)])
