@@ -13,7 +13,7 @@ from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.lookups import LookupCall, LookupValue
 from contracts.ports import EvidenceSource, SearchRequest
-from contracts.values import Language, Source
+from contracts.values import Language, RequestType, Source
 from tests.graph_source.small_graph import MENTIONS, lookup, made
 from tests.ports.source_conformance import SourceConformance
 
@@ -169,3 +169,76 @@ def test_the_longest_name_is_meant() -> None:
     found = named_in("What is GUARD_MODE?", names)
     assert found is not None
     assert (found.name, found.rest) == ("GUARD_MODE", "what is")
+
+
+# ------------------------------------------------------------------------------------------- of the type of a request
+
+ERRORS = (
+    "MATCH (p:Page)-[:HAS_SECTION]->(s:Section)-[:NAMES]->(e:Error) WHERE e.name = $error RETURN e.remedy AS remedy"
+)
+
+
+def of_errors(file: Path) -> GraphSource:
+    remedies = lookup(
+        ERRORS,
+        arguments=[{"name": "error", "type": "text", "max_length": 300}],
+        answers={"en": ["What does the message say?"], "ru": ["О чём сообщение?"]},
+        row={"en": "{error}: {remedy}", "ru": "{error}: {remedy}"},
+        none={"en": "None.", "ru": "Нет."},
+        request_types=["TROUBLESHOOTING"],
+    )
+    return GraphSource(Ladybug(file), [remedies])
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "remedy"),
+    [
+        ("The basket overflows with apples", RequestType.TROUBLESHOOTING, "empty it"),
+        ("My basket is broken, full of apples, it does not work", RequestType.TROUBLESHOOTING, "empty it"),
+        ("There is an error with the ladder", RequestType.TROUBLESHOOTING, "run `guardian index`"),
+        ("There is an error with the ladder", RequestType.KNOWLEDGE_QA, ""),
+        ("There is an error with the ladder", None, ""),
+        ("The tractor has an error", RequestType.TROUBLESHOOTING, ""),
+        ("It does not work", RequestType.TROUBLESHOOTING, ""),
+    ],
+)
+async def test_a_fault_in_a_users_words_finds_what_shares_most_with_it(
+    file: Path, query: str, kind: RequestType | None, remedy: str
+) -> None:
+    """Only for the types of requests that the lookup stands for; words that only say that something fails do not count."""
+    source = of_errors(file)
+    try:
+        items = (await source.search(SearchRequest(query, language=Language.EN, request_type=kind))).items
+    finally:
+        source.close()
+    assert [remedy in item.snippet for item in items] == ([True] if remedy else [])
+    assert all(item.confidence >= 0.75 for item in items)
+
+
+async def test_a_fault_is_not_looked_for_in_another_language(file: Path) -> None:
+    """The names of a Russian question's language are none of these, though they share its words."""
+    source = of_errors(file)
+    try:
+        request = SearchRequest("No ladder, ошибка", language=Language.RU, request_type=RequestType.TROUBLESHOOTING)
+        assert (await source.search(request)).items == ()
+    finally:
+        source.close()
+
+
+async def test_an_error_that_is_named_stands_above_a_name_beside_it(file: Path) -> None:
+    """Of lookups that fit equally, those are asked whose name is most of the question."""
+    remedies = lookup(
+        ERRORS,
+        name="remedies",
+        arguments=[{"name": "error", "type": "text", "max_length": 300}],
+        answers={"en": ["What to do?"], "ru": ["Что делать?"]},
+        row={"en": "{error}: {remedy}", "ru": "{error}: {remedy}"},
+        none={"en": "None.", "ru": "Нет."},
+    )
+    mentions = lookup(MENTIONS, arguments=[WITH_LANGUAGE[0]], answers={"en": ["It fails"], "ru": ["Сбой"]})
+    source = GraphSource(Ladybug(file), [remedies, mentions])
+    try:
+        items = await asked(source, "ORCHARD_MODE fails: the basket is full of apples, what to do?")
+    finally:
+        source.close()
+    assert {item.ref.partition("(")[0] for item in items} == {"neo4j:remedies"}

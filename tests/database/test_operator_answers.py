@@ -1,0 +1,133 @@
+"""What an operator asks of the bundled handbook, and gets from its database and its graph without any model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from language.claims import claims
+from tests.assistant.cli_helpers import Desk
+
+PERSON = ("I want to talk to a person", "Позовите человека")
+ANSWERED = "What is a profile?"
+NOBODY = {"GUARDIAN_MODEL": "nobody", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+"""A language model at an address where no server listens."""
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk of the handbook after four turns of users, for copying only: two hand-offs, one without its model."""
+    place = tmp_path_factory.mktemp("handbook")
+    desk = Desk(place / "data", place, profile="handbook")
+    desk.index()
+    for words in PERSON:
+        assert desk.result(words)["outcome"] == "handed_off"
+    assert desk.result("What is a decision table?")["diagnostics"]["degraded"] == []
+    assert desk.having(**NOBODY).result(ANSWERED)["diagnostics"]["degraded"] != []
+    return desk
+
+
+@pytest.fixture
+def desk(used: Desk, tmp_path: Path) -> Desk:
+    """A desk of the test's own, with the same past."""
+    return used.copied(tmp_path / "data")
+
+
+def kinds(result: dict[str, Any]) -> set[str]:
+    return {article["source"] for article in result["final_articles"]}
+
+
+def cited(result: dict[str, Any]) -> list[str]:
+    """Return the lines of the answer's list of sources; each is cited in the text above it, and nothing else is."""
+    text, _, listed = re.split(r"\*\*(Sources|Источники)\*\*", result["answer_text"])
+    lines = listed.strip().splitlines()
+    numbers = {number for claim in claims(text) for number in claim.cites}
+    assert [f"- [{number}]" for number in sorted(numbers)] == [line.partition("]")[0] + "]" for line in lines]
+    return lines
+
+
+FIGURES = [
+    ("How many questions were handed off this week?", ["2 of 4 questions were handed off to a person [1]."]),
+    ("How many turns ended in an error this week?", ["an error: 0 of 4;", "did not work as configured: 1 [1]."]),
+    ("Which questions were handed off lately?", [f"“{words}” [" for words in PERSON]),
+    ("What failed last?", [f"“{ANSWERED}”", "The model 'nobody' at 127.0.0.1:9: it cannot be reached [1]"]),
+    ("Which turns failed this week?", [f"“{ANSWERED}”", "it cannot be reached [1]"]),
+    ("Сколько вопросов передано человеку на этой неделе?", ["человеку передано вопросов: 2 из 4 [1]."]),
+    ("Сколько ходов закончилось ошибкой на этой неделе?", ["ошибкой: 0 из 4;", "не так, как настроена: 1 [1]."]),
+    ("Какие вопросы недавно переданы человеку?", [f"«{words}» [" for words in PERSON]),
+    ("Что сломалось последним?", [f"«{ANSWERED}»", "The model 'nobody' at 127.0.0.1:9: it cannot be reached [1]"]),
+    ("Какие ошибки были на этой неделе?", [f"«{ANSWERED}»", "it cannot be reached [1]"]),
+]
+CONNECTIONS = [
+    ("What depends on GUARDIAN_DATA_DIR?", ["“Settings” depends on", "“What Guardian is” depends on"]),
+    ("Which pages mention GUARD_TIMEOUT?", ["“Settings” mentions", "“When a model fails” mentions"]),
+    ("Which pages are related to the page “Retries”?", ["“The extractive drafter” is", "“Hand-off to a person” is"]),
+    ("Что зависит от GUARDIAN_DATA_DIR?", ["Страница «Настройки» зависит от GUARDIAN_DATA_DIR"]),
+    ("Какие страницы говорят о GUARD_TIMEOUT?", ["«Настройки» упоминает", "«Сбои языковой модели» упоминает"]),
+    ("Какие страницы связаны со страницей «Повторы»?", ["«Как составляется ответ»", "«Передача человеку»"]),
+]
+FAULTS = [
+    ("The index is locked, I get an error", ["Only one process at a time may index into a knowledge base"]),
+    ("guardian index fails with an error: another process is indexing", ["wait until it has finished, then run yours"]),
+    ("It fails with HTTP 401", ["check the key, and whether it may use this model"]),
+    ("The disk is full and guardian fails to write", ["free some space"]),
+    ("GUARD_MODE does not work, what should I do?", ["one of the values in the message"]),
+    ("Ошибка: индекс занят другим процессом", ["одновременно может индексировать только один процесс"]),
+    ("Ошибка «Another process is indexing», что делать?", ["дождаться, пока он закончит"]),
+    ("Модель не отвечает, ошибка HTTP 401", ["Сбои языковой модели"]),
+    ("Диск полон, ничего не записывается: ошибка", ["освободите место"]),
+    ("GUARD_MODE не работает, что делать?", ["одно из значений, названных в сообщении"]),
+]
+
+
+@pytest.mark.parametrize(("question", "words"), FIGURES)
+def test_a_question_about_turns_is_answered_by_what_really_happened(
+    desk: Desk, question: str, words: list[str]
+) -> None:
+    """Figures and lists of the turns that were run, each row cited, and of no other source."""
+    result = desk.result(question, "--role", "operator")
+    assert result["outcome"] == "answered", result["guardian"]
+    assert [said for said in words if said not in result["answer_text"]] == []
+    assert all(line.endswith((", database", ", база данных")) for line in cited(result))
+
+
+@pytest.mark.parametrize(("question", "words"), CONNECTIONS)
+def test_a_question_about_connections_gets_all_pages(desk: Desk, question: str, words: list[str]) -> None:
+    """A list of the graph comes whole, in the language of the question, each row with its page."""
+    result = desk.result(question, "--role", "operator")
+    assert result["outcome"] == "answered", result["guardian"]
+    assert [said for said in words if said not in result["answer_text"]] == []
+    # A section that was found as a passage, too, is one source with its row.
+    assert any(line.endswith((", graph", ", граф")) for line in cited(result))
+    rows = [article for article in result["final_articles"] if article["source"] == "neo4j"]
+    assert len(cited(result)) == len(rows) == int(rows[0]["found"]) > 1
+
+
+@pytest.mark.parametrize(("question", "words"), FAULTS)
+def test_a_fault_is_answered_with_evidence_of_both_required_kinds(desk: Desk, question: str, words: list[str]) -> None:
+    """TROUBLESHOOTING needs the database and the graph; for an operator it ends in an answer and not in a question."""
+    result = desk.result(question, "--role", "operator")
+    assert result["request_type"] == "TROUBLESHOOTING"
+    assert result["outcome"] == "answered", result["guardian"]
+    assert {"db", "neo4j"} <= kinds(result)
+    assert [said for said in words if said not in result["answer_text"]] == []
+    assert cited(result) != []
+
+
+@pytest.mark.parametrize("question", [question for question, _ in FIGURES])
+def test_a_user_sees_nothing_of_other_peoples_conversations(desk: Desk, question: str) -> None:
+    """The profile gives the database and the graph to operators alone: no row reaches anybody else's result."""
+    result = desk.result(question, "--role", "user")
+    assert kinds(result) <= {"doc", "policy"}
+    assert {trace["source"] for trace in result["per_query_results"]} <= {"doc", "policy"}
+    others = (*PERSON, ANSWERED, "127.0.0.1:9")
+    assert [said for said in others if said in result["answer_text"]] == []
+
+
+def test_a_fault_that_nothing_is_known_of_ends_in_a_question(desk: Desk) -> None:
+    """A figure of all faults alone is no answer to one of them."""
+    result = desk.result("The printer in the office does not work, guardian", "--role", "operator")
+    assert result["outcome"] != "answered"
