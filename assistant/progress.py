@@ -50,7 +50,7 @@ def _learned(node: str, update: Event, language: Language) -> list[str]:
     if node == "sgr_plan" and update.get("sgr_plan") and update.get("action") != "guardian_block":
         return [say["understood"].format(intent=update["sgr_plan"]["user_intent"])]
     if node == "retrieve" and update.get("query_traces"):
-        sources = ", ".join(dict.fromkeys(trace["source"] for trace in update["query_traces"]))
+        sources = ", ".join(dict.fromkeys(t["source"] for t in update["query_traces"] if not t["error"])) or "–"
         found = counted(len(update["evidence"]), say["passages"], language)
         return [say["searched"].format(sources=sources, found=found)]
     if node == "guardian_verify" and update.get("guardian"):

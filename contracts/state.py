@@ -55,6 +55,7 @@ class ChatState(TypedDict, total=False):
     nothing_new: bool
     searches_wanted: list[str]
     searches_made: int
+    drafted_from: str
     draft_answer: str
     draft_kind: str
     guardian: Json
@@ -91,6 +92,7 @@ def fresh_turn() -> Json:
         "nothing_new": False,
         "searches_wanted": [],
         "searches_made": 0,
+        "drafted_from": "",
         "draft_answer": "",
         "draft_kind": "",
         "guardian": {},

@@ -68,6 +68,7 @@ class DraftView(TypedDict):
     tool_trace: Json
     searches_made: int
     nothing_new: bool
+    drafted_from: str
     model_calls: list[Json]
 
 

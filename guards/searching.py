@@ -99,7 +99,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     looked_up = {named[call.name] for call in lookups if call.name in named}
     return Search(
         asked=tuple(
-            (kind, replace(request, query=query, top_k=_top_k(kind, request)))
+            (kind, replace(request, query=query, top_k=_top_k(kind, so_far, context)))
             for number, query in enumerate(queries)
             for kind in kinds
             # The plan's lookups are for the message, not for one of its queries: once is enough.
@@ -163,7 +163,6 @@ def _request(so_far: SoFar, context: Context) -> SearchRequest:
         query="",
         request_type=so_far.request_type,
         question=so_far.question,
-        top_k=context.top_k * factor,
         language=None if factor > 1 else so_far.language,
         version=context.version,
         expand=so_far.retrying and effect.refine,
@@ -172,8 +171,9 @@ def _request(so_far: SoFar, context: Context) -> SearchRequest:
     )
 
 
-def _top_k(kind: Source, request: SearchRequest) -> int:
-    return max(request.top_k, MOST_ROWS) if kind in (Source.DB, Source.NEO4J) else request.top_k
+def _top_k(kind: Source, so_far: SoFar, context: Context) -> int:
+    least = MOST_ROWS if kind in (Source.DB, Source.NEO4J) else 0
+    return max(context.top_k, least) * _factor(so_far)
 
 
 def _kinds(

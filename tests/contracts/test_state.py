@@ -97,6 +97,7 @@ def test_whoever_builds_the_result_can_read_all_that_a_turn_wrote() -> None:
         "architect_spec",
         "widened",
         "nothing_new",
+        "drafted_from",
         "searches_wanted",
         "searches_made",
         "final_answer",

@@ -48,7 +48,8 @@ EDGES = {
     ("finalize", "__end__"),
     ("safe_exit", "__end__"),
 }
-WRONG = Draft(DraftKind.ANSWER, "The kettle boils at 999 degrees [1].")
+NEVER_RIGHT = [Draft(DraftKind.ANSWER, f"The kettle boils at {900 + n} degrees [1].") for n in range(6)]
+WRONG, WRONG_TOO = NEVER_RIGHT[:2]
 RIGHT = Draft(DraftKind.ANSWER, ANSWER)
 SEARCHES = Draft(DraftKind.ABSTENTION, "", searches=("boiling point",))
 
@@ -159,7 +160,7 @@ ROUTES: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         "answered",
     ),
     "retried": ({"written": [WRONG, RIGHT]}, "How?", [*SEARCHED, *AGAIN, "finalize"], "answered"),
-    "retried twice": ({"written": [WRONG, WRONG, RIGHT]}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "finalize"], "answered"),
+    "retried twice": ({"written": [WRONG, WRONG_TOO, RIGHT]}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "finalize"], "answered"),
     "failed": ({"written": WRONG}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "safe_exit"], "clarification"),
     "abstained": (
         {"written": Draft(DraftKind.ABSTENTION, "Nothing."), "found": []},
@@ -239,7 +240,7 @@ async def test_a_drafter_may_not_search_where_the_plan_decides() -> None:
 @pytest.mark.parametrize("retries", range(6))
 async def test_a_turn_ends_after_its_retries(retries: int) -> None:
     """A draft that never passes is tried again exactly as often as the run allows, within the recursion limit."""
-    path, values = await walked(graph_of(written=WRONG), max_retry=retries)
+    path, values = await walked(graph_of(written=NEVER_RIGHT), max_retry=retries)
     assert path.count("retry_bump") == values["retry_count"] == retries
     assert path[-1] == "safe_exit"
 

@@ -522,6 +522,7 @@ async def drafted(state: State | None = None, **changes: Any) -> tuple[State, Dr
 async def test_the_drafter_is_given_what_it_needs() -> None:
     """Question, intent, queries, evidence in order, the contract and the synthetic message reach the port."""
     update, request = await drafted(planned=plan(request_type=RequestType.HOWTO_POLICY))
+    assert update.pop("drafted_from")
     assert update == {"draft_answer": ANSWER, "draft_kind": "answer", "degraded": [], "model_calls": []}
     assert (request.question, request.language) == ("When does the kettle boil?", Language.EN)
     assert [item.ref for item in request.evidence] == ["doc:1#0", "doc:2#0"]

@@ -34,7 +34,7 @@ MAY_WRITE: dict[str, set[str]] = {
     },
     "inject_synthetic": {"synthetic"},
     "retrieve": {"evidence", "query_traces", "degraded", "widened", "nothing_new", "searches_wanted", "model_calls"},
-    "draft": {"draft_answer", "draft_kind", "degraded", "model_calls"},
+    "draft": {"drafted_from", "draft_answer", "draft_kind", "degraded", "model_calls"},
     "guardian_verify": {"guardian", "decisions"},
     "retry_bump": {"retry_count"},
     "finalize": END,

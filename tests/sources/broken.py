@@ -104,6 +104,13 @@ def closed_port() -> int:
 class SilentBolt(BoltServer):
     """A server of a graph that greets, and then answers no statement."""
 
+    def __exit__(self, *error: object) -> None:
+        # Who waits for the next message is not woken by closing alone.
+        for connection in self._open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        super().__exit__(None, None, None)
+
     def _replies(self, kind: int, fields: list[object]) -> list[bytes]:
         return super()._replies(kind, fields) if kind == 0x01 else []
 

@@ -1,0 +1,279 @@
+"""What each required action changes, seen from the sources and the drafter; a retry never asks the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from adapters.fakes.drafting import FakeDrafter
+from adapters.fakes.moderation import FakeModerator
+from adapters.fakes.planning import FakePlanner
+from adapters.fakes.sources import FakeSource
+from contracts.context import STEPS_PER_TURN, Context
+from contracts.decisions import EVIDENCE, VERDICT
+from contracts.decisions.effects import EFFECTS
+from contracts.decisions.verdict import FINDINGS_ACTIONS
+from contracts.evidence import EvidenceItem
+from contracts.ports import Draft, DraftRequest, SearchRequest
+from contracts.report import GuardianReport
+from contracts.values import DraftKind, RequestType, RequiredAction, RiskLevel, Source, Verdict
+from graph.build import Ports, build_graph
+from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+
+A = RequiredAction
+QUESTION = "When does the kettle boil?"
+WITH_SYNONYMS = PROFILE.model_copy(update={"synonyms": (("urn", "kettle"),)})
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What the sources and the drafter were asked between one verdict and the next."""
+
+    searches: tuple[tuple[Source, SearchRequest], ...]
+    drafts: tuple[DraftRequest, ...]
+
+    @property
+    def kinds(self) -> set[Source]:
+        return {kind for kind, _ in self.searches}
+
+    def each(self, name: str) -> set[Any]:
+        """Return the values that a field has in the requests to sources."""
+        return {getattr(request, name) for _, request in self.searches}
+
+    @property
+    def evidence_kinds(self) -> set[Source]:
+        return {item.source for request in self.drafts for item in request.evidence}
+
+
+def passage_of(kind: Source, number: int) -> EvidenceItem:
+    """Return a passage; each kind says something else, for the same words of two kinds would be one passage."""
+    name = f"{kind}:{number}"
+    text = f"The kettle boils at 100 degrees. So says {name}."
+    return passage(number, source=kind, ref=f"{name}#0", document=name, snippet=text)
+
+
+@dataclass
+class Desk:
+    """A built graph with sources and a drafter that write down what they are asked."""
+
+    request_type: RequestType = RequestType.DESIGN_ARCH
+    kinds: Iterable[Source] = tuple(Source)
+    drafts: list[Draft] = field(default_factory=lambda: [Draft(DraftKind.ANSWER, ANSWER)])
+    max_retry: int = 2
+
+    def __post_init__(self) -> None:
+        self.sources = {kind: FakeSource(kind, [passage_of(kind, 1), passage_of(kind, 2)]) for kind in self.kinds}
+        self.drafter = FakeDrafter(self.drafts)
+        self.graph = build_graph(
+            Ports(
+                moderator=FakeModerator(SAFE),
+                planner=FakePlanner([plan(request_type=self.request_type)]),
+                sources=self.sources,
+                drafter=self.drafter,
+            ),
+            WITH_SYNONYMS,
+            checkpointer=InMemorySaver(),
+        )
+        self.config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
+        self.values: Any = None
+
+    async def first(self) -> Attempt:
+        """Run a turn up to its first verdict."""
+        return await self._run({"messages": [HumanMessage(QUESTION, id="q")]})
+
+    async def then(self, *actions: RequiredAction, verdict: Verdict = Verdict.RETRY) -> Attempt:
+        """Let the verdict be one with these actions, and run on up to the next, or to the end."""
+        report = GuardianReport(
+            verdict=verdict,
+            reasons=[f"because_of={actions}"],
+            required_actions=list(actions),
+            risk_level=RiskLevel.MED,
+        )
+        # What the next verdict is does not matter: it is replaced as this one is.
+        await self.graph.aupdate_state(self.config, {"guardian": report.model_dump(mode="json")}, "guardian_verify")
+        return await self._run(None)
+
+    async def _run(self, start: Any) -> Attempt:
+        for source in self.sources.values():
+            source.requests.clear()
+        self.drafter.requests.clear()
+        context = Context(role="operator", max_retry=self.max_retry)
+        self.values = await self.graph.ainvoke(start, self.config, context=context, interrupt_after=["guardian_verify"])
+        searches = [(kind, request) for kind, source in self.sources.items() for request in source.requests]
+        return Attempt(tuple(searches), tuple(self.drafter.requests))
+
+
+# ------------------------------------------------------------------------------------------- what each action changes
+
+Check = Callable[[Attempt, Attempt], None]
+
+
+def twice_as_many_of_any_language(before: Attempt, after: Attempt) -> None:
+    asked_before, asked_after = ({kind: request.top_k for kind, request in a.searches} for a in (before, after))
+    assert asked_after == {kind: 2 * top_k for kind, top_k in asked_before.items()}
+    assert (before.each("language"), after.each("language")) == ({"en"}, {None})
+
+
+def feedback_terms_and_the_documents_words(before: Attempt, after: Attempt) -> None:
+    assert (before.each("expand"), after.each("expand")) == ({False}, {True})
+    assert (before.each("query"), after.each("query")) == ({QUESTION}, {QUESTION, "when does the urn boil"})
+    assert before.drafts[0].subqueries == (QUESTION,)
+    assert after.drafts[0].subqueries == ("when does the urn boil",)
+
+
+def more_and_otherwise(before: Attempt, after: Attempt) -> None:
+    twice_as_many_of_any_language(before, after)
+    feedback_terms_and_the_documents_words(before, after)
+
+
+def other_documents(before: Attempt, after: Attempt) -> None:
+    more_and_otherwise(before, after)
+    had = frozenset(item.document_key for item in before.drafts[0].evidence)
+    assert had
+    assert (before.each("exclude"), after.each("exclude")) == ({frozenset()}, {had})
+
+
+def without_documents(before: Attempt, after: Attempt) -> None:
+    assert Source.DOC in before.kinds & before.evidence_kinds
+    assert Source.DOC not in after.kinds | after.evidence_kinds
+    assert after.kinds
+
+
+def database_alone(before: Attempt, after: Attempt) -> None:
+    assert len(before.kinds) > 1
+    assert (after.kinds, after.evidence_kinds) == ({Source.DB}, {Source.DB})
+
+
+def asks(kind: Source) -> Check:
+    def check(before: Attempt, after: Attempt) -> None:
+        assert kind not in before.kinds
+        assert after.kinds == before.kinds | {kind}
+        assert kind in after.evidence_kinds - before.evidence_kinds
+
+    return check
+
+
+def told_why(action: RequiredAction) -> Check:
+    def check(before: Attempt, after: Attempt) -> None:
+        assert after.searches == ()
+        ((first,), (second,)) = before.drafts, after.drafts
+        assert (first.reasons, first.actions, first.previous) == ((), (), "")
+        assert (second.reasons, second.actions) == ((f"because_of={(action,)}",), (action,))
+        assert second.previous == ANSWER
+        assert second.evidence == first.evidence
+
+    return check
+
+
+SEARCHES: dict[RequiredAction, tuple[RequestType, Check]] = {
+    A.ADD_EVIDENCE: (RequestType.DESIGN_ARCH, more_and_otherwise),
+    A.RETRIEVE_MORE: (RequestType.DESIGN_ARCH, twice_as_many_of_any_language),
+    A.DIVERSIFY_SOURCES: (RequestType.DESIGN_ARCH, other_documents),
+    A.REMOVE_DOC_EVIDENCE: (RequestType.DESIGN_ARCH, without_documents),
+    A.USE_DB_ONLY: (RequestType.DESIGN_ARCH, database_alone),
+    # Each of a type that does not ask this kind by itself.
+    A.RETRIEVE_DB: (RequestType.KNOWLEDGE_QA, asks(Source.DB)),
+    A.RETRIEVE_DOC: (RequestType.TROUBLESHOOTING, asks(Source.DOC)),
+    A.RETRIEVE_POLICY: (RequestType.STATUS_LIST, asks(Source.POLICY)),
+    A.RETRIEVE_NEO4J: (RequestType.HOWTO_POLICY, asks(Source.NEO4J)),
+    A.REFINE_QUERY: (RequestType.DESIGN_ARCH, feedback_terms_and_the_documents_words),
+}
+TELLS = (
+    A.ADD_REQUIRED_SECTIONS,
+    A.REMOVE_FORBIDDEN_CONTENT,
+    A.USE_DOMAIN_TERMS,
+    A.ADD_EVIDENCE_REFERENCES,
+    A.REGENERATE_DRAFT,
+)
+ENDS = {
+    A.ASK_MINIMAL_QUESTION: "clarification",
+    A.SAFE_REFUSAL: "refused",
+    A.REDACT_SENSITIVE: "refused",
+    A.ESCALATE_TO_HUMAN: "handed_off",
+}
+
+
+@pytest.mark.parametrize("action", RequiredAction)
+async def test_every_action_changes_what_is_asked_or_ends_the_turn(action: RequiredAction) -> None:
+    """Alone, each action has the effect that its name says, on the wire to the sources and to the drafter."""
+    request_type, check = SEARCHES.get(action, (RequestType.DESIGN_ARCH, told_why(action)))
+    desk = Desk(request_type)
+    before = await desk.first()
+    if action in ENDS:
+        after = await desk.then(action, verdict=Verdict.FAIL)
+        assert after == Attempt((), ())
+        assert desk.values["result"]["outcome"] == ENDS[action]
+        return
+    assert action in SEARCHES or action in TELLS
+    after = await desk.then(action)
+    check(before, after)
+    assert len(after.drafts) == 1
+
+
+def test_the_cases_are_those_of_the_table() -> None:
+    """An action that searches, tells the drafter or ends the turn has a case of that kind here."""
+    assert set(SEARCHES) == {action for action, effect in EFFECTS.items() if effect.searches}
+    assert set(TELLS) == {action for action, effect in EFFECTS.items() if effect.redraft}
+    assert set(ENDS) == {action for action, effect in EFFECTS.items() if effect.ends}
+    assert {*SEARCHES, *TELLS, *ENDS} == set(RequiredAction)
+
+
+# ------------------------------------------------------------------------------------------------ never the same again
+
+RETRY_ACTIONS = [action for action in RequiredAction if not EFFECTS[action].ends]
+"""What findings may ask for, in any mixture: more than the checks can come to together."""
+
+
+def test_what_a_retry_may_ask_for_is_covered() -> None:
+    """Each row of DT-005 that says RETRY takes its actions from the set that is drawn from here."""
+    rows = [row.then for row in VERDICT.rows if row.then.verdict is Verdict.RETRY]
+    assert rows
+    assert all(row.take == FINDINGS_ACTIONS or set(row.actions) <= set(RETRY_ACTIONS) for row in rows)
+    remedies = {action for rule in map(rule_of, RequestType) for action in rule.remedy}
+    assert remedies <= set(RETRY_ACTIONS)
+
+
+def rule_of(request_type: RequestType) -> Any:
+    return EVIDENCE.decide(request_type=request_type).outcome
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    actions=st.lists(
+        st.lists(st.sampled_from(RETRY_ACTIONS), min_size=1, max_size=4, unique=True), min_size=1, max_size=3
+    ),
+    request_type=st.sampled_from([t for t in RequestType if t is not RequestType.CASUAL]),
+    kinds=st.sets(st.sampled_from(list(Source))),
+    same_draft=st.booleans(),
+    repeat=st.booleans(),
+)
+async def test_no_attempt_asks_the_same_as_the_one_before(
+    actions: list[list[RequiredAction]],
+    request_type: RequestType,
+    kinds: set[Source],
+    same_draft: bool,
+    repeat: bool,
+) -> None:
+    """Whatever a retry must do, what it asks is not what was asked before, or nothing is drafted and no retry is left."""
+    asked = [actions[0]] * 3 if repeat else actions
+    drafts = [Draft(DraftKind.ANSWER, ANSWER if same_draft else f"{ANSWER} Try {n}.") for n in range(4)]
+    desk = Desk(request_type, kinds, drafts, max_retry=5)
+    before = await desk.first()
+    assert len(before.drafts) == 1
+    for these in asked:
+        after = await desk.then(*these)
+        if desk.values["nothing_new"]:
+            assert after.drafts == ()
+            assert desk.values["guardian"]["verdict"] != Verdict.RETRY
+            return
+        assert len(after.drafts) == 1
+        assert after.drafts != before.drafts
+        assert after != before
+        before = after
