@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import re
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from assistant.commands.doctor import _packages
-from tests.assistant.cli_helpers import CORPUS, PROFILE, Desk, profile_of
+from tests.assistant.cli_helpers import CORPUS, PROFILE, ROOT, Desk, profile_of
 from tests.assistant.test_threads_command import leave_half_finished
 from tests.graph_source.bolt_server import BEGIN, BoltServer
 from tests.graph_source.small_graph import MENTIONS
@@ -349,3 +350,25 @@ def test_a_moderator_that_cannot_be_asked_is_a_complaint(desk: Desk) -> None:
     code, [finding, *_] = said_of_models(remote)
     assert (code, finding["what"], finding["ok"]) == (1, "moderation", False)
     assert finding["way_out"]
+
+
+# ----------------------------------------------------------------------------------------------------------- handbook
+
+
+def lines_of_the_doctor() -> set[str]:
+    """Return every name that a line can have: the first argument of what makes one, where it is written down."""
+    tree = ast.parse((ROOT / "assistant" / "commands" / "doctor.py").read_text("utf-8"))
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    firsts = [call.args[0] for call in made if getattr(call.func, "id", "") in ("Finding", "_careful") and call.args]
+    return {first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)}
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_every_line_has_its_row_in_the_handbook(language: str) -> None:
+    """The page of the doctor has a row for each line that it can print."""
+    page = (ROOT / "knowledge" / language / "doctor.md").read_text("utf-8")
+    rows = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| "))
+    # `models` is explained in the sentence before the table of the lines that take its place.
+    names = lines_of_the_doctor() - {"models"}
+    assert {"graph", "embeddings", "reranker", "index", "database"} <= names
+    assert [name for name in sorted(names) if f"`{name}`" not in rows] == []
