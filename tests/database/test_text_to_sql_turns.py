@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -274,6 +275,31 @@ async def test_one_question_is_asked_once_at_a_time(desk: Desk, server: FakeServ
     assert [len(reply.calls) for reply in replies] == [1, 0, 0]
     assert {reply.items[0].snippet for reply in replies} == {"n: 2"}
     assert [reply.trace.query for reply in replies] == ["one", "two", "three"]
+
+
+async def test_postgresql_is_asked_alike(desk: Desk, server: FakeServer, postgres: str) -> None:
+    """The prompt names its SQL, and what runs is its own."""
+    month = "date_trunc('month', nullif(day, '-')::date)"
+    server.script([writes(f"SELECT to_char({month}, 'YYYY-MM') AS month, count(*) AS n FROM loans GROUP BY {month}")])  # noqa: S608  # the tests' own
+    at = desk.having(GUARDIAN_DATABASE_URL=postgres)
+    [reply] = await ask_source(at, SearchRequest("loans by month", language=Language.EN))
+    assert sorted(item.snippet for item in reply.items) == [
+        "month: -; n: 1",
+        "month: 2026-10; n: 1",
+        "month: 2026-11; n: 2",
+    ]
+    assert "You write SQL for PostgreSQL" in str(asked_for_sql(server))
+
+
+async def test_one_deadline_holds_for_all_requests(desk: Desk, server: FakeServer) -> None:
+    """A model that writes badly and then hangs takes no longer than one that hangs at once."""
+    bad = {"when": {**WRITES, "attempt": 1}, "reply": {"text": "SELECT * FROM loans", "delay_headers_s": 0.6}}
+    server.script([bad, {"when": WRITES, "reply": {"hang": True}}])
+    began = time.monotonic()
+    [reply] = await ask_source(desk.having(GUARDIAN_MODEL_TIMEOUT="1"), SearchRequest("a", question="How many?"))
+    assert time.monotonic() - began < 1.5
+    assert "in time" in reply.trace.error or "deadline" in reply.trace.error
+    assert [call.fault for call in reply.calls] == ["not_as_asked", "deadline"]
 
 
 async def test_who_leaves_first_does_not_take_the_reply_along(desk: Desk, server: FakeServer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,8 +110,6 @@ class StatementWriter:
         Raises:
             ServerFault: The model cannot be asked; `calls` are the requests.
         """
-        import asyncio
-
         exchange = ModelExchange(self._asked)
         system = self.prompt(wanted)
         question = wanted.question or wanted.query
