@@ -266,7 +266,8 @@ def _result(status: int, content: bytes, key: str) -> Any:
         if status == 200:
             raise EngineFault("its reply is not Qdrant's", _WAY_OUT) from error
         why = _without(key, content.decode("utf-8", "replace"))[:100]
-    raise EngineFault(f"status {status}: {_without(key, ' '.join(why.split()))[:300].rstrip('.')}", _WAY_OUT)
+    words = _without(key, " ".join(why.split()))[:300].rstrip(".")
+    raise EngineFault(f"status {status}: {words}" if words else f"status {status}", _WAY_OUT)
 
 
 @contextmanager

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from adapters.ranking.embeddings import Embedder
+from adapters.ranking.embeddings import BATCH, Embedder
+from adapters.ranking.similarity import foreign_questions
 from adapters.sources.engines import engine_at
 from adapters.sources.filling import FillReport, fill
 from adapters.sources.markdown import KnowledgeBase, ingest
@@ -18,7 +21,7 @@ from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from tests.adapters.markdown_pages import write
 from tests.engines.kinds import KINDS, Servers
-from tests.engines.test_conformance import ndcg
+from tests.engines.test_conformance import ROOT, ndcg
 from tests.ranking.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, filled, shelf
 from tests.wire.server_process import FakeServer
 
@@ -185,6 +188,34 @@ def test_no_text_is_sent_twice(tmp_path: Path, engine: Engine, server: FakeServe
         here = ask(embedded, SearchRequest("whistling kettles"))
     there = ask(RemoteKnowledge(engine, embedder=model), SearchRequest("whistling kettles"))
     assert keys(there) == keys(here)
+
+
+@pytest.mark.slow
+def test_a_kill_while_vectors_are_made_costs_one_batch(
+    tmp_path: Path, servers: Servers, server: FakeServer, model: Embedder
+) -> None:
+    """Killed in the middle, a run is finished by the next: at most the batch on its way is asked for again."""
+    ingest(ROOT / "knowledge" / "en", directory=tmp_path / "kb")
+    script = f"""
+import asyncio
+from pathlib import Path
+from adapters.ranking.vectors import fill
+from tests.ranking.shelves import embedder
+asyncio.run(fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambda *_: print(flush=True)))
+"""
+    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        for _ in range(3):
+            assert process.stdout.readline()
+        process.kill()
+    report = filled(tmp_path / "kb", model)
+    assert report.missing == 0
+    assert 0 < report.asked <= report.kept - 3 * BATCH
+    foreign = {text for _, text in foreign_questions()}
+    asked = [text for request in server.requests() for text in request["body"]["input"] if text not in foreign]
+    assert len(asked) - len(set(asked)) <= BATCH
+    with servers.engine("qdrant") as engine:
+        assert fill(tmp_path / "kb", engine, model).written >= report.kept
 
 
 def test_vectors_of_two_models_are_never_mixed(tmp_path: Path, engine: Engine, server: FakeServer) -> None:
