@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -16,17 +16,19 @@ from benchmarks.page import renewed, section
 from benchmarks.report import Line, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+SERVERS = ("qdrant", "postgres")
 PARTS = ("turns", "models", "sources", "retrieval", "servers", "start")
 
 
 def main() -> int:
     """Measure, print, and write the dated page where asked to."""
     options = _parser().parse_args()
-    given = [word for word in sys.argv[1:] if word != "--write"]
-    command = f'make bench ARGS="{shlex.join(given)}"' if given else "make bench"
+    command = _command(sys.argv[1:])
     made: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
+        options.keep = options.keep or place
+        options.keep.mkdir(parents=True, exist_ok=True)
         os.environ["GUARDIAN_DATA_DIR"] = str(place / "data")
         for title, run in _sections(place, options):
             print(f"… {title}", file=sys.stderr, flush=True)
@@ -60,7 +62,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--server-sizes", type=int, nargs="+", default=[10_000], help="passages in servers (default: 10k)"
     )
+    parser.add_argument("--servers", nargs="+", choices=SERVERS, default=SERVERS, help="which servers (default: both)")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="where corpora and their indexes are kept, and found by the next run",
+    )
     return parser
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Return how the same is made again, by anybody."""
+    given = " ".join(arguments).replace("--write", "")
+    given = " ".join(re.sub(r"--keep[ =]\S+", "", given).split())
+    return f'make bench ARGS="{given}"' if given else "make bench"
 
 
 def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Callable[[], list[Line]]]]:
@@ -71,8 +87,11 @@ def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Calla
         "turns": ("Turns", lambda: _turns(place, options.turns)),
         "models": ("Language model", models.measure),
         "sources": ("Slow sources", sources.measure),
-        "retrieval": (f"Retrieval: {_counted(sizes)}", lambda: retrieval.measure(place, sizes)),
-        "servers": (f"Servers: {_counted(server_sizes)}", lambda: engines.measure(place, server_sizes)),
+        "retrieval": (f"Retrieval: {_counted(sizes)}", lambda: retrieval.measure(options.keep, sizes)),
+        "servers": (
+            f"Servers: {_counted(server_sizes)}",
+            lambda: engines.measure(options.keep, server_sizes, options.servers),
+        ),
         "start": ("Start", lambda: _start(place)),
     }
     return [known[part] for part in PARTS if part in options.parts]

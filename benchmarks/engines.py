@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -22,19 +22,19 @@ from contracts.values import Language, Source
 
 MIB: Final = 2**20
 EMBEDDED: Final = "the embedded index"
-_SERVERS: Final[tuple[Callable[[Path], AbstractContextManager[servers.Server]], ...]] = (
-    servers.qdrant,
-    servers.postgres,
-)
+SERVERS: Final[Mapping[str, Callable[[], AbstractContextManager[servers.Server]]]] = {
+    "qdrant": servers.qdrant,
+    "postgres": servers.postgres,
+}
 
 
-def measure(folder: Path, sizes: tuple[int, ...]) -> list[Line]:
-    """Fill servers with corpora of these many passages, and ask them."""
+def measure(folder: Path, sizes: tuple[int, ...], kinds: Sequence[str] = tuple(SERVERS)) -> list[Line]:
+    """Fill servers with corpora of these many passages, and ask them; `folder` is where the corpora are, or will be."""
     lines: list[Line] = []
     for size in sizes:
         base, seconds = knowledge_of(folder, size), made(folder, size)
-        for serve in _SERVERS:
-            with serve(folder / f"{serve.__name__}-{size}") as server:
+        for kind in kinds:
+            with SERVERS[kind]() as server:
                 lines += _filled(server, base, seconds)
                 lines += _searched(server, base)
     return lines

