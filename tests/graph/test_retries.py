@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -277,3 +278,34 @@ async def test_no_attempt_asks_the_same_as_the_one_before(
         assert after.drafts != before.drafts
         assert after != before
         before = after
+
+
+# -------------------------------------------------------------------------------------------------- as the handbook says
+
+COLUMNS = ("more", "refine", "other_documents", "sources", "redraft", "ends")
+SOURCES = {
+    "en": {"add_sources": "also", "drop_sources": "without", "only_sources": "only"},
+    "ru": {"add_sources": "ещё и", "drop_sources": "без", "only_sources": "только"},
+}
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_the_table_in_the_handbook_is_the_table_that_runs(root: Path, language: str) -> None:
+    """Each action has its row on the page of retries, with a word in the columns of its effect and a dash elsewhere."""
+    page = (root / "knowledge" / language / "retries.md").read_text("utf-8")
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")
+    ]
+    shown = {cells[0].strip("`"): cells[1:] for cells in lines if len(cells) == 1 + len(COLUMNS)}
+    for action, effect in EFFECTS.items():
+        sources = [
+            f"{word} {', '.join(f'`{source}`' for source in named)}"
+            for group, word in SOURCES[language].items()
+            if (named := getattr(effect, group))
+        ]
+        for column, cell in zip(COLUMNS, shown.pop(action), strict=True):
+            if column == "sources":
+                assert cell == (", ".join(sources) or "–"), action
+            else:
+                assert (cell != "–") is getattr(effect, column), (action, column)
+    assert len(shown) == 2, "beside the actions, the table has its head and its rule"
