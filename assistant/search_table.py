@@ -75,7 +75,7 @@ def _end(found: Explained, say: dict[str, str], width: int) -> str:
 
 def _call(call: ModelCall, say: dict[str, str]) -> str:
     what = say["explain_call"].format(
-        purpose=call.purpose, model=flat(call.model), server=call.server, ms=round(call.ms)
+        purpose=call.purpose, model=flat(call.model) or say["explain_unnamed"], server=call.server, ms=round(call.ms)
     )
     return f"{what}, {call.fault}" if call.fault else what
 

@@ -178,11 +178,12 @@ class PassageTrace(BaseModel):
 
     @model_serializer(mode="wrap")
     def _short(self, whole: SerializerFunctionWrapHandler) -> dict[str, object]:
-        # Traces are part of every checkpoint; what has nothing to say is left out.
-        return {name: value for name, value in whole(self).items() if value is not None and value != ""}
+        # Traces are part of every checkpoint: what has nothing to say is left out, and six digits say enough.
+        said = {name: value for name, value in whole(self).items() if value is not None and value != ""}
+        return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in said.items()}
 
 
-MOST_ROWS: Final = 30
+MOST_ROWS: Final = 20
 """Passages of one trace, those that were returned always among them; what there is beyond is only counted."""
 _FIGURES: Final = ("similarity", "rerank_score_raw")
 

@@ -34,6 +34,7 @@ from contracts.context import Context
 from contracts.decisions import EVIDENCE, all_tables
 from contracts.decisions.engine import DecisionTable
 from contracts.errors import DecisionError, GuardianError
+from contracts.evidence import ConfidenceFigures, Fate, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.profile import Behaviour, Profile, Thresholds
 from contracts.report import GuardianReport, HandOff
@@ -268,6 +269,12 @@ COMMANDS: Final = dict(commands(build_parser()))
 
 def options(parser: argparse.ArgumentParser) -> list[str]:
     return [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
+
+
+def test_every_field_and_fate_of_a_trace_is_on_the_page_of_explanations() -> None:
+    """The page names each field of a trace, each confidence figure and each fate that a passage can have."""
+    fields = [*QueryTrace.model_fields, *ConfidenceFigures.model_fields, *Fate]
+    nothing_in(missing_on(each("search-explain"), [f"`{name}`" for name in fields]))
 
 
 def test_every_command_and_option_is_on_the_page_of_the_command_line() -> None:

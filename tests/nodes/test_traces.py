@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -106,5 +107,6 @@ async def test_a_trace_survives_the_state() -> None:
     state = await searched([Calling(Source.DOC, [item("a1"), item("a2", 0.0)])])
     (trace,) = state["query_traces"]
     assert QueryTrace.model_validate(trace).model_dump(mode="json") == trace
+    assert QueryTrace.model_validate(json.loads(json.dumps(trace))).model_dump(mode="json") == trace
     assert all("similarity" not in row for row in trace["passages"])
     assert trace["passages"][1]["confidence"] == 0.0
