@@ -8,7 +8,7 @@ import pytest
 
 from contracts.evidence import EvidenceItem
 from contracts.values import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
-from guards.evidence_check import EvidenceQuestion, check_evidence
+from guards.evidence_check import EvidenceQuestion, check_evidence, unchecked_sources
 
 DOC, POLICY, DB, GRAPH = Source
 EVERYTHING = frozenset(Source)
@@ -196,6 +196,53 @@ def test_a_source_that_was_not_needed_may_be_down(
     """Where another source gave what is required, one that is down does not undo the check."""
     finding = check_evidence(question(request_type, *there, unreachable=frozenset(unreachable)))
     assert finding.status is CheckStatus.OK
+
+
+@pytest.mark.parametrize("kind", [DraftKind.ANSWER, DraftKind.ABSTENTION])
+@pytest.mark.parametrize("track", Track)
+@pytest.mark.parametrize(
+    ("request_type", "usable", "there", "unreachable", "named"),
+    [
+        (RequestType.KNOWLEDGE_QA, EVERYTHING, (), {DOC}, "doc"),
+        # One of two alternatives has answered, with nothing: what the other one has, nobody knows.
+        (RequestType.KNOWLEDGE_QA, EVERYTHING, (POLICY,), {GRAPH}, "neo4j"),
+        (RequestType.TROUBLESHOOTING, EVERYTHING, (DB,), {GRAPH}, "neo4j"),
+        (RequestType.TROUBLESHOOTING, EVERYTHING, (), {GRAPH, DB, POLICY}, "db, neo4j"),
+        # Those that stand in are needed as the required ones would be.
+        (RequestType.TROUBLESHOOTING, PAPERS, (), {DOC}, "doc"),
+        (RequestType.STATUS_LIST, PAPERS, (), {POLICY}, "policy"),
+    ],
+)
+def test_nothing_found_is_said_only_where_somebody_could_look(
+    kind: DraftKind,
+    track: Track,
+    request_type: RequestType,
+    usable: frozenset[Source],
+    there: tuple[Source, ...],
+    unreachable: set[Source],
+    named: str,
+) -> None:
+    """An abstention, too, and on FAST, too, is unchecked where a needed source could not be asked."""
+    asked = question(request_type, *there, usable=usable, unreachable=frozenset(unreachable), kind=kind, track=track)
+    finding = check_evidence(asked)
+    assert (finding.status, finding.reasons) == (CheckStatus.UNCHECKED, (f"could_not_check=[{named}]",))
+    assert unchecked_sources(finding.reasons) == frozenset(named.split(", "))
+    rest = unreachable - set(named.split(", "))
+    assert [remark for remark in finding.advice if "could_not_ask" in remark] == [f"could_not_ask=[{s}]" for s in rest]
+
+
+@pytest.mark.parametrize("kind", DraftKind)
+def test_what_was_not_needed_and_could_not_be_asked_is_advice(kind: DraftKind) -> None:
+    """It changes no verdict; the report names it all the same."""
+    asked = question(RequestType.KNOWLEDGE_QA, DOC, DOC, unreachable=frozenset({POLICY, GRAPH}), kind=kind)
+    finding = check_evidence(asked)
+    assert finding.status is (CheckStatus.OK if kind is DraftKind.ANSWER else CheckStatus.NOT_ASKED)
+    assert "could_not_ask=[neo4j, policy]" in finding.advice
+
+
+def test_reasons_of_other_checks_name_no_source() -> None:
+    """What could not be checked may be a check, which is no source."""
+    assert unchecked_sources(["could_not_check=[grounding]", "abstained", "could_not_check=[db, doc]"]) == {DB, DOC}
 
 
 def test_fast_is_asked_for_neither_number_nor_confidence() -> None:

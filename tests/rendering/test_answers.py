@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from adapters.fakes.sources import FakeSource
+from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
+from contracts.ports import Draft
 from contracts.report import HandOff
-from contracts.values import HandOffOutcome, Language, Outcome, Source
+from contracts.values import DraftKind, HandOffOutcome, Language, Outcome, Source
 from language.blocks import split_code
 from rendering.answers import (
     error_text,
@@ -268,6 +271,26 @@ async def test_a_record_names_a_source_that_was_not_connected() -> None:
     state = await played(asked(), ports(planned=plan(request_type="TROUBLESHOOTING")), *UP_TO_THE_VERDICT)
     made = hand_off_record(state, Outcome.HANDED_OFF, Language.EN)
     assert any("db, neo4j" in step for step in made.next_steps)
+
+
+async def test_a_record_does_not_claim_a_search_that_nobody_could_make() -> None:
+    """A source that could not be asked was not searched; whether its documents cover the matter, nobody knows."""
+    bound = ports(found=[], written=Draft(DraftKind.ABSTENTION, "The knowledge base does not say."))
+    bound["retrieve"]["sources"][Source.DOC] = FakeSource(Source.DOC, SourceUnavailable("Away."))
+    made = hand_off_record(await played(asked(), bound, *UP_TO_THE_VERDICT), Outcome.HANDED_OFF, Language.EN)
+    assert "could not be asked: doc" in made.steps_completed
+    assert not any("searched" in step for step in made.steps_completed)
+    assert any("ask again: doc" in step for step in made.next_steps)
+    assert not any("add a page" in step for step in made.next_steps)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_question_back_says_what_was_not_searched(language: Language) -> None:
+    """Our own question says that the documents do not answer, so it says what was left out, too; a drafted one does not."""
+    name = texts(language)["source_db"]
+    assert name in minimal_question("", language, PROFILE, [Source.DB])
+    assert name not in minimal_question("", language, PROFILE)
+    assert name not in minimal_question("Which kettle?", language, PROFILE, [Source.DB])
 
 
 async def test_a_record_of_a_turn_that_broke_at_once_has_the_question() -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.decisions import EVIDENCE
-from contracts.decisions.evidence import EvidenceRule, sources_to_ask
+from contracts.decisions.evidence import EvidenceRule, could_not_ask, sources_to_ask
+from contracts.evidence import QueryTrace
 from contracts.values import RequestType, Source
 
 TYPES = st.sampled_from(RequestType)
@@ -80,3 +81,17 @@ def test_the_reasons_are_those_of_the_specification() -> None:
         "KNOWLEDGE_QA": "knowledge_requires_doc_or_neo4j",
         "CASUAL": "",
     }
+
+
+def trace(source: Source, query: str, attempt: int = 0, error: str = "") -> QueryTrace:
+    return QueryTrace(query=query, source=source, attempt=attempt, error=error)
+
+
+def test_a_source_could_not_be_asked_where_one_query_got_no_answer_in_any_attempt() -> None:
+    """A failure counts by query; an answer of a later attempt to the same query makes it good."""
+    down = [trace(Source.DOC, "one"), trace(Source.DOC, "two", error="Away."), trace(Source.DB, "two")]
+    assert could_not_ask(down) == {Source.DOC}
+    assert could_not_ask([*down, trace(Source.DOC, "two", 1, "Away.")]) == {Source.DOC}
+    assert could_not_ask([*down, trace(Source.DOC, "another", 1)]) == {Source.DOC}
+    assert could_not_ask([*down, trace(Source.DOC, "two", 1)]) == frozenset()
+    assert could_not_ask([]) == frozenset()
