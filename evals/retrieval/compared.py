@@ -19,28 +19,34 @@ class Expected:
     Attributes:
         what: What it says.
         said: The figure.
-        ours: Returns ours in words and whether they meet it; `KeyError` where the data was not there.
+        ours: Returns ours in words and whether they meet it: yes, no or in part; `KeyError` where the data was not there.
+        where: What counts as meeting it.
         why: Why they do not, or what else is to be known.
     """
 
     what: str
     said: str
-    ours: Callable[[Figures], tuple[str, bool]]
+    ours: Callable[[Figures], tuple[str, str]]
+    where: str
     why: str = ""
 
 
 def compared(figures: Figures) -> str:
     """Write the table of all figures."""
-    rows = [["the design started from", "ours", "met", "why not, or what is to be known"], ["---"] * 4]
+    rows = [["the design started from", "ours", "met where", "met", "why not, or what is to be known"], ["---"] * 5]
     for one in EXPECTED:
         try:
             ours, met = one.ours(figures)
-        except (KeyError, ValueError):
-            rows.append([f"{one.what}: {one.said}", "not measured", "–", "the data was not there"])
+        except (KeyError, ValueError, ZeroDivisionError):
+            rows.append([f"{one.what}: {one.said}", "not measured", one.where, "–", "the data was not there"])
             continue
-        rows.append([f"{one.what}: {one.said}", ours, "yes" if met else "no", one.why or "–"])
-    rows += [[f"{what}: {said}", "–", "–", why] for what, said, why in NOT_MEASURED]
+        rows.append([f"{one.what}: {one.said}", ours, one.where, met, one.why or "–"])
+    rows += [[f"{what}: {said}", "–", "–", "–", why] for what, said, why in NOT_MEASURED]
     return table(rows)
+
+
+def _met(whole: bool, *, part: bool = False) -> str:  # noqa: FBT001  # a condition
+    return "yes" if whole else "in part" if part else "no"
 
 
 def _span(values: Sequence[float]) -> str:
@@ -59,58 +65,59 @@ def _middle(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _two_languages(figures: Figures) -> tuple[str, bool]:
+def _two_languages(figures: Figures) -> tuple[str, str]:
     gains = [
         figures[f"as it is|{corpus}"] - figures[f"English stems only|{corpus}"]
         for corpus in HERE
         if corpus.endswith("ru") and f"as it is|{corpus}" in figures
     ]
-    return ", ".join(f"{gain * 100:+.1f}" for gain in gains), min(gains) >= 0.03
+    return ", ".join(f"{gain * 100:+.1f}" for gain in gains), _met(min(gains) >= 0.03)
 
 
-def _titles(figures: Figures) -> tuple[str, bool]:
+def _titles(figures: Figures) -> tuple[str, str]:
     usual, heavy = _of(figures, "as it is|"), _of(figures, "titles and headings weigh 3|")
-    return f"{_span(usual)} falls to {_span(heavy)}", all(a > b for a, b in zip(usual, heavy, strict=True))
+    return f"{_span(usual)} falls to {_span(heavy)}", _met(all(a > b for a, b in zip(usual, heavy, strict=True)))
 
 
-def _lighter(figures: Figures) -> tuple[str, bool]:
+def _lighter(figures: Figures) -> tuple[str, str]:
     usual, light = _of(figures, "as it is|"), _of(figures, "titles and headings weigh 0.3|")
     gain = [b - a for a, b in zip(usual, light, strict=True)]
-    return f"at .3 it changes by {min(gain):+.3f} to {max(gain):+.3f}", max(gain) <= 0.01
+    return f"at .3 it changes by {min(gain):+.3f} to {max(gain):+.3f}", _met(max(gain) <= 0.01)
 
 
-def _versions(figures: Figures) -> tuple[str, bool]:
+def _versions(figures: Figures) -> tuple[str, str]:
     one, mixed = _of(figures, "one ", ("en", "ru")), _of(figures, "mixed ", ("en", "ru"))
     # The share that is lost compares between documents; the figures themselves do not.
     lost = [1 - b / a for a, b in zip(one, mixed, strict=True)]
-    return f"{_span(one)} drops to {_span(mixed)}, {_middle(lost):.0%} lost", min(lost) >= 0.25
+    return f"{_span(one)} drops to {_span(mixed)}, {_middle(lost):.0%} lost", _met(min(lost) >= 0.25)
 
 
-def _several(figures: Figures) -> tuple[str, bool]:
+def _several(figures: Figures) -> tuple[str, str]:
     turns, whole, fused = (_of(figures, name) for name in ("turns ", "whole ", "fused "))
-    won = all(a > b and a >= c for a, b, c in zip(turns, whole, fused, strict=True))
-    return f"{_span(turns)}; joined {_span(whole)}; RRF {_span(fused)}", won
+    won = all(a > max(b, c) for a, b, c in zip(turns, whole, fused, strict=True))
+    return f"{_span(turns)}; joined {_span(whole)}; RRF {_span(fused)}", _met(won)
 
 
-def _typos(figures: Figures) -> tuple[str, bool]:
+def _typos(figures: Figures) -> tuple[str, str]:
     right, lost, forgiven = (_of(figures, name) for name in ("right ", "lost ", "forgiven "))
     back = _middle(forgiven) - _middle(lost), _middle(right) - _middle(lost)
     told = f"{_span(lost)} rises to {_span(forgiven)}: {back[0] / back[1]:.0%} of what slips cost comes back"
-    return told, back[0] >= 0.6 * back[1]
+    return told, _met(back[0] >= 0.6 * back[1])
 
 
-def _untouched(figures: Figures) -> tuple[str, bool]:
+def _untouched(figures: Figures) -> tuple[str, str]:
     changes = [a - b for a, b in zip(_of(figures, "right "), _of(figures, "exact "), strict=True)]
-    return f"changes by {min(changes):+.3f} to {max(changes):+.3f}", min(changes) >= -0.01
+    return f"changes by {min(changes):+.3f} to {max(changes):+.3f}", _met(min(changes) >= -0.01)
 
 
-def _feedback(figures: Figures) -> tuple[str, bool]:
-    gains, exact = _of(figures, "gain "), _of(figures, "precise ")
-    told = f"recall@20 {min(gains):+.3f} to {max(gains):+.3f}, precision@3 {min(exact):+.3f} to {max(exact):+.3f}"
-    return told, _middle(gains) > 0.005
+def _feedback(figures: Figures) -> tuple[str, str]:
+    ten, gains, exact = (_of(figures, name) for name in ("ten ", "gain ", "precise "))
+    named = (("recall@10", ten), ("recall@20", gains), ("precision@3", exact))
+    told = ", ".join(f"{name} {min(values):+.3f} to {max(values):+.3f}" for name, values in named)
+    return told, _met(min(gains) > 0, part=_middle(gains) > 0)
 
 
-def _sizes(figures: Figures) -> tuple[str, bool]:
+def _sizes(figures: Figures) -> tuple[str, str]:
     ranges: list[float] = []
     for corpus in HERE:
         named = ("600 characters", "1000 characters", "3000 characters")
@@ -120,7 +127,7 @@ def _sizes(figures: Figures) -> tuple[str, bool]:
         if told:
             told.append(figures[f"as it is|{corpus}"])
             ranges.append(max(told) - min(told))
-    return f"least and best are {_span(ranges)} apart", max(ranges) <= 0.05
+    return f"least and best are {_span(ranges)} apart", _met(max(ranges) <= 0.05, part=min(ranges) <= 0.05)
 
 
 def _named(figures: Figures, kind: str, *, has: str = "", lacks: str = "|||") -> list[float]:
@@ -129,64 +136,121 @@ def _named(figures: Figures, kind: str, *, has: str = "", lacks: str = "|||") ->
     ]
 
 
-def _area(figures: Figures) -> tuple[str, bool]:
+def _area(figures: Figures) -> tuple[str, str]:
     plain, other, raw = (
         _named(figures, "area", has="plainly"),
         _named(figures, "area", lacks="plainly"),
         _named(figures, "raw", has="plainly"),
     )
     told = f"plainly asked {_span(plain)} (raw {_span(raw)}); in other words {_span(other)}"
-    return told, min(plain) >= 0.98
+    return told, _met(min(plain + other) >= 0.98, part=_middle(plain) >= 0.98)
 
 
-def _better_than_raw(figures: Figures) -> tuple[str, bool]:
+def _better_than_raw(figures: Figures) -> tuple[str, str]:
     sure, raw = _named(figures, "area"), _named(figures, "raw")
     better = sum(a > b for a, b in zip(sure, raw, strict=True))
-    return f"greater in {better} of {len(sure)} rows, by {_middle(sure) - _middle(raw):.3f} on average", _middle(
-        sure
-    ) > _middle(raw)
+    told = f"greater in {better} of {len(sure)} rows, by {_middle(sure) - _middle(raw):.3f} on average"
+    return told, _met(better == len(sure), part=_middle(sure) > _middle(raw))
 
 
-def _kept(figures: Figures) -> tuple[str, bool]:
+def _kept(figures: Figures) -> tuple[str, str]:
     plain, other = _named(figures, "kept", has="plainly"), _named(figures, "kept", lacks="plainly")
-    return f"plainly asked {_span(plain)}; in other words {_span(other)}", min(plain) >= 0.95
+    return f"plainly asked {_span(plain)}; in other words {_span(other)}", _met(
+        min(plain + other) >= 0.95, part=min(plain) >= 0.95
+    )
 
 
-def _through(figures: Figures) -> tuple[str, bool]:
+def _through(figures: Figures) -> tuple[str, str]:
     through = _named(figures, "through")
     long = [value for name, value in figures.items() if name.startswith("through|") and "encyclopedia" in name]
-    return f"{_span(through)}; encyclopedia {_span(long)}", max(through) <= 0.11
+    return f"{_span(through)}; encyclopedia {_span(long)}", _met(max(through) <= 0.11, part=max(long) <= 0.11)
 
 
 EXPECTED = (
-    Expected("One analyser for both languages, Russian gains in nDCG@10", "+3 to +8 points", _two_languages),
+    Expected(
+        "One analyser for both languages, Russian gains in nDCG@10",
+        "+3 to +8 points",
+        _two_languages,
+        "it is +3 at least in both",
+    ),
     Expected(
         "Large boosts of titles hurt questions",
         ".506 to .421",
         _titles,
+        "the weight of 3 is worse everywhere",
         "the weights here are 3; questions in other words than the pages' have a lower nDCG@10 to begin with",
     ),
-    Expected("Titles and headings weigh .5 to .7 at best", "–", _lighter, "{lighter}"),
-    Expected("Mixing three versions of one manual", ".847 to .484, 43 % lost", _versions),
+    Expected(
+        "Titles and headings weigh .5 to .7 at best",
+        "–",
+        _lighter,
+        ".3 is nowhere better by more than .01",
+        ".3 is better on FastAPI's documents and no better on the handbook, all within the intervals; .6 is kept",
+    ),
+    Expected(
+        "Mixing three versions of one manual",
+        ".847 to .484, 43 % lost",
+        _versions,
+        "a quarter at least is lost",
+        "three releases that are as good by their words: one in three first places is right",
+    ),
     Expected(
         "Several questions: taking turns, one joined query, RRF",
         ".844, .555, .293",
         _several,
-        "{several}",
+        "taking turns is best everywhere",
+        "the order is the same, the distances are smaller: of one such question alone about two thirds are found among ten, and two or three share those ten places",
     ),
     Expected(
         "Misspelt questions",
         ".558 to .803",
         _typos,
+        "three fifths of what slips cost come back",
         "one or two slips in a question; the share compares, the figures do not",
     ),
-    Expected("The same, without slips", "unchanged", _untouched),
-    Expected("Feedback terms raise recall, not precision", "–", _feedback, "{feedback}"),
-    Expected("Size of passages, 600 to 3,000 characters", "flat", _sizes, "{sizes}"),
-    Expected("AUC of the normalised confidence", ".98 to 1.00 (raw .87 to .95)", _area, "{area}"),
-    Expected("The raw score is the poorer one", "AUC .91 to .99 against poor", _better_than_raw),
-    Expected("Real questions kept at 0.5", "95 to 100 %", _kept, "{kept}"),
-    Expected("Foreign questions let through at 0.5", "8 to 11 %", _through, "{through}"),
+    Expected("The same, without slips", "unchanged", _untouched, "nothing is worse by more than .01"),
+    Expected(
+        "Feedback terms raise recall, not precision",
+        "–",
+        _feedback,
+        "recall@20 rises everywhere; in part: on average",
+        "nothing is proven either way: all of it lies within the intervals. On the questions that may be tuned on, 4, 8 and 16 passages, 10 and 20 terms, .5 and .7 were tried: none does better everywhere",
+    ),
+    Expected(
+        "Size of passages, 600 to 3,000 characters",
+        "flat",
+        _sizes,
+        "all within .05; in part: somewhere",
+        "passages of 600 cost up to .06 on FastAPI's documents; from there on the differences are small beside the intervals, and the 2,000 of the product lies on the flat part",
+    ),
+    Expected(
+        "AUC of the normalised confidence",
+        ".98 to 1.00 (raw .87 to .95)",
+        _area,
+        "all .98 at least; in part: plainly asked, on average",
+        "requests to a bank use the words of every support desk (change, send, account); and a question that shares no word with its page cannot be told by words: an embedding model or a planner with a language model is for those",
+    ),
+    Expected(
+        "The raw score is the poorer one",
+        "AUC .91 to .99 against poor",
+        _better_than_raw,
+        "everywhere; in part: on average",
+        "where questions in other words have scarcely a word in common with the pages, a longer question has the greater raw score",
+    ),
+    Expected(
+        "Real questions kept at 0.5",
+        "95 to 100 %",
+        _kept,
+        "all .95 at least; in part: plainly asked",
+        "questions near the pages' words are kept, and the assistant was tuned on them; of those in other words a search by words is not sure",
+    ),
+    Expected(
+        "Foreign questions let through at 0.5",
+        "8 to 11 %",
+        _through,
+        "all .11 at most; in part: encyclopedia",
+        "a short request has three or four content words, and one that the documents also have can be enough for one half; the table of midpoints says what another setting would do",
+    ),
 )
 
 NOT_MEASURED = (

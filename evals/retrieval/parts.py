@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.values import Language, Outcome
-from evals.cases import CASES, read_cases
+from adapters.sources.markdown.search import MIDPOINT
+from contracts.values import Language
 from evals.retrieval import asking
-from evals.retrieval.asking import Asker, bar, opened
+from evals.retrieval.asking import bar, opened
 from evals.retrieval.corpora import LANGUAGES, RELEASES, Corpus
 from evals.retrieval.measures import Figure, area_figure, mean, ndcg, precision, recall
 from evals.retrieval.questions import Question, joined, misspelt
@@ -18,7 +19,7 @@ from evals.scores import Share, table
 SENT = 6
 """Passages that a draft may see unless a profile says otherwise."""
 _MESSAGES = 120
-_SURE = 0.5
+_MIDPOINTS = (0.08, 0.1, 0.12, 0.14, 0.16, 0.2)
 
 Figures = dict[str, float]
 """Figures by name, for the table that compares them with those the design started from."""
@@ -149,7 +150,7 @@ def several(every: Sequence[Corpus]) -> Part:
 
 def wider(every: Sequence[Corpus]) -> Part:
     """Measure what feedback terms change."""
-    rows = [["documents", "language", "recall@20", "with feedback", "precision@3", "with feedback"]]
+    rows = [["documents", "language", "recall@10", "wider", "recall@20", "wider", "precision@3", "wider"]]
     figures: Figures = {}
     for corpus in every:
         with opened(corpus) as asker:
@@ -157,15 +158,16 @@ def wider(every: Sequence[Corpus]) -> Part:
                 asked = corpus.asked(language)
                 before = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}")]
                 after = [asker.pages(one, expand=True) for one in bar(asked, f"{corpus.name} {language}, wider")]
-                told = [_recall(before, asked, 20), _recall(after, asked, 20)]
+                told = [_recall(ranked, asked, depth) for depth in (10, 20) for ranked in (before, after)]
                 exact = [
                     mean([precision(pages, one.grades, 3) for pages, one in zip(ranked, asked, strict=True)])
                     for ranked in (before, after)
                 ]
                 rows.append([corpus.name, str(language), *map(str, told), *map(str, exact)])
-                figures[f"gain {corpus.name} {language}"] = told[1].value - told[0].value
+                figures[f"gain {corpus.name} {language}"] = told[3].value - told[2].value
+                figures[f"ten {corpus.name} {language}"] = told[1].value - told[0].value
                 figures[f"precise {corpus.name} {language}"] = exact[1].value - exact[0].value
-    about = "The same questions with the feedback terms (RM3) that a retry adds. Few questions have more than one page to find."
+    about = "The same questions with the feedback terms (RM3) that a retry adds. The questions are those of the first table."
     return Part("Wider search on a retry", about, rows, figures)
 
 
@@ -197,61 +199,84 @@ def _in_release(pages: Sequence[str], release: str) -> list[str]:
 # ----------------------------------------------------------------------------------------------------------- on topic
 
 
-def on_topic(every: Sequence[Corpus], foreign: dict[str, list[str]]) -> Part:
-    """Measure how questions to the documents are told from questions about anything else."""
-    rows = [
-        [
-            "documents, and whose questions",
-            "foreign questions",
-            "AUC, confidence",
-            "AUC, raw score",
-            "kept",
-            "let through",
-        ]
-    ]
-    figures: Figures = {}
-    for corpus in every:
+Sureness = Mapping[str, Sequence[tuple[float, float]]]
+"""Of each set of questions, by its name, the confidence and the raw score of each question's best passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How sure search is of its own questions and of foreign ones, in the index of one corpus."""
+
+    corpus: str
+    own: Sureness
+    foreign: Sureness
+
+
+def ask_all(people: Sequence[Corpus], foreign: Mapping[str, Sequence[str]]) -> list[Asked]:
+    """Ask every set of questions in every index; corpora of one index stand together."""
+    asked: list[Asked] = []
+    for corpus in people:
         with opened(corpus) as asker:
-            strangers = {kind: _sure(asker, texts, kind) for kind, texts in foreign.items()}
-            for name, texts in _own(corpus).items():
-                own = _sure(asker, texts, name)
-                kept = Share(sum(sure >= _SURE for sure, _ in own), len(own))
-                for kind, others in strangers.items():
-                    area = area_figure([sure for sure, _ in own], [sure for sure, _ in others])
-                    raw = area_figure([score for _, score in own], [score for _, score in others])
-                    through = Share(sum(sure >= _SURE for sure, _ in others), len(others))
-                    rows.append([name, kind, str(area), str(raw), _percent(kept), _percent(through)])
-                    figures |= {
-                        f"area|{name}|{kind}": area.value,
-                        f"raw|{name}|{kind}": raw.value,
-                        f"kept|{name}": kept.hits / kept.of,
-                        f"through|{corpus.name}|{kind}": through.hits / through.of,
-                    }
+            own = {
+                f"{corpus.name} ({it})": [asker.sureness(one.text) for one in bar(corpus.asked(it), corpus.name)]
+                for it in LANGUAGES
+            }
+            if asked and asked[-1].corpus == str(corpus.directory):
+                asked[-1] = Asked(asked[-1].corpus, {**asked[-1].own, **own}, asked[-1].foreign)
+                continue
+            others = {kind: [asker.sureness(text) for text in bar(texts, kind)] for kind, texts in foreign.items()}
+        asked.append(Asked(str(corpus.directory), own, others))
+    return asked
+
+
+def on_topic(asked: Sequence[Asked]) -> Part:
+    """Measure how questions to the documents are told from questions about anything else."""
+    rows = [["documents, language", "foreign questions", "AUC, confidence", "AUC, raw score", "kept", "let through"]]
+    figures: Figures = {}
+    for index in asked:
+        for name, own in index.own.items():
+            kept = _reaching(own, MIDPOINT)
+            figures[f"kept|{name}"] = kept
+            for kind, others in index.foreign.items():
+                area = area_figure([sure for sure, _ in own], [sure for sure, _ in others])
+                raw = area_figure([score for _, score in own], [score for _, score in others])
+                through = _reaching(others, MIDPOINT)
+                rows.append([name, kind, str(area), str(raw), f"{kept:.0%}", f"{through:.0%}"])
+                figures |= {f"area|{name}|{kind}": area.value, f"raw|{name}|{kind}": raw.value}
+                figures[f"through|{name}|{kind}"] = through
     about = (
-        "The best passage of any kind and language. AUC: how often a question to the documents gets more than a foreign one, by the "
-        "normalised confidence and by the raw score; *kept* and *let through*: the shares at 0.5 or above. *In "
-        "other words* are the questions of the tables above; *plainly asked* are those of whole turns, further up."
+        "The best passage of any kind and language. AUC: how often a question to the documents gets more than a foreign one, by "
+        "the normalised confidence and by the raw score; *kept* and *let through*: the shares at 0.5 or above."
     )
     return Part("On topic or not", about, rows, figures)
 
 
-def _own(corpus: Corpus) -> dict[str, list[str]]:
-    own = {f"{corpus.name} ({it}), in other words": [one.text for one in corpus.asked(it)] for it in LANGUAGES}
-    if corpus.name == "handbook":
-        cases = [case for case in read_cases(CASES / "handbook.jsonl") if case.outcome is Outcome.ANSWERED]
-        for it in LANGUAGES:
-            own[f"{corpus.name} ({it}), plainly asked"] = [
-                case.says[-1] for case in cases if case.language is it and case.pages and len(case.says) == 1
-            ]
-    return own
+def midpoints(asked: Sequence[Asked]) -> Part:
+    """Measure what other midpoints of confidence would keep and let through."""
+    sets = {name: sure for index in asked for name, sure in index.own.items()}
+    for index in asked:
+        first = next(iter(index.own)).rpartition(" ")[0]
+        sets |= {f"{kind}, of the {first}": sure for kind, sure in index.foreign.items()}
+    rows = [["questions", *(f"{at:g}" for at in _MIDPOINTS)]]
+    rows += [[name, *(f"{_reaching(sure, at):.0%}" for at in _MIDPOINTS)] for name, sure in sets.items()]
+    about = (
+        "The share of questions at a confidence of 0.5 or above, by the normalised score at which confidence is one half "
+        f"(`norm_midpoint` among a profile's thresholds; {MIDPOINT:g} unless it says otherwise). Greater values keep out more, of both."
+    )
+    return Part("Where the midpoint of confidence lies", about, rows, {})
 
 
-def _sure(asker: Asker, texts: Sequence[str], what: str) -> list[tuple[float, float]]:
-    return [asker.sureness(text) for text in bar(texts, what)]
+def _reaching(sure: Sequence[tuple[float, float]], midpoint: float) -> float:
+    """Return the share of questions whose confidence would be one half at least."""
+    return sum(_normalised(confidence) >= midpoint for confidence, _ in sure) / len(sure)
 
 
-def _percent(share: Share) -> str:
-    return f"{share.hits / share.of:.0%}"
+def _normalised(confidence: float) -> float:
+    """Return the normalised score of a confidence, by the formula of `adapters.sources.markdown.search` solved for it."""
+    if confidence in {0.0, 1.0}:
+        return confidence
+    # Rounded: at the midpoint itself the way there and back must not end below it.
+    return round(MIDPOINT / math.sqrt(1 / confidence - 1), 9)
 
 
 # ---------------------------------------------------------------------------------------------------------- the parts

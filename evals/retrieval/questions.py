@@ -94,19 +94,18 @@ def in_language(lines: Sequence[Line], language: Language) -> list[Question]:
 def joined(asked: Sequence[Question], count: int) -> list[tuple[Question, tuple[Question, ...]]]:
     """Return messages of two or three questions each, and those questions; drawn by seed, no page twice in one.
 
-    Only what ends on a question mark is taken: that is how a message of several questions looks.
+    They follow one another in a line, and what has no question mark ends its line.
     """
     dice = random.Random(_SEED)  # noqa: S311  # no secret is drawn
-    whole = [one for one in asked if one.text.endswith("?")]
     messages: list[tuple[Question, tuple[Question, ...]]] = []
     for number in range(count):
-        parts = dice.sample(whole, k=2 + number % 2)
+        parts = dice.sample(asked, k=2 + number % 2)
         grades: dict[str, int] = {}
         for part in parts:
             grades |= part.grades
         if len(grades) < sum(len(part.grades) for part in parts):
             continue
-        text = " ".join(part.text for part in parts)
+        text = "".join(part.text + (" " if part.text.endswith("?") else "\n") for part in parts).rstrip()
         messages.append((Question(text, parts[0].language, grades), tuple(parts)))
     return messages
 

@@ -34,7 +34,8 @@ def section(folder: Path, data_folder: Path) -> str:
     ]
     foreign = corpora.foreign(data)
     if foreign:
-        steps.append(lambda: parts.on_topic(asked_by_people, foreign))
+        asked = parts.ask_all([every[0], every[1], *asked_by_people[1:]], foreign)
+        steps += [lambda: parts.on_topic(asked), lambda: parts.midpoints(asked)]
     if len(asked_by_people) > 1:
         steps.append(lambda: parts.versions(corpora.releases(data.folder, folder / "releases")))
     steps.append(lambda: parts.shares(makers, folder / "choices"))
@@ -53,7 +54,7 @@ def section(folder: Path, data_folder: Path) -> str:
             *left_out,
             *map(str, made),
             "### The figures that the design of search started from",
-            "They were measured on other documents with other questions: what compares is the direction and the share, not the height.",
+            "They were measured on other documents with other questions, so what compares is the direction and the share, not the height. *Met where* says what we hold each one to.",
             compared(figures),
         ]
     )
@@ -66,7 +67,7 @@ def _corpora(folder: Path, data: Data) -> _Made:
     if data.has("fastapi-docs", "FastAPI's documentation"):
         makers.append(("FastAPI docs", lambda place: corpora.fastapi(data.folder, place)))
     people = [make(folder / str(number)) for number, (_, make) in enumerate(makers)]
-    every = list(people)
+    every = [people[0], corpora.plainly_asked(people[0]), *people[1:]]
     if len(people) > 1:
         every.append(corpora.known_items(people[1], data.folder))
     if data.has("xquad", "XQuAD"):
@@ -88,6 +89,6 @@ def _people(people: list[Corpus]) -> str:
         f"People's questions, the same in both languages: {questions}. We wrote them as users speak, and not in the words of the pages: so "
         f"much of a question's content words stands in the title or a heading of its page: {told}. A page that answers has grade 2, one "
         "that helps 1; pages were labelled when the questions were written, not picked from what search found, so a page that would also do "
-        "counts as wrong. Every third question is held back: it was written before search was run on any, and nothing is tuned on it. "
+        "counts as wrong. Every third question is held back: it was written before search was run on any, and nothing is tuned on it. *Plainly asked* are the questions of the turns above, nearer to the pages' words, and tuned on; *generated* are the first sentences of pages without the words of their titles. "
         "nDCG takes a page's grade as its gain. Intervals are of the bootstrap at 95 %, over questions."
     )
