@@ -99,7 +99,7 @@ WITH best AS (
 _NEAREST: Final = """
 WITH best AS (
     SELECT p.passage, -(p.meaning <#> %(meaning)s::{kind}) AS score
-    FROM {meanings} p WHERE p.scope = ANY ({allowed}) {without}
+    FROM {meanings} p WHERE p.scope = ANY (%(scopes)s::smallint[]) {without}
     ORDER BY p.meaning <#> %(meaning)s::{kind} LIMIT %(count)s
 )
 {shown}"""
@@ -176,27 +176,28 @@ class PostgresEngine:
         return self._asked(ask, seconds)
 
     def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
-        values = {"words": [number - _SIGN for number in query], "weights": list(query.values())}
-        return self._found(_SEARCH, values, limits, count, seconds, whole=_WHOLE if whole else _BARE)
+        values = {
+            "words": [number - _SIGN for number in query],
+            "weights": list(query.values()),
+            **_limited(limits, count),
+        }
+        sql = self._complete(_SEARCH, limits, whole=_WHOLE if whole else _BARE)
+        return [_found(row) for row in self._asked(lambda one: one.execute(sql, values).fetchall(), seconds)]
 
     def nearest(self, meaning: array[float], limits: Limits, count: int, *, seconds: float) -> list[Found]:
-        values = {"meaning": _written(meaning)}
-        return self._found(_NEAREST, values, limits, count, seconds, whole=_WHOLE, kind=_kind(len(meaning)))
+        values = {"meaning": _written(meaning), **_limited(limits, count)}
+        sql = self._complete(_NEAREST, limits, whole=_WHOLE, kind=_kind(len(meaning)))
 
-    def _found(
-        self, sql: str, values: Mapping[str, object], limits: Limits, count: int, seconds: float, **parts: str
-    ) -> list[Found]:
-        limited = {
-            **values,
-            "source": limits.source,
-            "versions": list(limits.versions) if limits.versions is not None else None,
-            "languages": list(limits.languages) if limits.languages is not None else None,
-            "excluded": list(limits.excluded),
-            "count": count,
-        }
+        def ask(connection: psycopg.Connection[Any]) -> list[Any]:
+            # The planner must see which scopes: few passages are compared one by one, many by the index of neighbours.
+            row = connection.execute(self._sql("SELECT {allowed}", allowed=_SCOPES), values).fetchone()
+            return connection.execute(sql, {**values, "scopes": row[0] if row else []}).fetchall()
+
+        return [_found(row) for row in self._asked(ask, seconds)]
+
+    def _complete(self, sql: str, limits: Limits, **parts: str) -> Any:
         without = _WITHOUT if limits.excluded else ""
-        asked = self._sql(sql, allowed=_SCOPES, shown=_SHOWN, without=without, **parts)
-        return [_found(row) for row in self._asked(lambda one: one.execute(asked, limited).fetchall(), seconds)]
+        return self._sql(sql, allowed=_SCOPES, shown=_SHOWN, without=without, **parts)
 
     # ----------------------------------------------------------------------------------------------------- filling
 
@@ -420,6 +421,16 @@ def _shut_after(connection: psycopg.Connection[Any], seconds: float) -> Generato
         timer.cancel()
         # The file is libpq's to close.
         handle.detach()
+
+
+def _limited(limits: Limits, count: int) -> dict[str, object]:
+    return {
+        "source": limits.source,
+        "versions": list(limits.versions) if limits.versions is not None else None,
+        "languages": list(limits.languages) if limits.languages is not None else None,
+        "excluded": list(limits.excluded),
+        "count": count,
+    }
 
 
 def _kind(length: int) -> str:
