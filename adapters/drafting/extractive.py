@@ -151,11 +151,16 @@ def _joined(picked: list[_Scored], quotes: list[str], request: DraftRequest, not
             continue
         last = rows[-1][0].unit.source
         found = request.evidence[last - 1].found
-        listed = [f"- {quote}" for _, quote in rows] if len(rows) > 1 else [quote for _, quote in rows]
+        # An item of a list is one claim: a name with a question mark in it needs no citation of its own there.
+        listed = [_row(scored.unit, quote) for scored, quote in rows] if len(rows) > 1 else [rows[0][1]]
         joined.append("\n".join(listed))
         if found.endswith("+") or int(found) > len(rows):
             joined[-1] += f"\n\n{_cite(note.format(found=found), f'[{last}]')}"
     return joined
+
+
+def _row(unit: Unit, quote: str) -> str:
+    return f"- {quote if unit.body else _cite(unit.lead, f'[{unit.source}]')}"
 
 
 def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[_Scored]:

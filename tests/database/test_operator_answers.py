@@ -75,7 +75,7 @@ FAULTS = [
     ("It fails with HTTP 401", ["check the key, and whether it may use this model"]),
     ("The disk is full and guardian fails to write", ["free some space"]),
     ("GUARD_MODE does not work, what should I do?", ["one of the values in the message"]),
-    ("Ошибка: индекс занят другим процессом", ["одновременно может индексировать только один процесс"]),
+    ("Ошибка: индекс заблокирован, что делать?", ["одновременно может индексировать только один процесс"]),
     ("Ошибка «Another process is indexing», что делать?", ["дождаться, пока он закончит"]),
     ("Модель не отвечает, ошибка HTTP 401", ["Сбои языковой модели"]),
     ("Диск полон, ничего не записывается: ошибка", ["освободите место"]),
