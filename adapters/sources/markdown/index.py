@@ -230,6 +230,20 @@ class Filter:
     language: str | None = None
     excluded: tuple[int, ...] = ()
 
+    @property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The fields that are limited, and what each may hold."""
+        return {
+            **({"source": (self.source,)} if self.source else {}),
+            **({"version": self.versions} if self.versions is not None else {}),
+            **({"language": (self.language,)} if self.language else {}),
+        }
+
+    def admits(self, source: str, version: str | None, language: str) -> bool:
+        """Tell whether what a document is may be returned; `excluded` is not asked."""
+        here = {"source": source, "version": version_term(version), "language": language}
+        return all(here[name] in values for name, values in self.values.items())
+
 
 class Snapshot:
     """The index as one commit left it. Its methods may raise tantivy's errors: ValueError, OSError, RuntimeError."""
@@ -301,6 +315,14 @@ class Snapshot:
         query = Query.boolean_query([(Occur.Must, only), (Occur.Must, self._terms(weights))])
         return dict(self._ranked(query, Filter(), len(chunks)))
 
+    def share(self, where: Filter) -> float:
+        """Return which share of all passages a search may return, 0 to 1, as if its limits knew nothing of each other."""
+        shares = [
+            min(1.0, sum(self._searcher.doc_freq(name, value) for value in values) / max(1, self.size))
+            for name, values in where.values.items()
+        ]
+        return math.prod(shares)
+
     def admitted(self, where: Filter) -> frozenset[int]:
         """Return the chunk ids that a search may return."""
         from tantivy import Query
@@ -340,14 +362,9 @@ class Snapshot:
         from tantivy import Occur, Query
 
         limits: list[tuple[Occur, Query]] = []
-        wanted = {
-            "source": (where.source,) if where.source else None,
-            "version": where.versions,
-            "language": (where.language,) if where.language else None,
-        }
-        for name, values in wanted.items():
+        for name, values in where.values.items():
             # A limit that everything meets would only cost time.
-            if values is not None and not self._admitting[name] <= set(values):
+            if not self._admitting[name] <= set(values):
                 limit = Query.term_set_query(self._schema, name, list(values))
                 limits.append((Occur.Must, Query.const_score_query(limit, 0.0)))
         if where.excluded:

@@ -65,6 +65,9 @@ SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
        c.ordinal, c.heading, c.first_line, c.last_line, c.text, d.version
 FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
 """
+_LIMITS = """
+SELECT c.id, d.source, d.version, d.language FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
+"""
 _BODIES = "SELECT id, body FROM chunks WHERE id IN"
 _NUMBERS = "SELECT id FROM documents WHERE key IN"
 
@@ -423,6 +426,11 @@ class Reader:
         sql = f"{_PASSAGE} ({','.join('?' * len(ids))})"
         rows = (Passage(*row) for row in self._db.execute(sql, tuple(ids)))
         return {row.id: row for row in rows}
+
+    def limits(self, ids: Collection[int]) -> dict[int, tuple[str, str | None, str]]:
+        """Return source, version and language of passages: what searches are limited by."""
+        sql = f"{_LIMITS} ({','.join('?' * len(ids))})"
+        return {row[0]: row[1:] for row in self._db.execute(sql, tuple(ids))}
 
     def bodies(self, ids: Collection[int]) -> dict[int, str]:
         """Return the words of passages as they were indexed."""
