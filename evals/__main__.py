@@ -37,10 +37,15 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, default=DATA, help=f"retrieval: folder of public data (default: {_shown()})"
     )
+    parser.add_argument("--questions", type=int, help="retrieval: so many of each set and language, for a quick look")
     parser.add_argument("--write", action="store_true", help="write docs/evaluation.md; parts that did not run stay")
     options = parser.parse_args()
     if wrong := [name for name in options.parts if name not in PARTS]:
         parser.error(f"there is no part {wrong[0]!r}: the parts are {' and '.join(PARTS)}")
+    if options.write and options.questions is not None:
+        parser.error("--questions is for a look: the page is written with all of them")
+    if options.questions is not None and options.questions < 1:
+        parser.error("--questions is 1 at least")
     runs: Mapping[str, Callable[[argparse.Namespace, Path], str]] = {"turns": _turns, "retrieval": _retrieval}
     page = PAGE.read_text("utf-8") if PAGE.exists() else ""
     try:
@@ -89,7 +94,7 @@ def _today() -> str:
 def _retrieval(options: argparse.Namespace, folder: Path) -> str:
     from evals.retrieval.report import section
 
-    head, _, rest = section(folder, options.data).partition("\n\n")
+    head, _, rest = section(folder, options.data, options.questions).partition("\n\n")
     return f"{head}\n\nMade by `make eval` on {_today()}. {rest}"
 
 

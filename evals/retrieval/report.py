@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from contracts.values import Language
@@ -16,15 +17,16 @@ from evals.retrieval.parts import Figures, Part
 _Made = tuple[list[Corpus], list[Corpus], list[tuple[str, Callable[[Path], Corpus]]]]
 
 
-def section(folder: Path, data_folder: Path) -> str:
+def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
     """Measure everything that there is data for, and write it as Markdown.
 
     Args:
         folder: For the indexes; empty.
         data_folder: Where public data lies; what is not there is left out, and the text says so.
+        most: Questions of each set and language, for a quick look; `None` for all.
     """
     data = Data(data_folder)
-    every, asked_by_people, makers = _corpora(folder, data)
+    every, asked_by_people, makers = _corpora(folder, data, most)
     people = _people(asked_by_people)
     steps: list[Callable[[], Part]] = [
         lambda: parts.found(every),
@@ -32,12 +34,12 @@ def section(folder: Path, data_folder: Path) -> str:
         lambda: parts.several(asked_by_people),
         lambda: parts.wider(asked_by_people),
     ]
-    foreign = corpora.foreign(data)
+    foreign = {kind: texts[:most] for kind, texts in corpora.foreign(data).items()}
     if foreign:
         asked = parts.ask_all([every[0], every[1], *asked_by_people[1:]], foreign)
         steps += [lambda: parts.on_topic(asked), lambda: parts.midpoints(asked)]
     if len(asked_by_people) > 1:
-        steps.append(lambda: parts.versions(corpora.releases(data.folder, folder / "releases")))
+        steps.append(lambda: parts.versions(first(corpora.releases(data.folder, folder / "releases"), most)))
     steps.append(lambda: parts.shares(makers, folder / "choices"))
     made: list[Part] = []
     figures: Figures = {}
@@ -60,19 +62,26 @@ def section(folder: Path, data_folder: Path) -> str:
     )
 
 
-def _corpora(folder: Path, data: Data) -> _Made:
+def _corpora(folder: Path, data: Data, most: int | None) -> _Made:
     """Return all corpora, those with people's questions, and what makes the latter anew."""
     print("… indexing", file=sys.stderr, flush=True)
-    makers: list[tuple[str, Callable[[Path], Corpus]]] = [("handbook", corpora.handbook)]
+    makers: list[tuple[str, Callable[[Path], Corpus]]] = [
+        ("handbook", lambda place: first(corpora.handbook(place), most))
+    ]
     if data.has("fastapi-docs", "FastAPI's documentation"):
-        makers.append(("FastAPI docs", lambda place: corpora.fastapi(data.folder, place)))
+        makers.append(("FastAPI docs", lambda place: first(corpora.fastapi(data.folder, place), most)))
     people = [make(folder / str(number)) for number, (_, make) in enumerate(makers)]
-    every = [people[0], corpora.plainly_asked(people[0]), *people[1:]]
+    every = [people[0], first(corpora.plainly_asked(people[0]), most), *people[1:]]
     if len(people) > 1:
-        every.append(corpora.known_items(people[1], data.folder))
+        every.append(first(corpora.known_items(people[1], data.folder), most))
     if data.has("xquad", "XQuAD"):
-        every.append(corpora.xquad(data.folder, folder / "xquad"))
+        every.append(first(corpora.xquad(data.folder, folder / "xquad"), most))
     return every, people, makers
+
+
+def first(corpus: Corpus, most: int | None) -> Corpus:
+    """Return a corpus with so many questions of each language; with all of them for `None`."""
+    return replace(corpus, questions=[one for it in LANGUAGES for one in corpus.asked(it)[:most]])
 
 
 def _people(people: list[Corpus]) -> str:
