@@ -97,7 +97,7 @@ def _people(people: list[Corpus]) -> str:
     return (
         f"People's questions, the same in both languages: {questions}. We wrote them as users speak, and not in the words of the pages: so "
         f"much of a question's content words stands in the title or a heading of its page: {told}. A page that answers has grade 2, one "
-        "that helps 1; pages were labelled when the questions were written, not picked from what search found, so a page that would also do "
+        "that helps 1; pages were labelled by what stands in them, not picked from what search found, so a page that would also do "
         "counts as wrong. Every third question is held back: it was written before search was run on any, and nothing is tuned on it. *Plainly asked* are the questions of the turns above, nearer to the pages' words, and tuned on; *generated* are the first sentences of pages without the words of their titles. "
         "nDCG takes a page's grade as its gain. Intervals are of the bootstrap at 95 %, over questions."
     )
