@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from contracts.decisions import EVIDENCE
-from contracts.errors import PlanningFailed, SourceUnavailable
+from contracts.errors import SourceUnavailable
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
@@ -48,22 +48,23 @@ class OfflinePlanner:
     async def plan(self, request: PlanRequest) -> PlanReply:
         """Fill the plan; the same message over the same index gives the same plan.
 
-        Raises:
-            PlanningFailed: The index cannot be asked.
+        Where the index cannot be asked, nobody knows how far the message is on topic: it gets the benefit of the
+        doubt, for other sources may answer it, and an answer is judged by its evidence all the same.
         """
-        try:
-            reading = await self._read(request)
-        except SourceUnavailable as error:
-            raise PlanningFailed(error.message, error.way_out) from error
+        reading = await self._read(request)
         plan = self._fill(reading, request)
         trace: dict[str, object] = {"planner": NAME, "tool": PLAN_TOOL, "arguments": plan.model_dump(mode="json")}
-        return PlanReply(plan, trace)
+        return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else ())
 
     async def _read(self, request: PlanRequest) -> _Reading:
         whole = _with_what_was_asked_before(request)
         casual = lexicon.is_casual(request.message)
         queries = _queries(whole)
-        topics = [await self._probe.on_topic(query) for query in queries]
+        topic, unasked = None, ""
+        try:
+            topic = max([await self._probe.on_topic(query) for query in queries], default=0.0)
+        except SourceUnavailable as error:
+            unasked = f"it was not asked how far the message is on topic. {error}"
         vague = not casual and lexicon.is_vague(whole)
         return _Reading(
             text=whole,
@@ -71,7 +72,8 @@ class OfflinePlanner:
             casual=casual,
             vague=vague,
             person=lexicon.wants_person(request.message),
-            topic=max(topics, default=0.0),
+            topic=topic,
+            unasked=unasked,
             scope=bool(self._scope.find(whole)),
             spam="advertising" if lexicon.is_advertising(whole) else "gibberish" if lexicon.is_gibberish(whole) else "",
             kind=RequestType.CASUAL if casual else lexicon.request_type(whole),
@@ -105,14 +107,15 @@ class OfflinePlanner:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the lexicon and the index say of a message."""
+    """What the lexicon and the index say of a message; `unasked`: why the index says nothing, then `topic` is `None`."""
 
     text: str
     queries: list[str]
     casual: bool
     vague: bool
     person: bool
-    topic: float
+    topic: float | None
+    unasked: str
     scope: bool
     spam: str
     kind: RequestType
@@ -150,17 +153,19 @@ def _queries(text: str) -> list[str]:
 
 def _spam(reading: _Reading, say: dict[str, str]) -> tuple[float, str]:
     """Score by rule first, then by how little of the message the documents know."""
-    found = f"{reading.topic:.0%}"
     if reading.spam:
         return 0.95, say[f"reason_{reading.spam}"]
     if reading.casual:
         return 0.0, say["reason_casual"]
     if reading.vague or reading.person:
         return 0.2, say["reason_vague"]
+    if reading.topic is None:
+        return 0.2, say["reason_unknown"]
     if reading.scope:
         return round(min(0.3, 1 - reading.topic), 2), say["reason_scope"]
     score = _spam_of(reading.topic)
-    return score, say["reason_topic" if reading.topic >= 0.5 else "reason_foreign"].format(found=found)
+    reason = say["reason_topic" if reading.topic >= 0.5 else "reason_foreign"]
+    return score, reason.format(found=f"{reading.topic:.0%}")
 
 
 def _spam_of(topic: float) -> float:
@@ -181,7 +186,8 @@ def _confidence(reading: _Reading) -> float:
         return _SURE
     if reading.vague:
         return _LOST
-    return _FAIRLY_SURE if reading.topic >= 0.5 or reading.scope else _WITH_GAPS
+    known = reading.scope or reading.topic is None or reading.topic >= 0.5
+    return _FAIRLY_SURE if known else _WITH_GAPS
 
 
 def _proposal(spam: float, *, unclear: bool, request: PlanRequest, threshold: float) -> SGRAction:

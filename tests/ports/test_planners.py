@@ -55,8 +55,14 @@ class TestOffline(PlannerConformance):
     def planner(self) -> Planner:
         return OfflinePlanner(Probe(), PROFILE)
 
-    def broken(self) -> Planner:
-        return OfflinePlanner(BrokenProbe(), PROFILE)
+    async def test_a_planner_that_cannot_plan_says_so(self) -> None:
+        """This one always can: an index that is away is named, and does not make a question off topic or unclear."""
+        reply = await OfflinePlanner(BrokenProbe(), PROFILE).plan(PlanRequest("How do I install it?", Language.EN))
+        check(reply)
+        assert (reply.plan.action, reply.plan.spam_score, reply.plan.intent_confidence) == ("normal", 0.2, 0.8)
+        assert reply.degraded == (
+            "plan: it was not asked how far the message is on topic. The index is away. Index again.",
+        )
 
 
 class TestOfflineOffTopic(TestOffline):

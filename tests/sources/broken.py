@@ -32,6 +32,8 @@ from tests.graph_source.bolt_server import BoltServer
 
 Place = Path
 Opened = AbstractContextManager[EvidenceSource]
+BOUND = 0.5
+TIMED_OUT = f"timed out after {BOUND:g} s"
 QUESTION = "When does the kettle boil?"
 HTML = b"HTTP/1.1 200 OK\r\ncontent-length: 21\r\nconnection: close\r\n\r\n<html>Welcome!</html>"
 WRONG = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 4\r\nconnection: close\r\n\r\nOops"
@@ -58,6 +60,11 @@ class Fault:
     how: str
     opened: Callable[[Place], Opened]
     said: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """What a turn gives the source: little only where it would wait for ever."""
+        return BOUND if self.said == TIMED_OUT else 20
 
     @property
     def name(self) -> str:
@@ -317,8 +324,8 @@ def _of_documents(kind: Source) -> list[Fault]:
     return [
         Fault(kind, "down", "folder-removed", embedded(kind, shutil.rmtree), "cannot be read"),
         Fault(kind, "down", "no-server", in_server(kind, nobody), "cannot be asked"),
-        Fault(kind, "slow", "server-silent", in_server(kind, lambda: listening(None)), "timed out after 0.5 s"),
-        Fault(kind, "slow", "server-hangs-later", hangs_later(kind), "timed out after 0.5 s"),
+        Fault(kind, "slow", "server-silent", in_server(kind, lambda: listening(None)), TIMED_OUT),
+        Fault(kind, "slow", "server-hangs-later", hangs_later(kind), TIMED_OUT),
         Fault(kind, "garbage", "files-overwritten", embedded(kind, overwritten), "cannot be read"),
         Fault(kind, "garbage", "html", in_server(kind, lambda: listening(HTML)), "cannot be asked"),
         Fault(kind, "garbage", "http-500", in_server(kind, lambda: listening(WRONG)), "cannot be asked"),
@@ -332,14 +339,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(Source.DB, "down", "no-file", database(no_file), "there is no database"),
     Fault(Source.DB, "down", "no-server", at_postgres(nobody), "connection"),
     Fault(Source.DB, "slow", "locked", database(locked), "locked"),
-    Fault(Source.DB, "slow", "server-silent", at_postgres(lambda: listening(None)), "timed out after 0.5 s"),
+    Fault(Source.DB, "slow", "server-silent", at_postgres(lambda: listening(None)), TIMED_OUT),
     Fault(Source.DB, "garbage", "file-overwritten", database(no_database), "not a database"),
     Fault(Source.DB, "garbage", "html", at_postgres(lambda: listening(HTML)), "connection"),
     Fault(Source.DB, "empty", "nothing-asks-for-it", database(well, tables.lookup("SELECT 1 AS a", name="other"))),
     Fault(Source.NEO4J, "down", "no-file", graph_file(lambda file: file.unlink()), "no graph"),
     Fault(Source.NEO4J, "down", "no-server", at_bolt(nobody), "cannot be asked"),
-    Fault(Source.NEO4J, "slow", "server-silent", at_bolt(lambda: listening(None)), "timed out after 0.5 s"),
-    Fault(Source.NEO4J, "slow", "server-greets-only", at_bolt(greets_only), "timed out after 0.5 s"),
+    Fault(Source.NEO4J, "slow", "server-silent", at_bolt(lambda: listening(None)), TIMED_OUT),
+    Fault(Source.NEO4J, "slow", "server-greets-only", at_bolt(greets_only), TIMED_OUT),
     Fault(
         Source.NEO4J,
         "garbage",

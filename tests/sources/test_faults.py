@@ -15,9 +15,12 @@ from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
+from adapters.fakes.topic import FakeTopicProbe
+from adapters.planning.offline import OfflinePlanner
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import EVIDENCE
-from contracts.ports import EvidenceSource
+from contracts.errors import SourceUnavailable
+from contracts.ports import EvidenceSource, Planner
 from contracts.values import Language, RequestType, Source
 from graph.build import Ports, build_graph
 from rendering.answers import source_names
@@ -55,15 +58,17 @@ async def turn(
         answer_language=language,
         lookups=[{"name": lookup.name, "arguments": []} for lookup in LOOKUPS],
     )
-    ports = Ports(
-        moderator=FakeModerator(SAFE),
-        planner=FakePlanner([planned]),
-        sources=sources,
-        drafter=ExtractiveDrafter(),
-    )
-    run = Context(role="operator", source_seconds=0.5, min_evidence=1, **context)
+    return await asked(QUESTIONS[language], FakePlanner([planned]), sources, **context)
+
+
+async def asked(
+    question: str, planner: Planner, sources: dict[Source, EvidenceSource], **context: Any
+) -> dict[str, Any]:
+    """Return the result of a turn, which must end soon, without an error, and without a secret in it."""
+    ports = Ports(moderator=FakeModerator(SAFE), planner=planner, sources=sources, drafter=ExtractiveDrafter())
+    run = Context(role="operator", min_evidence=1, **context)
     began = time.monotonic()
-    start: Any = {"messages": [HumanMessage(QUESTIONS[language], id="q")]}
+    start: Any = {"messages": [HumanMessage(question, id="q")]}
     values = await build_graph(ports, PROFILE_WITH_LOOKUPS).ainvoke(
         start, {"recursion_limit": STEPS_PER_TURN}, context=run
     )
@@ -86,7 +91,7 @@ async def test_a_required_source_that_cannot_be_asked_is_not_one_that_found_noth
 ) -> None:
     """Reason, verdict, action and what the user reads differ; the report names the source and its error."""
     with fault.opened(tmp_path) as source:
-        result = await turn(NEEDS_IT[fault.kind], {fault.kind: source})
+        result = await turn(NEEDS_IT[fault.kind], {fault.kind: source}, source_seconds=fault.seconds)
     guardian, degraded = result["guardian"], " ".join(result["diagnostics"]["degraded"])
     told = f"{source_names([fault.kind], Language.EN)} could not be asked"
     if fault.what == "empty":
@@ -111,7 +116,7 @@ async def test_the_turn_goes_on_with_what_is_left(fault: Fault, tmp_path: Path) 
     request_type, other = DOES_WITHOUT[fault.kind]
     healthy = FakeSource(other, [passage(1, source=other), passage(2, source=other)])
     with fault.opened(tmp_path) as source:
-        result = await turn(request_type, {fault.kind: source, other: healthy})
+        result = await turn(request_type, {fault.kind: source, other: healthy}, source_seconds=fault.seconds)
     assert result["outcome"] == "answered", result["guardian"]
     named = f"could_not_ask=[{fault.kind}]" in result["guardian"]["advice"]
     assert named is (fault.what != "empty")
@@ -141,6 +146,23 @@ async def test_all_sources_at_once_may_be_down() -> None:
     assert result["outcome"] == "handed_off"
 
 
+async def test_a_question_about_figures_needs_no_index() -> None:
+    """Without a model, too: the planner plans by words where the index is away, and the database answers."""
+    away = SourceUnavailable("The index is away.", "Start it.")
+    figure = passage(1, source=Source.DB, snippet="1 of 7 questions were handed off to a person.", title="Hand-offs")
+    sources: dict[Source, EvidenceSource] = {
+        Source.DB: FakeSource(Source.DB, [figure]),
+        Source.POLICY: FakeSource(Source.POLICY, away),
+    }
+    planner = OfflinePlanner(FakeTopicProbe(away), PROFILE)
+    result = await asked("How many questions were handed off this week?", planner, sources)
+    assert (result["outcome"], result["request_type"]) == ("answered", "STATUS_METRIC"), result["guardian"]
+    assert "1 of 7 questions" in result["answer_text"]
+    degraded = result["diagnostics"]["degraded"]
+    assert [what.partition(":")[0] for what in degraded] == ["plan", "policy"]
+    assert "could_not_ask=[policy]" in result["guardian"]["advice"]
+
+
 async def test_on_fast_nothing_is_claimed_either() -> None:
     """FAST is milder about how much was found, not about whether anybody could look."""
     down = next(fault for fault in NOT_EMPTY if fault.kind is Source.DOC and fault.how == "says-so")
@@ -154,7 +176,7 @@ async def test_a_fault_of_ours_is_in_the_log_with_its_trace(caplog: pytest.LogCa
     """The result names the type alone; who runs the program finds the rest in its log."""
     fault = next(fault for fault in FAULTS if fault.said == "KeyError")
     with fault.opened(Path()) as source, caplog.at_level(logging.ERROR):
-        await turn(NEEDS_IT[fault.kind], {fault.kind: source})
+        await turn(NEEDS_IT[fault.kind], {fault.kind: source}, source_seconds=fault.seconds)
     [record] = caplog.records
     assert record.exc_info
     assert record.exc_info[0] is KeyError
