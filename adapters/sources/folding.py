@@ -64,7 +64,7 @@ def folded(found: Sequence[Found], face: Callable[[Found], Face]) -> Different[F
     kept: dict[str, int] = {}
     copies: list[tuple[int, str]] = []
     for n, (its, text) in enumerate(zip(faces, texts, strict=True)):
-        if its.version is None and its.article in for_version:
+        if for_version and its.version is None and its.article in for_version:
             copies.append((n, for_version[its.article]))
         elif text not in kept:
             kept[text] = n

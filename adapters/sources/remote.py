@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVa
 
 from adapters.ranking.similarity import Calibration
 from adapters.sources.folding import Different, enough
-from adapters.sources.markdown.asking import Hit, Query, face, item, parsed, searched_versions, trace, widened
+from adapters.sources.markdown.asking import Hit, Query, face, parsed, reply, searched_versions, widened
 from adapters.sources.markdown.index import analyser
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.search import MIDPOINT
@@ -405,8 +405,7 @@ class RemoteKnowledge:
     def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
         with self._unavailable(kind):
             hits, degraded = self._search(request, kind, meaning, _Clock(self._timeout_s))
-        told = trace(request, kind, hits).model_copy(update={"degraded": degraded})
-        return SearchReply(tuple(map(item, hits.kept)), told, meaning.calls)
+        return reply(request, kind, hits, meaning, degraded)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""

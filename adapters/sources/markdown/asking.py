@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from adapters.sources.folding import Different, Face
 from adapters.sources.markdown.index import version_term
@@ -14,6 +14,9 @@ from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from language.versions import stated
 from language.words import stems
+
+if TYPE_CHECKING:
+    from adapters.sources.meaning import Meaning
 
 LONGEST_QUERY: Final = 64
 """Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
@@ -154,12 +157,20 @@ def item(hit: Hit) -> EvidenceItem:
     )
 
 
-def trace(request: SearchRequest, kind: Source, hits: Different[Hit]) -> QueryTrace:
-    """Return what one query brought: the hits, best first, and the copies of them that were left out."""
-    items = [item(hit) for hit in hits.kept]
+def reply(request: SearchRequest, kind: Source, hits: Different[Hit], meaning: Meaning, degraded: str) -> SearchReply:
+    """Return what one query brought: the hits as evidence, best first, and in the trace the copies of them, too.
+
+    Args:
+        request: What was asked.
+        kind: Of which kind of source.
+        hits: What was found.
+        meaning: What was searched for by meaning, with the requests for that.
+        degraded: Why it was not searched by meaning where it should have been.
+    """
+    items = tuple(item(hit) for hit in hits.kept)
     rows = [PassageTrace.of(one, similarity=hit.similarity) for one, hit in zip(items, hits.kept, strict=True)]
     for copy, original in hits.copies:
         fate = PassageFate(Fate.COPY, copy_of=item(original).ref)
         rows.append(PassageTrace.of(item(copy), fate, similarity=copy.similarity))
-    told = QueryTrace(query=request.query, source=kind, expanded=request.expand)
-    return told.having(items, request.threshold, rows)
+    told = QueryTrace(query=request.query, source=kind, expanded=request.expand, degraded=degraded)
+    return SearchReply(items, told.having(items, request.threshold, rows), meaning.calls)

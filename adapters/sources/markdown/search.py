@@ -29,10 +29,9 @@ from adapters.sources.markdown.asking import (
     Knowledge,
     Query,
     face,
-    item,
     parsed,
+    reply,
     searched_versions,
-    trace,
     widened,
 )
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature
@@ -155,8 +154,7 @@ class KnowledgeBase:
             hits, degraded = self._settled(
                 lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning)
             )
-        told = trace(request, kind, hits).model_copy(update={"degraded": degraded})
-        return SearchReply(tuple(item(hit) for hit in hits.kept), told, meaning.calls)
+        return reply(request, kind, hits, meaning, degraded)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
