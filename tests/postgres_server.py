@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
 
@@ -28,6 +29,10 @@ def postgres_server() -> Generator[str]:
 
             server = get_server(folder / "data", cleanup_mode="stop")
         try:
+            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                # Nothing here is to survive a power cut, and shutting down takes half a minute less on a busy disk.
+                connection.execute("ALTER SYSTEM SET fsync = off")
+                connection.execute("SELECT pg_reload_conf()")
             yield server.get_uri()
         finally:
             server.cleanup()

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -11,14 +13,22 @@ from tests.engines.qdrant_server import serving
 from tests.ranking.shelves import embedder, filled
 from tests.wire.server_process import FakeServer, fake_server
 
+ENOUGH = 2_000_000_000
+"""Bytes; a collection takes some 10 million."""
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Servers]:
+def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
     """Both kinds of servers; PostgreSQL is started where it is first asked for."""
-    with serving(tmp_path_factory.mktemp("qdrant")) as qdrant:
+    with TemporaryDirectory(dir=_memory()) as folder, serving(Path(folder)) as qdrant:
         yield Servers(qdrant, lambda: request.getfixturevalue("postgres_server"))
+
+
+def _memory() -> str | None:
+    """Return a folder in memory: to make a collection takes Qdrant most of a second on a busy disk."""
+    shared = Path("/dev/shm")  # noqa: S108  # the folder made there is of this process alone
+    return str(shared) if shared.is_dir() and shutil.disk_usage(shared).free > ENOUGH else None
 
 
 @pytest.fixture(scope="session")

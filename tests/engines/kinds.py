@@ -32,11 +32,14 @@ class Servers:
     @contextmanager
     def engine(self, kind: str, name: str = "", lock: Path | None = None) -> Generator[Engine]:
         """Open an engine: of the same name the same collection, without one a new one."""
-        engine = engine_at(self.url(kind), profile=name or new_name(), lock=lock)
+        profile = name or new_name()
+        engine = engine_at(self.url(kind), profile=profile, lock=lock)
         try:
             yield engine
         finally:
             engine.close()
+            if not name:
+                self.qdrant.forget(f"guardian-{profile}")
 
     @contextmanager
     def filled(self, kind: str, directory: Path) -> Generator[RemoteKnowledge]:

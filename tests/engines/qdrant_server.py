@@ -6,6 +6,7 @@ What is asked is checked by the models of Qdrant's official client, which know n
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -75,6 +76,13 @@ class Qdrant:
         self._server.server_close()
         for shard in self._shards.values():
             shard.close()
+
+    def forget(self, name: str) -> None:
+        """Drop a collection, if there is one."""
+        with self._lock:
+            if shard := self._shards.pop(name, None):
+                shard.close()
+                shutil.rmtree(self._folder / name)
 
     def optimize(self) -> None:
         """Tidy up, as a server does by itself in a quiet minute."""
