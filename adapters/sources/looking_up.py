@@ -45,8 +45,8 @@ class LookupSource:
 
     Confidence says how sure it is that this was asked, for the engine itself does not err by degrees: 1.0 where the plan
     named the lookup, for then somebody has read the question, and `(1 + likeness) / 2` where its words chose it
-    (`adapters/sources/lookups.py`), that is from .75 to 1. Where neither asks for one, those are run that stand for the
-    request's type, with `UNASKED`.
+    (`adapters/sources/lookups.py`), that is from .75 to 1. Where neither asks for one, or what is asked for has no
+    row, those are run that stand for the request's type, with `UNASKED`.
 
     Where a row stands on a page, the page is what a citation shows: the columns `page_path`, `page_title`,
     `page_heading`, `page_url` and `page_kb_id` say which.
@@ -56,6 +56,7 @@ class LookupSource:
         lookups: All of the profile; those of other kinds are left alone.
         ask: The engine.
         calls: Chooses in another way than by the words alone.
+        of_type: Says in another way what is run for the request's type.
         now: The wall clock; "today" is a day in UTC.
     """
 
@@ -66,6 +67,7 @@ class LookupSource:
         ask: Ask,
         *,
         calls: Calls | None = None,
+        of_type: Calls | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._kind = kind
@@ -73,6 +75,7 @@ class LookupSource:
         self._chooser = Chooser(tuple(self._lookups.values()))
         self._run = ask
         self._calls = calls
+        self._for_type = of_type or self._of_type
         self._now = now
 
     @property
@@ -87,18 +90,16 @@ class LookupSource:
             SourceUnavailable: Nothing that it asks for could be run. Where only a part could, its trace says why.
         """
         today = self._now().astimezone(UTC).date()
-        items: list[EvidenceItem] = []
         faults: list[SourceUnavailable] = []
         notes: list[str] = []
         asked = self._wanted(await self._called(request, today), today)
-        for wanted in asked.values():
-            try:
-                found, cut = await self._items(wanted, request)
-            except SourceUnavailable as error:
-                faults.append(error)
-                continue
-            items += found
-            notes += [cut] if cut else []
+        items = await self._all_items(asked, request, faults, notes)
+        if not faults and all(item.found == "0" for item in items):
+            of_type = self._wanted(await self._for_type(request), today)
+            more = await self._all_items(of_type, request, faults, notes)
+            # What shares the question's words stands in for a lookup that has no row; a figure of all faults does not.
+            items = more if any(item.confidence > UNASKED for item in more) else [*items, *more]
+            asked |= of_type
         if faults and not items:
             raise faults[0]
         kept = [item for item in items if item.document_key not in request.exclude]
@@ -110,16 +111,35 @@ class LookupSource:
             tuple(kept[:count]), told.model_copy(update={"degraded": f"{self._kind}: {short}" if short else ""})
         )
 
+    async def _all_items(
+        self,
+        asked: Mapping[str, _Wanted | _Faulty],
+        request: SearchRequest,
+        faults: list[SourceUnavailable],
+        notes: list[str],
+    ) -> list[EvidenceItem]:
+        items: list[EvidenceItem] = []
+        for wanted in asked.values():
+            try:
+                found, cut = await self._items(wanted, request)
+            except SourceUnavailable as error:
+                faults.append(error)
+                continue
+            items += found
+            notes += [cut] if cut else []
+        return items
+
     async def _called(self, request: SearchRequest, today: date) -> Sequence[tuple[LookupCall, float]]:
         if self._calls is not None:
             return await self._calls(request)
         calls = [(call, 1.0) for call in request.lookups if call.name in self._lookups]
         if not calls and request.query.strip():
             found = self._chooser.choose(request.query, today)
-            calls = [(found.call, (1 + found.likeness) / 2)] if found else self._of_type(request, today)
+            calls = [(found.call, (1 + found.likeness) / 2)] if found else []
         return calls
 
-    def _of_type(self, request: SearchRequest, today: date) -> list[tuple[LookupCall, float]]:
+    async def _of_type(self, request: SearchRequest) -> Sequence[tuple[LookupCall, float]]:
+        today = self._now().astimezone(UTC).date()
         calls: list[tuple[LookupCall, float]] = []
         for lookup in self._lookups.values():
             values = arguments_from(request.query, lookup, today)

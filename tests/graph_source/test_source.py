@@ -215,6 +215,33 @@ async def test_a_fault_in_a_users_words_finds_what_shares_most_with_it(
     assert all(item.confidence >= 0.75 for item in items)
 
 
+async def test_a_lookup_without_a_row_gives_way_to_those_of_the_type(file: Path) -> None:
+    """Where the words ask for one that finds nothing, what shares the words of the fault stands in for "none"."""
+    nothing = lookup(
+        f"{MENTIONS.split(' RETURN')[0]} AND p.title = 'None such' RETURN p.title AS page_title",
+        name="nothing",
+        answers={"en": ["It fails"], "ru": ["Сбой"]},
+    )
+    remedies = lookup(
+        ERRORS,
+        name="remedies",
+        arguments=[{"name": "error", "type": "text", "max_length": 300}],
+        answers={"en": ["What does the message say?"], "ru": ["О чём сообщение?"]},
+        row={"en": "{error}: {remedy}", "ru": "{error}: {remedy}"},
+        none={"en": "None.", "ru": "Нет."},
+        request_types=["TROUBLESHOOTING"],
+    )
+    source = GraphSource(Ladybug(file), [nothing, remedies])
+    query = "ORCHARD_MODE fails, the basket is full"
+    try:
+        for kind, said in ((RequestType.TROUBLESHOOTING, "empty it"), (RequestType.KNOWLEDGE_QA, "No page mentions")):
+            items = (await source.search(SearchRequest(query, language=Language.EN, request_type=kind))).items
+            assert len(items) == 1
+            assert said in items[0].snippet
+    finally:
+        source.close()
+
+
 async def test_a_fault_is_not_looked_for_in_another_language(file: Path) -> None:
     """The names of a Russian question's language are none of these, though they share its words."""
     source = of_errors(file)

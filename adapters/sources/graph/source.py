@@ -53,7 +53,9 @@ class GraphSource:
         for lookup in self._lookups.values():
             check(lookup.statement, lookup.name)
         self._namings = {lookup.name: namings(lookup) for lookup in self._lookups.values()}
-        self._source = LookupSource(Source.NEO4J, lookups, self._ask, calls=self._calls, now=now)
+        self._source = LookupSource(
+            Source.NEO4J, lookups, self._ask, calls=self._calls, of_type=self._type_calls, now=now
+        )
         self._now = now
 
     @property
@@ -103,11 +105,14 @@ class GraphSource:
             return [(self._completed(self._resolved(call, known), request), 1.0) for call in own]
         ranked = [found for lookup in self._lookups.values() if (found := self._by_words(request, lookup, known))]
         best = max((rank for _, rank in ranked), default=None)
-        chosen = [(call, rank[0]) for call, rank in ranked if rank == best] or self._of_type(request, known)
-        return [(self._completed(call, request), like) for call, like in chosen]
+        return [(self._completed(call, request), rank[0]) for call, rank in ranked if rank == best]
 
-    def _of_type(self, request: SearchRequest, known: dict[Naming, list[str]]) -> list[tuple[LookupCall, float]]:
+    async def _type_calls(self, request: SearchRequest) -> list[tuple[LookupCall, float]]:
+        return await in_thread(self._of_type, request) if request.request_type and request.query.strip() else []
+
+    def _of_type(self, request: SearchRequest) -> list[tuple[LookupCall, float]]:
         """Return the lookups of the request's type, each about what shares most with the query."""
+        known: dict[Naming, list[str]] = {}
         calls: list[tuple[LookupCall, float]] = []
         for lookup in self._lookups.values():
             if request.request_type not in lookup.request_types:
@@ -119,7 +124,9 @@ class GraphSource:
                     values[argument] = found.name
                     shares.append(found.share)
             if len(shares) == len(self._namings[lookup.name]) and given(values, lookup):
-                calls.append((_call(lookup, values), (1 + min(shares)) / 2 if shares else UNASKED))
+                calls.append(
+                    (self._completed(_call(lookup, values), request), (1 + min(shares)) / 2 if shares else UNASKED)
+                )
         return calls
 
     def _by_words(
