@@ -23,7 +23,7 @@ PARTS = ("turns", "models", "sources", "retrieval", "servers", "start")
 def main() -> int:
     """Measure, print, and write the dated page where asked to."""
     options = _parser().parse_args()
-    command = _command(sys.argv[1:])
+    command = command_of(sys.argv[1:])
     made: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(arguments: Sequence[str]) -> str:
+def command_of(arguments: Sequence[str]) -> str:
     """Return how the same is made again, by anybody."""
     given = " ".join(arguments).replace("--write", "")
     given = " ".join(re.sub(r"--keep[ =]\S+", "", given).split())

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 HEAD = (
     "# Measurements\n\nMade by `make bench`; each section says when, and by which command. Only the ratios compare between "
-    "machines; each baseline ran in the same run, in turns where it was searched. The page is not compared in `make check`."
+    "machines; each baseline ran in the same run. Searches take turns with their baseline, three times, and the fastest "
+    "counts. The page is not compared in `make check`."
 )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from benchmarks.__main__ import command_of
 from benchmarks.page import renewed, section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
@@ -36,3 +39,17 @@ def test_a_section_says_when_and_how_it_was_made() -> None:
     """Date, command, Python and cores stand above the table."""
     text = section("| table |", date="2026-11-22", command="make bench", python="3.11.7", cores=2)
     assert text == "Made on 2026-11-22 by `make bench`, Python 3.11.7, 2 cores.\n\n| table |"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        ([], "make bench"),
+        (["--write"], "make bench"),
+        (["--write", "--sizes", "10", "--keep", "/somewhere"], 'make bench ARGS="--sizes 10"'),
+        (["--keep=/somewhere", "--parts", "start"], 'make bench ARGS="--parts start"'),
+    ],
+)
+def test_a_command_can_be_given_by_anybody(arguments: list[str], command: str) -> None:
+    """The command of a section names no folder of the machine it was made on."""
+    assert command_of(arguments) == command
