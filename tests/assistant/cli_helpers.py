@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from assistant.cli import main
 
@@ -106,6 +109,22 @@ class Desk:
         with interruptible():
             return cast("subprocess.Popen[bytes]", subprocess.Popen(self.command(*arguments), **options))
 
+    def on_terminal(self, *arguments: str) -> Said:
+        """Run the command with a terminal of 120 columns as its standard error."""
+        master, slave = pty.openpty()
+        # A bar is as wide as its terminal, and a new one has no width.
+        termios.tcsetwinsize(slave, (24, 120))
+        try:
+            with subprocess.Popen(
+                self.command(*arguments), cwd=self.cwd, env=self.environment, stdout=subprocess.PIPE, stderr=slave
+            ) as process:
+                os.close(slave)
+                shown = b"".join(iter(partial(_read, master), b"")).decode()
+                out = cast("BinaryIO", process.stdout).read().decode()
+        finally:
+            os.close(master)
+        return Said(process.returncode, out, shown)
+
     def here(self, *arguments: str) -> Said:
         """Run the command in this process, where the process is not the point: a second less."""
         before = dict(os.environ)
@@ -174,3 +193,11 @@ def profile_of(folder: Path, name: str = NAME, **lines: str) -> Path:
 def decided(result: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return the decisions of a turn: table, row, outcome."""
     return [(line["table"], line["row"], line["outcome"]) for line in result["decisions"]]
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        # That is how Linux says that nobody writes there any more.
+        return b""

@@ -45,7 +45,7 @@ def test_one_is_not_many(empty: Desk, tmp_path: Path) -> None:
     (docs / "backup.md").write_text(
         "# Restoring a backup\n\nThe command `shelfctl restore` restores a backup.\n", "utf-8"
     )
-    assert "; 1 document with 1 passage in all; " in empty.index(str(docs)).out
+    assert "; 1 document (0 policies) with 1 passage in all; " in empty.index(str(docs)).out
     assert "doc: 1 document\n" in empty.here("doctor").out
     assert ": 1 passage\n" in empty.here("ask", "How do I restore a backup?").err
     assert ": 1 фрагмент\n" in empty.here("ask", "Как restore a backup?", "--lang", "ru").err
@@ -115,19 +115,23 @@ def test_a_version_of_the_product_is_a_filter(empty: Desk, tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_progress_of_indexing_has_a_rate_and_goes_to_standard_error(empty: Desk, tmp_path: Path) -> None:
-    """A run that takes a while shows how many files a second; standard output has the summary alone."""
+    """A run that takes a while shows how many files a second; standard output has the summary alone.
+
+    Where standard error is no terminal, there is no bar: it would fill a log.
+    """
     folder = tmp_path / "many"
     folder.mkdir()
     for number in range(600):
         (folder / f"{number}.md").write_text(
             f"# Shelf {number}\n\n" + f"Shelf {number} holds the books of row {number}.\n\n" * 20
         )
-    said = empty.run("index", str(folder))
+    said = empty.on_terminal("index", str(folder))
     assert said.code == 0
     assert re.search(r"files/s", said.err)
     assert counts(said.out)["added"] == 600
     assert "files/s" not in said.out
     assert "\r" not in said.out
+    assert empty.run("index", str(folder)).err == ""
 
 
 def test_indexing_without_a_folder_says_what_to_type(empty: Desk) -> None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
-import termios
 import time
-from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -107,27 +102,13 @@ def test_progress_is_for_terminals(servers: Servers, desk: Desk) -> None:
     """On a terminal a bar tells passages and their rate; where standard error goes into a file, nothing is drawn."""
     url = f"{servers.url('qdrant')}/progress"
     servers.qdrant.before = lambda *asked: time.sleep(0.4) if asked[1].endswith("points?wait=true") else None
-    master, slave = pty.openpty()
-    # A bar is as wide as its terminal, and a new one has no width.
-    termios.tcsetwinsize(slave, (24, 120))
     try:
-        with subprocess.Popen(desk.command("index", "--to", url), cwd=desk.cwd, env=desk.environment, stderr=slave):
-            os.close(slave)
-            shown = b"".join(iter(partial(_read, master), b"")).decode()
+        shown = desk.on_terminal("index", "--to", url).err
     finally:
-        os.close(master)
         servers.qdrant.before = lambda *_: None
     assert re.search(r"\d+/\d+ \[.*passages/s", shown), shown
     said = desk.here("index", "--to", f"{url}-2")
     assert (said.code, said.err) == (0, "")
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:
-        # That is how Linux says that nobody writes there any more.
-        return b""
 
 
 def test_a_fill_that_lacks_vectors_fails_the_command(servers: Servers, dense: Desk, model_server: FakeServer) -> None:
