@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.settings import load_profile
+from assistant.profiles import load_profile
 from assistant.wiring import idle_ports
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from adapters.ranking.embeddings import Embedder
     from adapters.ranking.rerank import Reranker, Shape
     from adapters.ranking.vectors import FillReport, Progress
-    from assistant.settings import ModelSettings
+    from assistant.model_settings import ModelSettings
     from assistant.wiring import Deployment
     from contracts.ports import EvidenceSource
 

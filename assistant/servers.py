@@ -6,7 +6,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from assistant.settings import ModelSettings
+from assistant.model_settings import ModelSettings
 from assistant.tracing import prepare_tracing
 from contracts.errors import ServerFault
 from contracts.values import CallPurpose, FaultKind

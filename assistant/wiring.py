@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.settings import Settings, load_profile, run_settings
+from assistant.profiles import load_profile, run_settings
+from assistant.settings import Settings
 from contracts.errors import ConfigError, NoIndex
 from contracts.profile import Profile
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from assistant.settings import PROJECT
+from assistant.profiles import PROJECT
 
 SEED: Final = 20260213
 LANGUAGES: Final = ("en", "ru")

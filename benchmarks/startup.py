@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from assistant.settings import PROJECT
+from assistant.profiles import PROJECT
 from benchmarks.report import Line
 
 RUNS = 5

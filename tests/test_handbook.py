@@ -27,8 +27,9 @@ from pydantic import BaseModel
 import contracts.errors
 from assistant.cli import EXIT_CODES, build_parser
 from assistant.commands.index import index, profile_folders
+from assistant.profiles import load_profile, profile_names
 from assistant.progress import phrases
-from assistant.settings import VARIABLES, load_profile, profile_names
+from assistant.variables import VARIABLES
 from assistant.wiring import deployment, idle_ports
 from contracts.context import Context
 from contracts.decisions import EVIDENCE, all_tables

@@ -22,8 +22,9 @@ from adapters.models.access import host_of
 from assistant.graphs import graph_file, graph_source
 from assistant.rankers import embedder, reranker
 from assistant.servers import Servers
-from assistant.settings import Settings, without_password
+from assistant.settings import Settings
 from assistant.tracing import tracing_in_words
+from assistant.variables import without_password
 from assistant.wiring import Deployment, asks_database, deployment, engine_of, index_command, knowledge_base
 from contracts.errors import GuardianError
 from contracts.ports import PlanRequest, SearchRequest

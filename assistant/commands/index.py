@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
 from assistant.graphs import write_graph
+from assistant.profiles import profile_path
 from assistant.rankers import embedder, fill_vectors
-from assistant.settings import profile_path
 from assistant.wiring import Deployment, deployment, engine_of, index_command
 from contracts.errors import ConfigError, InputError
 from contracts.values import Source

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 
-from assistant.settings import VARIABLES
+from assistant.variables import VARIABLES
 from assistant.wiring import Deployment, deployment
 
 

@@ -6,15 +6,10 @@ from typing import Any
 
 import pytest
 
-from assistant.settings import (
-    BUNDLED_PROFILES,
-    VARIABLES,
-    ModelSettings,
-    Settings,
-    load_profile,
-    profile_names,
-    run_settings,
-)
+from assistant.model_settings import ModelSettings
+from assistant.profiles import BUNDLED_PROFILES, load_profile, profile_names, run_settings
+from assistant.settings import Settings
+from assistant.variables import VARIABLES
 from contracts.context import Context
 from contracts.errors import ConfigError, UnknownProfile
 from contracts.values import BlockThreshold, Diversity, GuardMode, OnUnavailable, PlanTrace, SearchBy, Track

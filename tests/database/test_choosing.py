@@ -11,7 +11,7 @@ import pytest
 
 from adapters.sources.days import day
 from adapters.sources.lookups import Chooser, arguments_from, period_of
-from assistant.settings import load_profile
+from assistant.profiles import load_profile
 from contracts.lookups import Lookup
 from contracts.values import Source
 from tests.database.tables import lookup, text_argument

@@ -160,7 +160,12 @@ ROUTES: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         "answered",
     ),
     "retried": ({"written": [WRONG, RIGHT]}, "How?", [*SEARCHED, *AGAIN, "finalize"], "answered"),
-    "retried twice": ({"written": [WRONG, WRONG_TOO, RIGHT]}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "finalize"], "answered"),
+    "retried twice": (
+        {"written": [WRONG, WRONG_TOO, RIGHT]},
+        "How?",
+        [*SEARCHED, *AGAIN, *AGAIN, "finalize"],
+        "answered",
+    ),
     "failed": ({"written": WRONG}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "safe_exit"], "clarification"),
     "abstained": (
         {"written": Draft(DraftKind.ABSTENTION, "Nothing."), "found": []},

@@ -14,7 +14,7 @@ from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
-from assistant.settings import load_profile
+from assistant.profiles import load_profile
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.errors import DraftingFailed, ModerationUnavailable, PlanningFailed, SourceUnavailable
 from contracts.evidence import EvidenceItem

@@ -12,7 +12,7 @@ import pytest
 from adapters.sources.graph import build
 from adapters.sources.graph.building import FILE
 from adapters.sources.markdown import Folder, ingest
-from assistant.settings import VARIABLES
+from assistant.variables import VARIABLES
 from contracts.errors import KnowledgeError
 from tests.graph_source.small_graph import PAGES, indexed, made, pairs, rows, write
 

@@ -6,7 +6,7 @@ import pytest
 
 from assistant import ask_structured
 from assistant.commands.index import index, profile_folders
-from assistant.settings import BUNDLED_PROFILES
+from assistant.profiles import BUNDLED_PROFILES
 from assistant.wiring import Deployment, deployment, lookup_sources
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult

@@ -1,0 +1,308 @@
+"""The environment variables that are read: what each means, and its default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from contracts.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An environment variable that is read: its default and what it means, in both languages."""
+
+    name: str
+    default: str
+    en: str
+    ru: str
+    secret: bool = False
+
+    def shown(self, environment: Mapping[str, str]) -> str:
+        """Return its value as it may be shown: of a secret only whether it is set, of an address no password."""
+        value = environment.get(self.name, "").strip() or self.default
+        if self.secret:
+            return "(set)" if value else "(not set)"
+        return without_password(value) if "://" in value else value
+
+
+VARIABLES: Final = (
+    Variable(
+        "GUARDIAN_DATA_DIR",
+        ".guardian",
+        "Folder of indexes and conversations; relative to the working directory.",
+        "Папка индексов и диалогов; относительно текущей папки.",
+    ),
+    Variable(
+        "GUARDIAN_PROFILE",
+        "handbook",
+        "Name of a bundled profile, or path of a TOML file.",
+        "Имя встроенного профиля или путь к файлу TOML.",
+    ),
+    Variable("GUARD_ENABLED", "true", "Moderation on or off.", "Модерация включена или выключена."),
+    Variable(
+        "GUARD_MODE",
+        "",
+        "enforce, report or off; empty: as the profile says.",
+        "enforce, report или off; пусто — как в профиле.",
+    ),
+    Variable(
+        "GUARD_PROVIDER_TYPE",
+        "rules",
+        "The moderator: rules, vllm, mosec or off.",
+        "Модератор: rules, vllm, mosec или off.",
+    ),
+    Variable(
+        "GUARD_VLLM_URL",
+        "",
+        "Address of the moderation model's OpenAI-compatible API, up to and with /v1.",
+        "Адрес OpenAI-совместимого API модели модерации, включая /v1.",
+    ),
+    Variable("GUARD_VLLM_MODEL", "", "Name of the moderation model.", "Имя модели модерации."),
+    Variable("GUARD_VLLM_API_KEY", "", "Its API key, if it needs one.", "Её ключ API, если он нужен.", secret=True),
+    Variable("GUARD_MOSEC_URL", "http://127.0.0.1", "Address of the MOSEC server.", "Адрес сервера MOSEC."),
+    Variable("GUARD_MOSEC_PORT", "", "Its port, where the address has none.", "Его порт, если его нет в адресе."),
+    Variable("GUARD_MOSEC_PATH", "/inference", "Path of its endpoint.", "Путь его метода."),
+    Variable("GUARD_MOSEC_TEXT_FIELD", "content", "Field of its request for the text.", "Поле запроса с текстом."),
+    Variable(
+        "GUARD_MOSEC_TYPE_FIELD",
+        "moderation_type",
+        "Field of its request for what is checked.",
+        "Поле запроса с видом проверки.",
+    ),
+    Variable(
+        "GUARD_TIMEOUT",
+        "10",
+        "Seconds for all tries of one check together.",
+        "Секунды на все попытки одной проверки вместе.",
+    ),
+    Variable(
+        "GUARD_MAX_RETRIES",
+        "2",
+        "How often a failed check is tried again.",
+        "Сколько раз повторяется неудавшаяся проверка.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL",
+        "",
+        "Name of the language model; empty: the assistant works without one.",
+        "Имя языковой модели; пусто — ассистент работает без неё.",
+    ),
+    Variable(
+        "GUARDIAN_PLANNER_MODEL",
+        "",
+        "Another model for planning, or offline.",
+        "Другая модель для планирования или offline.",
+    ),
+    Variable(
+        "GUARDIAN_DRAFTER_MODEL",
+        "",
+        "Another model for drafting, or offline.",
+        "Другая модель для черновиков или offline.",
+    ),
+    Variable(
+        "OPENAI_BASE_URL",
+        "",
+        "Address of the OpenAI-compatible API, up to and with /v1; empty: OpenAI's own.",
+        "Адрес OpenAI-совместимого API, включая /v1; пусто — сам OpenAI.",
+    ),
+    Variable("OPENAI_API_KEY", "", "Its API key, if it needs one.", "Его ключ API, если он нужен.", secret=True),
+    Variable(
+        "OPENAI_PROXY",
+        "",
+        "Address of a proxy for the models' servers.",
+        "Адрес прокси для серверов моделей.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_TIMEOUT",
+        "60",
+        "Seconds for one planning or drafting exchange, all tries together.",
+        "Секунды на один план или черновик, все попытки вместе.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_RETRIES",
+        "2",
+        "How often a request that failed is sent again.",
+        "Сколько раз повторяется неудавшийся запрос.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_WINDOW",
+        "0",
+        "Tokens of the model's context; 0: the server is asked.",
+        "Токены контекста модели; 0 — спросить сервер.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_TEMPERATURE",
+        "0",
+        "Temperature, or none to leave it to the server.",
+        "Температура; none — оставить серверу.",
+    ),
+    Variable(
+        "GUARDIAN_MODEL_EXTRA",
+        "",
+        "Further fields of each request's body, as a JSON object.",
+        "Дополнительные поля тела запроса, объект JSON.",
+        secret=True,
+    ),
+    Variable(
+        "GUARDIAN_PLAN_TOKENS",
+        "2000",
+        "Tokens a plan may take, reasoning included.",
+        "Токены на план вместе с рассуждением.",
+    ),
+    Variable(
+        "GUARDIAN_ANSWER_TOKENS",
+        "2000",
+        "Tokens a draft may take, reasoning included.",
+        "Токены на черновик вместе с рассуждением.",
+    ),
+    Variable(
+        "GUARDIAN_TOOL_FORM",
+        "probe",
+        "How the plan is asked for: probe, named, required, auto or json_schema.",
+        "Как запрашивается план: probe, named, required, auto или json_schema.",
+    ),
+    Variable(
+        "GUARDIAN_TOOL_STRICT",
+        "probe",
+        "Whether the server enforces the plan's schema: probe, true or false.",
+        "Следит ли сервер за схемой плана: probe, true или false.",
+    ),
+    Variable(
+        "GUARDIAN_PARALLEL_TOOL_CALLS",
+        "false",
+        "Sent with a tool: false, true, or none to leave it out.",
+        "Передаётся с инструментом: false, true; none — не передавать.",
+    ),
+    Variable(
+        "GUARDIAN_SYSTEM_ROLE",
+        "system",
+        "Where the system prompt goes: system, or user for models without that role.",
+        "Куда идёт системный промпт: system, или user для моделей без этой роли.",
+    ),
+    Variable(
+        "GUARDIAN_PLAN_AHEAD",
+        "false",
+        "Whether planning begins beside moderation.",
+        "Начинать ли планирование одновременно с модерацией.",
+    ),
+    Variable(
+        "GUARDIAN_INDEX_URL",
+        "",
+        "Address of an index in Qdrant or PostgreSQL: qdrant://host:6333 or postgresql://user@host/database; empty: in "
+        "GUARDIAN_DATA_DIR.",
+        "Адрес индекса в Qdrant или PostgreSQL: qdrant://host:6333 или postgresql://user@host/database; пусто — в "
+        "GUARDIAN_DATA_DIR.",
+    ),
+    Variable(
+        "GUARDIAN_INDEX_KEY",
+        "",
+        "Its API key or the database's password, if it needs one.",
+        "Его ключ API или пароль базы данных, если он нужен.",
+        secret=True,
+    ),
+    Variable(
+        "GUARDIAN_EMBED_URL",
+        "",
+        "Address of an embedding model's OpenAI-compatible API, up to and with /v1; empty: search is by words alone.",
+        "Адрес OpenAI-совместимого API модели эмбеддингов, включая /v1; пусто — поиск только по словам.",
+    ),
+    Variable("GUARDIAN_EMBED_MODEL", "", "Name of the embedding model.", "Имя модели эмбеддингов."),
+    Variable(
+        "GUARDIAN_EMBED_LANGUAGES",
+        "",
+        "Languages that it was made for: en, ru or en,ru.",
+        "Языки, для которых она сделана: en, ru или en,ru.",
+    ),
+    Variable("GUARDIAN_EMBED_KEY", "", "Its API key, if it needs one.", "Её ключ API, если он нужен.", secret=True),
+    Variable(
+        "GUARDIAN_EMBED_QUERY_PREFIX",
+        "",
+        "Words before each query, for models that want them.",
+        "Слова перед каждым запросом, если модель их ждёт.",
+    ),
+    Variable(
+        "GUARDIAN_EMBED_TEXT_PREFIX",
+        "",
+        "Words before each passage, for models that want them.",
+        "Слова перед каждым фрагментом, если модель их ждёт.",
+    ),
+    Variable(
+        "GUARDIAN_EMBED_TIMEOUT",
+        "10",
+        "Seconds for the vector of one query, all tries together.",
+        "Секунды на вектор одного запроса, все попытки вместе.",
+    ),
+    Variable(
+        "GUARDIAN_RERANK_URL",
+        "",
+        "Address of a reranking model, up to the last part, rerank; empty: none is asked.",
+        "Адрес модели переранжирования, без последней части rerank; пусто — её нет.",
+    ),
+    Variable("GUARDIAN_RERANK_MODEL", "", "Name of the reranking model.", "Имя модели переранжирования."),
+    Variable(
+        "GUARDIAN_RERANK_LANGUAGES",
+        "",
+        "Languages that it was made for: en, ru or en,ru.",
+        "Языки, для которых она сделана: en, ru или en,ru.",
+    ),
+    Variable("GUARDIAN_RERANK_KEY", "", "Its API key, if it needs one.", "Её ключ API, если он нужен.", secret=True),
+    Variable(
+        "GUARDIAN_RERANK_SHAPE",
+        "cohere",
+        "What the server speaks: cohere (Jina's too), or tei.",
+        "Язык сервера: cohere (он же у Jina) или tei.",
+    ),
+    Variable(
+        "GUARDIAN_RERANK_TOP",
+        "20",
+        "How many of the best passages of one query it puts in order.",
+        "Сколько лучших фрагментов одного запроса она упорядочивает.",
+    ),
+    Variable(
+        "GUARDIAN_RERANK_TIMEOUT",
+        "10",
+        "Seconds for one query, all tries together.",
+        "Секунды на один запрос, все попытки вместе.",
+    ),
+    Variable(
+        "GUARDIAN_DATABASE_URL",
+        "",
+        "Database of the profile's lookups, sqlite:/// or postgresql://; empty: the assistant's own conversations.",
+        "База справок профиля, sqlite:/// или postgresql://; пусто — диалоги самого ассистента.",
+    ),
+    Variable(
+        "GUARDIAN_GRAPH_URL",
+        "",
+        "Address of a Neo4j server; empty: the graph is made of the documents.",
+        "Адрес сервера Neo4j; пусто — граф делается из документов.",
+    ),
+    Variable(
+        "GUARDIAN_TRACE_CONTENT",
+        "true",
+        "Whether traces (LangSmith, OpenTelemetry) carry texts.",
+        "Попадают ли тексты в трассировку (LangSmith, OpenTelemetry).",
+    ),
+)
+"""Every variable that is read. `guardian show settings` and the handbook print this list."""
+
+
+def without_password(url: str) -> str:
+    """Return an address that can be shown: without a user's name and password, without a query.
+
+    Of what is no address nothing is shown: a password may be anywhere in it.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(not an address)"
+    # Not `urlunsplit`: of `sqlite:///file.db` it would drop two slashes.
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ConfigError(f"{name} is {value!r}.", f"Set it to one of: {', '.join(filter(None, allowed))}.")
+    return value
