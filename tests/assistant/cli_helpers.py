@@ -111,15 +111,13 @@ class Desk:
 
     def on_terminal(self, *arguments: str) -> Said:
         """Run the command with a terminal of 120 columns as its standard error."""
-        master, slave = pty.openpty()
-        # A bar is as wide as its terminal, and a new one has no width.
-        termios.tcsetwinsize(slave, (24, 120))
+        master, slave = terminal()
         try:
             with subprocess.Popen(
                 self.command(*arguments), cwd=self.cwd, env=self.environment, stdout=subprocess.PIPE, stderr=slave
             ) as process:
                 os.close(slave)
-                shown = b"".join(iter(partial(_read, master), b"")).decode()
+                shown = b"".join(iter(partial(read_terminal, master), b"")).decode()
                 out = cast("BinaryIO", process.stdout).read().decode()
         finally:
             os.close(master)
@@ -195,9 +193,17 @@ def decided(result: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(line["table"], line["row"], line["outcome"]) for line in result["decisions"]]
 
 
-def _read(terminal: int) -> bytes:
+def terminal() -> tuple[int, int]:
+    """Return both ends of a new terminal of 120 columns: a bar is as wide as that, and a new one has no width."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 120))
+    return master, slave
+
+
+def read_terminal(master: int) -> bytes:
+    """Return what was written to a terminal; nothing at its end."""
     try:
-        return os.read(terminal, 65536)
+        return os.read(master, 65536)
     except OSError:
         # That is how Linux says that nobody writes there any more.
         return b""
