@@ -6,7 +6,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from assistant.model_settings import ModelSettings
+from assistant.model_settings import LONGEST_TIMEOUT_S, ModelSettings
 from assistant.tracing import prepare_tracing
 from contracts.errors import ServerFault
 from contracts.values import CallPurpose, FaultKind
@@ -106,7 +106,11 @@ class Servers:
             return None
         from adapters.sources.text_to_sql.writing import StatementWriter
 
-        asked = self._asked(self._settings.planner, CallPurpose.STATEMENT, "GUARDIAN_PLAN_TOKENS")
+        # The source is given up after so long: the statement is to be written, and run, before that.
+        left = self._deployed.profile.behaviour.source_seconds - database.seconds - 1
+        asked = self._asked(
+            self._settings.planner, CallPurpose.STATEMENT, "GUARDIAN_PLAN_TOKENS", most_s=max(1.0, left)
+        )
         return StatementWriter(asked, database.text_to_sql, dialect, database.max_rows)
 
     def rungs(self) -> list[Rung]:
@@ -165,13 +169,13 @@ class Servers:
             max_retries=self._settings.whole("GUARD_MAX_RETRIES"),
         )
 
-    def _access(self, model: str) -> ModelAccess:
+    def _access(self, model: str, most_s: float = LONGEST_TIMEOUT_S) -> ModelAccess:
         settings = self._settings
         return self._made(
             model=model,
             base_url=settings.address("OPENAI_BASE_URL"),
             api_key=settings.value["OPENAI_API_KEY"],
-            timeout_s=settings.number("GUARDIAN_MODEL_TIMEOUT"),
+            timeout_s=min(settings.number("GUARDIAN_MODEL_TIMEOUT"), most_s),
             max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
             window=settings.whole("GUARDIAN_MODEL_WINDOW"),
             temperature=settings.temperature,
@@ -187,10 +191,10 @@ class Servers:
 
         return ModelAccess(api_key=SecretStr(api_key) if api_key else None, **fields)
 
-    def _asked(self, name: str, purpose: CallPurpose, tokens: str) -> AskedModel:
+    def _asked(self, name: str, purpose: CallPurpose, tokens: str, most_s: float = LONGEST_TIMEOUT_S) -> AskedModel:
         from adapters.models.exchange import AskedModel
 
-        access = self._access(name)
+        access = self._access(name, most_s)
         model = self._model(access, purpose)
         return AskedModel(model, self.window(access), self._deployed.profile, self._settings.whole(tokens))
 

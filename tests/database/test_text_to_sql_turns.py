@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,17 @@ def test_what_may_not_run_is_not_run_and_said(
     assert trace["degraded"] == f"db: {trace['error']}"
     assert sum(words in line for line in result["diagnostics"]["degraded"]) == 1
     assert [article for article in result["final_articles"] if article["source"] == "db"] == []
+
+
+def test_a_slow_model_is_given_up_before_its_source_is(desk: Desk, server: FakeServer, tmp_path: Path) -> None:
+    """The time of a source holds for the model in it, too, so that what was asked of it stays on record."""
+    profile = tmp_path / "hasty.toml"
+    behaviour = "[behaviour]\nsource_seconds = 7.0\n"
+    profile.write_text(Path(desk.profile).read_text("utf-8") + behaviour, "utf-8")
+    server.script([planned(), {"when": WRITES, "reply": {"hang": True}}])
+    result = replace(desk, profile=profile).result(QUESTION[Language.EN])
+    assert of_db(result)["error"]
+    assert [call["fault"] for call in result["diagnostics"]["calls"] if call["purpose"] == "statement"] == ["deadline"]
 
 
 def test_that_the_tables_do_not_have_it_is_no_fault(desk: Desk, server: FakeServer) -> None:
