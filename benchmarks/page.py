@@ -8,7 +8,8 @@ from collections.abc import Mapping
 HEAD = (
     "# Measurements\n\nMade by `make bench`; each section says when, and by which command. Only the ratios compare between "
     "machines; each baseline ran in the same run. Searches take turns with their baseline, three times, and the fastest "
-    "counts. The page is not compared in `make check`."
+    "counts; what runs once, such as indexing and filling, takes longer where other programs share the machine. The page "
+    "is not compared in `make check`."
 )
 
 
