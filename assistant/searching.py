@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contracts.calls import ModelCall
-from contracts.errors import PlanningFailed
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import PlanRequest
 from contracts.values import Language, RequestType, Source
-from language import lexicon
 from language.words import detect
 
 if TYPE_CHECKING:
@@ -25,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is searched for, planned without a model; `action` and `queries` are the plan's own, unless it failed."""
+    """What is searched for, planned without a model."""
 
     request_type: RequestType
     queries: tuple[str, ...]
     action: str = ""
-    degraded: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ async def explained(deployed: Deployment, message: str, context: Context) -> Exp
         evidence=tuple(EvidenceItem.model_validate(item) for item in found.get("evidence", [])),
         threshold=context.evidence_threshold,
         budget=context.context_budget,
-        degraded=tuple(filter(None, (plan.degraded, *found.get("degraded", [])))),
+        degraded=(*plan.degraded, *found.get("degraded", [])),
         calls=tuple(ModelCall.model_validate(call) for call in found.get("model_calls", [])),
     )
 
@@ -129,13 +127,9 @@ def _language(message: str, context: Context, deployed: Deployment) -> Language:
 async def _plan(knowledge: Knowledge, deployed: Deployment, message: str, language: Language) -> Plan:
     from adapters.planning.offline import OfflinePlanner
 
-    try:
-        reply = await OfflinePlanner(knowledge, deployed.profile).plan(PlanRequest(message, language))
-    except PlanningFailed as error:
-        # The turn would end here; the person who looks wants to see what else cannot be asked.
-        return Plan(lexicon.request_type(message), (message,), degraded=f"plan: {error}")
+    reply = await OfflinePlanner(knowledge, deployed.profile).plan(PlanRequest(message, language))
     plan = reply.plan
-    return Plan(plan.request_type, tuple(plan.subqueries), str(plan.action))
+    return Plan(plan.request_type, tuple(plan.subqueries), str(plan.action), reply.degraded)
 
 
 async def _retrieved(

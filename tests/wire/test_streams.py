@@ -21,6 +21,8 @@ from tests.wire.turns import graph_on
 
 MODES = ["values", "updates", "messages", "custom", "checkpoints", "tasks", "debug"]
 WRONG = "Zebrafish boil at 999 degrees quartzwise [1]."
+WRONG_TOO = "Zebrafish boil at 998 degrees quartzwise [1]."
+"""Another one: the same draft twice in a row is not asked for a third time."""
 RIGHT = "The kettle boils at 100 degrees, quartzwise [1]."
 MARKS = ("zebrafish", "quartzwise", "pondering")
 THINKING = "<think>Pondering the zebrafish.</think>\n"
@@ -172,7 +174,7 @@ async def test_reasoning_is_neither_kept_nor_sent_back(server: FakeServer, tmp_p
 @pytest.mark.parametrize("mode", MODES)
 async def test_no_draft_leaves_by_way_of_a_graph_around_ours(server: FakeServer, tmp_path: Path, mode: Any) -> None:
     """As a part of somebody else's graph, whose stream tells what its parts do: the same, in every mode."""
-    drafts(server, WRONG, WRONG, RIGHT)
+    drafts(server, WRONG, WRONG_TOO, RIGHT)
     async with graph_on(server, tmp_path, moderated=SAFE) as graph:
         outer: Any = StateGraph(MessagesState)
         outer.add_node("desk", graph)
