@@ -118,7 +118,7 @@ _PADDING: Final = ("The club fills in a form, and the desk reads it in order. ",
 
 
 def messages(seed: int, count: int) -> list[str]:
-    """Return the messages of one conversation: mostly questions, some small talk (the fifth is), hostile ones and long ones.
+    """Return the messages of one conversation: mostly questions, some small talk (the second and the fifth are), hostile ones and long ones.
 
     Every one of them but small talk has a word of its own, so that it can be looked for.
     """
@@ -127,7 +127,7 @@ def messages(seed: int, count: int) -> list[str]:
     for number in range(count):
         ref = f"zq{seed}x{number}"
         [kind] = dice.choices(("question", "casual", "hostile", "long"), (10, 2, 4, 1))
-        match "casual" if number == 4 else kind:
+        match "casual" if number in (1, 4) else kind:
             case "casual":
                 said.append(dice.choice(CASUAL))
             case "hostile":
