@@ -108,6 +108,7 @@ def fill(
     embedder: Embedder | None = None,
     *,
     batch: int = BATCH,
+    on_counted: Progress | None = None,
     on_progress: Progress | None = None,
 ) -> FillReport:
     """Bring a server up to date with a knowledge base.
@@ -117,6 +118,7 @@ def fill(
         engine: The server.
         embedder: The model whose vectors it is to have, too; nothing is asked of it.
         batch: Passages that are written together.
+        on_counted: Called while words are counted, which comes first, after as many passages as a batch has.
         on_progress: Called after each batch.
 
     Raises:
@@ -128,7 +130,7 @@ def fill(
     """
     started = time.perf_counter()
     with _our_errors(directory, engine), _record(directory) as record, engine.alone():
-        report = _fill(record, directory, engine, embedder, batch, on_progress)
+        report = _fill(record, directory, engine, embedder, batch, on_counted, on_progress)
     return replace(report, seconds=time.perf_counter() - started)
 
 
@@ -138,6 +140,7 @@ def _fill(
     engine: Engine,
     embedder: Embedder | None,
     batch: int,
+    on_counted: Progress | None,
     on_progress: Progress | None,
 ) -> FillReport:
     state = State.read(engine.note(STATE, _SECONDS))
@@ -148,7 +151,7 @@ def _fill(
     if state is not None and not state.current:
         state = None
     complete = state is not None and state.filled is not None and state.filled.digest == digest
-    statistics = None if complete else gathered(Words.of(*row) for row in record.execute(_TEXTS))
+    statistics = None if complete else gathered(_words(record, len(heads), batch, on_counted))
     averages = _averages(state, statistics)
     if state is None or (state.averages, state.dense) != (averages, dense):
         # Noted first: a killed run and the one that finishes it must encode alike.
@@ -188,6 +191,13 @@ def _fill(
     elif state.filled is not None and not finished:
         engine.keep_note(STATE, replace(state, filled=replace(state.filled, dense=dense)).written())
     return FillReport(len(changed), len(gone), len(wanted) - len(changed), len(wanted), 0.0)
+
+
+def _words(record: sqlite3.Connection, total: int, batch: int, on_counted: Progress | None) -> Iterator[Words]:
+    for done, row in enumerate(record.execute(_TEXTS), 1):
+        yield Words.of(*row)
+        if on_counted and done % batch == 0:
+            on_counted(done, total)
 
 
 def _averages(state: State | None, statistics: Statistics | None) -> Averages:

@@ -18,6 +18,8 @@ from contracts.values import Source
 from language.counted import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tqdm import tqdm
 
     from adapters.sources.remote import Engine
@@ -106,18 +108,23 @@ def _bar(unit: str) -> tqdm[NoReturn]:
     return tqdm(unit=f" {unit}", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False, disable=None)
 
 
+def _on(bar: tqdm[NoReturn]) -> Callable[[int, int], None]:
+    """Return what moves a bar."""
+
+    def advance(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    return advance
+
+
 def _fill_engine(deployed: Deployment, engine: Engine) -> str:
     """Bring an index in a server up to date with a progress bar, and return one line about it."""
     from adapters.sources.filling import fill
 
-    with _bar("passages") as bar:
-
-        def advance(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        model = embedder(deployed.settings.models)
-        report = fill(deployed.knowledge_folder, engine, model, on_progress=advance)
+    model = embedder(deployed.settings.models)
+    with _bar("passages counted") as counting, _bar("passages") as writing:
+        report = fill(deployed.knowledge_folder, engine, model, on_counted=_on(counting), on_progress=_on(writing))
     return (
         f"{engine.name}: {counted(report.written, 'passage|passages')} written, {report.deleted} deleted, "
         f"{report.unchanged} unchanged; {report.seconds:.1f} s"
@@ -127,12 +134,7 @@ def _fill_engine(deployed: Deployment, engine: Engine) -> str:
 def _fill(deployed: Deployment) -> str:
     """Ask for missing vectors with a progress bar, where there is a model for them; return a few words about it."""
     with _bar("vectors") as bar:
-
-        def advance(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        filled = fill_vectors(deployed, advance)
+        filled = fill_vectors(deployed, _on(bar))
     if filled is None:
         return ""
     if filled.fault:

@@ -179,6 +179,26 @@ def test_searches_go_on_while_it_is_filled(docs: Path, filled: Engine) -> None:
     assert len(found(filled, "quinces")) == 40
 
 
+def test_counting_and_writing_tell_how_far_they_are(docs: Path, filled: Engine) -> None:
+    """A fill of many passages counts their words first: both take long, and both are told."""
+    write(docs, {f"{n}.md": f"# Page {n}\n\nA pear and {n} quinces.\n" for n in range(40)})
+    ingest(docs, directory=docs.parent / "kb")
+    counting: list[tuple[int, int]] = []
+    writing: list[tuple[int, int]] = []
+
+    report = fill(
+        docs.parent / "kb",
+        filled,
+        batch=10,
+        on_counted=lambda *told: counting.append(told),
+        on_progress=lambda *told: writing.append(told),
+    )
+
+    steps = range(10, report.passages + 1, 10)
+    assert counting == [(done, report.passages) for done in steps]
+    assert writing[-1] == (report.written, report.written)
+
+
 def test_two_do_not_fill_at_once(docs: Path, filled: Engine) -> None:
     """Who comes second is told so, and may come again when the first has finished."""
     with filled.alone(), pytest.raises(IndexBusy):
