@@ -69,7 +69,7 @@ class Thresholds(_Part):
     mean_confidence_enforced: Limit = 0.60
     mean_confidence_advised: Limit = 0.65
     norm_midpoint: Limit = 0.12
-    """The normalised score at which confidence is one half (facts.md: 0.12)."""
+    """The normalised score at which confidence is one half (docs/evaluation.md)."""
 
 
 class Behaviour(_Part):

@@ -42,7 +42,7 @@ class Finding(BaseModel):
     Attributes:
         check: The guard's name.
         status: ok, failed, unchecked or not_asked.
-        reasons: Exact, machine-readable reason strings (behaviour.md, section 3); empty unless failed or unchecked.
+        reasons: Exact, machine-readable reason strings (the specification, section 3); empty unless failed or unchecked.
         actions: What a retry must do about them; empty unless failed or unchecked.
         advice: Remarks that never change a verdict.
     """

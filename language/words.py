@@ -1,7 +1,7 @@
 """Tokens and stems: the one analyser, for the index and its queries, the lexicon and the contract.
 
 Measured on product documentation in both languages: splitting on everything but letters and digits, lower
-case, ё as е, stop words of both languages, Snowball stems of both (facts.md, "Retrieval").
+case, ё as е, stop words of both languages, Snowball stems of both (docs/evaluation.md).
 """
 
 from __future__ import annotations

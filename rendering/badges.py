@@ -1,4 +1,4 @@
-"""Scores in a word: spam under .3 low, under .6 medium; confidence over .7 high, over .4 medium (behaviour.md, 4)."""
+"""Scores in a word: spam under .3 low, under .6 medium; confidence over .7 high, over .4 medium (the specification, 4)."""
 
 from __future__ import annotations
 

@@ -7,5 +7,5 @@
     RerankedSource   an evidence source whose best items a reranker puts in order
 
 Each model is asked only in the languages that it is declared for: an English-only embedding under fusion takes
-Russian retrieval from .954 to .607 (facts.md). What fails leaves the ranking by words as it is, and says so.
+Russian retrieval from .954 to .607 (docs/evaluation.md). What fails leaves the ranking by words as it is, and says so.
 """

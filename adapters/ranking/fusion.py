@@ -1,7 +1,7 @@
 """Reciprocal rank fusion: one ranking of several rankings of the same query. Pure arithmetic.
 
 G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion Outperforms Condorcet and Individual Rank
-Learning Methods, SIGIR 2009. For rankings of different queries it is wrong: they take turns (facts.md).
+Learning Methods, SIGIR 2009. For rankings of different queries it is wrong: they take turns (docs/evaluation.md).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from contracts.values import Language
 MOST: Final = 20_000
 """Passages up to which vectors are searched; above, a query would hold up the whole process for seconds."""
 LET_THROUGH: Final = 0.1
-"""The share of foreign questions that reach one half: what the confidence by words lets through (facts.md, 8 to 11 %)."""
+"""The share of foreign questions that reach one half: what the confidence by words lets through (8 to 11 %)."""
 
 _LEAST_SPREAD: Final = 1e-3
 

@@ -1,7 +1,7 @@
 """The `db` source: a profile's lookups over SQLite or PostgreSQL.
 
 That nothing is changed, and that no statement takes for ever, is held by the engine and not by reading statements:
-one hostile statement passed a check by parsing alone (facts.md, "Retrieval").
+one hostile statement passed a check by parsing alone (docs/decisions.md, 21).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What holds for every turn, whatever a model says: behaviour.md, one rule a function. Each asserts."""
+"""What holds for every turn, whatever a model says: the specification, one rule a function. Each asserts."""
 
 from __future__ import annotations
 

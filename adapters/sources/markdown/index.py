@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NAME = "index"
 WEIGHTS = {"title": 0.6, "heading": 0.6, "body": 1.0}
-"""The searched fields. Larger weights for titles hurt questions (facts.md, "Retrieval")."""
+"""The searched fields. Larger weights for titles hurt questions (docs/evaluation.md)."""
 K1 = 1.2
 """Of BM25, as tantivy has it."""
 

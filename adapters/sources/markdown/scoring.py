@@ -10,7 +10,7 @@ from adapters.sources.markdown.index import K1, WEIGHTS
 FEEDBACK_DOCUMENTS = 8
 FEEDBACK_TERMS = 10
 ORIGINAL_WEIGHT = 0.7
-"""Of relevance feedback (RM3): it raises recall, not precision, so it is for a retry (facts.md)."""
+"""Of relevance feedback (RM3): it raises recall, not precision, so it is for a retry (docs/evaluation.md)."""
 
 _CEILING = (K1 + 1) * sum(WEIGHTS.values())
 
@@ -19,7 +19,7 @@ def confidence(score: float, idf_sum: float, midpoint: float) -> float:
     """Return how far a passage is on topic, 0 to 1.
 
     The score is divided by the most that the query's words could score, which makes queries comparable; at the
-    midpoint the confidence is one half (facts.md, "Confidence without a reranker").
+    midpoint the confidence is one half (docs/evaluation.md).
 
     Args:
         score: BM25, summed over the fields.
