@@ -34,6 +34,14 @@ def test_a_figure_that_is_kept_on_easy_questions_only_is_met_in_part() -> None:
     assert row({**figures, "kept|handbook, plainly asked (en)": 0.9}, "Real questions kept")[3] == "no"
 
 
+def test_an_explanation_stands_only_beside_the_outcome_that_it_explains() -> None:
+    """Where the outcome is another one than when it was looked into, the table does not explain it away."""
+    worse = {"turns handbook en": 0.5, "whole handbook en": 0.8, "fused handbook en": 0.3}
+    better = {**worse, "turns handbook en": 0.9}
+    assert row(worse, "Several questions")[4] == "not looked into: when it was, this was `yes`"
+    assert row(better, "Several questions")[4].startswith("the order is the same")
+
+
 def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
     """Without data every row is there, and none has a verdict."""
     lines = compared({}).splitlines()[2:]
