@@ -72,7 +72,7 @@ def _without_html(markdown: str) -> str:
 
 
 def source_line(number: int, item: EvidenceItem, language: Language, allowed_domains: Sequence[str] = ()) -> str:
-    """Write one source: its title, the heading inside it, where it is, and its kind where it is no plain document."""
+    """Write one source: title, heading inside it, where it is, version, and its kind where it is no plain document."""
     inside = item.heading.removeprefix(item.title).strip(" ›/>")
     title = " — ".join(filter(None, (inline(item.title or item.ref), inline(inside))))
     # An address is data, too: what could end it or begin mark-up is written as an address writes it.
@@ -80,7 +80,9 @@ def source_line(number: int, item: EvidenceItem, language: Language, allowed_dom
     shown = item.url if item.url and not foreign_links(item.url, allowed_domains) else item.document
     url = _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), shown)
     kind = "" if item.source is Source.DOC else f", {texts(language)[f'cited_{item.source}']}"
-    return say(language, "source_line", number=number, title=title, place=f" ({url}){kind}" if url else kind)
+    version = f", {say(language, 'cited_version', version=inline(item.version))}" if item.version else ""
+    place = f" ({url})" if url else ""
+    return say(language, "source_line", number=number, title=title, place=f"{place}{version}{kind}")
 
 
 def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language) -> str:
@@ -111,14 +113,21 @@ def minimal_question(question: str, language: Language, profile: Profile, unaske
     intro = texts(language)["minimal_question_intro"]
     if drafted := inline(question.translate(_TURNS_TEXT)):
         return f"{intro}\n\n{drafted}"
-    names = source_names(unasked, language)
-    note = say(language, "minimal_question_unasked", sources=names) if names else ""
+    away = frozenset(unasked)
+    note = say(language, "minimal_question_unasked", unasked=_away(away, language)) if away else ""
     return "\n\n".join(filter(None, (intro, note, say(language, "minimal_question", product=profile.product))))
 
 
 def source_names(sources: Iterable[Source], language: Language) -> str:
     """Name kinds of sources for people."""
-    return ", ".join(texts(language)[f"source_{source}"] for source in Source if source in frozenset(sources))
+    kinds = frozenset(sources)
+    *names, last = [texts(language)[f"source_{source}"] for source in Source if source in kinds] or [""]
+    return f"{', '.join(names)} {texts(language)['and']} {last}" if names else last
+
+
+def _away(sources: frozenset[Source], language: Language) -> str:
+    key = "unasked_one" if len(sources) == 1 else "unasked_many"
+    return say(language, key, sources=source_names(sources, language))
 
 
 def hand_off_text(
@@ -135,8 +144,8 @@ def hand_off_text(
             say(language, "record_next", value=bullets(record.next_steps)),
         )
     )
-    names = source_names(unasked, language)
-    return say(language, key, contact=contact_of(profile, language), record=body, sources=names)
+    away = _away(frozenset(unasked), language)
+    return say(language, key, contact=contact_of(profile, language), record=body, unasked=away)
 
 
 def error_text(node: str, way_out: str, language: Language, profile: Profile) -> str:

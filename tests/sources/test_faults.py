@@ -131,7 +131,7 @@ async def test_the_user_is_told_in_his_language(language: str) -> None:
     fault = next(fault for fault in NOT_EMPTY if fault.kind is Source.DB)
     with fault.opened(Path()) as source:
         result = await turn(RequestType.STATUS_METRIC, {Source.DB: source}, language)
-    words = {"en": "the database could not be asked just now", "ru": "сейчас недоступны источники (база данных)"}
+    words = {"en": "the database could not be asked just now", "ru": "сейчас недоступен источник (база данных)"}
     assert words[language] in result["answer_text"]
 
 
