@@ -152,6 +152,7 @@ async def _retrieved(
         "retry_count": 0,
         "evidence": [],
         "query_traces": [],
+        "past_searches": [],
         "degraded": [],
         "widened": False,
         "searches_wanted": [],

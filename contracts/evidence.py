@@ -260,10 +260,19 @@ class QueryTrace(BaseModel):
         )
 
     def settled(self, fates: Mapping[str, PassageFate]) -> QueryTrace:
-        """Return the trace with what became of the passages that were returned, by their references."""
-        open_ = (Fate.FOUND, Fate.KEPT, Fate.SHORTENED)
-        rows = tuple(
-            row.meets(fates[row.ref]) if row.ref in fates and row.fate in open_ else row for row in self.passages
-        )
+        """Return the trace with what became of the passages that were returned, by their references.
+
+        What was a copy of one that is now a copy itself is one of that which stands for both.
+        """
+        rows = tuple(_settled(row, fates) for row in self.passages)
         copies = sum(row.fate is Fate.COPY for row in rows) - sum(row.fate is Fate.COPY for row in self.passages)
         return self.model_copy(update={"passages": rows, "folded": self.folded + copies})
+
+
+def _settled(row: PassageTrace, fates: Mapping[str, PassageFate]) -> PassageTrace:
+    if row.fate in (Fate.FOUND, Fate.KEPT, Fate.SHORTENED) and row.ref in fates:
+        return row.meets(fates[row.ref])
+    stands = fates.get(row.copy_of) if row.fate is Fate.COPY else None
+    if stands is None or stands.fate is not Fate.COPY:
+        return row
+    return row.meets(PassageFate(Fate.REPEATED) if stands.copy_of == row.ref else stands)

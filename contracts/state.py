@@ -51,6 +51,7 @@ class ChatState(TypedDict, total=False):
     synthetic: Json
     evidence: list[Json]
     query_traces: list[Json]
+    past_searches: list[Json]
     widened: bool
     nothing_new: bool
     searches_wanted: list[str]
@@ -88,6 +89,7 @@ def fresh_turn() -> Json:
         "synthetic": {},
         "evidence": [],
         "query_traces": [],
+        "past_searches": [],
         "widened": False,
         "nothing_new": False,
         "searches_wanted": [],

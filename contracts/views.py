@@ -47,6 +47,7 @@ class RetrieveView(TypedDict):
     retry_count: int
     evidence: list[Json]
     query_traces: list[Json]
+    past_searches: list[Json]
     degraded: list[str]
     widened: bool
     searches_wanted: list[str]

@@ -13,37 +13,49 @@ from language.cutting import cut_in_proportion
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a draft may see, best rank first, and for each list what became of its items, by their references."""
+    """What a draft may see, best rank first, and what became of all items, by their references.
+
+    Attributes:
+        fates: Of the items of each ranked list.
+        earlier: Of the earlier evidence.
+    """
 
     evidence: tuple[EvidenceItem, ...]
     fates: tuple[Mapping[str, PassageFate], ...]
+    earlier: Mapping[str, PassageFate]
 
 
 def select_evidence(
     ranked: Sequence[Sequence[EvidenceItem]],
+    earlier: Sequence[EvidenceItem] = (),
     *,
     threshold: float,
     limit: int,
     budget: int,
     dropped: Iterable[Source] = (),
 ) -> Selection:
-    """Merge ranked lists into the evidence of a turn.
+    """Merge ranked lists, and the earlier evidence after them, into the evidence of a turn.
 
     The lists take turns (measured on multi-question messages: recall@10 .844, against .293 for reciprocal
     rank fusion), items of dropped sources are left out, the same passage is kept once with its best score, items
     under the threshold are left out, and the rest is cut to `limit` items and `budget` characters, best rank first.
-    The rows of one lookup stay together and count as one item: half a list would look like a whole one.
+    The rows of one lookup stay together and count as one item: half a list would look like a whole one. Of copies the
+    one that is in the earlier evidence stands, so that what stood for others never becomes a copy of one of them.
     """
     unwanted = frozenset(dropped)
-    places = _take_turns(ranked)
-    items = [ranked[of][at] for of, at in places]
+    lists = (*ranked, earlier)
+    places = _take_turns(lists)
+    items = [lists[of][at] for of, at in places]
+    before = frozenset(n for n, (of, _) in enumerate(places) if of == len(ranked))
     fates = [PassageFate(Fate.GIVEN_UP)] * len(items)
     sure: list[int] = []
     for group in _groups(items, [n for n, item in enumerate(items) if item.source not in unwanted]):
-        best = max(group, key=lambda n: items[n].confidence)
+        best = _standing(group, items, before)
         for n in group:
             same = items[n].ref == items[best].ref
             fates[n] = PassageFate(Fate.REPEATED) if same else PassageFate(Fate.COPY, copy_of=items[best].ref)
+        sureness = max(items[n].confidence for n in group)
+        items[best] = items[best].model_copy(update={"confidence": sureness})
         if items[best].confidence >= threshold:
             sure.append(best)
         else:
@@ -57,10 +69,10 @@ def select_evidence(
     for n, text in zip(within, texts, strict=True):
         fates[n] = _fate_of_cut(items[n].snippet, text)
         evidence += [_cut(items[n], text)] if text else []
-    by_ref: list[dict[str, PassageFate]] = [{} for _ in ranked]
+    by_ref: list[dict[str, PassageFate]] = [{} for _ in lists]
     for (of, _), item, fate in zip(places, items, fates, strict=True):
         by_ref[of].setdefault(item.ref, fate)
-    return Selection(tuple(evidence), tuple(by_ref))
+    return Selection(tuple(evidence), tuple(by_ref[:-1]), by_ref[-1])
 
 
 def fold_duplicates(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
@@ -68,6 +80,11 @@ def fold_duplicates(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
     every = list(items)
     groups = _groups(every, range(len(every)))
     return [every[max(group, key=lambda n: every[n].confidence)] for group in groups]
+
+
+def same_words(text: str) -> str:
+    """Return what copies of a text have in common: all of it, white space aside."""
+    return " ".join(text.split())
 
 
 def cut_to_budget(items: Sequence[EvidenceItem], budget: int) -> list[EvidenceItem]:
@@ -79,12 +96,12 @@ def cut_to_budget(items: Sequence[EvidenceItem], budget: int) -> list[EvidenceIt
 def _groups(items: Sequence[EvidenceItem], of: Iterable[int]) -> list[list[int]]:
     """Return places of items that are one passage together, in the order in which each passage comes first.
 
-    Items are one where they have one reference or one text, white space aside; so are those that a third one joins.
+    Items are one where they have one reference or the same words; so are those that a third one joins.
     """
     group_of: dict[str, list[int]] = {}
     groups: list[list[int]] = []
     for n in of:
-        keys = (f"ref {items[n].ref}", f"text {' '.join(items[n].snippet.split())}")
+        keys = (f"ref {items[n].ref}", f"text {same_words(items[n].snippet)}")
         met = [group_of[key] for key in keys if key in group_of]
         group = min(met, default=None)
         if group is None:
@@ -98,6 +115,17 @@ def _groups(items: Sequence[EvidenceItem], of: Iterable[int]) -> list[list[int]]
         group.sort()
         group_of.update(dict.fromkeys(keys, group))
     return groups
+
+
+def _standing(group: Sequence[int], items: Sequence[EvidenceItem], before: frozenset[int]) -> int:
+    """Return which item of a passage stands for the others: the surest of the reference that stood before, or of all."""
+
+    def surest(of: Sequence[int]) -> int:
+        return max(of, key=lambda n: items[n].confidence)
+
+    stood = [n for n in group if n in before]
+    ref = items[surest(stood or group)].ref
+    return surest([n for n in group if items[n].ref == ref])
 
 
 def _fate_of_cut(before: str, after: str) -> PassageFate:

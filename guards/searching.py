@@ -4,20 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from pydantic import BaseModel, ConfigDict
 
 from contracts.context import Context
 from contracts.decisions import EVIDENCE
 from contracts.decisions.effects import Effect, combined
 from contracts.decisions.evidence import sources_to_ask
-from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.evidence import EvidenceItem, Fate, PassageTrace, QueryTrace
 from contracts.lookups import LookupCall
 from contracts.ports import SearchRequest
 from contracts.profile import Profile
 from contracts.values import Language, RequestType, RequiredAction, Source
+from guards.evidence_selection import same_words
 from language.words import rephrased
 
 MOST_ROWS = 20
 """Rows of a lookup that a turn takes, where `top_k` asks for fewer: a list of five out of six helps nobody."""
+
+
+class PastSearch(BaseModel):
+    """What is remembered of each search of a turn; the evidence itself is only kept as it is now.
+
+    Attributes:
+        documents: Those that the draft could see.
+        texts: The texts that it could see, each as a short fingerprint; copies have the same one.
+        given_up: The kinds of sources that the turn does without from then on.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    documents: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    given_up: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +52,8 @@ class SoFar:
         attempt: 0 for the first search of a turn, then the number of the retry.
         wanted: The queries of a drafter that asked for a search of its own.
         evidence: What was found before.
+        traces: What the queries before brought.
+        past: What each search before had, first to last.
         widened: Whether the turn had its wider search.
     """
 
@@ -44,6 +66,8 @@ class SoFar:
     attempt: int = 0
     wanted: tuple[str, ...] = ()
     evidence: tuple[EvidenceItem, ...] = ()
+    traces: tuple[QueryTrace, ...] = ()
+    past: tuple[PastSearch, ...] = ()
     widened: bool = False
 
     @property
@@ -68,7 +92,7 @@ class Search:
     Attributes:
         asked: Each kind of source with one request to it, to be sent side by side.
         limit: How many items are kept of all replies together.
-        dropped: The kinds whose evidence is given up.
+        dropped: The kinds whose evidence is given up, now or by an earlier retry: they stay so for the turn.
         unknown: The names of lookups that the profile does not have.
     """
 
@@ -90,7 +114,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     if so_far.retrying and not effect.searches and not so_far.wanted:
         return None
     usable = profile.sources_for(context.role).intersection(connected)
-    dropped = _dropped(effect, usable)
+    dropped = _dropped(effect, usable).union(*(past.given_up for past in so_far.past))
     kinds = _kinds(so_far.request_type, usable, effect, dropped)
     queries, limit = _queries(so_far, context, profile)
     lookups = () if so_far.wanted else so_far.lookups
@@ -124,15 +148,32 @@ def widens(so_far: SoFar) -> bool:
     return so_far.retrying and (so_far.effect.more or so_far.effect.refine)
 
 
-def found_nothing_new(so_far: SoFar, evidence: Sequence[EvidenceItem], profile: Profile) -> bool:
-    """Whether a retry has changed nothing: the drafter would see the same passages and be told nothing new."""
+def past_search(search: Search, evidence: Sequence[EvidenceItem]) -> PastSearch:
+    """Return what is to be remembered of a search that brought this evidence."""
+    return PastSearch(
+        documents=tuple(sorted({item.document_key for item in evidence})),
+        texts=tuple(sorted(_texts(evidence))),
+        given_up=tuple(sorted(search.dropped)),
+    )
+
+
+def found_nothing_new(so_far: SoFar, search: Search, evidence: Sequence[EvidenceItem], profile: Profile) -> bool:
+    """Whether a retry has changed nothing: the drafter would read what it has read and be told nothing new.
+
+    Texts count, and not the documents that they are in: a copy of what an earlier attempt had is nothing new. Fewer
+    texts than before are a change only where their kind of source was given up.
+    """
     if not so_far.retrying or so_far.wanted or _redrafts(so_far, profile):
         return False
-    return [_what(item) for item in evidence] == [_what(item) for item in so_far.evidence]
+    texts, had = _texts(evidence), [frozenset(past.texts) for past in so_far.past]
+    if texts in had:
+        return True
+    gave_up = any(item.source in search.dropped for item in so_far.evidence)
+    return not gave_up and texts <= frozenset[str]().union(*had)
 
 
-def _what(item: EvidenceItem) -> tuple[str, str]:
-    return item.ref, item.snippet
+def _texts(evidence: Iterable[EvidenceItem]) -> frozenset[str]:
+    return frozenset(sha256(same_words(item.snippet).encode()).hexdigest()[:16] for item in evidence)
 
 
 def _redrafts(so_far: SoFar, profile: Profile) -> bool:
@@ -158,7 +199,6 @@ def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[s
 
 def _request(so_far: SoFar, context: Context) -> SearchRequest:
     effect, factor = so_far.effect, _factor(so_far)
-    had = frozenset(item.document_key for item in so_far.evidence)
     return SearchRequest(
         query="",
         request_type=so_far.request_type,
@@ -166,9 +206,23 @@ def _request(so_far: SoFar, context: Context) -> SearchRequest:
         language=None if factor > 1 else so_far.language,
         version=context.version,
         expand=so_far.retrying and effect.refine,
-        exclude=had if so_far.retrying and effect.other_documents else frozenset(),
+        exclude=_had(so_far) if so_far.retrying and effect.other_documents else frozenset(),
         threshold=context.evidence_threshold,
     )
+
+
+def _had(so_far: SoFar) -> frozenset[str]:
+    """Return the documents that any attempt had, and those of which nothing was found but copies of these."""
+    had = frozenset(item.document_key for item in so_far.evidence).union(*(past.documents for past in so_far.past))
+    rows: dict[str, dict[str, PassageTrace]] = {}
+    for row in (row for trace in so_far.traces for row in trace.passages):
+        rows.setdefault(row.document, {})[row.ref] = row
+    document_of = {ref: document for document, its in rows.items() for ref in its}
+    same: dict[str, set[str]] = {}
+    for row in (row for its in rows.values() for row in its.values() if row.fate is Fate.COPY):
+        same.setdefault(row.ref, set()).add(document_of.get(row.copy_of, ""))
+        same.setdefault(row.copy_of, set()).add(row.document)
+    return had.union(document for document, its in rows.items() if all(same.get(ref, set()) & had for ref in its))
 
 
 def _top_k(kind: Source, so_far: SoFar, context: Context) -> int:

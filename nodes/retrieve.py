@@ -19,7 +19,7 @@ from contracts.state import Json
 from contracts.values import Language, RequestType, RequiredAction, Source
 from contracts.views import RetrieveView
 from guards.evidence_selection import select_evidence
-from guards.searching import SoFar, found_nothing_new, plan_search, shortfalls, widens
+from guards.searching import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
 
 Sources = Mapping[Source, EvidenceSource]
 
@@ -45,7 +45,8 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         )
     )
     selection = select_evidence(
-        [*(reply.items for reply in replies), so_far.kept],
+        [reply.items for reply in replies],
+        so_far.kept,
         threshold=context.evidence_threshold,
         limit=search.limit,
         budget=context.context_budget,
@@ -53,8 +54,8 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     )
     evidence = selection.evidence
     # What an earlier search brought may be given up now, or stand behind something better.
-    earlier = [QueryTrace.model_validate(trace).settled(selection.fates[-1]) for trace in state["query_traces"]]
-    traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=False)]
+    earlier = [trace.settled(selection.earlier) for trace in so_far.traces]
+    traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=True)]
     calls = [call for reply in replies for call in reply.calls]
     return {
         "evidence": [item.model_dump(mode="json") for item in evidence],
@@ -62,7 +63,8 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in calls)],
         "degraded": list(dict.fromkeys([*state["degraded"], *shortfalls(search, traces)])),
         "widened": so_far.widened or widens(so_far),
-        "nothing_new": found_nothing_new(so_far, evidence, profile),
+        "nothing_new": found_nothing_new(so_far, search, evidence, profile),
+        "past_searches": [past.model_dump(mode="json") for past in (*so_far.past, past_search(search, evidence))],
         "searches_wanted": [],
     }
 
@@ -79,6 +81,8 @@ def _so_far(state: RetrieveView) -> SoFar:
         attempt=state["retry_count"],
         wanted=tuple(state["searches_wanted"]),
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
+        traces=tuple(QueryTrace.model_validate(trace) for trace in state["query_traces"]),
+        past=tuple(PastSearch.model_validate(past) for past in state["past_searches"]),
         widened=state["widened"],
     )
 

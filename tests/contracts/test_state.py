@@ -95,6 +95,7 @@ def test_whoever_builds_the_result_can_read_all_that_a_turn_wrote() -> None:
     unread = set(CHANNELS) - set(get_type_hints(contracts.views.FinalView))
     assert unread == {
         "architect_spec",
+        "past_searches",
         "widened",
         "nothing_new",
         "drafted_from",

@@ -16,13 +16,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
-from adapters.fakes.sources import FakeSource
+from adapters.fakes.sources import Answers, FakeSource
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import EVIDENCE, VERDICT
-from contracts.decisions.effects import EFFECTS
+from contracts.decisions.effects import EFFECTS, combined
 from contracts.decisions.verdict import FINDINGS_ACTIONS
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest, SearchRequest
+from contracts.profile import Profile
 from contracts.report import GuardianReport
 from contracts.values import DraftKind, RequestType, RequiredAction, RiskLevel, Source, Verdict
 from graph.build import Ports, build_graph
@@ -49,6 +50,11 @@ class Attempt:
         return {getattr(request, name) for _, request in self.searches}
 
     @property
+    def texts(self) -> frozenset[str]:
+        """The words that were drafted from."""
+        return frozenset(" ".join(item.snippet.split()) for request in self.drafts for item in request.evidence)
+
+    @property
     def evidence_kinds(self) -> set[Source]:
         return {item.source for request in self.drafts for item in request.evidence}
 
@@ -60,6 +66,20 @@ def passage_of(kind: Source, number: int) -> EvidenceItem:
     return passage(number, source=kind, ref=f"{name}#0", document=name, snippet=text)
 
 
+def copies_of(item: EvidenceItem, number: int) -> list[EvidenceItem]:
+    """Return the same words in other documents, with more white space in each."""
+    return [
+        item.model_copy(
+            update={
+                "ref": f"{item.document}-copy{n}#0",
+                "document": f"{item.document}-copy{n}",
+                "snippet": item.snippet.replace(". ", "." + " " * (n + 1)),
+            }
+        )
+        for n in range(1, number + 1)
+    ]
+
+
 @dataclass
 class Desk:
     """A built graph with sources and a drafter that write down what they are asked."""
@@ -68,9 +88,12 @@ class Desk:
     kinds: Iterable[Source] = tuple(Source)
     drafts: list[Draft] = field(default_factory=lambda: [Draft(DraftKind.ANSWER, ANSWER)])
     max_retry: int = 2
+    copies: int = 0
+    profile: Profile = WITH_SYNONYMS
+    answers: Answers | None = None
 
     def __post_init__(self) -> None:
-        self.sources = {kind: FakeSource(kind, [passage_of(kind, 1), passage_of(kind, 2)]) for kind in self.kinds}
+        self.sources = {kind: FakeSource(kind, self.answers or self._passages(kind)) for kind in self.kinds}
         self.drafter = FakeDrafter(self.drafts)
         self.graph = build_graph(
             Ports(
@@ -79,15 +102,18 @@ class Desk:
                 sources=self.sources,
                 drafter=self.drafter,
             ),
-            WITH_SYNONYMS,
+            self.profile,
             checkpointer=InMemorySaver(),
         )
         self.config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
         self.values: Any = None
 
-    async def first(self) -> Attempt:
+    def _passages(self, kind: Source) -> list[EvidenceItem]:
+        return [one for n in (1, 2) for one in (passage_of(kind, n), *copies_of(passage_of(kind, n), self.copies))]
+
+    async def first(self, message: str = "q") -> Attempt:
         """Run a turn up to its first verdict."""
-        return await self._run({"messages": [HumanMessage(QUESTION, id="q")]})
+        return await self._run({"messages": [HumanMessage(QUESTION, id=message)]})
 
     async def then(self, *actions: RequiredAction, verdict: Verdict = Verdict.RETRY) -> Attempt:
         """Let the verdict be one with these actions, and run on up to the next, or to the end."""
@@ -254,6 +280,7 @@ def rule_of(request_type: RequestType) -> Any:
     kinds=st.sets(st.sampled_from(list(Source))),
     same_draft=st.booleans(),
     repeat=st.booleans(),
+    copies=st.integers(0, 2),
 )
 async def test_no_attempt_asks_the_same_as_the_one_before(
     actions: list[list[RequiredAction]],
@@ -261,15 +288,23 @@ async def test_no_attempt_asks_the_same_as_the_one_before(
     kinds: set[Source],
     same_draft: bool,
     repeat: bool,
+    copies: int,
 ) -> None:
-    """Whatever a retry must do, what it asks is not what was asked before, or nothing is drafted and no retry is left."""
+    """What a retry asks is not what was asked before, or nothing is drafted and no retry is left.
+
+    Nor does it draft from the words of an earlier attempt, in however many documents they are, but where the drafter
+    is told something new.
+    """
     asked = [actions[0]] * 3 if repeat else actions
     drafts = [Draft(DraftKind.ANSWER, ANSWER if same_draft else f"{ANSWER} Try {n}.") for n in range(4)]
-    desk = Desk(request_type, kinds, drafts, max_retry=5)
+    desk = Desk(request_type, kinds, drafts, max_retry=5, copies=copies)
     before = await desk.first()
     assert len(before.drafts) == 1
+    drafted_from = [before.texts]
+    reworded = False
     for these in asked:
         after = await desk.then(*these)
+        one_of_each_group_of_copies_stands(desk.values["query_traces"])
         if desk.values["nothing_new"]:
             assert after.drafts == ()
             assert desk.values["guardian"]["verdict"] != Verdict.RETRY
@@ -277,7 +312,75 @@ async def test_no_attempt_asks_the_same_as_the_one_before(
         assert len(after.drafts) == 1
         assert after.drafts != before.drafts
         assert after != before
+        effect = combined(these)
+        if not effect.redraft and not (effect.refine and not reworded):
+            assert after.texts not in drafted_from
+        reworded = reworded or effect.more or effect.refine
+        drafted_from.append(after.texts)
         before = after
+
+
+def one_of_each_group_of_copies_stands(traces: list[Any]) -> None:
+    rows = [row for trace in traces for row in trace["passages"]]
+    copies = {row["ref"]: row["copy_of"] for row in rows if row["fate"] == "copy"}
+    assert not set(copies.values()) & set(copies)
+
+
+async def diversified(desk: Desk) -> tuple[Attempt, Attempt]:
+    """Return the attempts before and after the evidence was too much of one document."""
+    return await desk.first(), await desk.then(A.DIVERSIFY_SOURCES, A.RETRIEVE_MORE)
+
+
+async def test_a_copy_of_what_was_found_is_no_other_document() -> None:
+    """Documents that say the same are left out together, and nothing is drafted from the same words again."""
+    desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], copies=2, profile=PROFILE)
+    before, after = await diversified(desk)
+    every = {f"doc:{n}{copy}" for n in (1, 2) for copy in ("", "-copy1", "-copy2")}
+    assert before.texts
+    assert after.each("exclude") == {frozenset(every)}
+    assert (after.drafts, desk.values["nothing_new"]) == ((), True)
+    one_of_each_group_of_copies_stands(desk.values["query_traces"])
+
+
+async def test_a_document_with_something_else_in_it_is_no_copy() -> None:
+    """Where two documents have one passage in common, the other passages of the second are still asked for."""
+    first = passage_of(Source.DOC, 1)
+    (shared,) = copies_of(first, 1)
+    weak = shared.model_copy(update={"ref": f"{shared.document}#1", "snippet": "Kettles whistle.", "confidence": 0.4})
+    desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=[first, shared, weak])
+    before, after = await diversified(desk)
+    assert len(before.texts) == 1
+    assert after.each("exclude") == {frozenset({first.document})}
+
+
+async def test_a_copy_that_the_sources_did_not_show_before_brings_nothing_new() -> None:
+    """The words count and not the document: a copy that only the retry finds is not drafted from."""
+    first = passage_of(Source.DOC, 1)
+
+    def found(request: SearchRequest) -> list[EvidenceItem]:
+        return copies_of(first, 1) if request.exclude else [first]
+
+    desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=found)
+    before, after = await diversified(desk)
+    assert before.texts
+    assert after.each("exclude") == {frozenset({first.document})}
+    assert (after.drafts, desk.values["nothing_new"]) == ((), True)
+    one_of_each_group_of_copies_stands(desk.values["query_traces"])
+
+
+@pytest.mark.parametrize(
+    ("action", "left"), [(A.REMOVE_DOC_EVIDENCE, set(Source) - {Source.DOC}), (A.USE_DB_ONLY, {Source.DB})]
+)
+async def test_what_was_given_up_stays_given_up(action: RequiredAction, left: set[Source]) -> None:
+    """An action that takes kinds of sources away does so for the rest of the turn, whatever later ones ask for."""
+    desk = Desk(max_retry=5)
+    await desk.first()
+    without = await desk.then(action)
+    later = await desk.then(A.RETRIEVE_MORE)
+    asked_for = await desk.then(A.RETRIEVE_DOC, A.REFINE_QUERY)
+    assert [attempt.kinds for attempt in (without, later, asked_for)] == [left] * 3
+    assert Source.DOC in (await desk.first("next")).kinds
+    assert Source.DOC in (await desk.then(A.RETRIEVE_MORE)).kinds
 
 
 # -------------------------------------------------------------------------------------------------- as the handbook says

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.evidence import EvidenceItem, Fate, PassageFate, QueryTrace
+from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.values import Source
 from guards.evidence_selection import cut_to_budget, fold_duplicates, select_evidence
 
@@ -101,6 +101,32 @@ def test_one_long_line_is_cut_at_a_sentence_or_a_word() -> None:
     assert kept.snippet.endswith("boils.")
     (kept,) = cut_to_budget([item("a", snippet="word " * 400)], 500)
     assert kept.snippet.endswith("word")
+
+
+def test_of_copies_the_earlier_one_stands() -> None:
+    """A copy that a later search is surer of lends its confidence, and the one that stood goes on to stand."""
+    earlier = [item("a", 0.6, "One.")]
+    found = select_evidence([[item("b", 0.9, "One. "), item("c", 0.7)]], earlier, threshold=0.5, limit=5, budget=300)
+    assert [(one.ref, one.confidence) for one in found.evidence] == [("a", 0.9), ("c", 0.7)]
+    assert found.fates[0]["b"] == PassageFate(Fate.COPY, copy_of="a")
+    assert found.earlier == {"a": PassageFate(Fate.KEPT)}
+
+
+def test_two_lists_that_fold_the_other_way_round_have_one_original() -> None:
+    """Where one query took `a` for a copy of `b` and another `b` for one of `a`, the traces agree in the end."""
+    a, b = item("a", 0.9, "One."), item("b", 0.8, "One. ")
+    traces = [
+        QueryTrace(query="q", source=Source.DOC).having(
+            [kept], 0.5, [PassageTrace.of(kept), PassageTrace.of(copy, PassageFate(Fate.COPY, copy_of=kept.ref))]
+        )
+        for kept, copy in ((a, b), (b, a))
+    ]
+    found = select_evidence([[a], [b]], threshold=0.5, limit=5, budget=300)
+    told = [trace.settled(fates) for trace, fates in zip(traces, found.fates, strict=True)]
+    assert [[(row.ref, row.fate, row.copy_of) for row in trace.passages] for trace in told] == [
+        [("a", Fate.KEPT, ""), ("b", Fate.COPY, "a")],
+        [("b", Fate.COPY, "a"), ("a", Fate.REPEATED, "")],
+    ]
 
 
 def test_what_became_of_each_item_is_told() -> None:
