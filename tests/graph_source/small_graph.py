@@ -81,7 +81,7 @@ def rows(file: Path, statement: str, **values: str) -> list[Row]:
     """Run a statement."""
     engine = Ladybug(file)
     try:
-        return engine.run(statement, values, Limits(rows=1000))
+        return engine.run(statement, values, Limits(rows=1000, size=1_000_000)).rows
     finally:
         engine.close()
 

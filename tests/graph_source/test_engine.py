@@ -101,14 +101,70 @@ def test_rows_characters_and_time_are_limited(tmp_path: Path) -> None:
     pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}`" for m in range(40)) for n in range(20)}
     engine = Ladybug(made(tmp_path, pages))
     names = "MATCH (n:Setting) RETURN n.name AS name ORDER BY name"
-    assert len(engine.run(names, {}, Limits(rows=7))) == 7
-    assert len(engine.run(names, {}, Limits(rows=1000, size=50))) == 5
+    cut = engine.run(names, {}, Limits(rows=7))
+    assert (len(cut.rows), cut.cut) == (7, "there are more than 7 rows: the first 7 rows were taken")
+    cut = engine.run(names, {}, Limits(rows=1000, size=50))
+    assert (len(cut.rows), cut.cut) == (5, "there are more than 50 bytes: the first 5 rows were taken")
+    whole = engine.run(names, {}, Limits(rows=800))
+    assert (len(whole.rows), whole.cut) == (800, "")
     many = "MATCH (a:Setting), (b:Setting), (c:Setting) WHERE a.name < b.name AND b.name < c.name RETURN count(*) AS n"
     started = time.perf_counter()
     with pytest.raises(SourceUnavailable, match=r"within 0\.2 s"):
         engine.run(many, {}, Limits(seconds=0.2))
     assert time.perf_counter() - started < 2
-    assert len(engine.run(names, {}, Limits(rows=3))) == 3
+    assert len(engine.run(names, {}, Limits(rows=3)).rows) == 3
+    engine.close()
+
+
+def test_a_row_that_is_too_large_alone_is_an_error_and_not_no_row(tmp_path: Path) -> None:
+    """Where not even one row fits, the graph has not been asked; sizes are those of UTF-8."""
+    engine = Ladybug(made(tmp_path))
+    sizes = {"MATCH (n:Page) WHERE n.title = 'Settings' RETURN n.title AS a": 8, "MATCH (n:Page) RETURN 'ёж' AS a": 4}
+    for statement, size in sizes.items():
+        with pytest.raises(
+            SourceUnavailable, match=f"The lookup 'one' has a row of more than {size - 1} bytes"
+        ) as caught:
+            engine.run(statement, {}, Limits(size=size - 1), "the lookup 'one'")
+        assert "max_bytes" in caught.value.way_out
+        assert engine.run(statement, {}, Limits(size=size)).rows
+    engine.close()
+
+
+def test_a_value_of_bytes_stays_one(tmp_path: Path) -> None:
+    """Bytes are no text: how they are said is for whoever writes the sentence."""
+    assert rows(made(tmp_path), "MATCH (n:Page) RETURN encode('abc') AS a LIMIT 1") == [{"a": b"abc"}]
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("MATCH (p:Pagee) RETURN p.path AS a", "Table Pagee does not exist"),
+        ("MATCH (p:Page) RETURN p.colour AS a", "Cannot find property colour"),
+        ("MATCH (p:Page RETURN p.path AS a", "Parser exception"),
+        ("MATCH (p:Page) RETURN shout(p.path) AS a", "function SHOUT does not exist"),
+        ("MATCH (p:Page) RETURN 1 / (p.kb_id - 7) AS a", "Divide by zero"),
+    ],
+)
+def test_a_lookup_that_is_wrong_is_to_be_corrected(tmp_path: Path, statement: str, said: str) -> None:
+    """The way out names the lookup: indexing again would not help."""
+    engine = Ladybug(made(tmp_path))
+    with pytest.raises(SourceUnavailable, match=said) as caught:
+        engine.run(statement, {}, Limits(), "the lookup 'one'")
+    assert caught.value.way_out == "Correct the lookup 'one' in the profile."
+    engine.close()
+
+
+def test_a_lookup_that_needs_too_much_memory_is_to_ask_for_less(tmp_path: Path) -> None:
+    """Neither the profile's names nor the graph are wrong then."""
+    pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}`" for m in range(40)) for n in range(20)}
+    engine = Ladybug(made(tmp_path, pages))
+    many = "MATCH (a:Setting), (b:Setting), (c:Setting) RETURN a.name + b.name + c.name AS x ORDER BY x"
+    with pytest.raises(SourceUnavailable, match="buffer pool is full") as caught:
+        engine.run(many, {}, Limits(seconds=60), "the lookup 'one'")
+    assert (
+        caught.value.way_out
+        == "Make the lookup 'one' ask for less: it needs more than the 64 MB of memory that it gets."
+    )
     engine.close()
 
 
@@ -117,7 +173,7 @@ def test_many_threads_ask_at_once(tmp_path: Path) -> None:
     engine = Ladybug(made(tmp_path))
     names = ("ORCHARD_MODE", "ORCHARD_COLOUR", "spam")
     expected = {name: engine.run(MENTIONS, {"setting": name}, Limits()) for name in names}
-    assert [len(expected[name]) for name in names] == [3, 1, 1]
+    assert [len(expected[name].rows) for name in names] == [3, 1, 1]
     with ThreadPoolExecutor(8) as threads:
         asked = [names[n % 3] for n in range(600)]
         found = list(threads.map(lambda name: engine.run(MENTIONS, {"setting": name}, Limits()), asked))
@@ -128,10 +184,10 @@ def test_many_threads_ask_at_once(tmp_path: Path) -> None:
 def test_a_new_graph_is_seen_without_opening_anything_anew(tmp_path: Path) -> None:
     """An engine that is in use reads the graph that the next indexing put in its place."""
     engine = Ladybug(made(tmp_path))
-    assert engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits()) == []
+    assert engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits()).rows == []
     write(tmp_path / "docs", {"wall.md": "# Wall\n\n`ORCHARD_WALL`\n"})
     indexed(tmp_path, {})
-    assert len(engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits())) == 1
+    assert len(engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits()).rows) == 1
     engine.close()
 
 
@@ -143,7 +199,7 @@ def test_a_graph_that_is_gone_or_damaged_cannot_be_asked(tmp_path: Path) -> None
         file.write_bytes(damaged)
         with pytest.raises(SourceUnavailable) as caught:
             engine.run(MENTIONS, {"setting": "x"}, Limits())
-        assert caught.value.way_out
+        assert caught.value.way_out == "Index the documents again."
     shutil.rmtree(tmp_path / "graph")
     with pytest.raises(SourceUnavailable, match="no graph"):
         engine.run(MENTIONS, {"setting": "x"}, Limits())

@@ -22,7 +22,9 @@ def test_a_statement_runs_in_a_reading_transaction_with_its_limits() -> None:
     with BoltServer(columns=["name"], rows=[["a"], ["b"], [None]]) as server:
         engine = Neo4j(address(server))
         hostile = "x'}) DETACH DELETE (n) //"
-        assert engine.run(MENTIONS, {"setting": hostile}, Limits(rows=2, seconds=3)) == [{"name": "a"}, {"name": "b"}]
+        found = engine.run(MENTIONS, {"setting": hostile}, Limits(rows=2, seconds=3))
+        assert found.rows == [{"name": "a"}, {"name": "b"}]
+        assert found.cut == "there are more than 2 rows: the first 2 rows were taken"
         engine.close()
     (begun,) = server.of(BEGIN)
     assert (begun[0]["mode"], begun[0]["tx_timeout"], begun[0]["db"]) == ("r", 3000, "docs")
@@ -30,6 +32,18 @@ def test_a_statement_runs_in_a_reading_transaction_with_its_limits() -> None:
     assert [fields[0]["n"] for fields in server.of(PULL)] == [3]
     assert server.of(HELLO)[0][0]["principal"] == "reader"
     assert server.of(HELLO)[0][0]["credentials"] == PASSED
+
+
+def test_bytes_of_a_server_s_rows_are_limited_and_said_to_be() -> None:
+    """A cut list says so, and a first row that is too large is an error: leaving it out would say "nothing"."""
+    with BoltServer(columns=["name"], rows=[["a" * 30], ["b" * 30]]) as server:
+        engine = Neo4j(address(server))
+        found = engine.run(MENTIONS, {"setting": "x"}, Limits(size=59))
+        assert (len(found.rows), found.cut) == (1, "there are more than 59 bytes: the first 1 rows were taken")
+        assert engine.run(MENTIONS, {"setting": "x"}, Limits(size=60)).cut == ""
+        with pytest.raises(SourceUnavailable, match="The lookup 'one' has a row of more than 29 bytes"):
+            engine.run(MENTIONS, {"setting": "x"}, Limits(size=29), "the lookup 'one'")
+        engine.close()
 
 
 async def test_rows_of_a_server_are_evidence_like_those_of_a_file() -> None:
@@ -44,23 +58,25 @@ async def test_rows_of_a_server_are_evidence_like_those_of_a_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("code", "way_out"),
     [
-        "Neo.ClientError.Statement.SyntaxError",
-        "Neo.ClientError.Security.Unauthorized",
-        "Neo.TransientError.General.Busy",
+        ("Neo.ClientError.Statement.SyntaxError", "Correct the lookup 'one' in the profile"),
+        ("Neo.ClientError.Transaction.TransactionTimedOut", "Ask for less"),
+        ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", "Ask for less"),
+        ("Neo.ClientError.Security.Unauthorized", "user and password"),
+        ("Neo.TransientError.General.Busy", "See that it runs"),
     ],
 )
-def test_what_the_server_refuses_is_said_without_secrets(code: str) -> None:
-    """An error names the server and its own code, with a way out, and never the password."""
+def test_what_the_server_refuses_is_said_without_secrets(code: str, way_out: str) -> None:
+    """An error names the server and its own code, with the way out of that, and never the password."""
     with BoltServer(failure=code) as server:
         engine = Neo4j(address(server))
         with pytest.raises(SourceUnavailable) as caught:
-            engine.run(MENTIONS, {"setting": "x"}, Limits())
+            engine.run(MENTIONS, {"setting": "x"}, Limits(), "the lookup 'one'")
         engine.close()
     assert code in caught.value.message
-    assert caught.value.way_out
-    assert "word" not in caught.value.message + repr(engine)
+    assert way_out in caught.value.way_out
+    assert PASSED not in caught.value.message + repr(engine)
 
 
 def test_a_server_that_is_away_cannot_be_asked() -> None:

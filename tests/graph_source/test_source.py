@@ -122,15 +122,32 @@ async def test_more_rows_than_are_allowed_are_said_to_be_left_out(file: Path) ->
     source = GraphSource(Ladybug(file), [lookup(MENTIONS)], Limits(rows=2))
     reply = await source.search(SearchRequest("Which pages mention the setting ORCHARD_MODE?"))
     assert len(reply.items) == 2
-    assert "only the first 2 rows" in reply.trace.degraded
+    assert "there are more than 2 rows" in reply.trace.degraded
+    assert {item.found for item in reply.items} == {"2+"}
+    source.close()
+
+
+async def test_bytes_are_limited_as_loudly_as_rows(file: Path) -> None:
+    """What does not fit is counted as "and more"; where not even one row fits, "none" would be a lie."""
+    query = "Which pages mention the setting ORCHARD_MODE?"
+    for size, found in ((60, ["1+"]), (1000, ["3", "3", "3"])):
+        source = GraphSource(Ladybug(file), [lookup(MENTIONS)], Limits(size=size))
+        reply = await source.search(SearchRequest(query))
+        source.close()
+        assert [item.found for item in reply.items] == found
+        assert bool(reply.trace.degraded) is (len(found) == 1)
+    source = GraphSource(Ladybug(file), [lookup(MENTIONS)], Limits(size=10))
+    with pytest.raises(SourceUnavailable, match="a row of more than 10 bytes"):
+        await source.search(SearchRequest(query))
     source.close()
 
 
 async def test_a_statement_that_does_not_fit_the_graph_cannot_be_asked(file: Path) -> None:
     """A label or a property that the graph does not have is an error of the profile, and not an empty answer."""
     source = GraphSource(Ladybug(file), [lookup(MENTIONS.replace(":MENTIONS", ":LIKES"))])
-    with pytest.raises(SourceUnavailable):
+    with pytest.raises(SourceUnavailable) as caught:
         await asked(source, "Which pages mention the setting ORCHARD_MODE?")
+    assert caught.value.way_out == "Correct the lookup 'pages_with_setting' in the profile."
     source.close()
 
 

@@ -150,7 +150,7 @@ def _signed(file: Path) -> str:
         return ""
     engine = Ladybug(file)
     try:
-        rows = engine.run(_SIGNATURE, {}, Limits(rows=1))
+        rows = engine.run(_SIGNATURE, {}, Limits(rows=1)).rows
     except SourceUnavailable:
         return ""
     finally:

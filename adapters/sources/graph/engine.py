@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from contracts.errors import ConfigError
+from contracts.errors import ConfigError, SourceUnavailable
 
 Value = str | int | float | bool | None
-Row = dict[str, Value]
+Row = dict[str, Value | bytes]
 
 _TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _BEGINS = re.compile(r"\s*(?:OPTIONAL\s+)?MATCH\b", re.IGNORECASE)
@@ -28,13 +28,18 @@ _NOT_PORTABLE: Final = frozenset(
 )
 
 
+UNNAMED: Final = "the statement"
+SLOW: Final = "Ask for less in it, or raise database.seconds in the profile."
+TOO_LARGE: Final = "Return less in it, or raise database.max_bytes in the profile."
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of a graph one statement may take.
 
     Attributes:
-        rows: Rows that are read; what is beyond them stays in the engine.
-        size: Characters of all their values together, at most.
+        rows: Rows that are read; of what is beyond them, one says that there are more.
+        size: Bytes of all their values together, in UTF-8, at most.
         seconds: After which the engine breaks the statement off.
     """
 
@@ -43,14 +48,28 @@ class Limits:
     seconds: float = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The rows of one statement, in its order, each by column; `cut` says why there are no more of them."""
+
+    rows: list[Row]
+    cut: str = ""
+
+
 class Engine(Protocol):
     """A graph that statements are run on; safe to use from several threads."""
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits) -> list[Row]:
+    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> Taken:
         """Return the rows of one statement, in its order, each by the names of its columns.
 
+        Args:
+            statement: It reads; see `check`.
+            parameters: Its values by name.
+            limits: What it may take.
+            asked: What it is called in messages: `named` of a lookup.
+
         Raises:
-            SourceUnavailable: It could not be run, or not in time.
+            SourceUnavailable: It could not be run, or not in time, or its first row alone is too large.
         """
         ...
 
@@ -91,22 +110,42 @@ def check(statement: str, name: str) -> None:
     )
 
 
-def within(rows: list[Row], limits: Limits) -> list[Row]:
-    """Return the first rows that are within the limits; one that is too large alone is left out, and all after it."""
+def named(lookup: str) -> str:
+    """Return what the statement of a lookup is called in messages."""
+    return f"the lookup {lookup!r}"
+
+
+def taken(rows: Iterable[Row], limits: Limits, asked: str) -> Taken:
+    """Take rows until a limit, whole ones only; what was left out is said, for half a list looks like a whole one.
+
+    Raises:
+        SourceUnavailable: The first row alone is too large: leaving it out would say that there is none.
+    """
     kept: list[Row] = []
     size = 0
-    for row in rows[: limits.rows]:
-        size += sum(len(str(value)) for value in row.values() if value is not None)
-        if size > limits.size:
-            break
+    for row in rows:
+        size += sum(_size(value) for value in row.values())
+        if size > limits.size and not kept:
+            raise SourceUnavailable(
+                f"{asked[0].upper()}{asked[1:]} has a row of more than {limits.size} bytes.", TOO_LARGE
+            )
+        if size > limits.size or len(kept) == limits.rows:
+            limit = f"{limits.size} bytes" if size > limits.size else f"{limits.rows} rows"
+            return Taken(kept, f"there are more than {limit}: the first {len(kept)} rows were taken")
         kept.append(row)
-    return kept
+    return Taken(kept)
 
 
-def plain_value(value: object) -> Value:
-    """Return a value as one of the four that a sentence is made of; lists joined, dates and numbers as written."""
-    if value is None or isinstance(value, str | bool | int | float):
+def _size(value: Value | bytes) -> int:
+    return len(value if isinstance(value, bytes) else str(value).encode(errors="replace")) if value is not None else 0
+
+
+def plain_value(value: object) -> Value | bytes:
+    """Return a value as one that a sentence is made of; lists joined, dates and numbers as written."""
+    if value is None or isinstance(value, str | bool | int | float | bytes):
         return value
+    if isinstance(value, bytearray):
+        return bytes(value)
     if isinstance(value, list | tuple):
         parts: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType]  # a vendor's list of anything
         return ", ".join(str(plain_value(part)) for part in parts)

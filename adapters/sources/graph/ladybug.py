@@ -8,16 +8,17 @@ replaced is opened anew; who still reads the old one reads it to the end.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from adapters.sources.graph.engine import Limits, Row, Value, plain_value, within
+from adapters.sources.graph.engine import SLOW, UNNAMED, Limits, Row, Taken, Value, plain_value, taken
 from contracts.errors import SourceUnavailable
 
 if TYPE_CHECKING:
     import ladybug
 
+_INDEX_AGAIN: Final = "Index the documents again."
 POOL: Final = 64 << 20
 """Bytes of pages that are kept in memory; the library's default is most of the machine."""
 LARGEST: Final = 1 << 36
@@ -38,24 +39,22 @@ class Ladybug:
         self._database: ladybug.Database | None = None
         self._local = threading.local()
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits) -> list[Row]:
+    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> Taken:
         """Return the rows of a statement; see `Engine.run`."""
         try:
-            return self._run(statement, parameters, limits)
+            connection = self._connection()
         except FileNotFoundError as error:
-            raise SourceUnavailable("There is no graph of the documents.", "Index the documents again.") from error
+            raise SourceUnavailable("There is no graph of the documents.", _INDEX_AGAIN) from error
         except ImportError as error:
             raise SourceUnavailable(
                 "The graph engine is not installed.", "Install the extra `graph`: the package ladybug."
             ) from error
+        except (RuntimeError, OSError, ValueError) as error:
+            raise SourceUnavailable(f"The graph cannot be asked: {_first_line(error)}", _INDEX_AGAIN) from error
+        try:
+            return self._run(connection, statement, parameters, limits, asked)
         except (RuntimeError, OSError, ValueError, TypeError) as error:
-            said = (str(error).splitlines() or [type(error).__name__])[0]
-            if said == "Interrupted.":
-                raise SourceUnavailable(
-                    f"The graph did not answer within {limits.seconds:g} s.",
-                    "Ask for less, or allow the lookups more seconds.",
-                ) from error
-            raise SourceUnavailable(f"The graph cannot be asked: {said}", "Index the documents again.") from error
+            raise _fault(_first_line(error), limits, asked) from error
 
     def close(self) -> None:
         """Let go of the file; the object may still be used."""
@@ -64,8 +63,14 @@ class Ladybug:
         if database is not None:
             database.close()
 
-    def _run(self, statement: str, parameters: Mapping[str, Value], limits: Limits) -> list[Row]:
-        connection = self._connection()
+    def _run(
+        self,
+        connection: ladybug.Connection,
+        statement: str,
+        parameters: Mapping[str, Value],
+        limits: Limits,
+        asked: str,
+    ) -> Taken:
         connection.set_query_timeout(max(1, int(limits.seconds * 1000)))
         # A lone surrogate is no text for the engine; what it stands for is not in the graph either.
         values: dict[str, Any] = {name: _encodable(value) for name, value in parameters.items()}
@@ -73,9 +78,7 @@ class Ladybug:
         if isinstance(result, list):
             raise ValueError("more than one statement")
         with result:
-            names = result.get_column_names()
-            rows: list[Any] = result.get_n(min(limits.rows, result.get_num_tuples()))
-        return within([{n: plain_value(v) for n, v in zip(names, row, strict=True)} for row in rows], limits)
+            return taken(_rows(result), limits, asked)
 
     def _connection(self) -> ladybug.Connection:
         import ladybug
@@ -90,6 +93,9 @@ class Ladybug:
         import ladybug
 
         stamp = self._file.stat()
+        if not stamp.st_size:
+            # The library takes it for a graph without any nodes.
+            raise ValueError("its file is empty")
         seen = (stamp.st_ino, stamp.st_mtime_ns, stamp.st_size)
         with self._opening:
             if self._database is None or seen != self._seen:
@@ -99,6 +105,29 @@ class Ladybug:
                 )
                 self._seen = seen
             return self._database
+
+
+def _rows(result: ladybug.QueryResult) -> Iterator[Row]:
+    names = result.get_column_names()
+    while result.has_next():
+        values: Any = result.get_next()
+        yield {name: plain_value(value) for name, value in zip(names, values, strict=True)}
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _fault(said: str, limits: Limits, asked: str) -> SourceUnavailable:
+    """Return what to say of a statement that failed in a graph that could be opened."""
+    if said == "Interrupted.":
+        return SourceUnavailable(f"The graph did not answer within {limits.seconds:g} s ({asked}).", SLOW)
+    way_out = f"Correct {asked} in the profile."
+    if said.startswith("Buffer manager exception"):
+        way_out = f"Make {asked} ask for less: it needs more than the {POOL >> 20} MB of memory that it gets."
+    elif said.startswith("IO exception"):
+        way_out = _INDEX_AGAIN
+    return SourceUnavailable(f"The graph cannot be asked for {asked}: {said}", way_out)
 
 
 def _encodable(value: Value) -> Value:

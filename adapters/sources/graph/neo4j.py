@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from adapters.sources.graph.engine import Limits, Row, Value, plain_value, within
+from adapters.sources.graph.engine import SLOW, UNNAMED, Limits, Taken, Value, plain_value, taken
 from contracts.errors import ConfigError, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Neo4j:
         self._opening = threading.Lock()
         self._driver: neo4j.Driver | None = None
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits) -> list[Row]:
+    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> Taken:
         """Return the rows of a statement; see `Engine.run`."""
         try:
             from neo4j.exceptions import DriverError, Neo4jError
@@ -60,13 +60,12 @@ class Neo4j:
                 "The driver of the graph server is not installed.", "Install the extra `neo4j`: the package neo4j."
             ) from error
         try:
-            return self._run(statement, parameters, limits)
+            return self._run(statement, parameters, limits, asked)
         except (Neo4jError, DriverError, OSError, ValueError) as error:
             # The driver's own message may repeat what it was asked; its kind says enough.
-            code = getattr(error, "code", None) or type(error).__name__
+            code = str(getattr(error, "code", None) or type(error).__name__)
             raise SourceUnavailable(
-                f"The graph server at {self._address} cannot be asked ({code}).",
-                "See that it runs, that its address and password are right, and that the lookup fits its graph.",
+                f"The graph server at {self._address} cannot be asked for {asked} ({code}).", _way_out(code, asked)
             ) from error
 
     def close(self) -> None:
@@ -76,7 +75,7 @@ class Neo4j:
         if driver is not None:
             driver.close()
 
-    def _run(self, statement: str, parameters: Mapping[str, Value], limits: Limits) -> list[Row]:
+    def _run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> Taken:
         import neo4j
 
         with (
@@ -87,9 +86,9 @@ class Neo4j:
         ):
             # The statement is the profile's, not a literal of this program, which is what the type asks for.
             text: Any = statement
-            records: list[Any] = transaction.run(text, dict(parameters)).fetch(limits.rows)
-            rows = [{str(name): plain_value(record[name]) for name in record.keys()} for record in records]  # noqa: SIM118  # a record iterates over its values
-        return within(rows, limits)
+            records: Any = transaction.run(text, dict(parameters))
+            rows = ({str(name): plain_value(record[name]) for name in record.keys()} for record in records)  # noqa: SIM118  # a record iterates over its values
+            return taken(rows, limits, asked)
 
     def _connected(self) -> neo4j.Driver:
         import neo4j
@@ -110,3 +109,11 @@ class Neo4j:
 
     def __repr__(self) -> str:
         return f"Neo4j({self._address!r})"
+
+
+def _way_out(code: str, asked: str) -> str:
+    if code.startswith("Neo.ClientError.Statement"):
+        return f"Correct {asked} in the profile: the server does not run it, or its graph has no such names."
+    if "TimedOut" in code or "MemoryPool" in code or "OutOfMemory" in code:
+        return SLOW
+    return "See that it runs, and that its address, user and password are right."

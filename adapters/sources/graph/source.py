@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
-from adapters.sources.graph.engine import Engine, Limits, check
+from adapters.sources.graph.engine import Engine, Limits, check, named
 from adapters.sources.graph.naming import Named, Naming, given, likeness, meant, named_in, namings, nearest
 from adapters.sources.looking_up import UNASKED, LookupSource, Rows, utc_now
 from adapters.sources.lookups import arguments_from
@@ -77,7 +76,7 @@ class GraphSource:
         Raises:
             SourceUnavailable: The graph cannot be asked.
         """
-        (row,) = self._engine.run("MATCH (n) RETURN count(n) AS nodes", {}, self._limits)
+        (row,) = self._engine.run("MATCH (n) RETURN count(n) AS nodes", {}, self._limits).rows
         return int(row["nodes"] or 0)
 
     def close(self) -> None:
@@ -85,11 +84,8 @@ class GraphSource:
         self._engine.close()
 
     async def _ask(self, lookup: Lookup, values: Mapping[str, Value]) -> Rows:
-        # One row more than is wanted says that there are more.
-        limits = replace(self._limits, rows=self._limits.rows + 1)
-        rows = await in_thread(self._engine.run, lookup.statement, values, limits)
-        kept = rows[: self._limits.rows]
-        return Rows(tuple(kept), "" if len(kept) == len(rows) else f"only the first {len(kept)} rows are shown")
+        taken = await in_thread(self._engine.run, lookup.statement, values, self._limits, named(lookup.name))
+        return Rows(tuple(taken.rows), taken.cut)
 
     async def _calls(self, request: SearchRequest) -> list[tuple[LookupCall, float]]:
         own = [call for call in request.lookups if call.name in self._lookups]
@@ -120,7 +116,7 @@ class GraphSource:
             values = arguments_from(request.query, lookup, self._now().astimezone(UTC).date())
             shares: list[float] = []
             for argument, naming in self._namings[lookup.name].items():
-                if found := nearest(request.query, self._names(naming, known), request.language):
+                if found := nearest(request.query, self._names(naming, lookup.name, known), request.language):
                     values[argument] = found.name
                     shares.append(found.share)
             if len(shares) == len(self._namings[lookup.name]) and given(values, lookup):
@@ -135,7 +131,7 @@ class GraphSource:
         """Return the call of a lookup with its rank: the likeness, then how little of the query is left unsaid."""
         rest, values = request.query, dict[str, str]()
         for argument, naming in self._namings[lookup.name].items():
-            found: Named | None = named_in(rest, self._names(naming, known))
+            found: Named | None = named_in(rest, self._names(naming, lookup.name, known))
             if found is None:
                 return None
             rest, values[argument] = found.rest, found.name
@@ -153,7 +149,8 @@ class GraphSource:
         values = {value.name: value.value for value in call.arguments}
         for argument, naming in self._namings[call.name].items():
             if argument in values:
-                values[argument] = meant(values[argument], self._names(naming, known)) or values[argument]
+                names = self._names(naming, call.name, known)
+                values[argument] = meant(values[argument], names) or values[argument]
         return _call(self._lookups[call.name], values)
 
     def _completed(self, call: LookupCall, request: SearchRequest) -> LookupCall:
@@ -164,9 +161,9 @@ class GraphSource:
             values[_LANGUAGE] = str(request.language)
         return _call(lookup, values)
 
-    def _names(self, naming: Naming, known: dict[Naming, list[str]]) -> list[str]:
+    def _names(self, naming: Naming, lookup: str, known: dict[Naming, list[str]]) -> list[str]:
         if naming not in known:
-            rows = self._engine.run(naming.statement, {}, _NAMES)
+            rows = self._engine.run(naming.statement, {}, _NAMES, named(lookup)).rows
             known[naming] = [str(row["name"]) for row in rows if row["name"] is not None]
         return known[naming]
 
