@@ -104,7 +104,6 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
     limits, habits = profile.thresholds, profile.behaviour
     mode = "off" if not settings.guard_enabled else settings.guard_mode or habits.guard_mode
     defaults: dict[str, Any] = {
-        "version": profile.default_version,
         "guard_mode": mode,
         "block_threshold": habits.block_threshold,
         "on_unavailable": habits.on_unavailable,

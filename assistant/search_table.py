@@ -99,6 +99,8 @@ def _of_trace(trace: QueryTrace, found: Explained, say: dict[str, str], width: i
     lines.append("─" * min(width, max(map(columns_of, lines))))
     if trace.error:
         return "\n".join([*lines, *_wrapped(say["explain_error"].format(why=flat(trace.error)), width)])
+    if trace.versions:
+        lines += _wrapped(say["explain_versions"].format(versions=", ".join(map(flat, trace.versions))), width)
     for called in trace.lookups:
         lines += _wrapped(say["explain_lookup"].format(call=flat(called)), width)
     if not trace.passages:

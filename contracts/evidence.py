@@ -24,6 +24,7 @@ class EvidenceItem(BaseModel):
         confidence: 0 to 1, by the formula that the source's port documents: "on topic", not "correct".
         score: The source's raw score, comparable within one query only.
         title, url, kb_id, heading, lines, language, updated: what a citation shows.
+        version: Of the product that the document describes; empty where it is about every one.
         found: How many rows the lookup has of which this is one, `14`, or `50+` where a limit ended it; empty for a
             passage. So a list that was shortened can say so.
     """
@@ -43,6 +44,7 @@ class EvidenceItem(BaseModel):
     lines: tuple[int, int] | None = None
     language: Language | None = None
     updated: str | None = None
+    version: str = ""
     found: str = ""
 
     @property
@@ -198,6 +200,7 @@ class QueryTrace(BaseModel):
         passages: Each passage that was returned, best first; then some of those that the source itself left out.
         found: How many passages there were, those that the source itself left out among them.
         folded: How many copies were left out, by the source and by the selection.
+        versions: Of the product, whose documents were searched beside those without one; of documents.
         lookups: What was looked up, each as `name(argument=value)`; of a database and of a graph.
         error: Why the source could not be asked; empty where it could.
         degraded: What of the source did not work while the rest of it did, as `part: why`, each on a line of its own.
@@ -214,6 +217,7 @@ class QueryTrace(BaseModel):
     passages: tuple[PassageTrace, ...] = ()
     found: int = 0
     folded: int = 0
+    versions: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()
     error: str = ""
     degraded: str = ""

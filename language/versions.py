@@ -20,11 +20,13 @@ _MARKED = re.compile(
     re.IGNORECASE,
 )
 _PLACED = re.compile(
-    r"(?:(?<![\w.])(?:in|on|for|from|to|since|until|than|with|and|vs\.?|в|во|на|с|со|из|от|до|для|под|и|после|начиная\s+с)\s+"
+    r"(?:(?<![\w.])(?:in|on|of|for|from|to|since|until|than|with|under|using|between|and|or|vs\.?|в|во|на|с|со|из|от|до|для|под|между|и|или|"
+    r"после|начиная\s+с)\s+"
     rf"|(?<![\w.])(?=\w*[A-ZА-ЯЁ])[^\W\d_][\w-]{{0,40}}\s+)({_NUMBER}){_END}"
     # What is counted or measured is no version.
-    r"(?!\s*(?i:%|°|gb|mb|kb|tb|ghz|ms|px|гб|мб|кб|тб|мс|руб|раз|час|минут|секунд|дн|шт|users?\b|hours?\b|minutes?\b|"
-    r"seconds?\b|times?\b|days?\b|percent|процент|пользовател))",
+    r"(?!\s*(?i:%|°|(?:[kmgt]?b|[kmg]?hz|[kmg]bps|ms|s|min|h|px|pt|mm|cm|m|km|g|kg|[кмгт]б|[кмг]?гц|мс|сек|мин|мм|см|м|км|кг"
+    r"|руб|рубл[а-яё]+|раза?|час(?:а|ов|ах)?|минут[а-яё]*|секунд[а-яё]*|дн(?:я|ей|ях)|шт|штук[аи]?|процент[а-яё]*"
+    r"|пользовател[а-яё]+|users?|hours?|minutes?|seconds?|times?|days?|percent)\b))",
 )
 _ONE = re.compile(_NUMBER, re.IGNORECASE)
 _PARTS = re.compile(r"\d+|[^\W\d_]+")

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVa
 
 from adapters.ranking.similarity import Calibration
 from adapters.sources.folding import Different, enough
-from adapters.sources.markdown.asking import Hit, Query, face, parsed, reply, searched_versions, widened
+from adapters.sources.markdown.asking import Hit, Query, Searched, face, parsed, reply, searched_versions, widened
 from adapters.sources.markdown.index import analyser
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.search import MIDPOINT
@@ -67,12 +67,21 @@ _Place = tuple[str, int]
 
 
 class EngineFault(Exception):
-    """A server cannot be asked, or answers what cannot be used; `way_out` says what to do about it."""
+    """A server cannot be asked, or answers what cannot be used.
 
-    def __init__(self, message: str, way_out: str = "See that the server runs and can be reached.") -> None:
+    Args:
+        message: What is wrong, without its address.
+        way_out: What to do about it.
+        passing: Whether the same request can succeed when that was done.
+    """
+
+    def __init__(
+        self, message: str, way_out: str = "See that the server runs and can be reached.", *, passing: bool = True
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.way_out = way_out
+        self.passing = passing
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,15 +413,15 @@ class RemoteKnowledge:
 
     def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
         with self._unavailable(kind):
-            hits, degraded = self._search(request, kind, meaning, _Clock(self._timeout_s))
-        return reply(request, kind, hits, meaning, degraded)
+            searched = self._search(request, kind, meaning, _Clock(self._timeout_s))
+        return reply(request, kind, searched, meaning)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
         with self._unavailable(Source.DOC):
             clock = _Clock(self._timeout_s)
             known = self._statistics(clock)
-            query = parsed(known.statistics, text)
+            query = parsed(known.statistics, text, known.filled.versions)
             limits = Limits(versions=self._versions(known, SearchRequest(text)))
             best = self._ranked(known, query.weights(), limits, 1, clock)
             return confidence(best[0].score, query.idf_sum, self._midpoint) if best else 0.0
@@ -438,15 +447,12 @@ class RemoteKnowledge:
 
     # ---------------------------------------------------------------------------------------------------- ranking
 
-    def _search(
-        self, request: SearchRequest, kind: Source, meaning: Meaning, clock: _Clock
-    ) -> tuple[Different[Hit], str]:
-        """Return what is found, and why it was not searched by meaning where it should have been."""
+    def _search(self, request: SearchRequest, kind: Source, meaning: Meaning, clock: _Clock) -> Searched:
         known = self._statistics(clock)
-        query = parsed(known.statistics, request.query)
+        query = parsed(known.statistics, request.query, known.filled.versions)
         meaning = self._ready(known.filled.dense, meaning)
         if not query.words or request.top_k < 1:
-            return Different([], []), meaning.degraded
+            return Searched(Different([], []), (), meaning.degraded)
         excluded = frozenset(key for key in request.exclude if storable(key))
         languages = (request.language,) if request.language else None
         limits = Limits(kind, self._versions(known, request), languages, excluded)
@@ -454,7 +460,7 @@ class RemoteKnowledge:
         if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             hits = self._different(known, query, replace(limits, languages=None), request, meaning, clock)
-        return hits, meaning.degraded
+        return Searched(hits, limits.versions or (), meaning.degraded)
 
     def _different(
         self, known: _Known, query: Query, limits: Limits, request: SearchRequest, meaning: Meaning, clock: _Clock
@@ -515,13 +521,18 @@ class RemoteKnowledge:
         why = ""
         if dense is None:
             why = f"the index has no vectors. {_AGAIN}"
-        elif (dense.model, dense.query_prefix) != (self._embedder.name, self._embedder.query_prefix):
+        elif dense.model != self._embedder.name:
             why = (
-                f"the index has vectors of {dense.model!r}, with {dense.query_prefix!r} before queries, and the settings "
-                "name others. Set GUARDIAN_EMBED_MODEL and both prefixes as they were, or index the documents again."
+                f"the index has vectors of {dense.model!r}, and the settings name {self._embedder.name!r}. Set "
+                f"GUARDIAN_EMBED_MODEL and GUARDIAN_EMBED_TEXT_PREFIX as they were, or {ANOTHER_PLACE}."
+            )
+        elif dense.query_prefix != self._embedder.query_prefix:
+            why = (
+                f"the index was filled for {dense.query_prefix!r} before queries, and the settings have "
+                f"{self._embedder.query_prefix!r}. Set GUARDIAN_EMBED_QUERY_PREFIX as it was, or note the new one. {_AGAIN}"
             )
         elif dense.length != len(meaning.vector):
-            why = other_length(len(meaning.vector), dense.length)
+            why = other_length(len(meaning.vector), dense.length, ANOTHER_PLACE)
         if why:
             return Meaning(degraded=f"embeddings: {why}")
         missing = sorted(self._embedder.languages - set(dense.languages if dense else ()))

@@ -77,6 +77,29 @@ def test_copies_are_folded_and_told(empty: Desk, tmp_path: Path) -> None:
     assert f"copy of {kept}" in " ".join(desk.here("search", "How do I sharpen a pencil?", "--explain").out.split())
 
 
+def test_the_version_that_a_question_names_stands_above_the_default_and_is_told(empty: Desk, tmp_path: Path) -> None:
+    """In a turn as in a search the question's version is searched; explanation and answer say which one was."""
+    docs = tmp_path / "docs"
+    for version, colour in (("1.0", "red"), ("2.0", "blue")):
+        (docs / version).mkdir(parents=True)
+        text = f"# Zoom lens\n\nThe zoom lens of the toner camera is used with the {colour} lever.\n"
+        (docs / version / "zoom.md").write_text(f"---\nversion: {version}\n---\n\n{text}", "utf-8")
+        text = f"# Toner camera\n\nThe toner camera has a zoom lens, used with care: mind the {colour} mark.\n"
+        (docs / version / "toner.md").write_text(f"---\nversion: {version}\n---\n\n{text}", "utf-8")
+    for room in "ABCDEFGHIJKLMNOPQRST":
+        (docs / f"{room}.md").write_text(f"# Shelf {room}\n\nHow the shelf in room {room} is used.\n", "utf-8")
+    desk = Desk(empty.data, empty.cwd, profile_of(docs, words='default_version = "1.0"'))
+    desk.index()
+    for ending, version, colour in (("", "1.0", "red"), (" in 2.0", "2.0", "blue")):
+        question = f"How is the zoom lens of the toner camera used{ending}?"
+        told = explained(desk, question)
+        assert {tuple(trace["versions"]) for trace in told["per_query_results"]} == {(version,)}
+        assert f"version searched: {version}" in desk.here("search", question, "--explain").out
+        answer = desk.result(question)["answer_text"]
+        assert f"{colour} lever" in answer
+        assert f"version {version}" in answer
+
+
 def test_who_is_not_asked_is_told(library: Desk) -> None:
     """With the reason: nobody has connected it, or the type of the request is another."""
     assert explained(library, QUESTION)["not_asked"] == {"db": "not_connected", "neo4j": "not_connected"}

@@ -119,6 +119,13 @@ def test_a_source_that_is_no_document_is_marked_as_what_it_is(source: Source, la
     )
 
 
+def test_a_source_of_a_version_says_which() -> None:
+    """Who reads the list of sources sees for which version of the product a document is."""
+    item = page(title="Install").model_copy(update={"version": "5.0", "source": Source.POLICY})
+    assert source_line(1, item, Language.EN) == "[1] Install (doc:1), version 5.0, policy"
+    assert "версия 5.0" in source_line(1, item, Language.RU)
+
+
 @pytest.mark.parametrize("nasty", ["# T", "[x](http://evil.test)", "<img src=x>", "a\nb", "{0}", "**b**", "- x"])
 def test_a_title_is_words(nasty: str) -> None:
     """Mark-up in a document's title or heading does not become mark-up of the answer."""

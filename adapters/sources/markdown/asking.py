@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from adapters.sources.folding import Different, Face
-from adapters.sources.markdown.index import version_term
+from adapters.sources.markdown.index import version_of, version_term
 from adapters.sources.markdown.store import Passage
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
@@ -89,9 +89,18 @@ class Hit:
     """To the query, -1 to 1; `None` where it was not looked at, or is not among the nearest."""
 
 
-def parsed(known: Lexicon, text: str) -> Query:
-    """Return a text as the index is asked for it; no text has operators."""
+def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
+    """Return a text as the index is asked for it; no text has operators.
+
+    Args:
+        known: The words of all passages.
+        text: What is asked.
+        versions: Those that there are, as they were given.
+    """
     words = list(dict.fromkeys(stems(text)))
+    # A version that is named chooses the documents; that their own texts do not name it says nothing against them.
+    numbers = {number for version in stated(text, versions) for number in stems(version)}
+    words = [word for word in words if word.removeprefix("v") not in numbers or known.frequency(word)]
     if len(words) > LONGEST_QUERY:
         words = words[: LONGEST_QUERY // 2] + words[-LONGEST_QUERY // 2 :]
     total, alternatives = 0.0, list[tuple[str, ...]]()
@@ -154,23 +163,45 @@ def item(hit: Hit) -> EvidenceItem:
         lines=(row.first_line, row.last_line) if row.first_line else None,
         language=Language(row.language),
         updated=row.updated,
+        version=row.version or "",
     )
 
 
-def reply(request: SearchRequest, kind: Source, hits: Different[Hit], meaning: Meaning, degraded: str) -> SearchReply:
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search came to.
+
+    Attributes:
+        hits: What was found.
+        versions: Which versions were searched, as terms.
+        degraded: Why it was not searched by meaning where it should have been.
+    """
+
+    hits: Different[Hit]
+    versions: tuple[str, ...]
+    degraded: str
+
+
+def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Meaning) -> SearchReply:
     """Return what one query brought: the hits as evidence, best first, and in the trace the copies of them, too.
 
     Args:
         request: What was asked.
         kind: Of which kind of source.
-        hits: What was found.
+        searched: What was found.
         meaning: What was searched for by meaning, with the requests for that.
-        degraded: Why it was not searched by meaning where it should have been.
     """
+    hits = searched.hits
     items = tuple(item(hit) for hit in hits.kept)
     rows = [PassageTrace.of(one, similarity=hit.similarity) for one, hit in zip(items, hits.kept, strict=True)]
     for copy, original in hits.copies:
         fate = PassageFate(Fate.COPY, copy_of=item(original).ref)
         rows.append(PassageTrace.of(item(copy), fate, similarity=copy.similarity))
-    told = QueryTrace(query=request.query, source=kind, expanded=request.expand, degraded=degraded)
+    told = QueryTrace(
+        query=request.query,
+        source=kind,
+        expanded=request.expand,
+        versions=tuple(filter(None, map(version_of, searched.versions))),
+        degraded=searched.degraded,
+    )
     return SearchReply(items, told.having(items, request.threshold, rows), meaning.calls)

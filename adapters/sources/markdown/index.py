@@ -50,6 +50,11 @@ def version_term(version: str | None) -> str:
     return _UNVERSIONED if version is None else f"={version}"
 
 
+def version_of(term: str) -> str | None:
+    """Return the version that a word of `version_term` stands for."""
+    return None if term == _UNVERSIONED else term.removeprefix("=")
+
+
 @contextmanager
 def our_errors() -> Generator[None]:
     """Turn tantivy's errors, which are built-in ones, into ours."""
@@ -272,7 +277,7 @@ class Snapshot:
     @cached_property
     def versions(self) -> tuple[str, ...]:
         """The versions that there are, as they were given."""
-        return tuple(term.removeprefix("=") for term in self.values("version") if term != _UNVERSIONED)
+        return tuple(filter(None, map(version_of, self.values("version"))))
 
     @cached_property
     def default_versions(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from adapters.sources.markdown.asking import (
     Hit,
     Knowledge,
     Query,
+    Searched,
     face,
     parsed,
     reply,
@@ -151,16 +152,14 @@ class KnowledgeBase:
 
     def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
         with _unavailable(kind):
-            hits, degraded = self._settled(
-                lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning)
-            )
-        return reply(request, kind, hits, meaning, degraded)
+            searched = self._settled(lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning))
+        return reply(request, kind, searched, meaning)
 
     def on_topic_now(self, text: str) -> float:
         """Like `on_topic`, in this thread."""
         with _unavailable(Source.DOC):
             snapshot = self._snapshot()
-            query = parsed(snapshot, text)
+            query = parsed(snapshot, text, snapshot.versions)
             if not query.words:
                 return 0.0
             best = snapshot.search(query.weights(), Filter(versions=self._versions(snapshot, SearchRequest(text))), 1)
@@ -189,12 +188,11 @@ class KnowledgeBase:
 
     def _search(
         self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: Meaning
-    ) -> tuple[Different[Hit], str]:
-        """Return what is found, and why it was not searched by meaning where it should have been."""
-        query = parsed(snapshot, request.query)
+    ) -> Searched:
+        query = parsed(snapshot, request.query, snapshot.versions)
         meaning = self._ready(snapshot, reader, meaning)
         if not query.words or request.top_k < 1:
-            return Different([], []), meaning.degraded
+            return Searched(Different([], []), (), meaning.degraded)
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request),
@@ -206,7 +204,7 @@ class KnowledgeBase:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
             hits = self._different(snapshot, reader, query, anywhere, request, meaning)
-        return hits, meaning.degraded
+        return Searched(hits, where.versions or (), meaning.degraded)
 
     def _different(
         self,
