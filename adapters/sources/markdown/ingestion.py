@@ -19,7 +19,7 @@ from adapters.sources.documents.document import Unfit
 from adapters.sources.markdown import chunks, files, front_matter
 from adapters.sources.markdown.files import Found, Skipped
 from adapters.sources.markdown.index import Writer, add, analyser, writing
-from adapters.sources.markdown.store import FileRow, FolderRow, Header, Identity, Store
+from adapters.sources.markdown.store import FileRow, FolderRow, Header, Identity, Store, our_errors
 from adapters.sources.markdown.texts import Text, Texts, as_written, written
 from contracts.errors import IndexBusy, KnowledgeError
 from contracts.values import Source
@@ -105,7 +105,7 @@ def ingest(
     """
     started = time.perf_counter()
     wanted = _checked([folders] if isinstance(folders, Path | Folder) else folders)
-    with alone(directory):
+    with alone(directory), our_errors("read", directory):
         store = Store(directory)
         try:
             with writing(directory) as writer:

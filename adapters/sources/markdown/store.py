@@ -158,12 +158,21 @@ class Passage(NamedTuple):
     version: str | None = None
 
 
+_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
 @contextmanager
-def our_errors(doing: str) -> Generator[None]:
+def our_errors(doing: str, directory: Path) -> Generator[None]:
     """Turn SQLite's errors into ours."""
     try:
         yield
     except sqlite3.Error as error:
+        # The lowest byte of an extended code is the code itself.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            raise KnowledgeError(
+                f"The knowledge base in {directory} is damaged: {error}.",
+                f"Delete the folder {directory} and index everything again.",
+            ) from error
         raise KnowledgeError(
             f"The knowledge base cannot be {doing}: {error}.",
             "See that its disk has free space and its folder may be written to, then index again; "
@@ -180,7 +189,8 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         path = directory / NAME
-        with our_errors("opened"):
+        self._directory = directory
+        with our_errors("opened", directory):
             # The connection is closed from the thread that opened it, or with the process.
             self._db = sqlite3.connect(path, isolation_level=None, timeout=5)
             try:
@@ -211,7 +221,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Generator[None]:
         """Everything inside is written, or nothing is."""
-        with our_errors("written"):
+        with our_errors("written", self._directory):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
