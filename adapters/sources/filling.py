@@ -37,6 +37,7 @@ from adapters.sources.remote import (
     State,
     packed,
     part_key,
+    unpacked,
 )
 from adapters.sources.sparse import Averages, Statistics, Vector, Words, drifted, gathered, passage
 from contracts.errors import ConfigError, KnowledgeError, NoIndex
@@ -54,6 +55,8 @@ Progress = Callable[[int, int], None]
 
 _SECONDS: Final = 15.0
 """For reading the state, which is the first thing that is asked."""
+_NOTE_S: Final = 120.0
+"""For reading any other note."""
 _MOST_NUMBERS: Final = 500_000
 """Of the vectors that are written together: some 6 MB as text, where Qdrant takes 32 in one request."""
 _BYTES: Final = 4
@@ -150,7 +153,8 @@ def _fill(
     engine.prepare(dense.length if dense else 0)
     if state is not None and not state.current:
         state = None
-    complete = state is not None and state.filled is not None and state.filled.digest == digest
+    filled = state.filled if state else None
+    complete = filled is not None and filled.digest == digest and _readable(engine, filled)
     statistics = None if complete else gathered(_words(record, len(heads), batch, on_counted))
     averages = _averages(state, statistics)
     if state is None or (state.averages, state.dense) != (averages, dense):
@@ -343,6 +347,16 @@ def _noted(
     return Filled(revision, len(parts), digest, there, default, dict(documents), dense)
 
 
+def _readable(engine: Engine, filled: Filled) -> bool:
+    """Tell whether searches can read the statistics of a fill: what is damaged there is written anew."""
+    parts = [engine.note(part_key(filled.revision, number), _NOTE_S) for number in range(filled.parts)]
+    try:
+        unpacked([part for part in parts if part is not None])
+    except ValueError:
+        return False
+    return None not in parts
+
+
 def _versions(directory: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the versions that there are, and those that are searched by default, as the embedded index has them."""
     try:
@@ -386,9 +400,9 @@ def _our_errors(directory: Path, engine: Engine) -> Generator[None]:
     try:
         yield
     except EngineFault as fault:
+        again = " Then run the same command again: it goes on where it stopped." if fault.passing else ""
         raise KnowledgeError(
-            f"The index at {engine.name} cannot be filled: {fault.message}.",
-            f"{fault.way_out} Then run the same command again: it goes on where it stopped.",
+            f"The index at {engine.name} cannot be filled: {fault.message}.", f"{fault.way_out}{again}"
         ) from fault
     except sqlite3.Error as error:
         raise KnowledgeError(

@@ -89,9 +89,9 @@ def _weighed(hit: Hit, similarity: float | None, calibration: Calibration | None
     return replace(hit, confidence=sure, similarity=similarity)
 
 
-def other_length(query: int, documents: int) -> str:
-    """Return why vectors of two lengths cannot be compared, with the way out."""
+def other_length(query: int, documents: int, then: str = "index the documents again") -> str:
+    """Return why vectors of two lengths cannot be compared, with the way out; `then`: what the new model takes."""
     return (
         f"the model makes vectors of {query} numbers now, and made such of {documents} for the documents. "
-        "Give the model that is served now a name of its own (GUARDIAN_EMBED_MODEL), and index the documents again."
+        f"Give the model that is served now a name of its own (GUARDIAN_EMBED_MODEL), and {then}."
     )

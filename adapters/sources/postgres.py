@@ -117,6 +117,7 @@ INSERT INTO {passages} (id, fingerprint, scope, document, ordinal, title, url, k
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING number
 """
 _SIGN: Final = 2**31
+_TOO_LATE: Final = "See that the server is not overloaded, and that nobody has locked its tables."
 _WAY_OUT: Final = "See that the server runs and its address, user, password and database are right."
 
 
@@ -206,6 +207,7 @@ class PostgresEngine:
             raise EngineFault(
                 f"vectors have {length} numbers, and pgvector's index takes up to {LONGEST_HALF_VECTOR}",
                 "Use a model with shorter vectors, or Qdrant.",
+                passing=False,
             )
 
         def make(connection: psycopg.Connection[Any]) -> None:
@@ -221,6 +223,7 @@ class PostgresEngine:
                         raise EngineFault(
                             f"its table is for vectors of {made[0]} numbers, and these have {length}",
                             f"{ANOTHER_PLACE.capitalize()}.",
+                            passing=False,
                         )
 
         self._asked(make, FILL_S)
@@ -405,10 +408,18 @@ def _our_errors(secrets: Sequence[str]) -> Generator[None]:
 
 @contextmanager
 def _shut_after(connection: psycopg.Connection[Any], seconds: float) -> Generator[None]:
-    """End the talk with a server that takes too long: also one that stands still answers no request to cancel."""
+    """End the talk with a server that takes too long: also one that stands still answers no request to cancel.
+
+    Raises:
+        EngineFault: It took too long; the driver would say that the server had hung up.
+    """
+    import psycopg
+
     handle = socket.socket(fileno=connection.fileno())
+    late = threading.Event()
 
     def shut() -> None:
+        late.set()
         with contextlib.suppress(OSError):
             handle.shutdown(socket.SHUT_RDWR)
 
@@ -417,6 +428,10 @@ def _shut_after(connection: psycopg.Connection[Any], seconds: float) -> Generato
     timer.start()
     try:
         yield
+    except psycopg.Error as error:
+        if not late.is_set():
+            raise
+        raise EngineFault(f"it took longer than {round(seconds, 1):g} s", _TOO_LATE) from error
     finally:
         timer.cancel()
         # The file is libpq's to close.

@@ -127,6 +127,7 @@ class QdrantEngine:
                     raise EngineFault(
                         f"it was made without vectors of {length} numbers, and Qdrant adds none later",
                         f"{ANOTHER_PLACE.capitalize()}.",
+                        passing=False,
                     )
         if not exists:
             params: dict[str, Any] = {"vectors": dense, "sparse_vectors": {_WORDS: {}}, "on_disk_payload": True}

@@ -233,15 +233,17 @@ def test_vectors_of_two_models_are_never_mixed(tmp_path: Path, engine: Engine, s
 
 
 def test_a_query_of_another_model_is_searched_by_words(tmp_path: Path, engine: Engine, server: FakeServer) -> None:
-    """Vectors of two models are not compared: the trace names both, and where to go from there."""
+    """Vectors of two models are not compared: the trace says so, with a way out that the next fill does not refuse."""
     shelf(tmp_path)
     refill(tmp_path, engine, embedder(server.url))
-    prefixed = Embedder(access(server.url), query_prefix="query: ")
-    for other in (embedder(server.url, model="fake-embedder-2"), prefixed):
+    ways = {
+        "another collection": embedder(server.url, model="fake-embedder-2"),
+        "Run `guardian index`": Embedder(access(server.url), query_prefix="query: "),
+    }
+    for way, other in ways.items():
         reply = ask(RemoteKnowledge(engine, embedder=other), SearchRequest("roses in the evening"))
         assert keys(reply)[0] == "docs/en/garden.md"
-        assert "'fake-embedder'" in reply.trace.degraded
-        assert "index the documents again" in reply.trace.degraded
+        assert [said for said in ways if said in reply.trace.degraded] == [way], reply.trace.degraded
 
 
 def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: Engine, model: Embedder) -> None:
@@ -255,6 +257,7 @@ def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: Engi
     reply = ask(known, SearchRequest("roses in the evening"))
     assert keys(reply)[0] == "docs/en/garden.md"
     assert "257 numbers now, and made such of 256" in reply.trace.degraded
+    assert "another collection" in reply.trace.degraded
 
 
 def test_an_index_by_words_is_searched_by_words_and_says_so(tmp_path: Path, engine: Engine, model: Embedder) -> None:
@@ -283,6 +286,7 @@ def test_qdrant_refuses_vectors_for_a_collection_without(tmp_path: Path, servers
         refill(tmp_path, engine, None)
         with pytest.raises(KnowledgeError, match="adds none later") as caught:
             refill(tmp_path, engine, model)
+        assert "same command again" not in (caught.value.way_out or "")
         assert "another collection" in (caught.value.way_out or "").lower()
         assert RemoteKnowledge(engine).search_now(SearchRequest("roses"), Source.DOC).items
 

@@ -65,14 +65,16 @@ def standing_still(servers: Servers, kind: str, name: str) -> Generator[None]:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_server_that_answers_nothing_is_given_up_in_time(servers: Servers, kind: str, apples: Path) -> None:
-    """One deadline is over all that a search asks, and when the server works again, so does the search."""
+    """One deadline is over all that a search asks, the error says so, and when the server works again, the search does."""
     name = new_name()
     with servers.engine(kind, name) as engine:
         fill(apples, engine)
         fresh, known = RemoteKnowledge(engine, timeout_s=3), RemoteKnowledge(engine, timeout_s=3)
         assert (await DocumentSource(known).search(APPLE)).items
         with standing_still(servers, kind, name):
-            await asyncio.gather(unavailable(fresh, within=8), unavailable(known, within=8))
+            errors = await asyncio.gather(unavailable(fresh, within=8), unavailable(known, within=8))
+        for error in errors:
+            assert re.search(r"took (too long|longer than \d+(\.\d)? s)", str(error)), error
         for knowledge in (fresh, known):
             assert (await DocumentSource(knowledge).search(APPLE)).items
 

@@ -230,6 +230,28 @@ def test_without_a_knowledge_base_nothing_is_emptied(docs: Path, filled: Engine)
     assert len(found(filled, "pear")) == 3
 
 
+@pytest.mark.parametrize("harm", ["@@@garbage", ""])
+def test_damaged_statistics_are_written_anew(docs: Path, filled: Engine, harm: str) -> None:
+    """A search that cannot read them says to fill the server, and a fill then mends them, though no page has changed."""
+    before = contents(filled, PROBE)
+    for key in filled.notes():
+        if key.startswith("words:"):
+            filled.keep_note(key, harm)
+    with pytest.raises(SourceUnavailable, match="cannot be read") as caught:
+        found(filled, "pear")
+    assert "guardian index" in caught.value.way_out
+    assert counted(refill(docs, filled)) == (0, 0, 3)
+    assert len(found(filled, "pear")) == 3
+    assert contents(filled, PROBE) == before
+
+
+def test_statistics_that_are_gone_are_written_anew(docs: Path, filled: Engine) -> None:
+    """A note that somebody deleted is no dead end either."""
+    filled.drop_notes([key for key in filled.notes() if key.startswith("words:")])
+    refill(docs, filled)
+    assert len(found(filled, "pear")) == 3
+
+
 def test_a_server_that_is_away_is_an_error_with_a_way_out(servers: Servers, kind: str, handbook: Path) -> None:
     """The message has the address, without a password, and says that the same command goes on."""
     from adapters.sources.engines import engine_at
