@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from assistant.progress import phrases
 from assistant.searching import Explained
 from contracts.calls import ModelCall
 from contracts.evidence import PassageTrace, QueryTrace
-from contracts.values import Source
+from contracts.report import Finding
+from contracts.values import CheckStatus, Source
 from language.clean import clean
 from language.counted import counted
 
@@ -46,8 +48,11 @@ def _head(found: Explained, say: dict[str, str], width: int) -> str:
     plan = found.plan
     asked = list(dict.fromkeys(str(trace.source) for trace in found.traces))
     action = say["explain_action"].format(action=plan.action) if plan.action else ""
+    ending = found.ending
+    ends = [say[f"explain_ends_{ending.by}"].format(why=flat(ending.why)), say["explain_would"]] if ending else []
     lines = [
         (say["explain_message"], [flat(found.message)]),
+        *([(say["explain_turn"], ends)] if ends else []),
         (say["explain_plan"], [f"{plan.request_type}{action}"]),
         (say["explain_queries"], [f"{n}. {flat(query)}" for n, query in enumerate(plan.queries, 1)]),
         (say["explain_asked"], [", ".join(asked) or say["explain_nobody"]]),
@@ -64,13 +69,32 @@ def _head(found: Explained, say: dict[str, str], width: int) -> str:
 def _end(found: Explained, say: dict[str, str], width: int) -> str:
     size = sum(len(item.snippet) for item in found.evidence)
     count = counted(len(found.evidence), say["passages"], found.language)
-    lines = [(say["explain_draft"], [say["explain_budget"].format(passages=count, size=size, budget=found.budget)])]
+    lines = [
+        (
+            say["explain_draft_would" if found.ending else "explain_draft"],
+            [say["explain_budget"].format(passages=count, size=size, budget=found.budget)],
+        )
+    ]
     if found.calls:
         lines.append((say["explain_servers"], [_call(call, say) for call in found.calls]))
     told = {f"{trace.source}: {trace.error}" for trace in found.traces}
     if notes := [flat(what) for what in found.degraded if what not in told]:
         lines.append((say["explain_degraded"], notes))
+    if found.checked and found.checked.status is not CheckStatus.NOT_ASKED:
+        lines.append((say["explain_evidence"], _enough(found.checked, found, say)))
     return _labelled(lines, width)
+
+
+def _enough(checked: Finding, found: Explained, say: dict[str, str]) -> list[str]:
+    """Say whether the evidence suffices for an answer, and what each reason of the check means."""
+    if checked.status is CheckStatus.OK:
+        return [say["explain_evidence_ok"]]
+    lines = [say[f"explain_evidence_{checked.status}"]]
+    for reason in checked.reasons:
+        name, *values = re.split(r"[=(\[<)\]]+", reason)
+        words = say.get(f"explain_evidence_{name}", say["explain_evidence_missing"])
+        lines.append(words.format(reason=reason, count=len(found.evidence), value=values[-2] if values else ""))
+    return lines
 
 
 def _call(call: ModelCall, say: dict[str, str]) -> str:
