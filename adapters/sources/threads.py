@@ -3,16 +3,21 @@
 asyncio's own pool has few threads on a small machine, six where there are two cores. Three sub-queries to three sources
 are nine waits, so that some would begin when others have ended; and a server that stands still would keep moderation
 from its thread.
+
+Python waits for the threads of its pools before a process ends. Nobody waits for these: a command that has its answer
+ends, whatever a source that was given up is still doing. So only what reads belongs here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Final, ParamSpec, TypeVar
+from concurrent.futures import Future
+from functools import cache, partial
+from queue import SimpleQueue
+from typing import Any, Final, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -22,11 +27,49 @@ MOST: Final = 64
 
 
 async def in_thread(run: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Call what blocks in a thread of the sources, as `asyncio.to_thread` does in a thread of everybody's."""
+    """Call what reads and blocks in a thread of the sources, as `asyncio.to_thread` does in a thread of everybody's."""
     context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(_pool(), lambda: context.run(run, *args, **kwargs))
+    future: Future[_T] = Future()
+    _pool().do(future, partial(context.run, run, *args, **kwargs))
+    return await asyncio.wrap_future(future)
+
+
+class _Pool:
+    """Daemon threads that are used again, unlike those of `concurrent.futures`, which has no others."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._starting = threading.Lock()
+        self._count = 0
+
+    def do(self, future: Future[_T], run: Callable[[], _T]) -> None:
+        """Call something when a thread is free, and set the future to what it returns or raises."""
+        self._tasks.put((future, run))
+        with self._starting:
+            if not self._idle.acquire(blocking=False) and self._count < self._most:
+                self._count += 1
+                threading.Thread(target=self._work, name=f"source_{self._count}", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            _carry_out(*self._tasks.get())
+            self._idle.release()
+
+
+def _carry_out(future: Future[_T], run: Callable[[], _T]) -> None:
+    # Whoever waited may have gone before it was begun.
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = run()
+    except BaseException as error:  # noqa: BLE001  # it is raised where it is waited for
+        future.set_exception(error)
+    else:
+        future.set_result(result)
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(MOST, thread_name_prefix="source")
+def _pool() -> _Pool:
+    return _Pool(MOST)
