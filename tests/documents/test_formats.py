@@ -201,8 +201,8 @@ def test_an_archive_that_lies_about_its_size_is_refused() -> None:
 
 def test_a_pdf_is_its_lines_by_page_and_chapter() -> None:
     """Pages and bookmarks are headings, running heads go, words over two lines are joined, marks are no mark-up."""
-    pages = [["Manual 1", "# Install", "Run the instal-", "ler <b> now.", "• one", "page 1"]]
-    pages += [[f"Manual {n}", f"Text {n}", f"page {n}"] for n in (2, 3, 4)]
+    pages = [["Manual", "# Install", "Run the instal-", "ler <b> now.", "• one", "page 1"]]
+    pages += [["Manual", f"Text {n}", f"page {n}"] for n in (2, 3, 4)]
     assert pdf_files.read(pdf(pages, title="The manual", chapters=[("Start", 0), ("Next", 1)])) == Document(
         "## Start\n\n###### Page 1 {#page=1}\n\n\\# Install\nRun the installer &lt;b> now.\n- one\n\n## Next\n\n"
         "###### Page 2 {#page=2}\n\nText 2\n\n###### Page 3 {#page=3}\n\nText 3\n\n###### Page 4 {#page=4}\n\nText 4\n",
@@ -210,6 +210,47 @@ def test_a_pdf_is_its_lines_by_page_and_chapter() -> None:
         "",
         "2025-01-02",
     )
+
+
+def lines_of(pages: list[list[str]]) -> list[str]:
+    """Return the lines of a PDF as they are read, without those that name its pages."""
+    return [line for line in pdf_files.read(pdf(pages)).text.split("\n") if line and not line.startswith("###### ")]
+
+
+def test_pages_that_differ_only_in_numbers_keep_their_text() -> None:
+    """A number makes a line a running head only where it is that of the page, alone or behind a word for it."""
+    pages = [[f"Server {n} listens on port {8000 + n}.", f"Its disk has {n} TB."] for n in range(1, 6)]
+    assert lines_of(pages) == [line for page in pages for line in page]
+    assert lines_of([[f"Error {n}"] for n in range(5)]) == [f"Error {n}" for n in range(5)]
+    # Numbers that do not count with the pages are no numbers of pages.
+    assert lines_of([[str(n * n), "apple", f"pear {n}"] for n in range(4)])[:2] == ["0", "apple"]
+
+
+@pytest.mark.parametrize(
+    "foot", ["{n}", "- {n} -", "Page {n} of 4", "page {n}", "Manual | {n}", "Стр. {n}", "{n} / 4", "стр. {n} из 4"]
+)
+def test_the_number_of_a_page_is_no_text(foot: str) -> None:
+    """However a page's number is written at its head or foot, it goes."""
+    texts = ["apple tree", "pear tree", "plum tree", "kiwi tree"]
+    pages = [[text, foot.format(n=number)] for number, text in enumerate(texts, 7)]
+    assert lines_of(pages) == texts
+    assert lines_of([page[::-1] for page in pages]) == texts
+
+
+def test_a_line_on_all_of_three_pages_is_a_running_head_and_a_page_is_never_emptied() -> None:
+    """Most pages are at least three; a page of nothing but such lines keeps one."""
+    head = "Company Confidential"
+    assert lines_of([[head, "apple"], [head, "pear"], [head, "plum"]]) == ["apple", "pear", "plum"]
+    assert lines_of([[head, "apple"], [head, "pear"]]) == [head, "apple", head, "pear"]
+    assert lines_of([[head, "apple"], [head], [head, "plum"]]) == ["apple", head, "plum"]
+
+
+def test_a_pdf_without_a_title_is_named_by_the_bookmark_of_its_first_page() -> None:
+    """The property first, then that bookmark; one of a later page is a chapter's."""
+    pages = [["apple"], ["pear"]]
+    assert pdf_files.read(pdf(pages, title="Trees", chapters=[("Fruit", 0)])).title == "Trees"
+    assert pdf_files.read(pdf(pages, chapters=[("Fruit", 0)])).title == "Fruit"
+    assert pdf_files.read(pdf(pages, chapters=[("Fruit", 1)])).title == ""
 
 
 def test_a_russian_pdf_has_russian_pages() -> None:

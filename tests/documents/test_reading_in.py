@@ -44,6 +44,30 @@ def test_files_of_every_format_are_found_by_their_words(docs: Path, kb: Path) ->
     assert all("first page" in item.snippet for item in found(kb, "page 2"))
 
 
+def test_a_passage_of_a_pdf_is_of_the_page_that_it_cites(docs: Path, kb: Path) -> None:
+    """Short pages are not joined, and the line that names a page is shown as place, never as text."""
+    fruit = ("apple", "pear", "plum", "kiwi", "quince", "pomegranate")
+    pages = pdf([[f"Of the {name}.", f"A {name} is sweet."] for name in fruit], chapters=[("Core", 0), ("Stone", 2)])
+    write(docs, {"fruit.pdf": pages})
+    ingest(docs, directory=kb)
+    told = {name: [(item.heading, item.snippet) for item in found(kb, name)] for name in fruit}
+    chapters = ("", "", "Stone › ", "Stone › ", "Stone › ", "Stone › ")
+    for number, (name, chapter) in enumerate(zip(fruit, chapters, strict=True), 1):
+        ((heading, snippet),) = told[name]
+        assert heading == f"{chapter}Page {number}"
+        assert snippet.endswith(f"Of the {name}.\nA {name} is sweet.")
+        assert "page=" not in snippet
+
+
+def test_a_document_is_named_by_its_first_heading_before_its_file(docs: Path, kb: Path) -> None:
+    """A file name stands in only where a document of any format has neither title nor heading."""
+    write(docs, {"a.html": "<h2>Pears</h2><p>fruit", "b.docx": docx(paragraph("Plums", "H2") + paragraph("fruit"))})
+    write(docs, {"c.pdf": pdf([["fruit"]]), "d.pdf": pdf([["sweet fruit"]], title="Kiwis")})
+    ingest(docs, directory=kb)
+    titles = {item.document: item.title for item in found(kb, "fruit")}
+    assert titles == {"docs/a.html": "Pears", "docs/b.docx": "Plums", "docs/c.pdf": "c", "docs/d.pdf": "Kiwis"}
+
+
 def test_what_did_not_change_is_not_read_again(docs: Path, kb: Path) -> None:
     """A second run reads nothing; a touched file is the same document, a changed one another, a deleted one gone."""
     write(docs, {"b.html": HTML, "c.docx": WORD, "manual.pdf": MANUAL})

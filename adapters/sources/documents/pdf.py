@@ -23,10 +23,20 @@ PAGE_HEADING = re.compile(r"(?:Page|Страница) \d+")
 """How the heading of a page reads; it is shown, and not searched."""
 PAGE = re.compile(rf"^###### ({PAGE_HEADING.pattern}) \{{#(page=\d+)\}}$", re.MULTILINE)
 """The line of such a heading: how it reads, and its anchor, which a reader of PDF files understands."""
+PAGE_LINES = re.compile(PAGE.pattern + r"\n*", re.MULTILINE)
+"""That line with the blank ones behind it."""
 _NAMES = {"en": "Page", "ru": "Страница"}
 _OUTLINE_DEPTH = 3
 _OFTEN = 0.6
 """The share of pages from which a first or last line is taken for a running head."""
+_FEWEST = 3
+"""Pages that make "most pages" mean something."""
+_PAGE_NUMBER = re.compile(
+    r"(?P<before>|.{0,60}?\b(?:page|p\.|pg\.|страница|стр\.|с\.)\s*|.{0,60}?[-–—|]\s*)(?P<number>\d{1,4})"
+    r"(?:\s*(?:of|/|из)\s*\d{1,4})?(?P<after>|\s*[-–—|].{0,60})",
+    re.IGNORECASE,
+)
+"""A line that is the number of its page, maybe with the name of the document: `3`, `Page 3 of 8`, `Manual | 3`."""
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[a-zа-яё])")
@@ -67,7 +77,9 @@ def read(content: bytes) -> Document:
         # The library meets a damaged file with whatever its parts raise.
         raise Unfit("is no PDF, or a damaged one: print it to a new PDF, or save it as Markdown") from error
     text = _assembled(_without_running_heads(pages), chapters)
-    return document(text, title=said[0], updated=said[1])
+    # A bookmark of the first page names the document, one of a later page a chapter.
+    first = next((name for _, name in chapters.get(0, ())), "")
+    return document(text, title=said[0] or first, updated=said[1])
 
 
 def _refuse(why: str) -> NoReturn:
@@ -129,17 +141,28 @@ def _outline(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:
 
 
 def _without_running_heads(pages: list[str]) -> list[list[str]]:
-    """Return the lines of each page without those that stand first or last on most of them, but for a number."""
+    """Return the lines of each page without those that stand first or last on most of them, the page's number among them.
+
+    One line of a page always stays.
+    """
     lines = [[line.strip() for line in page.translate(_LIGATURES).split("\n") if line.strip()] for page in pages]
+    written = sum(map(bool, lines))
+    least = max(_FEWEST, _OFTEN * written)
     for place in (0, -1):
         # Twice: a running head may be a name and a number, on two lines.
         for _ in range(2):
-            edges = Counter(re.sub(r"\d+", "0", page[place]) for page in lines if page)
-            often = {edge for edge, count in edges.items() if count >= max(4, _OFTEN * len(lines))}
-            for page in lines:
-                if page and re.sub(r"\d+", "0", page[place]) in often:
+            edges = Counter(_running(page[place], number) for number, page in enumerate(lines) if page)
+            often = {edge for edge, count in edges.items() if count >= least}
+            for number, page in enumerate(lines):
+                if len(page) > 1 and _running(page[place], number) in often:
                     page.pop(place)
     return lines
+
+
+def _running(line: str, place: int) -> tuple[str, int | None, str]:
+    """Return a line as it is on other pages: where it is the page's number, that counts with the pages."""
+    found = _PAGE_NUMBER.fullmatch(line)
+    return (found["before"], int(found["number"]) - place, found["after"]) if found else (line, None, "")
 
 
 def _assembled(pages: list[list[str]], chapters: dict[int, list[tuple[int, str]]]) -> str:

@@ -14,6 +14,7 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from adapters.sources.documents.pdf import PAGE_HEADING
 from adapters.sources.markdown.plain import plain
 
 if TYPE_CHECKING:
@@ -218,7 +219,8 @@ def _joined(sections: list[_Section], lines: list[str]) -> Iterator[list[_Sectio
     size = 0
     for section in sections:
         more = sum(len(line) + 1 for line in lines[section.start : section.end])
-        if group and size < SHORT and _belongs(section, group[0]) and size + more <= LONG:
+        # A passage of a PDF is of one page, which its citation names.
+        if group and not _is_page(group[-1]) and size < SHORT and _belongs(section, group[0]) and size + more <= LONG:
             group.append(section)
             size += more
             continue
@@ -227,6 +229,10 @@ def _joined(sections: list[_Section], lines: list[str]) -> Iterator[list[_Sectio
         group, size = [section], more
     if group:
         yield group
+
+
+def _is_page(section: _Section) -> bool:
+    return bool(section.trail and PAGE_HEADING.fullmatch(section.trail[-1].title)) and section.trail[-1].level == 6
 
 
 def _belongs(section: _Section, first: _Section) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from adapters.sources.dialects import Reading
 from adapters.sources.documents.document import Unfit
+from adapters.sources.documents.pdf import PAGE_HEADING
 from adapters.sources.markdown import chunks, files, front_matter
 from adapters.sources.markdown.files import Found, Skipped
 from adapters.sources.markdown.index import Writer, add, analyser, writing
@@ -25,7 +26,7 @@ from contracts.errors import IndexBusy, KnowledgeError
 from contracts.values import Source
 from language.words import detect
 
-FORMAT = 1
+FORMAT = 2
 """Raised when pages are cut or described otherwise: every document is then read again."""
 MAX_BYTES = 10_000_000
 LOCK = "writer.lock"
@@ -449,8 +450,8 @@ def _told_by(row: FileRow, text: Text) -> FileRow:
 def _page(text: Text, key: str) -> tuple[Header, chunks.Page]:
     matter = front_matter.read(text.text)
     page = chunks.read(text.text, title=matter.title, skip=matter.lines)
-    # A file of another format has said its title, if it has one; its first heading may be that of a page.
-    heading = page.heading if text.has_lines else ""
+    # The heading of a PDF's page names no document.
+    heading = "" if PAGE_HEADING.fullmatch(page.heading) and not text.has_lines else page.heading
     title = matter.title or heading or PurePosixPath(key).stem
     language = detect(f"{title} {page.prose[:_PROSE]}")
     placed = replace(page, chunks=tuple(map(text.placed, page.chunks)))

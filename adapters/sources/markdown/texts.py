@@ -14,7 +14,7 @@ from typing import Self
 from adapters.sources.dialects import Reading, flatten
 from adapters.sources.documents.converter import Converter
 from adapters.sources.documents.document import LIBRARIES, Document, ending
-from adapters.sources.documents.pdf import PAGE, PAGE_HEADING
+from adapters.sources.documents.pdf import PAGE, PAGE_HEADING, PAGE_LINES
 from adapters.sources.markdown import files
 from adapters.sources.markdown.chunks import Chunk
 from contracts.values import Dialect
@@ -54,11 +54,18 @@ class Text:
         page = PAGE.search(chunk.text)
         path, anchor = chunk.path, chunk.anchor
         if page and not any(PAGE_HEADING.fullmatch(heading) for heading in path):
-            # Short pages are joined; the first one is where the passage begins.
             path, anchor = (*path, page.group(1)), page.group(2)
         # Numbers of pages are shown with a passage, and are no words of it.
         headings = [part for part in chunk.headings.split(" \n") if not PAGE_HEADING.fullmatch(part)]
-        return replace(chunk, path=path, anchor=anchor, first_line=0, last_line=0, headings=" \n".join(headings))
+        return replace(
+            chunk,
+            path=path,
+            anchor=anchor,
+            first_line=0,
+            last_line=0,
+            text=PAGE_LINES.sub("", chunk.text),
+            headings=" \n".join(headings),
+        )
 
 
 class Texts:
