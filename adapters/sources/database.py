@@ -162,23 +162,33 @@ class _Engine:
         Raises:
             _Stopped: The engine refused it, or a limit ended it.
         """
-        from sqlalchemy import text
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
             engine = self._made(limits)
-            with engine.connect() as connection, self._fenced(connection, limits, readable):
-                # A cursor of the server's where there is one: one statement, and no more rows on their way than fit.
-                options = {"stream_results": True, "max_row_buffer": limits.rows + 1, "yield_per": limits.rows + 1}
-                with connection.execute(text(statement), dict(values), execution_options=options) as result:
-                    return _taken(result.mappings(), limits)
-        except SQLAlchemyError as error:
+            with engine.connect() as connection:
+                if readable is not None:
+                    self._judge(connection, statement, values, readable)
+                with self._fenced(connection, limits, readable):
+                    return self._read(connection, statement, values, limits)
+        except (SQLAlchemyError, sqlite3.Error) as error:
             raise self._stopped(error, limits) from error
         except (OSError, ValueError) as error:
             raise _Stopped(f"failed: {error}", _WRONG) from error
 
+    def _read(self, connection: Connection, statement: str, values: Mapping[str, Value], limits: _Limits) -> Rows:
+        from sqlalchemy import text
+
+        # A cursor of the server's where there is one: one statement, and no more rows on their way than fit.
+        options = {"stream_results": True, "max_row_buffer": limits.rows + 1, "yield_per": limits.rows + 1}
+        with connection.execute(text(statement), dict(values), execution_options=options) as result:
+            return _taken(result.mappings(), limits)
+
     def _made(self, limits: _Limits) -> Engine:
         raise NotImplementedError
+
+    def _judge(self, connection: Connection, statement: str, values: Mapping[str, Value], readable: Readable) -> None:
+        """Refuse a statement that the fence of the connection alone would not stop; most engines have none such."""
 
     @contextmanager
     def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
@@ -228,10 +238,38 @@ class _Sqlite(_Engine):
 
         return create_engine("sqlite://", creator=connect, poolclass=NullPool)
 
+    def _judge(self, connection: Connection, statement: str, values: Mapping[str, Value], readable: Readable) -> None:
+        """Refuse a statement that passes for a view it is not.
+
+        The fence lets a view read what it is made of, and SQLite calls a query of `WITH` by its name just as it calls
+        a view. So where views may be read, the statement is first prepared against an empty database in which what may
+        be read are plain tables, and there is nothing else: there, only such a query has a view's name.
+        """
+        from sqlalchemy import create_engine, text
+        from sqlalchemy.exc import SQLAlchemyError
+        from sqlalchemy.pool import NullPool
+
+        raw = _raw(connection)
+        views = _views(raw).intersection(readable)
+        if not views:
+            return
+
+        def empty() -> sqlite3.Connection:
+            made = sqlite3.connect(":memory:", isolation_level=None)
+            for table, columns in _names(raw, readable).items():
+                made.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(map(_quoted, columns))})").close()
+            return made
+
+        try:
+            with create_engine("sqlite://", creator=empty, poolclass=NullPool).connect() as beside:
+                _raw(beside).set_authorizer(_allowed_to_name(readable, views))
+                beside.execute(text(f"EXPLAIN {statement}"), dict(values)).close()
+        except SQLAlchemyError as error:
+            raise _Stopped(f"was refused: {getattr(error, 'orig', None) or error}", _ONLY_READS) from error
+
     @contextmanager
     def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)  # noqa: S101  # `connect` above has made it
+        raw = _raw(connection)
         raw.execute("PRAGMA query_only = ON").close()
         for category, most in (
             (sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE),
@@ -264,13 +302,41 @@ def _allowed(action: int, _first: str | None, second: str | None, *_: str | None
     return sqlite3.SQLITE_DENY
 
 
+def _raw(connection: Connection) -> sqlite3.Connection:
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)  # noqa: S101  # `_Sqlite._made` has made it
+    return raw
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _names(raw: sqlite3.Connection, readable: Readable) -> dict[str, list[str]]:
+    """Return the columns that may be read by table, both as the database writes them: it folds no more than ASCII."""
+    with closing(
+        raw.execute(
+            "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS c"
+            " WHERE m.type IN ('table', 'view')"
+        )
+    ) as found:
+        names: dict[str, list[str]] = {}
+        for table, column in found:
+            if column.lower() in readable.get(table.lower(), ()):
+                names.setdefault(table, []).append(column)
+        return names
+
+
 def _views(raw: sqlite3.Connection) -> frozenset[str]:
-    with closing(raw.execute("SELECT lower(name) FROM sqlite_master WHERE type = 'view'")) as found:
-        return frozenset(name for (name,) in found)
+    with closing(raw.execute("SELECT name FROM sqlite_master WHERE type = 'view'")) as found:
+        return frozenset(name.lower() for (name,) in found)
 
 
 def _allowed_to_read(readable: Readable, views: frozenset[str]) -> Callable[..., int]:
-    """Return what says to SQLite what a statement may do that may only read some columns."""
+    """Return what says to SQLite what a statement may do that may only read some columns.
+
+    That a view's name means the view is for `_Sqlite._judge` to see to.
+    """
     open_views = views.intersection(readable)
 
     def allowed(action: int, first: str | None, second: str | None, *place: str | None) -> int:
@@ -281,6 +347,17 @@ def _allowed_to_read(readable: Readable, views: frozenset[str]) -> Callable[...,
         columns = readable.get((first or "").lower())
         known = columns is not None and (second or "").lower() in (*columns, "")
         return sqlite3.SQLITE_OK if known or through in open_views else sqlite3.SQLITE_DENY
+
+    return allowed
+
+
+def _allowed_to_name(readable: Readable, views: frozenset[str]) -> Callable[..., int]:
+    """Return what says to SQLite what a statement may do in a database without views; no query has a view's name."""
+    allowed_to_read = _allowed_to_read(readable, frozenset())
+
+    def allowed(action: int, first: str | None, second: str | None, *place: str | None) -> int:
+        through = (place[1] or "").lower() if len(place) > 1 else ""
+        return sqlite3.SQLITE_DENY if through in views else allowed_to_read(action, first, second, *place)
 
     return allowed
 
