@@ -38,7 +38,9 @@ def graph_file(deployed: Deployment) -> Path:
 
 
 def graph_source(deployed: Deployment) -> GraphSource | None:
-    """Return what answers from the graph; `None` where the profile asks it nothing, or there is none.
+    """Return what answers from the graph; `None` where the profile asks it nothing, or there cannot be one.
+
+    A graph of indexed documents whose file is missing is a source that cannot be asked: nobody has looked there.
 
     Raises:
         ConfigError: The server's address, or a statement of the profile, is wrong.
@@ -48,12 +50,18 @@ def graph_source(deployed: Deployment) -> GraphSource | None:
         return None
     from adapters.sources.graph import GraphSource, Ladybug, Limits, Neo4j
 
-    file = graph_file(deployed)
     if deployed.settings.graph_url:
         engine = Neo4j(deployed.settings.graph_url)
-    elif file.is_file() and find_spec("ladybug"):
-        engine = Ladybug(file)
+    elif find_spec("ladybug") and _indexed_here(deployed):
+        engine = Ladybug(graph_file(deployed))
     else:
         return None
     most = deployed.profile.database
     return GraphSource(engine, lookups, Limits(rows=most.max_rows, size=most.max_bytes, seconds=most.seconds))
+
+
+def _indexed_here(deployed: Deployment) -> bool:
+    """Whether documents were indexed on this machine: one that only asks an index in a server has no graph of its own."""
+    from adapters.sources.markdown.store import NAME
+
+    return (deployed.knowledge_folder / NAME).is_file()

@@ -148,7 +148,8 @@ def _index(deployed: Deployment) -> Finding:
 def _graph(deployed: Deployment) -> Finding:
     number = counted(len(deployed.profile.lookups_of(Source.NEO4J)), "lookup|lookups")
     source = graph_source(deployed)
-    if source is None:
+    built_here = not deployed.settings.graph_url
+    if source is None or (built_here and not graph_file(deployed).is_file()):
         missing = not find_spec("ladybug")
         way_out = "Install the extra `graph`: the package ladybug." if missing else f"Run `{index_command(deployed)}`."
         seen = "its engine is not installed" if missing else "not built yet"
@@ -157,7 +158,7 @@ def _graph(deployed: Deployment) -> Finding:
         nodes = counted(source.count(), "node|nodes")
     finally:
         source.close()
-    if deployed.settings.graph_url:
+    if not built_here:
         return Finding(
             "graph", True, f"{number} on {without_password(deployed.settings.graph_url)}, read only: {nodes}"
         )

@@ -1,0 +1,69 @@
+"""The graph of the documents whose file is gone: a source that cannot be asked."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.sources.markdown import ingest
+from assistant.commands.index import index, profile_folders
+from assistant.wiring import Deployment, deployment, lookup_sources
+from contracts.errors import SourceUnavailable
+from contracts.ports import SearchRequest
+from contracts.values import RequestType, Source
+from tests.adapters.markdown_pages import write
+from tests.assistant.cli_helpers import Desk
+
+TROUBLE = "I get the error GuardianBusy, it does not work"
+
+
+@pytest.fixture
+def handbook(tmp_path: Path) -> Deployment:
+    """The bundled profile, whose lookups ask a graph; nothing is indexed yet."""
+    return deployment(environment={"GUARDIAN_DATA_DIR": str(tmp_path)})
+
+
+def test_a_graph_that_is_gone_is_not_found_empty(handbook: Deployment, tmp_path: Path) -> None:
+    """A question that needs the graph ends with "cannot say", and the doctor names the command that brings it back."""
+    index(handbook, profile_folders(handbook))
+    shutil.rmtree(handbook.graph_folder)
+
+    desk = Desk(tmp_path, tmp_path, "handbook")
+    result = desk.here("ask", TROUBLE, "--role", "operator", "--json", "--quiet").json
+    assert result["outcome"] == "handed_off"
+    assert result["guardian"]["reasons"] == ["could_not_check=[neo4j]"]
+    assert any(line.startswith("neo4j: ") for line in result["diagnostics"]["degraded"])
+
+    assert "Run `guardian index" in of_doctor(desk)["way_out"]
+    index(handbook, profile_folders(handbook))
+    assert of_doctor(desk)["ok"]
+
+
+def of_doctor(desk: Desk) -> dict[str, Any]:
+    """Return what the doctor says of the graph."""
+    (graph,) = [line for line in desk.here("doctor", "--json").json if line["what"] == "graph"]
+    return graph
+
+
+async def test_a_graph_that_was_never_built_is_not_found_empty(handbook: Deployment, tmp_path: Path) -> None:
+    """Documents that were indexed before the profile asked a graph anything: the graph is missing, and is not asked."""
+    ingest(write(tmp_path / "docs", {"a.md": "# A\n\nAn apple.\n"}), directory=handbook.knowledge_folder)
+    source = lookup_sources(handbook)[Source.NEO4J]
+    with pytest.raises(SourceUnavailable, match="no graph") as caught:
+        await source.search(SearchRequest(TROUBLE, request_type=RequestType.TROUBLESHOOTING))
+    assert caught.value.way_out
+
+
+def test_without_documents_there_is_no_graph_to_be_missed(handbook: Deployment) -> None:
+    """A machine that only asks an index in a server has indexed nothing: its graph is not connected."""
+    assert Source.NEO4J not in lookup_sources(handbook)
+
+
+def test_without_lookups_no_graph_is_connected(handbook: Deployment, tmp_path: Path) -> None:
+    """A profile that asks a graph nothing needs none, whatever is indexed."""
+    ingest(write(tmp_path / "docs", {"a.md": "# A\n\nAn apple.\n"}), directory=handbook.knowledge_folder)
+    without = handbook.profile.model_copy(update={"lookups": ()})
+    assert lookup_sources(Deployment(handbook.settings, without, handbook.context_type)) == {}
