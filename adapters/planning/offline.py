@@ -6,6 +6,7 @@ documents, and the words that the profile calls its scope.
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -61,10 +62,14 @@ class OfflinePlanner:
         casual = lexicon.is_casual(request.message)
         queries = _queries(whole)
         topic, unasked = None, ""
+        seconds = self._profile.behaviour.source_seconds
         try:
-            topic = max([await self._probe.on_topic(query) for query in queries], default=0.0)
+            async with asyncio.timeout(seconds):
+                topic = max([await self._probe.on_topic(query) for query in queries], default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"
+        except TimeoutError:
+            unasked = f"it was not asked how far the message is on topic. It timed out after {seconds:g} s."
         vague = not casual and lexicon.is_vague(whole)
         return _Reading(
             text=whole,
