@@ -19,10 +19,10 @@ class Effect:
         more: `retrieve` asks for twice as many passages per query, in every language.
         refine: `retrieve` asks in the documents' words (the profile's synonyms) and widens each query with feedback
             terms; `draft` reads the questions in those words, too.
-        other_documents: `retrieve` leaves out the documents that it has already.
+        other_documents: `retrieve` leaves out the documents that any attempt of the turn had, and their copies.
         add_sources: `retrieve` asks these kinds, too, where they are connected and not forbidden.
-        only_sources: `retrieve` keeps and asks only these kinds, where they are connected.
-        drop_sources: `retrieve` throws away evidence of these kinds and does not ask them.
+        only_sources: `retrieve` keeps and asks only these kinds for the rest of the turn, where they are connected.
+        drop_sources: `retrieve` throws away evidence of these kinds and does not ask them for the rest of the turn.
         redraft: `draft` is told the reasons and this action; without another effect, nothing is searched.
         ends: the turn ends in `safe_exit`; how, is said there.
     """

@@ -412,3 +412,19 @@ def test_the_table_in_the_handbook_is_the_table_that_runs(root: Path, language: 
             else:
                 assert (cell != "–") is getattr(effect, column), (action, column)
     assert len(shown) == 2, "beside the actions, the table has its head and its rule"
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_the_handbook_says_where_another_source_is_asked_at_all(root: Path, language: str) -> None:
+    """With all kinds connected, an action that adds a source does so for the types of its row, and for no others."""
+    page = (root / "knowledge" / language / "retries.md").read_text("utf-8")
+    types = [request_type for request_type in RequestType if request_type is not RequestType.CASUAL]
+    adding = {action: effect.add_sources for action, effect in EFFECTS.items() if effect.add_sources}
+    none = 0
+    for action, sources in adding.items():
+        rules = {request_type: rule_of(request_type) for request_type in types}
+        new = [t for t, rule in rules.items() if not {*rule.allowed(), *rule.forbidden}.issuperset(sources)]
+        assert f"| `{action}` | {', '.join(new)} |" in page
+        none += len(types) - len(new)
+    among = len(types) * len(adding)
+    assert {"en": f"{none} of the {among} pairs", "ru": f"{none} из {among} сочетаний"}[language] in page
