@@ -48,6 +48,7 @@ def test_a_folder_is_read_in_with_all_that_a_citation_needs(docs: Path, kb: Path
         "lines": (11, 13),
         "language": Language.EN,
         "updated": "2025-05-01",
+        "version": "",
         "found": "",
     }
     assert item.snippet == "## Assigning a role\n\nOpen the pomegranate page."

@@ -83,6 +83,35 @@ def test_a_table_keeps_its_head_and_says_in_each_row_what_spans_it() -> None:
     assert page(f"<table><tr>{code}</tr></table>") == "```\nls\ncd\n```"
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        'style="display:none"',
+        'style="color: red; DISPLAY : None !important"',
+        'style="visibility:hidden;"',
+        'style="display:/* x */none"',
+        "hidden",
+        'hidden="until-found"',
+        'aria-hidden="true"',
+        'aria-hidden="TRUE"',
+    ],
+)
+def test_what_an_element_hides_itself_is_no_text(hidden: str) -> None:
+    """Nobody sees it in a browser, so nobody shall read it in an answer: in the text, in a heading, and as the title."""
+    assert page(f"<p>apple<div {hidden}><p>secret</p></div><p>pear <span {hidden}>secret</span></p>") == "apple\n\npear"
+    whole = f"<title>Site</title><h1 {hidden}>secret</h1><h1>Roles</h1><p>apple".encode()
+    assert web_pages.read(whole).text == "# Roles\n\napple\n"
+    assert "secret" not in web_pages.read(whole).title
+
+
+@pytest.mark.parametrize(
+    "style", ["display:block", "display:none-such", "--display:none", "color:red", "x-visibility:hidden"]
+)
+def test_other_styles_hide_nothing(style: str) -> None:
+    """Only the two properties that hide do."""
+    assert page(f'<p style="{style}">apple') == "apple"
+
+
 def test_a_page_without_a_main_part_is_read_whole() -> None:
     """Where nothing is marked as main, the body is; where all stands in navigation, navigation is read, too."""
     assert web_pages.read(b"<p>apple</p><nav>menu</nav>").text == "apple\n"

@@ -18,9 +18,15 @@ if TYPE_CHECKING:
 
 _NEVER = (
     "script, style, noscript, template, svg, math, canvas, iframe, object, embed, audio, video, head, button, select, "
-    "textarea, input, dialog, menu, [hidden], [aria-hidden=true], .headerlink, .linenos, .lineno, .gutter, .visually-hidden, "
+    "textarea, input, dialog, menu, .headerlink, .linenos, .lineno, .gutter, .visually-hidden, "
     ".sr-only"
 )
+_COMMENT = re.compile(r"/\*.{0,1000}?\*/", re.DOTALL)
+_HIDING = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\s*(?:!\s*important\s*)?(?=;|$)",
+    re.IGNORECASE,
+)
+"""What hides an element in its own style; what a style sheet hides is not known here."""
 _NAVIGATION = (
     "nav, footer, [role=navigation], [role=search], [role=banner], [role=contentinfo], .sidebar, .sphinxsidebar, "
     ".related, .breadcrumb, .breadcrumbs, .toc, #toc, .table-of-contents, .pagination, .pagination-nav, .pager, .skip-link"
@@ -126,6 +132,10 @@ def read_text(markup: str) -> Document:
 
 
 def _document(tree: LexborHTMLParser) -> Document:
+    # All are judged before the first goes: a node inside another one goes with it.
+    hidden = [node for node in tree.css("[hidden], [aria-hidden], [style]") if _is_hidden(node)]
+    for node in hidden:
+        node.decompose()
     # First what the head says, which is dropped then.
     title = next(_named(tree), "")
     url = _attribute(tree, 'link[rel="canonical"]', "href")
@@ -133,6 +143,13 @@ def _document(tree: LexborHTMLParser) -> Document:
     root = _root(tree)
     text = "\n\n".join(_blocks(root)) if root else ""
     return document(text, title=title, url=url, updated=next(filter(None, dates), ""))
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    said = node.attributes
+    if "hidden" in said or (said.get("aria-hidden") or "").strip().casefold() == "true":
+        return True
+    return bool(_HIDING.search(_COMMENT.sub("", said.get("style") or "")))
 
 
 def _attribute(tree: LexborHTMLParser, selector: str, name: str) -> str:
