@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final
 
-from adapters.sources.lookups import Chooser, LookupFault, arguments_from, checked, reference, said_in, sentence
+from adapters.sources.lookups import (
+    Chooser,
+    LookupFault,
+    OutOfRange,
+    arguments_from,
+    beyond,
+    checked,
+    reference,
+    said_in,
+    sentence,
+)
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.lookups import Lookup, LookupCall, LookupValue, Value
@@ -156,13 +166,15 @@ class LookupSource:
             try:
                 values = checked(call, lookup, today)
             except LookupFault as fault:
-                wanted[f"{call.name}: {fault}"] = _Faulty(str(fault))
+                wanted[f"{call.name}: {fault}"] = _Faulty(fault, lookup, confidence)
             else:
                 wanted[reference(lookup, values)] = _Wanted(lookup, values, confidence)
         return wanted
 
     async def _items(self, wanted: _Wanted | _Faulty, request: SearchRequest) -> tuple[list[EvidenceItem], str]:
         if isinstance(wanted, _Faulty):
+            if isinstance(wanted.fault, OutOfRange):
+                return [self._out_of_range(wanted, wanted.fault, request)], ""
             raise SourceUnavailable(
                 f"What was to be looked up cannot be: {wanted.fault}.",
                 "Ask again with a value that it takes; the profile says which.",
@@ -199,6 +211,23 @@ class LookupSource:
         ]
         return items, f"{lookup.name}: {found.cut}" if found.cut else ""
 
+    def _out_of_range(self, wanted: _Faulty, fault: OutOfRange, request: SearchRequest) -> EvidenceItem:
+        """Return what says so: the engine was not asked, but there is nothing wrong with it either."""
+        lookup, argument = wanted.lookup, fault.argument
+        language = said_in(request.language, lookup)
+        name = reference(lookup, {argument.name: fault.value})
+        return EvidenceItem(
+            source=self._kind,
+            ref=f"{name}#1",
+            document=f"{name}#1",
+            snippet=beyond(fault, lookup, language),
+            confidence=wanted.confidence,
+            score=wanted.confidence,
+            title=lookup.title[language],
+            language=language,
+            found="0",
+        )
+
     def _trace(
         self, request: SearchRequest, kept: Sequence[EvidenceItem], more: Sequence[EvidenceItem], asked: tuple[str, ...]
     ) -> QueryTrace:
@@ -229,4 +258,6 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Faulty:
-    fault: str
+    fault: LookupFault
+    lookup: Lookup
+    confidence: float

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from adapters.sources.days import day
+from adapters.sources.periods import period_of, without_periods
 from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, LookupValue, Value
 from contracts.values import Language
 from language.clean import clean, fold
@@ -22,11 +23,22 @@ from language.words import Phrases, all_stems, stem, stop_words
 LEAST_LIKENESS: Final = 0.5
 """Below it, a question is not one that the lookup answers. Of 57 questions in other words than the bundled
 profile's, 49 had the right lookup and 1 a wrong one; of 223 labelled questions about the handbook, none had one."""
+OWN_WORDS: Final = 0.95
+"""From here on, a question is one of the lookup's own: such a one asks for something even where it is vague."""
 _LONGEST_TEXT: Final = 60
 
 
 class LookupFault(ValueError):
     """A call that cannot be made as it is."""
+
+
+class OutOfRange(LookupFault):
+    """A number is beyond the bounds of its argument."""
+
+    def __init__(self, why: str, argument: LookupArgument, value: Value) -> None:
+        super().__init__(why)
+        self.argument = argument
+        self.value = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +80,16 @@ class Chooser:
     def choose(self, query: str, today: date) -> Found | None:
         """Return the lookup whose questions are most like the query, with the values that the query has for it.
 
-        One that needs a value which the query does not have is passed over. "It does not work" asks for none.
+        One that needs a value which the query does not have is passed over. "It does not work" asks for none, unless
+        that is a lookup's very question.
         """
-        if is_vague(query):
-            return None
+        least = OWN_WORDS if is_vague(query) else LEAST_LIKENESS
         ranked = sorted(
             ((self.likeness(query, lookup), lookup) for lookup in self._lookups),
             key=lambda pair: (-pair[0], pair[1].name),
         )
         for like, lookup in ranked:
-            if like < LEAST_LIKENESS:
+            if like < least:
                 return None
             given = arguments_from(query, lookup, today)
             if all(argument.name in given or argument.default is not None for argument in lookup.arguments):
@@ -100,10 +112,7 @@ class Chooser:
 
 
 def _content(text: str) -> frozenset[str]:
-    rest = fold(clean(text))
-    for pattern, _, _ in _PERIODS:
-        rest = pattern.sub(" ", rest)
-    return frozenset(word for word in all_stems(_DATE.sub(" ", rest)) if not word.isdecimal())
+    return frozenset(word for word in all_stems(without_periods(fold(clean(text)))) if not word.isdecimal())
 
 
 @cache
@@ -118,7 +127,8 @@ def checked(call: LookupCall, lookup: Lookup, today: date) -> dict[str, Value]:
     """Return a value for each argument of a lookup: the call's, or the default.
 
     Raises:
-        LookupFault: A value is missing, of the wrong type or out of bounds, or there is one for no argument.
+        OutOfRange: A number is out of bounds.
+        LookupFault: A value is missing or of the wrong type, or there is one for no argument.
     """
     given = {value.name: value.value for value in call.arguments}
     known = {argument.name for argument in lookup.arguments}
@@ -133,8 +143,21 @@ def checked(call: LookupCall, lookup: Lookup, today: date) -> dict[str, Value]:
             value = argument.read(text)
             found[argument.name] = day(str(value), today).isoformat() if argument.type is ArgumentType.DATE else value
         except ValueError as error:
+            beyond = _without_bounds(argument, text)
+            if beyond is not None:
+                raise OutOfRange(f"{lookup.name}: {error}", argument, beyond) from error
             raise LookupFault(f"{lookup.name}: {error}") from error
     return found
+
+
+def _without_bounds(argument: LookupArgument, text: str) -> Value | None:
+    """Return the number that a text stands for where only the bounds keep it out."""
+    if argument.type not in (ArgumentType.INTEGER, ArgumentType.NUMBER):
+        return None
+    try:
+        return argument.model_copy(update={"least": None, "most": None}).read(text)
+    except ValueError:
+        return None
 
 
 def arguments_from(query: str, lookup: Lookup, today: date) -> dict[str, str]:
@@ -209,85 +232,6 @@ def _texts(argument: LookupArgument, query: str) -> Iterator[str]:
 _QUOTED: Final = re.compile(r"`([^`\n]{1,80})`|«([^»\n]{1,80})»|“([^”\n]{1,80})”|\"([^\"\n]{1,80})\"")
 
 
-# ------------------------------------------------------------------------------------------------------ the periods
-
-_DATE: Final = re.compile(r"(?<![\w.-])(?:(\d{4})-(\d\d)-(\d\d)|(\d{1,2})\.(\d{1,2})\.(\d{4}))(?![\w-])", re.ASCII)
-_NUMBERS: Final = {
-    word: number
-    for number, words in enumerate(
-        (
-            "one один одну одна одной",
-            "two два две двух",
-            "three три трех",
-            "four четыре четырех",
-            "five пять пяти",
-            "six шесть шести",
-            "seven семь семи",
-            "eight восемь восьми",
-            "nine девять девяти",
-            "ten десять десяти",
-        ),
-        1,
-    )
-    for word in words.split()
-}
-_UNITS: Final = {"d": r"days?|дн\w+|день", "w": r"weeks?|недел\w+", "m": r"months?|месяц\w*", "y": r"years?|год\w*|лет"}
-_COUNT: Final = rf"(?:(?P<count>\d{{1,4}}|{'|'.join(_NUMBERS)})\s+)?"
-
-
-def _counted(unit: str) -> Iterator[tuple[re.Pattern[str], str, str]]:
-    """Yield the patterns of a unit: this one, the last one, and the last so many, up to today."""
-    name = {"d": "today", "w": "week", "m": "month", "y": "year"}[unit]
-    words = _UNITS[unit]
-    if unit != "d":
-        yield re.compile(rf"\b(?:this|current|эт\w+|текущ\w+)\s+(?:{words})\b"), name, "today"
-        yield re.compile(rf"\b(?:last|previous|прошл\w+|предыдущ\w+)\s+(?:{words})\b"), f"{name}-1{unit}", f"{name}-1d"
-    yield (
-        re.compile(
-            rf"\b(?:(?:past|last|previous|последн\w+|прошедш\w+|прошл\w+|предыдущ\w+)\s+{_COUNT}"
-            rf"|(?:for|in|within|over|during|за)\s+(?:the\s+|an?\s+)?{_COUNT.replace('count', 'number')})(?:{words})\b"
-        ),
-        f"today-{{}}{unit}+1d",
-        "today",
-    )
-
-
-_PERIODS: Final = (
-    (re.compile(r"\b(?:today|сегодня)\b"), "today", "today"),
-    (re.compile(r"\b(?:yesterday|вчера)\b"), "today-1d", "today-1d"),
-    *(pattern for unit in "wmyd" for pattern in _counted(unit)),
-)
-"""What a period is called, and the days that it begins and ends on."""
-
-
-def period_of(text: str, today: date) -> tuple[str, str] | None:
-    """Return the first and the last day of the period that a text names, as a plan would write them.
-
-    Two dates are a period, one is a day, or where a period begins: "since 2026-11-01". Weeks begin on Monday.
-    """
-    folded = fold(text)
-    dates = list(_dates(folded))
-    if len(dates) >= 2:
-        return min(dates), max(dates)
-    if dates:
-        since = re.search(r"\b(?:since|from|с|со|начиная с)\s+(?=\d)", folded)
-        return dates[0], today.isoformat() if since else dates[0]
-    for pattern, since, until in _PERIODS:
-        if found := pattern.search(folded):
-            count = next((value for value in found.groupdict().values() if value), "1")
-            return since.format(_NUMBERS.get(count, count)), until
-    return None
-
-
-def _dates(text: str) -> Iterator[str]:
-    for match in _DATE.finditer(text):
-        year, month, number = match.group(1, 2, 3) if match.group(1) else match.group(6, 5, 4)
-        try:
-            yield date(int(year), int(month), int(number)).isoformat()
-        except ValueError:
-            continue
-
-
 # -------------------------------------------------------------------------------------------------------- the words
 
 
@@ -311,6 +255,32 @@ def _said(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     return " ".join(clean(str(value)).split())
+
+
+def beyond(fault: OutOfRange, lookup: Lookup, language: Language) -> str:
+    """Return in a sentence that a value is out of range, and what the range is."""
+    least, most = (None if bound is None else f"{bound:g}" for bound in (fault.argument.least, fault.argument.most))
+    bounds = "between" if least and most else "least" if least else "most"
+    said = _BEYOND[language][bounds].format(least=least, most=most)
+    return _BEYOND[language]["sentence"].format(
+        title=lookup.title[language], value=fault.value, argument=fault.argument.name, bounds=said
+    )
+
+
+_BEYOND: Final = {
+    Language.EN: {
+        "sentence": "“{title}”: the value {value} is out of range; {argument} can be {bounds}.",
+        "between": "from {least} to {most}",
+        "least": "{least} or more",
+        "most": "{most} or less",
+    },
+    Language.RU: {
+        "sentence": "«{title}»: значение {value} вне допустимых пределов; {argument} может быть {bounds}.",
+        "between": "от {least} до {most}",
+        "least": "не меньше {least}",
+        "most": "не больше {most}",
+    },
+}
 
 
 def said_in(language: Language | None, lookup: Lookup) -> Language:

@@ -84,6 +84,19 @@ def test_a_lookup_that_lacks_a_value_is_passed_over() -> None:
         ("с 03.11.2026", "2026-11-03", "2026-11-18"),
         ("from 2026-11-03 to 2026-11-01", "2026-11-01", "2026-11-03"),
         ("с 01.11.2026 по 10.11.2026", "2026-11-01", "2026-11-10"),
+        ("from 1 November to 20 November", "2026-11-01", "2026-11-20"),
+        ("November 1-20", "2026-11-01", "2026-11-20"),
+        ("с 1 по 20 ноября", "2026-11-01", "2026-11-20"),
+        ("on November 3rd, 2025", "2025-11-03", "2025-11-03"),
+        ("3 ноября 2025 года", "2025-11-03", "2025-11-03"),
+        ("from 20 December to 10 January 2026", "2025-12-20", "2026-01-10"),
+        ("from 20 December to 10 January", "2025-12-20", "2026-01-10"),
+        ("in October 2026", "2026-10-01", "2026-10-31"),
+        ("in December", "2025-12-01", "2025-12-31"),
+        ("за октябрь", "2026-10-01", "2026-10-31"),
+        ("since October", "2026-10-01", "2026-11-18"),
+        ("в 2025 году", "2025-01-01", "2025-12-31"),
+        ("in the last 9999 years", "0001-01-01", "today"),
     ],
 )
 def test_a_period_is_read_from_the_words(said: str, since: str, until: str) -> None:
@@ -92,7 +105,20 @@ def test_a_period_is_read_from_the_words(said: str, since: str, until: str) -> N
 
 
 @pytest.mark.parametrize(
-    "said", ["how many in all", "", "the weekly report", "30 дней спустя", "on 2026-02-31", "v1.2.2026"]
+    "said",
+    [
+        "how many in all",
+        "",
+        "the weekly report",
+        "30 дней спустя",
+        "on 2026-02-31",
+        "v1.2.2026",
+        "31 ноября",
+        "questions may be",
+        "up to 5 may be",
+        "in 2000 tickets",
+        "из 2000 вопросов",
+    ],
 )
 def test_what_is_no_period_is_not_taken_for_one(said: str) -> None:
     """Then the lookup's default holds, and the sentence says which period that is."""

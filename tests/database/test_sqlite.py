@@ -147,21 +147,48 @@ async def test_a_value_is_data_whatever_stands_in_it(library: Path, value: str) 
 @pytest.mark.parametrize(
     ("values", "fault"),
     [
-        ({"n": "4"}, "n: 4 is not an integer from 1 to 3"),
-        ({"n": "0"}, "n: 0 is not an integer from 1 to 3"),
         ({"n": "two"}, "n: 'two' is not an integer from 1 to 3"),
         ({"n": "1; DELETE"}, "n: '1; DELETE' is not an integer"),
         ({}, "asked needs a value for n"),
         ({"n": "1", "m": "1"}, "asked has no argument 'm'"),
     ],
 )
-async def test_a_value_out_of_bounds_is_an_error_and_never_clipped(
-    library: Path, values: dict[str, str], fault: str
-) -> None:
-    """A question about five thousand days is not answered with a year's figure."""
+async def test_what_is_no_value_of_its_argument_is_an_error(library: Path, values: dict[str, str], fault: str) -> None:
+    """Nothing is looked up with a value that is guessed or left out."""
     arguments = [{"name": "n", "type": "integer", "least": 1, "most": 3}]
     with pytest.raises(SourceUnavailable, match=fault):
         await ask(library, "SELECT title AS a FROM loans WHERE id <= :n", call(**values), arguments=arguments)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "language", "says"),
+    [
+        ({"least": 1, "most": 3}, Language.EN, "“Loans”: the value 9999 is out of range; n can be from 1 to 3."),
+        ({"most": 3}, Language.EN, "“Loans”: the value 9999 is out of range; n can be 3 or less."),
+        (
+            {"least": 1, "most": 3},
+            Language.RU,
+            "«Выдачи»: значение 9999 вне допустимых пределов; n может быть от 1 до 3.",
+        ),
+        (
+            {"least": 10000},
+            Language.RU,
+            "«Выдачи»: значение 9999 вне допустимых пределов; n может быть не меньше 10000.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_value_out_of_range_is_answered_with_the_range(
+    library: Path, bounds: dict[str, float], language: Language, says: str, *, named: bool
+) -> None:
+    """A question about ten thousand days gets neither a year's figure nor word of an outage: the database is well."""
+    days = {"name": "n", "type": "integer", "cues": {"en": ["days"]}, **bounds}
+    asked = lookup("SELECT title AS a FROM loans WHERE id <= :n", arguments=[days])
+    query = "-" if named else "apple in 9999 days"
+    request = SearchRequest(query, language=language, lookups=(call(n="9999"),) if named else ())
+    reply = await source(library, asked).search(request)
+    assert said(reply) == [says]
+    assert (reply.items[0].found, reply.trace.error, reply.trace.degraded) == ("0", "", "")
 
 
 async def test_one_call_that_fails_leaves_the_others_their_answer(library: Path) -> None:
