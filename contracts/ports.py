@@ -50,6 +50,8 @@ class PlanRequest:
     """How many questions were asked back in a row just before this message, which answers the last of them."""
     moderation: ModerationResult | None = None
     turn_id: str = ""
+    sources: frozenset[Source] | None = None
+    """The kinds of sources that the user may use; `None` where nobody says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import Language
+from contracts.values import Language, Source
 
 MESSAGE_WINDOW: Final = 20
 """Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""
@@ -136,7 +136,11 @@ def unanswered_id(messages: Sequence[AnyMessage]) -> str:
 
 
 def plan_request(
-    question: Json, messages: Sequence[AnyMessage], clarifications: int, moderation: ModerationResult
+    question: Json,
+    messages: Sequence[AnyMessage],
+    clarifications: int,
+    moderation: ModerationResult,
+    sources: frozenset[Source],
 ) -> PlanRequest:
     """Return what planning a question needs: the same whether it is planned after moderation or beside it."""
     return PlanRequest(
@@ -146,4 +150,5 @@ def plan_request(
         clarifications=clarifications,
         moderation=moderation,
         turn_id=question["id"],
+        sources=sources,
     )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from contracts.values import Language, RequestType
 from language.clean import fold, skeleton
 from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
 
 _VOWEL = re.compile("[aeiouyаеиоуыэюя]")
-_STATUS = (RequestType.STATUS_METRIC, RequestType.STATUS_LIST, RequestType.STATUS_SUMMARY)
+STATUS: Final = (RequestType.STATUS_METRIC, RequestType.STATUS_LIST, RequestType.STATUS_SUMMARY)
 _LONG_RUN = re.compile(r"(.)\1{5,}")
 
 
@@ -30,6 +31,24 @@ def request_type(text: str) -> RequestType:
         if all(group.find_in(stemmed) for group in groups) and not unless.find_in(stemmed):
             return kind
     return RequestType.KNOWLEDGE_QA
+
+
+def asks_how_it_is_done(text: str) -> bool:
+    """Whether a text asks why, how or whether something can be done, or what it is: never how things stand."""
+    return bool(_status_words()["unless"].find(text))
+
+
+def asks_of_now(text: str) -> bool:
+    """Whether a text asks for a figure, or says that it is about now or about what was last."""
+    words = _status_words()
+    return any(words[name].find(text) for name in ("figure", "figure of now", "list of now"))
+
+
+def figure_or_list(texts: Iterable[str]) -> RequestType:
+    """Return STATUS_LIST where more of the texts ask for a list than for a figure, else STATUS_METRIC."""
+    every, words = list(texts), _status_words()
+    figures, lists = (sum(bool(words[name].find(text)) for text in every) for name in ("figure", "list"))
+    return RequestType.STATUS_LIST if lists > figures else RequestType.STATUS_METRIC
 
 
 def casual_kind(text: str) -> str | None:
@@ -86,7 +105,7 @@ def is_vague(text: str) -> bool:
 
     A question for a figure or a list of a period has one: "Which errors were there today?".
     """
-    return vague_stems().issuperset(stems(text)) and request_type(text) not in _STATUS
+    return vague_stems().issuperset(stems(text)) and request_type(text) not in STATUS
 
 
 @cache
@@ -134,6 +153,21 @@ def _type_rules() -> list[tuple[RequestType, list[Phrases], Phrases]]:
         (RequestType(rule["type"]), [Phrases(group) for group in rule["groups"]], Phrases(rule.get("unless", [])))
         for rule in lexicon()["request_type"]
     ]
+
+
+@cache
+def _status_words() -> dict[str, Phrases]:
+    """Return the words that ask for a figure or a list, those that say of when, and those that ask for neither."""
+    rules = {kind: (groups, unless) for kind, groups, unless in _type_rules() if kind in STATUS}
+    figure, unless = rules[RequestType.STATUS_METRIC]
+    listing, _ = rules[RequestType.STATUS_LIST]
+    return {
+        "figure": figure[0],
+        "figure of now": figure[-1],
+        "list": listing[0],
+        "list of now": listing[-1],
+        "unless": unless,
+    }
 
 
 @cache

@@ -47,7 +47,8 @@ async def moderation(
         raise fault
     question = {"id": message.id or "", "text": clean(text), "language": str(_language(text, context, profile))}
     if ahead is not None and context.guard_mode is not GuardMode.OFF:
-        ahead.begin(plan_request(question, state["messages"], state.get("clarify_count", 0), _ASSUMED))
+        sources = profile.sources_for(context.role)
+        ahead.begin(plan_request(question, state["messages"], state.get("clarify_count", 0), _ASSUMED, sources))
     try:
         result, degraded, calls = await _judge(clean(text), context, moderator, fallback)
     except BaseException:

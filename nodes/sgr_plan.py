@@ -25,7 +25,10 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
     question = state["question"]
     moderation = ModerationResult.model_validate({k: v for k, v in state["moderation"].items() if k != "decision"})
     binding = TOOL_BINDING.decide(turn_state=TurnState.PLANNING)
-    reply = await planner.plan(plan_request(question, state["messages"], state.get("clarify_count", 0), moderation))
+    sources = profile.sources_for(context.role)
+    reply = await planner.plan(
+        plan_request(question, state["messages"], state.get("clarify_count", 0), moderation, sources)
+    )
     plan = settle_plan(reply.plan, question["text"], Language(question["language"]), profile.allowed_link_domains)
     route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
         level=moderation.safety_level,
