@@ -96,12 +96,14 @@ def cut_to_budget(items: Sequence[EvidenceItem], budget: int) -> list[EvidenceIt
 def _groups(items: Sequence[EvidenceItem], of: Iterable[int]) -> list[list[int]]:
     """Return places of items that are one passage together, in the order in which each passage comes first.
 
-    Items are one where they have one reference or the same words; so are those that a third one joins.
+    Items are one where they have one reference or the same words; so are those that a third one joins. Rows of a lookup
+    are one by their reference alone: two of them may say the same, and the list is to be whole.
     """
     group_of: dict[str, list[int]] = {}
     groups: list[list[int]] = []
     for n in of:
-        keys = (f"ref {items[n].ref}", f"text {same_words(items[n].snippet)}")
+        of_text = () if items[n].lookup else (f"text {same_words(items[n].snippet)}",)
+        keys = (f"ref {items[n].ref}", *of_text)
         met = [group_of[key] for key in keys if key in group_of]
         group = min(met, default=None)
         if group is None:

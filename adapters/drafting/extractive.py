@@ -82,7 +82,7 @@ class ExtractiveDrafter:
                 if not (_is_cited(quote) and _is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
             ]
             if not unfit:
-                text = _compose(_joined(picked, quotes, request, own["not_all_rows"]), request).replace(
+                text = _compose(_joined(picked, quotes, request, own), request).replace(
                     LEFT_OUT, f"({own['link_left_out']})"
                 )
                 return Draft(DraftKind.ANSWER, text)
@@ -95,6 +95,8 @@ class ExtractiveDrafter:
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
         if not self._may_stand(unit.text, request):
             return False
+        if request.request_type is RequestType.STATUS_METRIC and not _lookup(unit, request):
+            return False  # a figure of today stands in no document
         # What the Guardian objected to by name is not quoted a second time.
         blamed = " ".join(request.reasons)
         return RequiredAction.REGENERATE_DRAFT not in request.actions or unit.lead[:57] not in blamed or not unit.lead
@@ -141,7 +143,7 @@ def _lookup(unit: Unit, request: DraftRequest) -> str:
     return request.evidence[unit.source - 1].lookup
 
 
-def _joined(picked: list[_Scored], quotes: list[str], request: DraftRequest, note: str) -> list[str]:
+def _joined(picked: list[_Scored], quotes: list[str], request: DraftRequest, own: dict[str, str]) -> list[str]:
     """Make one list of the quoted rows of each lookup; where it has more rows than are quoted, the list says so."""
     joined: list[str] = []
     for lookup, run in groupby(zip(picked, quotes, strict=True), lambda pair: _lookup(pair[0].unit, request)):
@@ -154,8 +156,11 @@ def _joined(picked: list[_Scored], quotes: list[str], request: DraftRequest, not
         # An item of a list is one claim: a name with a question mark in it needs no citation of its own there.
         listed = [_row(scored.unit, quote) for scored, quote in rows] if len(rows) > 1 else [rows[0][1]]
         joined.append("\n".join(listed))
-        if found.endswith("+") or int(found) > len(rows):
-            joined[-1] += f"\n\n{_cite(note.format(found=found), f'[{last}]')}"
+        more = found.endswith("+")
+        count = int(found.removesuffix("+"))
+        if more or count > len(rows):
+            note = own["more_rows" if more else "not_all_rows"].format(found=count)
+            joined[-1] += f"\n\n{_cite(note, f'[{last}]')}"
     return joined
 
 

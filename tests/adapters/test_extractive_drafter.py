@@ -86,12 +86,24 @@ async def test_all_rows_of_a_lookup_are_quoted_as_one_list() -> None:
     )
 
 
+async def test_a_current_figure_is_quoted_from_a_lookup_alone() -> None:
+    """A page about what is counted has all the words of the question, and is no answer to it."""
+    page = "A question that was handed off is counted as handed off: how many questions were handed off, a table says."
+    for kind, expected in (
+        (RequestType.STATUS_METRIC, DraftKind.ABSTENTION),
+        (RequestType.KNOWLEDGE_QA, DraftKind.ANSWER),
+    ):
+        answer = await drafted("How many questions were handed off?", page, request_type=kind)
+        assert answer.kind is expected
+
+
 @pytest.mark.parametrize(
     ("said", "found", "note"),
     [
         (14, "14", "There are 14 in all; not all of them are listed here [10]."),
         (4, "9", "There are 9 in all; not all of them are listed here [4]."),
-        (1, "50+", "There are 50+ in all; not all of them are listed here [1]."),
+        (1, "50+", "There are more than 50; not all of them are listed here [1]."),
+        (5, "5+", "There are more than 5; not all of them are listed here [5]."),
         (10, "10", ""),
     ],
 )
@@ -101,7 +113,7 @@ async def test_a_shortened_list_says_how_many_there_are(said: int, found: str, n
     answer = await drafted("Which pages mention LID?", items=items, request_type=RequestType.KNOWLEDGE_QA)
     assert answer.text.count("mentions LID") == min(said, 10)
     assert answer.text.endswith(note or "[10].")
-    assert ("in all" in answer.text) is bool(note)
+    assert ("There are" in answer.text) is bool(note)
     assert (
         check_grounding(answer.text, items, request_type=RequestType.KNOWLEDGE_QA, kind=answer.kind).status
         is CheckStatus.OK

@@ -51,6 +51,10 @@ def cited(result: dict[str, Any]) -> list[str]:
 
 FIGURES = [
     ("How many questions were handed off this week?", ["2 of 4 questions were handed off to a person [1]."]),
+    ("How many questions were handed off?", ["2 of 4 questions were handed off to a person [1]."]),
+    ("How many questions were handed off in October 2025?", ["From 2025-10-01 to 2025-10-31, 0 of 0 questions"]),
+    ("How many questions were asked in the last 9999 years?", ["From 0001-01-01 to", "users asked 4 questions"]),
+    ("Сколько вопросов передали человеку с 1 по 20 ноября 2025 года?", ["С 2025-11-01 по 2025-11-20 человеку"]),
     ("How many turns ended in an error this week?", ["an error: 0 of 4;", "did not work as configured: 1 [1]."]),
     ("Which questions were handed off lately?", [f"“{words}” [" for words in PERSON]),
     ("What failed last?", [f"“{ANSWERED}”", "The model 'nobody' at 127.0.0.1:9: it cannot be reached [1]"]),
@@ -62,10 +66,10 @@ FIGURES = [
     ("Какие ошибки были на этой неделе?", [f"«{ANSWERED}»", "it cannot be reached [1]"]),
 ]
 CONNECTIONS = [
-    ("What depends on GUARDIAN_DATA_DIR?", ["“Settings” depends on", "“What Guardian is” depends on"]),
+    ("What depends on GUARDIAN_DATA_DIR?", ["“Settings” describes", "“What Guardian is” depends on"]),
     ("Which pages mention GUARD_TIMEOUT?", ["“Settings” mentions", "“When a model fails” mentions"]),
     ("Which pages are related to the page “Retries”?", ["“The extractive drafter” is", "“Hand-off to a person” is"]),
-    ("Что зависит от GUARDIAN_DATA_DIR?", ["Страница «Настройки» зависит от GUARDIAN_DATA_DIR"]),
+    ("Что зависит от GUARDIAN_DATA_DIR?", ["Страница «Настройки» описывает GUARDIAN_DATA_DIR"]),
     ("Какие страницы говорят о GUARD_TIMEOUT?", ["«Настройки» упоминает", "«Сбои языковой модели» упоминает"]),
     ("Какие страницы связаны со страницей «Повторы»?", ["«Как составляется ответ»", "«Передача человеку»"]),
 ]
@@ -126,6 +130,35 @@ def test_a_user_sees_nothing_of_other_peoples_conversations(desk: Desk, question
     assert {trace["source"] for trace in result["per_query_results"]} <= {"doc", "policy"}
     others = (*PERSON, ANSWERED, "127.0.0.1:9")
     assert [said for said in others if said in result["answer_text"]] == []
+
+
+def test_rows_that_say_the_same_are_all_listed(desk: Desk) -> None:
+    """Two hand-offs of one minute with one question are two lines, and nothing is said to be missing."""
+    for _ in range(2):
+        assert desk.result(PERSON[0])["outcome"] == "handed_off"
+    text = desk.result("Which questions were handed off lately?", "--role", "operator")["answer_text"]
+    assert text.count("Handed off to a person on") == 4
+    assert "not all" not in text
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_page_that_describes_a_setting_does_not_depend_on_it(desk: Desk, language: str) -> None:
+    """What depends on a setting are the pages that link to its description."""
+    asked, settings_page = {
+        "en": ("What depends on GUARD_MODE?", "“Settings” depends"),
+        "ru": ("Что зависит от GUARD_MODE?", "«Настройки» зависит"),
+    }[language]
+    result = desk.result(asked, "--role", "operator")
+    assert result["outcome"] == "answered"
+    assert settings_page not in result["answer_text"]
+
+
+@pytest.mark.parametrize(
+    "question", ["How many questions were handed off this week?", "Сколько вопросов передано человеку на этой неделе?"]
+)
+def test_a_figure_that_a_user_may_not_see_is_asked_back_about(desk: Desk, question: str) -> None:
+    """A page about how turns end has the question's words, and is no answer to how many did."""
+    assert desk.result(question, "--role", "user")["outcome"] == "clarification"
 
 
 def test_a_fault_that_nothing_is_known_of_ends_in_a_question(desk: Desk) -> None:
