@@ -60,6 +60,12 @@ class Reading:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+def is_part(path: str, reading: Reading) -> bool:
+    """Tell whether Markdown is there to be included only: in MkDocs, its name or that of its folder begins with `_`."""
+    markdown = path.casefold().endswith((".md", ".markdown"))
+    return reading.dialect is Dialect.MKDOCS and markdown and any(part.startswith("_") for part in path.split("/"))
+
+
 @dataclass(frozen=True, slots=True)
 class Flat:
     """A page put together.

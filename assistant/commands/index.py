@@ -93,9 +93,11 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
         print(f"{note.path}: {note.reason}", file=sys.stderr)
     write_graph(deployed)
     vectors = _fill(deployed)
+    copies = f" (of these, {report.folded} the same as others)" if report.folded else ""
+    parts = f", {report.parts} only parts of other pages" if report.parts else ""
     return (
-        f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged, "
-        f"{report.folded} the same as others, {len(report.skipped)} left out; "
+        f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged"
+        f"{copies}, {len(report.skipped)} left out{parts}; "
         f"{counted(report.documents, 'document|documents')} ({counted(report.policies, 'policy|policies')}) with {counted(report.chunks_in_all, 'passage|passages')} in all; "
         f"{report.seconds:.1f} s{vectors}"
     )

@@ -54,6 +54,19 @@ def test_a_folder_is_read_in_with_all_that_a_citation_needs(docs: Path, kb: Path
     assert item.snippet == "## Assigning a role\n\nOpen the pomegranate page."
 
 
+def test_copies_are_counted_among_the_files_of_the_run_alone(tmp_path: Path, docs: Path, kb: Path) -> None:
+    """What lies twice in other folders is nothing to tell of a run over an empty one."""
+    write(docs, {"a.md": "apple", "b.md": "apple", "c.md": "pear"})
+    first = ingest(docs, directory=kb)
+    assert (first.added, first.folded, first.documents) == (3, 1, 2)
+    empty = write(tmp_path / "empty", {})
+    empty.mkdir()
+    assert ingest(empty, directory=kb).folded == 0
+    write(empty, {"d.md": "pear"})
+    report = ingest(empty, directory=kb)
+    assert (report.added, report.documents) == (1, 2)
+
+
 def test_a_title_falls_back_to_the_heading_and_then_to_the_file(docs: Path, kb: Path) -> None:
     """A page without a title is named by its first heading, without one by its file."""
     write(docs, {"one.md": "Text first.\n\n## Heading { #h }\n\napple\n", "two.markdown": "banana\n"})

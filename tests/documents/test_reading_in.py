@@ -140,6 +140,21 @@ def test_an_included_file_belongs_to_the_page(docs: Path, kb: Path) -> None:
     assert (documents(kb, "kiwi"), documents(kb, "papaya")) == ([], ["docs/a.md"])
 
 
+def test_a_file_that_is_there_to_be_included_is_no_page(docs: Path, kb: Path) -> None:
+    """In MkDocs a name that begins with `_` marks a part: it is counted, is found in its page alone, and leaves the index."""
+    pages = {"a.md": '# Page\n\napple\n\n--8<-- "_steps.md"\n', "_steps.md": "A kiwi.", "_parts/b.md": "A kiwi tree."}
+    write(docs, {**pages, "_files/c.html": "<p>A papaya"})
+    assert (ingest(docs, directory=kb).added, sorted(documents(kb, "kiwi"))) == (
+        4,
+        ["docs/_parts/b.md", "docs/_steps.md"],
+    )
+    report = ingest(mkdocs(docs), directory=kb)
+    assert (report.changed, report.removed, report.parts, report.documents) == (1, 2, 2, 2)
+    assert documents(kb, "kiwi") == ["docs/a.md"]
+    assert documents(kb, "papaya") == ["docs/_files/c.html"]
+    assert ingest(docs, directory=kb).parts == 0
+
+
 def test_a_change_of_the_dialect_or_its_variables_reads_the_folder_again(docs: Path, kb: Path) -> None:
     """Pages are cut as the profile says now, whatever it said before; pages that it does not touch stay."""
     write(docs, {"a.md": "# Page\n\nInstall {{ product }}.\n", "b.md": "cherry"})

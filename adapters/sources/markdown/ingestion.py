@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from adapters.sources.dialects import Reading
+from adapters.sources.dialects import Reading, is_part
 from adapters.sources.documents.document import Unfit
 from adapters.sources.documents.pdf import PAGE_HEADING
 from adapters.sources.markdown import chunks, files, front_matter
@@ -58,11 +58,13 @@ class IngestReport:
 
     Attributes:
         added, changed, removed, unchanged: Files of the folders named.
-        folded: Files whose content another file holds already; they make no document of their own.
+        folded: Of the files added, changed and unchanged, those whose content another file holds already; they make
+            no document of their own.
         skipped: Files that are not indexed, why, and the way out.
         warnings: Files that are indexed, but not as they might be.
         chunks: Chunks written in this run.
         seconds: How long it took.
+        parts: Files of the folders named that are parts of other pages, by their names, and no pages themselves.
         documents, policies, chunks_in_all: What the knowledge base holds now, other folders included; policies are
             documents, too.
     """
@@ -79,6 +81,7 @@ class IngestReport:
     documents: int
     policies: int
     chunks_in_all: int
+    parts: int = 0
 
 
 def ingest(
@@ -224,6 +227,7 @@ class _Run:
     before_folders: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
     now: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
     skipped: list[Skipped] = field(default_factory=list[Skipped])
+    parts: int = 0
     steps: int = 0
     total: int = 0
 
@@ -244,6 +248,10 @@ class _Run:
         self.now = {key: row for key, row in self.before.items() if key[0] in self.others}
         roots = {Path(row.path) for row in (*self.named.values(), *self.others.values())}
         scans = [(row, files.walk(Path(row.path), roots - {Path(row.path)})) for row in self.named.values()]
+        for row, scan in scans:
+            pages = [found for found in scan.found if not is_part(found.path, self.readings[row.id])]
+            self.parts += len(scan.found) - len(pages)
+            scan.found = pages
         fresh = [(row, found) for row, scan in scans for found in scan.found if not self._known(row, found)]
         self.total = 2 * len(fresh)
         for row, scan in scans:
@@ -401,7 +409,7 @@ class _Run:
             changed=len(now) - unchanged - added,
             removed=sum(key not in now for key in was),
             unchanged=unchanged,
-            folded=sum(map(_indexed, self.now.values())) - len(self._desired()),
+            folded=len(now.keys() - set(self._desired().values())),
             skipped=sorted([*self.skipped, *self._told(mine)]),
             warnings=sorted(Skipped(self._name(key), row.warning) for key, row in mine.items() if row.warning),
             chunks=written,
@@ -409,6 +417,7 @@ class _Run:
             documents=documents,
             policies=self.store.policies(),
             chunks_in_all=in_all,
+            parts=self.parts,
         )
 
     def _content(self, row: FileRow, folders: dict[int, FolderRow]) -> tuple[str | None, str, str | None]:
