@@ -58,6 +58,69 @@ def test_relations_are_those_of_the_text(tmp_path: Path) -> None:
     assert pairs(file, "Error", "MENTIONS", "Command") == {('"No ladder"', "guardian index")}
 
 
+PRESENTED = {
+    "graph.md": """# Graph
+
+| relation | from |
+| --- | --- |
+| `HAS_PART` | `Page` |
+
+```cypher
+MATCH (p:Page)-[:HAS_PART]->(s) WHERE s.colour = 'red' RETURN s.LINKS_TO
+```
+
+The terminal's `LC_ALL` says the language.
+""",
+    "keys.md": """# Keys
+
+## The profile: thresholds
+
+| Key | default |
+| --- | --- |
+| `limits.weight` | 5; see `ORCHARD_SPEED` and `colour` |
+| `colour` | red |
+| `SAFE_REFUSAL` | no setting, but an action |
+
+## What is ORCHARD_SPEED for?
+
+It is the speed, up to `limits.weight`. A `weight` may be any.
+
+## Running
+
+Run `export ORCHARD_ROOT=/srv`.
+""",
+    "other.md": "# Other\n\n| настройка запуска | смысл |\n| --- | --- |\n| `depth` | as `HAS_PART` and `ORCHARD_ROOT` |\n",
+}
+
+
+def test_a_setting_is_what_the_pages_present_as_one(tmp_path: Path) -> None:
+    """By a heading, a table of settings or a value; a relation's name or another program's variable is none."""
+    file = made(tmp_path, PRESENTED)
+    settings = {str(row["name"]) for row in rows(file, "MATCH (n:Setting) RETURN n.name AS name")}
+    assert settings == {"ORCHARD_SPEED", "ORCHARD_ROOT", "weight", "colour", "depth"}
+    assert pairs(file, "Section", "DESCRIBES", "Setting") == {
+        ("What is ORCHARD_SPEED for?", "ORCHARD_SPEED"),
+        ("The profile: thresholds", "weight"),
+        ("The profile: thresholds", "colour"),
+        ("Other", "depth"),
+    }
+    assert pairs(file, "Setting", "REFERS_TO", "Setting") == {("weight", "ORCHARD_SPEED"), ("depth", "ORCHARD_ROOT")}
+    assert ("What is ORCHARD_SPEED for?", "weight") in pairs(file, "Section", "MENTIONS", "Setting")
+    assert ("Running", "ORCHARD_ROOT") in pairs(file, "Section", "SETS", "Setting")
+
+
+def test_the_handbook_s_own_keys_are_settings_and_its_relations_are_not(tmp_path: Path) -> None:
+    """Keys of one word in its tables can be asked about; names in its Cypher and foreign variables cannot."""
+    ingest(Folder(HANDBOOK), directory=tmp_path / "kb")
+    build(tmp_path / "kb", tmp_path / "graph")
+    file = tmp_path / "graph" / FILE
+    names = {str(row["name"]) for row in rows(file, "MATCH (n:Setting) RETURN n.name AS name")}
+    assert names >= {"evidence", "spam", "guard_mode", "GUARD_MODE", "max_bytes"}
+    assert not names & {"HAS_SECTION", "LINKS_TO", "REFERS_TO", "LC_ALL", "LC_MESSAGES"}
+    described = {end for _, end in pairs(file, "Section", "DESCRIBES", "Setting")}
+    assert described >= {"evidence", "spam", "guard_mode", "GUARD_MODE"}
+
+
 def test_a_page_keeps_what_a_citation_needs(tmp_path: Path) -> None:
     """Title, number, address and language of a page are in the graph, and a section's first sentences."""
     file = made(tmp_path)
@@ -84,7 +147,7 @@ def test_removed_pages_leave_the_graph_and_changed_ones_change_it(tmp_path: Path
     """The graph follows the documents: what no page says any more is not in it."""
     file = made(tmp_path)
     (tmp_path / "docs" / "troubleshooting.md").unlink()
-    write(tmp_path / "docs", {"picking.md": "# Picking\n\nSee `ORCHARD_BASKET`.\n"})
+    write(tmp_path / "docs", {"picking.md": "# Picking\n\nSee `ORCHARD_BASKET=1`.\n"})
     assert indexed(tmp_path, {}).written
     assert rows(file, "MATCH (e:Error) RETURN e.name AS name") == []
     assert pairs(file, "Page", "LINKS_TO", "Page") == {("docs/ru.md", "docs/settings.md")}

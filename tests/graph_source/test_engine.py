@@ -98,7 +98,7 @@ def test_values_are_data(tmp_path: Path, value: str) -> None:
 
 def test_rows_characters_and_time_are_limited(tmp_path: Path) -> None:
     """A statement brings no more than it may, and one that takes too long is broken off."""
-    pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}`" for m in range(40)) for n in range(20)}
+    pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}=1`" for m in range(40)) for n in range(20)}
     engine = Ladybug(made(tmp_path, pages))
     names = "MATCH (n:Setting) RETURN n.name AS name ORDER BY name"
     cut = engine.run(names, {}, Limits(rows=7))
@@ -156,7 +156,7 @@ def test_a_lookup_that_is_wrong_is_to_be_corrected(tmp_path: Path, statement: st
 
 def test_a_lookup_that_needs_too_much_memory_is_to_ask_for_less(tmp_path: Path) -> None:
     """Neither the profile's names nor the graph are wrong then."""
-    pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}`" for m in range(40)) for n in range(20)}
+    pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}=1`" for m in range(40)) for n in range(20)}
     engine = Ladybug(made(tmp_path, pages))
     many = "MATCH (a:Setting), (b:Setting), (c:Setting) RETURN a.name + b.name + c.name AS x ORDER BY x"
     with pytest.raises(SourceUnavailable, match="buffer pool is full") as caught:
@@ -185,7 +185,7 @@ def test_a_new_graph_is_seen_without_opening_anything_anew(tmp_path: Path) -> No
     """An engine that is in use reads the graph that the next indexing put in its place."""
     engine = Ladybug(made(tmp_path))
     assert engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits()).rows == []
-    write(tmp_path / "docs", {"wall.md": "# Wall\n\n`ORCHARD_WALL`\n"})
+    write(tmp_path / "docs", {"wall.md": "# Wall\n\n`ORCHARD_WALL=1`\n"})
     indexed(tmp_path, {})
     assert len(engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits()).rows) == 1
     engine.close()

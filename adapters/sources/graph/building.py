@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import ladybug
 
 FILE: Final = "graph.lbug"
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised when the graph is made otherwise: every one is then made again."""
 
 _PAGES = """

@@ -1,6 +1,8 @@
 """What the pages of the system of record say, as nodes and relations: found in their own Markdown, in no list of ours.
 
-A setting is an environment variable that stands in code (`GUARD_MODE`), or a key of a profile. A command is what stands
+A setting is what the pages themselves present as one: a variable or key that a heading names, that stands in the
+first column of a table of settings, or that code gives a value. What only looks like one (a name in a statement, another
+program's variable in passing) is none. A command is what stands
 alone in a span of code behind the program's name (`guardian index`). An error is a row of a table with a column that
 says what to do.
 """
@@ -48,6 +50,11 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//|\\", re.IGNORECASE)
 _ANCHOR = re.compile(r"\{[:\s]*#([^\s{}]+)[^{}]*\}\s*$")
 _HEADING_MARKS = re.compile(r"^ {0,3}#{1,6}[ \t]+|[ \t]+#+[ \t]*$")
 _CELL = re.compile(r"(?<!\\)\|")
+_SETTING = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)*")
+_SETTING_HEADS = re.compile(
+    r"\b(?:variables?|settings?|keys?|parameters?|options?|переменн\w+|настройк\w*|ключ\w*|параметр\w*)\b"
+)
+"""In the head of a first column: what stands below are settings."""
 _LONGEST_OPENING: Final = 500
 _REMEDIES: Final = ("what to do", "remedy", "solution", "что делать", "решение")
 """Heads of a last column that make the rows of a table errors."""
@@ -126,13 +133,23 @@ def find(pages: Iterable[Page], keys: dict[str, str]) -> Found:
     commands = frozenset(
         f"{PROGRAM}{match.group(1)}" for code in spans if (match := _COMMAND.fullmatch(" ".join(code.split())))
     )
+    settings = frozenset(name for _, sections in parts for part in sections for name in _presented(part))
+    names = _Names(commands, settings)
     for page, sections in parts:
         for part in sections:
-            _read(page, part, commands, keys, found)
+            _read(page, part, names, keys, found)
     return found
 
 
 # ------------------------------------------------------------------------------------------------------- sections
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the pages present, all together: only these are looked for in each."""
+
+    commands: frozenset[str]
+    settings: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -163,7 +180,7 @@ def _sections(page: Page) -> Iterator[_Part]:
         yield current
 
 
-def _read(page: Page, part: _Part, commands: frozenset[str], keys: dict[str, str], found: Found) -> None:
+def _read(page: Page, part: _Part, names: _Names, keys: dict[str, str], found: Found) -> None:
     number = f"{page.path}#{part.anchor}"
     me = ("Section", number)
     trouble = bool(_trouble().find(f"{page.title}\n{part.heading}"))
@@ -172,26 +189,30 @@ def _read(page: Page, part: _Part, commands: frozenset[str], keys: dict[str, str
     for target in _targets(part, page.path, keys):
         found.relate("LINKS_TO", me, ("Page", target))
         found.relate("LINKS_TO", ("Page", page.path), ("Page", target))
-    for node in _nodes(_codes(part.blocks), commands, found):
+    for node in _nodes(_codes(part.blocks), names, found):
         found.relate("MENTIONS", me, node)
     for name in _assigned(part.blocks):
         found.relate("SETS", me, ("Setting", name))
-    for name in _variables_and_keys([part.heading]):
+    for name in _variables_and_keys([part.heading], names.settings):
+        found.settings.setdefault(name)
         found.relate("DESCRIBES", me, ("Setting", name))
     for block in part.blocks:
         if block.kind is BlockKind.TABLE:
-            _read_table(block, me, commands, found)
+            _read_table(block, me, names, found)
 
 
-def _read_table(block: Block, me: tuple[str, str], commands: frozenset[str], found: Found) -> None:
+def _read_table(block: Block, me: tuple[str, str], names: _Names, found: Found) -> None:
     head, *rows = [_cells(row) for row in block.parts]
     remedies = len(head) > 1 and fold(plain(head[-1])).strip() in _REMEDIES
+    presents = _presents_settings(head)
     for cells in rows:
         first, rest = cells[0] if cells else "", " | ".join(cells[1:])
-        subjects = list(_variables_and_keys(_inline(first)))
-        for subject in subjects:
+        subjects = list(_variables_and_keys(_inline(first), names.settings))
+        subjects += _settings_of(first) if presents else []
+        for subject in dict.fromkeys(subjects):
+            found.settings.setdefault(subject)
             found.relate("DESCRIBES", me, ("Setting", subject))
-            for other in _variables_and_keys(_inline(rest)):
+            for other in _variables_and_keys(_inline(rest), names.settings):
                 if other not in subjects:
                     found.settings.setdefault(other)
                     found.relate("REFERS_TO", ("Setting", subject), ("Setting", other))
@@ -201,7 +222,8 @@ def _read_table(block: Block, me: tuple[str, str], commands: frozenset[str], fou
             fault = Fault(f"{me[1]}/{number}", me[1], _said(first), _said(cells[-1]))
             found.faults.append(fault)
             found.relate("NAMES", me, ("Error", fault.id))
-            for node in _nodes([*_inline(" | ".join(cells)), *_plain_variables(first)], commands, found):
+            # A message names a variable without marking it as code.
+            for node in _nodes([*_inline(" | ".join(cells)), plain(first)], names, found):
                 found.relate("MENTIONS", ("Error", fault.id), node)
 
 
@@ -246,30 +268,57 @@ def _inline(text: str) -> Iterator[str]:
     return (match.group(2).strip() for match in _CODE.finditer(text))
 
 
-def _nodes(codes: Iterable[str], commands: frozenset[str], found: Found) -> Iterator[tuple[str, str]]:
+def _nodes(codes: Iterable[str], names: _Names, found: Found) -> Iterator[tuple[str, str]]:
     """Yield the settings and commands that pieces of code name, and write them down as nodes."""
     pieces = list(codes)
-    for name in _variables_and_keys(pieces):
+    for name in _variables_and_keys(pieces, names.settings):
         found.settings.setdefault(name)
         yield "Setting", name
-    for name in _commands(pieces, commands):
+    for name in _commands(pieces, names.commands):
         found.commands.setdefault(name)
         yield "Command", name
 
 
-def _variables_and_keys(codes: Iterable[str]) -> Iterator[str]:
-    """Yield variables and keys of a profile; a key of one word only where it is written as one, for many words are."""
+def _presented(part: _Part) -> Iterator[str]:
+    """Yield what a section presents as a setting: in its heading, in a table of settings, or by giving it a value."""
+    yield from _variables_and_keys([part.heading], None)
+    yield from _assigned(part.blocks)
+    known = _profile_keys()
+    for block in part.blocks:
+        if block.kind is BlockKind.CODE:
+            yield from (name for name in _TABLE_HEAD.findall(block.text) if name in known)
+        elif block.kind is BlockKind.TABLE:
+            head, *rows = [_cells(row) for row in block.parts]
+            if _presents_settings(head):
+                yield from (name for cells in rows if cells for name in _settings_of(cells[0]))
+
+
+def _presents_settings(head: list[str]) -> bool:
+    return bool(head and _SETTING_HEADS.search(fold(plain(head[0]))))
+
+
+def _settings_of(cell: str) -> list[str]:
+    """Return the names that a cell of a table of settings has in code; of `thresholds.spam` the key is `spam`."""
+    named = (code.rpartition(".")[2] for code in _inline(cell) if _SETTING.fullmatch(code))
+    return [name for name in named if name not in _our_values()]
+
+
+def _variables_and_keys(codes: Iterable[str], settings: frozenset[str] | None) -> Iterator[str]:
+    """Yield variables and keys that are among the settings; a key of one word only where it is written as one.
+
+    That is after a dot, at the head of a part of a profile, or before a value; many words are keys, too. Without
+    settings to choose from, variables and the keys of a profile are yielded.
+    """
     known = _profile_keys()
     for code in codes:
-        yield from (name for name in _VARIABLE.findall(code) if name not in _our_values())
-        yield from (name for name in _KEY.findall(code) if name in known)
-        yield from (name for name in _TABLE_HEAD.findall(code) if name in known)
-        yield from (name for name in _ASSIGNED_KEY.findall(code) if name in known)
-
-
-def _plain_variables(text: str) -> Iterator[str]:
-    """Yield the variables that a message names: no code inside its quotation marks."""
-    return (name for name in _VARIABLE.findall(plain(text)) if name.startswith(("GUARD", "OPENAI")))
+        named = (name for name in _VARIABLE.findall(code) if name not in _our_values())
+        yield from (name for name in named if settings is None or name in settings)
+        yield from (name for name in _KEY.findall(code) if name in (known if settings is None else settings))
+        if settings is not None:
+            yield from (name for name in _TABLE_HEAD.findall(code) if name in settings)
+            yield from (name for name in _ASSIGNED_KEY.findall(code) if name in settings)
+            if "." in code and _SETTING.fullmatch(code) and (name := code.rpartition(".")[2]) in settings:
+                yield name
 
 
 def _assigned(parts: Iterable[Block]) -> Iterator[str]:
