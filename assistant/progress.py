@@ -10,6 +10,7 @@ from typing import Any
 
 from contracts.values import Language, RequestType
 from language.counted import counted
+from rendering.hand_off import was_searched
 from rendering.reasons import reason_names
 
 Event = dict[str, Any]
@@ -50,7 +51,7 @@ def _learned(node: str, update: Event, language: Language) -> list[str]:
     if node == "sgr_plan" and update.get("sgr_plan") and update.get("action") != "guardian_block":
         return [say["understood"].format(intent=update["sgr_plan"]["user_intent"])]
     if node == "retrieve" and update.get("query_traces"):
-        sources = ", ".join(dict.fromkeys(t["source"] for t in update["query_traces"] if not t["error"])) or "–"
+        sources = ", ".join(dict.fromkeys(t["source"] for t in update["query_traces"] if was_searched(t))) or "–"
         found = counted(len(update["evidence"]), say["passages"], language)
         return [say["searched"].format(sources=sources, found=found)]
     if node == "guardian_verify" and update.get("guardian"):

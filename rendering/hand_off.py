@@ -25,11 +25,18 @@ def hand_off_record(turn: Mapping[str, Any], outcome: Outcome, language: Languag
     )
 
 
+def was_searched(trace: Mapping[str, Any]) -> bool:
+    """Tell whether a query reached its source: a database is not asked where no lookup fits the question."""
+    if trace["error"]:
+        return False
+    return trace["source"] in (Source.DOC, Source.POLICY) or bool(trace.get("lookups") or trace.get("found"))
+
+
 def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
     done: list[str] = []
     if intent := turn["sgr_plan"].get("user_intent"):
         done.append(say(language, "done_understood", intent=inline(intent)))
-    if traces := [trace for trace in turn["query_traces"] if not trace["error"]]:
+    if traces := [trace for trace in turn["query_traces"] if was_searched(trace)]:
         sources = ", ".join(dict.fromkeys(trace["source"] for trace in traces))
         queries = "; ".join(dict.fromkeys(inline(trace["query"], 120) for trace in traces))
         done.append(say(language, "done_searched", sources=sources, queries=queries))

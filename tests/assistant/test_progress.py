@@ -1,0 +1,35 @@
+"""What a turn says while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.progress import progress_lines
+from contracts.evidence import QueryTrace
+from contracts.values import Language, Outcome, Source
+from rendering.hand_off import hand_off_record
+from tests.nodes.turn import asked, merged
+
+
+def trace(source: Source, **more: Any) -> dict[str, Any]:
+    return QueryTrace(query="What now?", source=source, **more).model_dump(mode="json")
+
+
+TRACES = [
+    trace(Source.DOC),
+    trace(Source.POLICY, error="It is away."),
+    trace(Source.DB),
+    trace(Source.NEO4J, lookups=("mentions(setting=X)",)),
+]
+"""Documents without a hit, policies that are away, a database that no lookup fits, and a graph that was asked."""
+
+
+def test_only_sources_that_were_asked_count_as_searched() -> None:
+    """A database is not asked where no lookup fits: it was not searched, though nothing is wrong with it."""
+    written: list[str] = []
+    receive = progress_lines(Language.EN, written.append)
+    receive("node_finished", {"node": "retrieve", "update": {"query_traces": TRACES, "evidence": []}})
+    assert [line for line in written if "searched" in line] == ["  searched doc, neo4j: 0 passages"]
+    turn = merged(asked(), {"query_traces": TRACES, "sgr_plan": {}, "evidence": [], "guardian": {}})
+    done = hand_off_record(turn, Outcome.HANDED_OFF, Language.EN).steps_completed
+    assert "searched doc, neo4j: What now?" in done
