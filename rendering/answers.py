@@ -31,12 +31,12 @@ def verified_answer(
     """Write a draft that passed, with the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
-    are one source. HTML outside of code is shown as text, and nothing turns the direction of reading. A document's
+    are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and nothing turns the direction of reading. A document's
     address is shown where it leads to an allowed domain, or is a path. Where a cited document is in another
     language than the answer, a line says so.
     """
-    places = {number: (item.document_key, item.heading) for number, item in enumerate(evidence, 1)}
-    order: dict[tuple[str, str], int] = {}
+    places = {number: (item.source, item.document_key, item.heading) for number, item in enumerate(evidence, 1)}
+    order: dict[tuple[Source, str, str], int] = {}
 
     def renumber(match: re.Match[str]) -> str:
         place = places.get(int(match.group(1)))

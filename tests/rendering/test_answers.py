@@ -50,6 +50,15 @@ def test_what_is_not_cited_is_not_listed() -> None:
     assert verified_answer("Hello!", TWO, Language.EN) == "Hello!"
 
 
+def test_a_row_about_a_section_is_not_the_section() -> None:
+    """A graph's row and a document's passage of one place are two sources, each with its kind; two passages are one."""
+    place = {"document": "a.md", "title": "A", "heading": "Start"}
+    evidence = [page(1, **place), page(2, **place), page(3, source=Source.NEO4J, **place)]
+    answer = verified_answer("One [1]. Two [2]. Three [3].", evidence, Language.RU)
+    assert answer.startswith("One [1]. Two [1]. Three [2].")
+    assert answer.endswith("- [1] A — Start (a.md)\n- [2] A — Start (a.md), граф")
+
+
 @pytest.mark.parametrize(
     "code", ["`list[1]`", "```\na[2]\n```", "~~~py\na[2]\n~~~", "``a ` [2]``", "1. x\n\n   ```\n   a[2]\n   ```"]
 )
