@@ -206,7 +206,7 @@ def _taken(found: Any, limits: _Limits) -> Rows:
     size = 0
     for row in found:
         said = {str(name): value for name, value in row.items()}
-        size += sum(len(str(value).encode(errors="replace")) for value in said.values())
+        size += sum(_size(value) for value in said.values())
         if size > limits.size and not rows:
             raise _Stopped(f"has a row of more than {limits.size} bytes", "Select less, or raise database.max_bytes.")
         if size > limits.size or len(rows) == limits.rows:
@@ -214,6 +214,10 @@ def _taken(found: Any, limits: _Limits) -> Rows:
             return Rows(tuple(rows), f"there are more than {limit}: the first {len(rows)} rows were taken")
         rows.append(said)
     return Rows(tuple(rows))
+
+
+def _size(value: object) -> int:
+    return len(value if isinstance(value, bytes) else str(value).encode(errors="replace"))
 
 
 class _Sqlite(_Engine):

@@ -183,8 +183,8 @@ class LookupSource:
         found = await self._run(lookup, values)
         language = said_in(request.language, lookup)
         try:
-            texts = [sentence(lookup.row[language], row, values) for row in found.rows]
-            texts = texts or [sentence(lookup.none[language], {}, values)]
+            texts = [sentence(lookup.row[language], row, values, language) for row in found.rows]
+            texts = texts or [sentence(lookup.none[language], {}, values, language)]
         except LookupFault as fault:
             raise SourceUnavailable(
                 f"A row of the lookup {lookup.name!r} cannot be put into words: {fault}.",

@@ -235,23 +235,37 @@ _QUOTED: Final = re.compile(r"`([^`\n]{1,80})`|«([^»\n]{1,80})»|“([^”\n]{
 # -------------------------------------------------------------------------------------------------------- the words
 
 
-def sentence(template: str, row: Mapping[str, object], values: Mapping[str, Value]) -> str:
+def sentence(template: str, row: Mapping[str, object], values: Mapping[str, Value], language: Language) -> str:
     """Return a row as a sentence: its columns stand above arguments of the same name.
 
     Raises:
         LookupFault: The template names what neither has.
     """
-    said = {name: _said(value) for name, value in {**values, **row}.items()}
+    said = {name: _said(value, language) for name, value in {**values, **row}.items()}
     try:
         return template.format_map(said)
     except KeyError as error:
         raise LookupFault(f"there is no column {error.args[0]!r}") from error
 
 
-def _said(value: object) -> str:
+_BINARY: Final = {Language.EN: "(binary, {} {})", Language.RU: "(двоичные данные, {} {})"}
+_BYTES: Final = {Language.EN: ("byte", "bytes", "bytes"), Language.RU: ("байт", "байта", "байт")}
+
+
+def binary_said(value: bytes, language: Language) -> str:
+    """Say how many bytes there are: what they are is nothing to read."""
+    size = len(value)
+    one = size % 10 == 1 and size % 100 != 11 if language is Language.RU else size == 1
+    few = language is Language.RU and size % 10 in (2, 3, 4) and size % 100 not in (12, 13, 14)
+    return _BINARY[language].format(size, _BYTES[language][0 if one else 1 if few else 2])
+
+
+def _said(value: object, language: Language) -> str:
     """Write a value as one line; numbers without needless places, so that an answer can quote them."""
     if value is None:
         return "-"
+    if isinstance(value, bytes):
+        return binary_said(value, language)
     if isinstance(value, float):
         return f"{value:.10g}"
     return " ".join(clean(str(value)).split())

@@ -223,6 +223,22 @@ async def test_a_row_is_a_sentence_in_the_language_of_the_request(
 
 
 @pytest.mark.parametrize(
+    ("size", "language", "sentence"),
+    [
+        (2, Language.EN, "Lent: (binary, 2 bytes)"),
+        (1, Language.EN, "Lent: (binary, 1 byte)"),
+        (21, Language.RU, "Выдано: (двоичные данные, 21 байт)"),
+        (3, Language.RU, "Выдано: (двоичные данные, 3 байта)"),
+        (12, Language.RU, "Выдано: (двоичные данные, 12 байт)"),
+    ],
+)
+async def test_bytes_are_counted_and_not_shown(library: Path, size: int, language: Language, sentence: str) -> None:
+    """A value that is no text is said to be there, in the language of the request."""
+    asked = source(library, lookup(f"SELECT x'{'ff' * size}' AS a"))
+    assert said(await asked.search(SearchRequest("-", language=language, lookups=(call(),)))) == [sentence]
+
+
+@pytest.mark.parametrize(
     ("language", "nothing"), [(Language.EN, "Nothing was lent."), (Language.RU, "Ничего не выдано.")]
 )
 async def test_finding_nothing_is_an_answer(library: Path, language: Language, nothing: str) -> None:

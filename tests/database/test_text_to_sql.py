@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from adapters.sources.database import DatabaseSource
 from adapters.sources.text_to_sql.checking import Refused, Statement, checked, readable
+from adapters.sources.text_to_sql.source import row_in_words
 from contracts.errors import SourceUnavailable
 from contracts.profile import Database, TextToSql
+from contracts.values import Language
 from tests.database.hostile_sql import hostile
 
 ABOUT = {"en": "What the library lends.", "ru": "Что выдаёт библиотека."}
@@ -258,6 +260,12 @@ async def test_what_a_question_needs_passes_and_gives_its_rows(
         # A column without a name of its own is called as the profile writes it.
         found = [{name.lower(): value for name, value in row.items()} for row in await run(url, text)]
         assert found == [{name.lower(): value for name, value in row.items()} for row in rows]
+
+
+def test_bytes_of_a_row_are_counted_and_not_shown() -> None:
+    """A row of a model's statement says of a value that is no text how large it is, in the language of the question."""
+    assert row_in_words({"cover": b"\xff\x00"}, Language.EN) == "cover: (binary, 2 bytes)"
+    assert row_in_words({"cover": b"\xff\x00"}, Language.RU) == "cover: (двоичные данные, 2 байта)"
 
 
 @pytest.mark.parametrize(

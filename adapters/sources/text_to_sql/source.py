@@ -13,6 +13,7 @@ from typing import Final
 
 from adapters.sources.database import DatabaseSource
 from adapters.sources.looking_up import Rows, utc_now
+from adapters.sources.lookups import binary_said
 from adapters.sources.text_to_sql.checking import Statement
 from adapters.sources.text_to_sql.writing import StatementWriter, Wanted, Written
 from contracts.calls import ModelCall
@@ -187,7 +188,7 @@ def _items(request: SearchRequest, asked: _Asked) -> list[EvidenceItem]:
             source=Source.DB,
             ref=f"{name}#{number}",
             document=f"{name}#{number}",
-            snippet=row_in_words(row),
+            snippet=row_in_words(row, language),
             confidence=confidence,
             score=confidence,
             title=_TITLE[language],
@@ -199,14 +200,16 @@ def _items(request: SearchRequest, asked: _Asked) -> list[EvidenceItem]:
     ]
 
 
-def row_in_words(row: Mapping[str, object]) -> str:
+def row_in_words(row: Mapping[str, object], language: Language) -> str:
     """Return a row as `column: value; column: value`, numbers without needless places."""
-    return "; ".join(f"{column}: {_value(value)}" for column, value in row.items())
+    return "; ".join(f"{column}: {_value(value, language)}" for column, value in row.items())
 
 
-def _value(value: object) -> str:
+def _value(value: object, language: Language) -> str:
     if value is None:
         return "-"
+    if isinstance(value, bytes):
+        return binary_said(value, language)
     if isinstance(value, float | Decimal):
         return f"{value:.10g}"
     return " ".join(clean(str(value)).split())
