@@ -149,7 +149,8 @@ async def test_all_sources_at_once_may_be_down() -> None:
 async def test_a_question_about_figures_needs_no_index() -> None:
     """Without a model, too: the planner plans by words where the index is away, and the database answers."""
     away = SourceUnavailable("The index is away.", "Start it.")
-    figure = passage(1, source=Source.DB, snippet="1 of 7 questions were handed off to a person.", title="Hand-offs")
+    says = "1 of 7 questions were handed off to a person."
+    figure = passage(1, source=Source.DB, ref="hand_offs()#1", snippet=says, title="Hand-offs", found="1")
     sources: dict[Source, EvidenceSource] = {
         Source.DB: FakeSource(Source.DB, [figure]),
         Source.POLICY: FakeSource(Source.POLICY, away),
