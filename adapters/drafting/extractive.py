@@ -19,7 +19,7 @@ from typing import Final
 
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from contracts.ports import Draft, DraftRequest
-from contracts.values import DraftKind, Language, RequestType, RequiredAction
+from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
 from language.blocks import Block, BlockKind
 from language.claims import claims
 from language.lexicon import casual_kind
@@ -95,7 +95,8 @@ class ExtractiveDrafter:
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
         if not self._may_stand(unit.text, request):
             return False
-        if request.request_type is RequestType.STATUS_METRIC and not _lookup(unit, request):
+        source = request.evidence[unit.source - 1].source
+        if request.request_type is RequestType.STATUS_METRIC and source in (Source.DOC, Source.POLICY):
             return False  # a figure of today stands in no document
         # What the Guardian objected to by name is not quoted a second time.
         blamed = " ".join(request.reasons)
