@@ -538,7 +538,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         sys.stdout.write(f"LISTENING {server.url}\n")
         sys.stdout.flush()
-        server.serve_forever(poll_interval=60)
+        # A signal that comes just before the wait does not end it: it is seen when the wait is over.
+        server.serve_forever(poll_interval=0.5)
     except KeyboardInterrupt:
         pass  # how both signals arrive
     finally:

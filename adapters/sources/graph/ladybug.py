@@ -1,8 +1,9 @@
 """The embedded engine: a graph in one file, opened for reading only.
 
-One `Database` serves all threads, with a connection for each: 22,000 small statements a second over eight threads
-(two cores), each in its own connection; the library releases the interpreter's lock while it works. A file that was
-replaced is opened anew; who still reads the old one reads it to the end.
+One `Database` serves all threads, with a few connections that they share, each used by one thread at a time: a
+connection keeps memory of the pool after its statement, and fifty of them have used it up. The library releases the
+interpreter's lock while it works. A file that was replaced is opened anew; who still reads the old one reads it to the
+end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _INDEX_AGAIN: Final = "Index the documents again."
 POOL: Final = 64 << 20
 """Bytes of pages that are kept in memory; the library's default is most of the machine."""
+AT_ONCE: Final = 4
+"""Connections, and so statements that run side by side."""
 LARGEST: Final = 1 << 36
 """Bytes of address space: how large a file can be read. The library's default of 8 TB is refused by some containers."""
 
@@ -35,19 +38,28 @@ class Ladybug:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._opening = threading.Lock()
+        self._places = threading.BoundedSemaphore(AT_ONCE)
         self._seen: tuple[int, int, int] | None = None
         self._database: ladybug.Database | None = None
-        self._local = threading.local()
+        self._idle: list[ladybug.Connection] = []
 
     def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> Taken:
         """Return the rows of a statement; see `Engine.run`."""
+        if not self._places.acquire(timeout=limits.seconds):
+            raise SourceUnavailable(f"The graph was too busy for {limits.seconds:g} s ({asked}).", SLOW)
+        try:
+            return self._asked(statement, parameters, limits, asked)
+        finally:
+            self._places.release()
+
+    def _asked(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> Taken:
         try:
             connection = self._connection()
         except FileNotFoundError as error:
             raise SourceUnavailable("There is no graph of the documents.", _INDEX_AGAIN) from error
         except ImportError as error:
             raise SourceUnavailable(
-                "The graph engine is not installed.", "Install the extra `graph`: the package ladybug."
+                "The graph engine is not installed.", "Install the package ladybug: `make install` does."
             ) from error
         except (RuntimeError, OSError, ValueError) as error:
             raise SourceUnavailable(f"The graph cannot be asked: {_first_line(error)}", _INDEX_AGAIN) from error
@@ -55,11 +67,17 @@ class Ladybug:
             return self._run(connection, statement, parameters, limits, asked)
         except (RuntimeError, OSError, ValueError, TypeError) as error:
             raise _fault(_first_line(error), limits, asked) from error
+        finally:
+            with self._opening:
+                # One of a database that was replaced meanwhile is let go of.
+                if connection.database is self._database:
+                    self._idle.append(connection)
 
     def close(self) -> None:
         """Let go of the file; the object may still be used."""
         with self._opening:
             database, self._database, self._seen = self._database, None, None
+            self._idle.clear()
         if database is not None:
             database.close()
 
@@ -84,10 +102,10 @@ class Ladybug:
         import ladybug
 
         database = self._current()
-        if getattr(self._local, "database", None) is not database:
-            self._local.connection = ladybug.Connection(database, num_threads=1)
-            self._local.database = database
-        return self._local.connection
+        with self._opening:
+            if self._idle and database is self._database:
+                return self._idle.pop()
+        return ladybug.Connection(database, num_threads=1)
 
     def _current(self) -> ladybug.Database:
         import ladybug
@@ -104,6 +122,7 @@ class Ladybug:
                     self._file, read_only=True, buffer_pool_size=POOL, max_num_threads=2, max_db_size=LARGEST
                 )
                 self._seen = seen
+                self._idle.clear()
             return self._database
 
 
