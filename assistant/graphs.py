@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from contracts.values import Source
@@ -18,12 +17,12 @@ def write_graph(deployed: Deployment) -> Built | None:
     """Bring the graph of a deployment's documents up to date.
 
     Returns:
-        `None` where its profile asks no graph anything, a server has the graph, or the engine is not installed.
+        `None` where its profile asks no graph anything, or a server has the graph.
 
     Raises:
         KnowledgeError: It cannot be written.
     """
-    if not deployed.profile.lookups_of(Source.NEO4J) or deployed.settings.graph_url or not find_spec("ladybug"):
+    if not deployed.profile.lookups_of(Source.NEO4J) or deployed.settings.graph_url:
         return None
     from adapters.sources.graph import build
 
@@ -52,7 +51,7 @@ def graph_source(deployed: Deployment) -> GraphSource | None:
 
     if deployed.settings.graph_url:
         engine = Neo4j(deployed.settings.graph_url)
-    elif find_spec("ladybug") and _indexed_here(deployed):
+    elif _indexed_here(deployed):
         engine = Ladybug(graph_file(deployed))
     else:
         return None

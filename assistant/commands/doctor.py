@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from adapters.fakes.planning import FakePlanner
@@ -150,10 +149,7 @@ def _graph(deployed: Deployment) -> Finding:
     source = graph_source(deployed)
     built_here = not deployed.settings.graph_url
     if source is None or (built_here and not graph_file(deployed).is_file()):
-        missing = not find_spec("ladybug")
-        way_out = "Install the extra `graph`: the package ladybug." if missing else f"Run `{index_command(deployed)}`."
-        seen = "its engine is not installed" if missing else "not built yet"
-        return Finding("graph", False, f"{number}, but {seen}", way_out, note=missing)
+        return Finding("graph", False, f"{number}, but not built yet", f"Run `{index_command(deployed)}`.")
     try:
         nodes = counted(source.count(), "node|nodes")
     finally:
