@@ -87,12 +87,6 @@ def same_words(text: str) -> str:
     return " ".join(text.split())
 
 
-def cut_to_budget(items: Sequence[EvidenceItem], budget: int) -> list[EvidenceItem]:
-    """Cut snippets in proportion to rank where together they exceed the budget, in characters; see `language.cutting`."""
-    snippets = cut_in_proportion([item.snippet for item in items], budget)
-    return [_cut(item, snippet) for item, snippet in zip(items, snippets, strict=True) if snippet]
-
-
 def _groups(items: Sequence[EvidenceItem], of: Iterable[int]) -> list[list[int]]:
     """Return places of items that are one passage together, in the order in which each passage comes first.
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.values import Source
-from guards.evidence_selection import cut_to_budget, fold_duplicates, select_evidence
+from guards.evidence_selection import fold_duplicates, select_evidence
 
 
 def item(ref: str, confidence: float = 0.9, snippet: str | None = None, source: Source = Source.DOC) -> EvidenceItem:
@@ -23,6 +23,10 @@ def selected(
     *ranked: list[EvidenceItem], limit: int = 10, budget: int = 10_000, dropped: tuple[Source, ...] = ()
 ) -> list[str]:
     return refs(list(select_evidence(ranked, threshold=0.5, limit=limit, budget=budget, dropped=dropped).evidence))
+
+
+def cut(items: list[EvidenceItem], budget: int) -> list[EvidenceItem]:
+    return list(select_evidence([items], threshold=0.5, limit=10, budget=budget).evidence)
 
 
 def test_the_lists_take_turns() -> None:
@@ -74,32 +78,32 @@ def test_weak_items_and_dropped_sources_are_left_out() -> None:
 def test_what_fits_is_not_cut() -> None:
     """Within the budget nothing is changed, up to the last character."""
     items = [item("a", snippet="x" * 60), item("b", snippet="y" * 40)]
-    assert cut_to_budget(items, 100) == items
+    assert cut(items, 100) == items
 
 
 def test_better_ranks_get_more_room() -> None:
-    """Of three equal snippets over the budget, the first keeps most; cuts are at line ends."""
-    text = "\n".join(f"line {n:03}" for n in range(100))
-    kept = cut_to_budget([item(ref, snippet=text) for ref in "abc"], 900)
+    """Of three snippets of one length over the budget, the first keeps most; cuts are at line ends."""
+    texts = {ref: "\n".join(f"line {ref}{n:03}" for n in range(100)) for ref in "abc"}
+    kept = cut([item(ref, snippet=text) for ref, text in texts.items()], 900)
     sizes = [len(one.snippet) for one in kept]
     assert sizes == sorted(sizes, reverse=True)
     assert sum(sizes) <= 900
-    assert all(text.startswith(one.snippet + "\n") for one in kept)
+    assert all(texts[one.ref].startswith(one.snippet + "\n") for one in kept)
 
 
 def test_what_one_leaves_over_the_next_may_use() -> None:
     """A short first passage makes room for the second."""
-    lines = "\n".join("x" * 9 for _ in range(30))
-    kept = cut_to_budget([item("a", snippet="short"), item("b", snippet=lines), item("c", snippet=lines)], 300)
+    lines, others = ("\n".join(letter * 9 for _ in range(30)) for letter in "xy")
+    kept = cut([item("a", snippet="short"), item("b", snippet=lines), item("c", snippet=others)], 300)
     assert len(kept[1].snippet) > 300 * 2 / 6
 
 
 def test_one_long_line_is_cut_at_a_sentence_or_a_word() -> None:
     """Evidence without line ends is shortened, not thrown away: the best passage would be lost."""
-    (kept,) = cut_to_budget([item("a", snippet="The kettle boils. " * 100)], 500)
+    (kept,) = cut([item("a", snippet="The kettle boils. " * 100)], 500)
     assert 0 < len(kept.snippet) <= 500
     assert kept.snippet.endswith("boils.")
-    (kept,) = cut_to_budget([item("a", snippet="word " * 400)], 500)
+    (kept,) = cut([item("a", snippet="word " * 400)], 500)
     assert kept.snippet.endswith("word")
 
 
@@ -223,5 +227,5 @@ def test_folding_twice_is_folding_once(found: list[EvidenceItem]) -> None:
 @pytest.mark.parametrize("budget", [1, 10, 100])
 def test_nothing_is_empty(budget: int) -> None:
     """An item of which nothing is left is left out."""
-    kept = cut_to_budget([item("a", snippet="unbreakable" * 40), item("b", snippet="x\n" * 40)], budget)
+    kept = cut([item("a", snippet="unbreakable" * 40), item("b", snippet="x\n" * 40)], budget)
     assert all(one.snippet.strip() for one in kept)
