@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any
@@ -356,12 +357,18 @@ async def test_the_same_message_twice_at_once_is_run_once(desk: Desk) -> None:
 
 
 async def test_conversations_do_not_wait_for_each_other(desk: Desk) -> None:
-    """Turns of different conversations run side by side."""
+    """Turns of different conversations run side by side: from the first node on, two are at work at once.
+
+    They need not keep step: on a busy machine one of them is a node ahead.
+    """
     runner = desk.runner(slow_graph(desk.data, desk.saver, pause_s=0.2))
     await asyncio.gather(runner.run("a", "hello"), runner.run("b", "hello"))
     events = [line.split()[0] for line in Turns(desk.data).log()]
+    at_work = list(accumulate(1 if event == "begin" else -1 for event in events))
 
-    assert events == ["begin", "begin", "end", "end"] * len(NODES)
+    assert (events[0], events[1]) == ("begin", "begin")
+    assert at_work.count(2) >= len(NODES)
+    assert len(events) == 4 * len(NODES)
 
 
 async def test_a_message_that_waited_too_long_is_told_so_and_leaves_nothing(desk: Desk) -> None:
