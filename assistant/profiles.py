@@ -81,7 +81,10 @@ def _known_keys() -> list[str]:
         profile.KnowledgeFolder,
         profile.Thresholds,
         profile.Behaviour,
+        profile.Role,
         profile.PolicyRule,
+        profile.AnswerPolicy,
+        profile.AnswerRule,
         profile.Scope,
         profile.Database,
         profile.TextToSql,
@@ -124,6 +127,7 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
         "diversity": habits.diversity,
         "plan_trace": habits.plan_trace,
         "search_by": habits.search_by,
+        "entailment": habits.entailment,
     }
     base = Context.model_validate(defaults)
     fields: dict[str, Any] = {

@@ -98,7 +98,7 @@ def profile() -> Profile:
             "product": "Anything",
             "languages": ["en"],
             "scope": {"description": {"en": "anything"}},
-            "roles": {"user": list(KINDS)},
+            "roles": {"user": {"sources": list(KINDS)}},
         }
     )
 

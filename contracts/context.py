@@ -6,7 +6,17 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.values import BlockThreshold, Diversity, GuardMode, Language, OnUnavailable, PlanTrace, SearchBy, Track
+from contracts.values import (
+    BlockThreshold,
+    Diversity,
+    EntailmentMode,
+    GuardMode,
+    Language,
+    OnUnavailable,
+    PlanTrace,
+    SearchBy,
+    Track,
+)
 
 Threshold = Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)]
 """A limit inside the open interval (0, 1): at 0 a row of a decision table could never win."""
@@ -75,6 +85,10 @@ class Context(BaseModel):
     )
     context_budget: int = Field(
         default=12_000, ge=500, le=400_000, description="Characters of evidence that a draft may see."
+    )
+    entailment: EntailmentMode = Field(
+        default=EntailmentMode.ADVISORY,
+        description="What comes of an entailment checker's word, where one is connected: advice, the verdict or nothing.",
     )
     plan_trace: PlanTrace = Field(
         default=PlanTrace.SYNTHETIC,

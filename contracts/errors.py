@@ -14,6 +14,8 @@
     │   ├── PlanningFailed
     │   ├── SourceUnavailable
     │   ├── DraftingFailed
+    │   ├── EntailmentUnavailable
+    │   ├── HandOffFailed          a hand-off could not even be kept
     │   └── ServerFault           a server or its reply is at fault; adapters turn it into one of the above
     └── ThreadError               a conversation cannot be used now
         ├── ThreadBusy
@@ -119,6 +121,14 @@ class SourceUnavailable(PortError):
 
 class DraftingFailed(PortError):
     """No draft could be had."""
+
+
+class EntailmentUnavailable(PortError):
+    """The entailment checker could not be asked, or its reply could not be read."""
+
+
+class HandOffFailed(PortError):
+    """A hand-off could be neither delivered nor kept for later."""
 
 
 class ServerFault(PortError):

@@ -27,6 +27,7 @@ class EvidenceItem(BaseModel):
         version: Of the product that the document describes; empty where it is about every one.
         found: How many rows the lookup has of which this is one, `14`, or `50+` where a limit ended it; empty for a
             passage. So a list that was shortened can say so.
+        redacted: The rules of the answer policy whose values were masked in it (`guards/redaction.py`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +47,7 @@ class EvidenceItem(BaseModel):
     updated: str | None = None
     version: str = ""
     found: str = ""
+    redacted: tuple[str, ...] = ()
 
     @property
     def lookup(self) -> str:

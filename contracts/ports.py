@@ -6,7 +6,7 @@ conformance suite in `tests/ports/`, which every adapter and the shipped fake ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,9 +14,9 @@ from contracts.calls import ModelCall
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
-from contracts.report import ModerationResult
+from contracts.report import Delivered, ModerationResult, Ticket
 from contracts.spec import ArchitectSpec
-from contracts.values import DraftKind, Language, PlanTrace, RequestType, RequiredAction, Source
+from contracts.values import DraftKind, Entailment, Language, PlanTrace, RequestType, RequiredAction, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,5 +209,53 @@ class Drafter(Protocol):
 
         Raises:
             DraftingFailed: No draft could be had.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentQuestion:
+    """A claim, without its citations, and the text that it cites for it."""
+
+    claim: str
+    cited: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentAnswer:
+    """What follows, and how sure the checker is of it, 0 to 1."""
+
+    entailment: Entailment
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentReply:
+    """An answer for each question, in their order, and the requests that they took."""
+
+    answers: tuple[EntailmentAnswer, ...]
+    calls: tuple[ModelCall, ...] = field(default=(), compare=False)
+
+
+class EntailmentChecker(Protocol):
+    """Tells whether claims follow from what they cite."""
+
+    async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
+        """Return one answer for each question.
+
+        Raises:
+            EntailmentUnavailable: It could not be asked, or its reply could not be read.
+        """
+        ...
+
+
+class HandOffDesk(Protocol):
+    """Takes hand-offs to the people who work on them."""
+
+    async def submit(self, ticket: Ticket) -> Delivered:
+        """Keep a ticket, then try to deliver it; one of a turn that was submitted before is not sent twice.
+
+        Raises:
+            HandOffFailed: It could not even be kept.
         """
         ...

@@ -13,6 +13,7 @@ from contracts.values import (
     BlockThreshold,
     Dialect,
     Diversity,
+    EntailmentMode,
     GuardMode,
     Language,
     OnUnavailable,
@@ -87,23 +88,72 @@ class Behaviour(_Part):
     source_seconds: Annotated[float, Strict(), Field(gt=0, le=90, allow_inf_nan=False)] = 30.0
     plan_trace: PlanTrace = PlanTrace.SYNTHETIC
     search_by: SearchBy = SearchBy.PLAN
+    entailment: EntailmentMode = EntailmentMode.ADVISORY
+
+
+def _ends_a_turn(action: RequiredAction) -> RequiredAction:
+    allowed = (RequiredAction.SAFE_REFUSAL, RequiredAction.REDACT_SENSITIVE, RequiredAction.ESCALATE_TO_HUMAN)
+    if action not in allowed:
+        raise ValueError(f"a policy rule ends the turn with one of {', '.join(allowed)}")
+    return action
+
+
+RuleAction = Annotated[RequiredAction, AfterValidator(_ends_a_turn)]
+"""What a violated rule of the policy has for a consequence."""
+
+
+class Role(_Part):
+    """What users of one role may have: kinds of sources, and types of requests."""
+
+    sources: tuple[Source, ...] = tuple(Source)
+    request_types: tuple[RequestType, ...] = tuple(RequestType)
 
 
 class PolicyRule(_Part):
-    """A rule on requests: where the pattern is found and the role is not excepted, the request is denied."""
+    """A topic that is forbidden: where its pattern or one of its words is found, the request is denied.
+
+    Attributes:
+        pattern: A regular expression over the message.
+        words: Words or phrases, in any word form.
+        except_roles: Roles that may ask all the same.
+    """
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
-    pattern: Pattern
+    pattern: Pattern | None = None
+    words: tuple[str, ...] = ()
     except_roles: tuple[str, ...] = ()
-    action: RequiredAction = RequiredAction.SAFE_REFUSAL
+    action: RuleAction = RequiredAction.SAFE_REFUSAL
 
-    @field_validator("action")
-    @classmethod
-    def _ends_the_turn(cls, action: RequiredAction) -> RequiredAction:
-        allowed = (RequiredAction.SAFE_REFUSAL, RequiredAction.REDACT_SENSITIVE, RequiredAction.ESCALATE_TO_HUMAN)
-        if action not in allowed:
-            raise ValueError(f"a policy rule ends the turn with one of {', '.join(allowed)}")
-        return action
+    @model_validator(mode="after")
+    def _forbids_something(self) -> Self:
+        if self.pattern is None and not self.words:
+            raise ValueError("a policy rule needs a pattern or words")
+        return self
+
+
+class AnswerRule(_Part):
+    """What comes of a draft that breaks one rule, and the roles that may read such a thing."""
+
+    action: RuleAction
+    except_roles: tuple[str, ...] = ()
+
+
+class AnswerPolicy(_Part):
+    """What no answer may say, by kind.
+
+    Attributes:
+        secrets: Keys, tokens, passwords as values, private keys, connection strings.
+        personal_data: E-mail addresses, phone and card numbers, Russian passports, SNILS and INN.
+        foreign_links: Links outside of `allowed_link_domains`.
+        low_ids: Articles whose number is below `kb_ids_from`.
+        contacts: E-mail addresses and phone numbers that may be said all the same; those in `contact` may, too.
+    """
+
+    secrets: AnswerRule = AnswerRule(action=RequiredAction.REDACT_SENSITIVE)
+    personal_data: AnswerRule = AnswerRule(action=RequiredAction.REDACT_SENSITIVE)
+    foreign_links: AnswerRule = AnswerRule(action=RequiredAction.SAFE_REFUSAL)
+    low_ids: AnswerRule = AnswerRule(action=RequiredAction.SAFE_REFUSAL)
+    contacts: tuple[str, ...] = ()
 
 
 class Scope(_Part):
@@ -191,11 +241,12 @@ class Profile(_Part):
     default_version: str | None = None
     kb_ids_from: Annotated[int, Strict(), Field(ge=0)] | None = None
     allowed_link_domains: tuple[str, ...] = ()
-    roles: dict[str, tuple[Source, ...]] = Field(default_factory=lambda: {"user": tuple(Source)})
+    roles: dict[str, Role] = Field(default_factory=lambda: {"user": Role()})
     thresholds: Thresholds = Thresholds()
     behaviour: Behaviour = Behaviour()
     contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict[RequestType, ArchitectSpec])
     policy: tuple[PolicyRule, ...] = ()
+    answer_policy: AnswerPolicy = AnswerPolicy()
     synonyms: tuple[SynonymGroup, ...] = ()
     lookups: tuple[Lookup, ...] = ()
     database: Database = Database()
@@ -229,7 +280,7 @@ class Profile(_Part):
 
     def sources_for(self, role: str) -> frozenset[Source]:
         """Return the kinds of sources that a role may use; an unknown role may use none."""
-        return frozenset(self.roles.get(role, ()))
+        return frozenset(self.roles[role].sources) if role in self.roles else frozenset()
 
     def lookups_of(self, source: Source) -> tuple[Lookup, ...]:
         """Return the lookups of one kind of source."""

@@ -7,8 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.calls import ModelCall
 from contracts.values import (
     CheckStatus,
+    ClaimStatus,
+    Delivery,
     HandOffOutcome,
     HarmCategory,
+    Language,
     ModerationState,
     RequiredAction,
     RiskLevel,
@@ -36,6 +39,31 @@ class ModerationResult(BaseModel):
     calls: tuple[ModelCall, ...] = Field(default=(), exclude=True, repr=False)
 
 
+class ClaimFinding(BaseModel):
+    """What was found of one claim of a draft.
+
+    Attributes:
+        text: The claim as the draft has it.
+        start, end: Where it stands in the draft, in characters; `end` is behind it. Both 0 where it stands in no one
+            place, as a table's row that was read as a sentence.
+        cites: The numbers that it cites, as they stand in the draft.
+        refs: What it rests on: the refs of the evidence that these numbers resolve to.
+        missing: Its values that no cited passage has.
+        advice: Remarks that never change a verdict.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    start: int = 0
+    end: int = 0
+    status: ClaimStatus
+    cites: tuple[int, ...] = ()
+    refs: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
 class Finding(BaseModel):
     """What one guard found.
 
@@ -45,6 +73,7 @@ class Finding(BaseModel):
         reasons: Exact, machine-readable reason strings (the specification, section 3); empty unless failed or unchecked.
         actions: What a retry must do about them; empty unless failed or unchecked.
         advice: Remarks that never change a verdict.
+        claims: What was found of each claim, where the guard judges claims.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,10 +83,17 @@ class Finding(BaseModel):
     reasons: tuple[str, ...] = ()
     actions: tuple[RequiredAction, ...] = ()
     advice: tuple[str, ...] = ()
+    claims: tuple[ClaimFinding, ...] = ()
 
 
 class GuardianReport(BaseModel):
-    """The Guardian's judgement of one draft. PASS has no reasons and no actions; RETRY and FAIL have both."""
+    """The Guardian's judgement of one draft. PASS has no reasons and no actions; RETRY and FAIL have both.
+
+    Attributes:
+        checks: What each guard found, by its name.
+        draft: The draft that was judged, what policy would not let it say masked; for operators only.
+        claims: What each claim of it rests on, in order; empty where no claim was judged.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -66,6 +102,9 @@ class GuardianReport(BaseModel):
     required_actions: list[RequiredAction] = Field(default_factory=list[RequiredAction])
     risk_level: RiskLevel
     advice: list[str] = Field(default_factory=list)
+    checks: dict[str, str] = Field(default_factory=dict[str, str])
+    draft: str = ""
+    claims: list[ClaimFinding] = Field(default_factory=list[ClaimFinding])
 
 
 class DecisionRecord(BaseModel):
@@ -98,3 +137,38 @@ class HandOff(BaseModel):
     steps_completed: list[str]
     next_steps: list[str]
     outcome: HandOffOutcome
+
+
+class Ticket(BaseModel):
+    """A hand-off as it leaves the house: the record, and what a person reads.
+
+    Attributes:
+        thread_id, turn_id: Together they name it: no turn has two.
+        language: The user's; that of `text`.
+        text: The record as plain Markdown, in the user's language.
+        answer: What the user saw.
+        verdict, reasons: Of the Guardian; empty where no draft was judged. Of reasons only the names: what stands
+            behind a name may quote a draft that did not pass.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    thread_id: str
+    turn_id: str
+    language: Language
+    role: str
+    question: str
+    answer: str
+    record: HandOff
+    text: str
+    verdict: str = ""
+    reasons: tuple[str, ...] = ()
+
+
+class Delivered(BaseModel):
+    """What became of a ticket, and why it was kept, where it was."""
+
+    model_config = ConfigDict(frozen=True)
+
+    delivery: Delivery
+    why: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from contracts.values import Language
+from contracts.values import Language, ResponseFormat
 
 
 def pattern_fault(text: str) -> str:
@@ -70,15 +70,15 @@ class ArchitectSpec(BaseModel):
     """The contract of an answer.
 
     Attributes:
-        response_format: Only `markdown` is written and checked today.
-        required_sections: Each must be there as a heading, at any level and in any case.
+        response_format: Markdown; one JSON object whose keys are the sections; or Markdown with one block of JSON.
+        required_sections: Each must be there as a heading, at any level and in any case; in JSON, as a key.
         forbidden_content: Literal phrases, or regular expressions written as `/.../`.
         domain_terms: At least one must be used, in any word form; an empty tuple asks for none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    response_format: str = Field(default="markdown", pattern="^markdown$")
+    response_format: ResponseFormat = ResponseFormat.MARKDOWN
     required_sections: tuple[Section, ...] = ()
     forbidden_content: tuple[str, ...] = ()
     domain_terms: tuple[str, ...] = ()

@@ -159,6 +159,47 @@ class CheckStatus(StrEnum):
     NOT_ASKED = "not_asked"
 
 
+class ClaimStatus(StrEnum):
+    """What the Guardian found of one claim of a draft."""
+
+    SUPPORTED = "supported"
+    UNCITED = "uncited"
+    UNRESOLVABLE = "unresolvable"
+    UNSUPPORTED = "unsupported"
+    NOT_ENTAILED = "not_entailed"
+
+
+class Entailment(StrEnum):
+    """What an entailment checker says of a claim and the texts that it cites."""
+
+    ENTAILED = "entailed"
+    NEUTRAL = "neutral"
+    CONTRADICTED = "contradicted"
+
+
+class EntailmentMode(StrEnum):
+    """What comes of an entailment checker's word; where none is connected, nobody is asked in any mode."""
+
+    OFF = "off"
+    ADVISORY = "advisory"
+    BINDING = "binding"
+
+
+class ResponseFormat(StrEnum):
+    """How an answer is written: Markdown, one JSON object, or Markdown with one block of JSON in it."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HYBRID = "hybrid"
+
+
+class Delivery(StrEnum):
+    """What became of a hand-off that was submitted: it arrived, or is kept and will be sent again."""
+
+    DELIVERED = "delivered"
+    KEPT = "kept"
+
+
 class Verdict(StrEnum):
     """What the Guardian says of a draft."""
 
@@ -266,6 +307,7 @@ class CallPurpose(StrEnum):
     EMBED = "embed"
     RERANK = "rerank"
     STATEMENT = "statement"
+    ENTAIL = "entail"
 
 
 class FaultKind(StrEnum):

@@ -87,6 +87,8 @@ class GuardianView(TypedDict):
     draft_answer: str
     draft_kind: str
     retry_count: int
+    degraded: list[str]
+    model_calls: list[Json]
 
 
 class RetryView(TypedDict):

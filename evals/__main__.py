@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from contracts.errors import GuardianError
-from evals.cases import CASES, Case, read_cases
+from evals.cases import CASES, TurnCase, read_cases
 from evals.scores import Judged, outcome_table, page_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,7 +101,7 @@ def _retrieval(options: argparse.Namespace, folder: Path) -> str:
 def _turns(options: argparse.Namespace, folder: Path) -> str:
     from evals.runner import judge_all
 
-    cases = read_cases(options.cases)
+    cases = [case for case in read_cases(options.cases) if isinstance(case, TurnCase)]
     judged = asyncio.run(judge_all(cases, folder))
     if options.misses:
         _print_misses(judged)
@@ -115,7 +115,7 @@ def _print_misses(judged: list[Judged]) -> None:
             print(f"{one.case.id}: {one.case.says[-1]!r}: {one.outcome}, page {one.first_page}, not {one.case.pages}")
 
 
-def _turns_text(cases: list[Case], judged: list[Judged]) -> str:
+def _turns_text(cases: list[TurnCase], judged: list[Judged]) -> str:
     about = (
         f"Made by `make eval` on {_today()}: {len(cases)} labelled questions to the handbook, asked of the offline "
         "planner and drafter. Intervals are Wilson's at 95 %. The questions are ours, and the assistant was tuned "

@@ -1,54 +1,211 @@
-"""Labelled questions: one JSON object a line, in `evals/cases/*.jsonl`."""
+"""Labelled cases: one JSON object a line, in `evals/cases/*.jsonl` or in a file of one's own.
+
+Three kinds, told apart by their key `kind`: whole turns (`turn`), drafts with a known fault or without one (`draft`), and
+messages for moderation (`message`). `knowledge/en/evaluation.md` documents the format for those who measure on their
+own tickets.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from hashlib import sha256
 from pathlib import Path
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from contracts.errors import ConfigError
-from contracts.values import Language, Outcome
+from contracts.evidence import EvidenceItem
+from contracts.values import DraftKind, Language, Outcome, RequestType, SafetyLevel, SGRAction
 
-CASES = Path(__file__).resolve().parent / "cases"
+CASES: Final = Path(__file__).resolve().parent / "cases"
 
 
-class Case(BaseModel):
-    """One conversation with what its last turn should come to.
+class Label(StrEnum):
+    """What is known of a draft: that it is good, or which fault it has."""
 
-    Attributes:
-        id: Unique among all cases.
-        says: What the user says, a message a turn; only the last turn is judged.
-        outcome: How the last turn should end.
-        pages: Numbers of the pages of which one should be the first source cited; empty where none is asked for.
-        note: Why it is labelled so, where that is not plain.
-    """
+    GOOD = "good"
+    ABSTENTION = "abstention"
+    WRONG_NUMBER = "wrong_number"
+    SWAPPED_ENTITY = "swapped_entity"
+    INVENTED_CITATION = "invented_citation"
+    MISSING_CITATION = "missing_citation"
+    NEGATION = "negation"
+    MISSING_SECTION = "missing_section"
+    FORBIDDEN_PHRASE = "forbidden_phrase"
+    LEAKED_SECRET = "leaked_secret"  # noqa: S105  # a kind of fault
+    PERSONAL_DATA = "personal_data"
+    FOREIGN_LINK = "foreign_link"
+    THIN_EVIDENCE = "thin_evidence"
 
+
+GUARD_OF: Final[dict[Label, str]] = {
+    Label.WRONG_NUMBER: "grounding",
+    Label.SWAPPED_ENTITY: "grounding",
+    Label.INVENTED_CITATION: "grounding",
+    Label.MISSING_CITATION: "grounding",
+    Label.NEGATION: "grounding",
+    Label.MISSING_SECTION: "contract",
+    Label.FORBIDDEN_PHRASE: "contract",
+    Label.LEAKED_SECRET: "policy",
+    Label.PERSONAL_DATA: "policy",
+    Label.FOREIGN_LINK: "policy",
+    Label.THIN_EVIDENCE: "evidence",
+}
+"""The guard that is to object; none where nothing is wrong."""
+
+
+class _Case(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     language: Language
-    says: tuple[str, ...] = Field(min_length=1)
-    outcome: Outcome
-    pages: tuple[int, ...] = ()
     note: str = ""
 
+    @property
+    def group(self) -> str:
+        """What is held back together: cases that share their text."""
+        return self.id
 
-def read_cases(path: Path) -> list[Case]:
-    """Read one file of cases.
+    @property
+    def held_back(self) -> bool:
+        """Whether it belongs to the third that is not looked at while tuning."""
+        return int.from_bytes(sha256(self.group.encode()).digest()[:4]) % 3 == 0
+
+
+class TurnCase(_Case):
+    """One conversation with what its last turn should come to.
+
+    Attributes:
+        says: What the user says, a message a turn; only the last turn is judged.
+        route: Where DT-001 and DT-002 should lead it; `None` where nobody asks.
+        outcome: How it should end; `None` where nobody asks.
+        pages: Numbers of the pages of which one should be the first source cited; empty where none is asked for.
+        topic: What kind of question it is, for tables: a word of the case's author.
+    """
+
+    kind: Literal["turn"] = "turn"
+    says: tuple[str, ...] = Field(min_length=1)
+    route: SGRAction | None = None
+    outcome: Outcome | None = None
+    pages: tuple[int, ...] = ()
+    topic: str = ""
+
+    @model_validator(mode="after")
+    def _labelled(self) -> Self:
+        if self.route is None and self.outcome is None:
+            raise ValueError("a turn needs a route or an outcome")
+        return self
+
+
+class Edit(BaseModel):
+    """What was changed in a good draft to make a faulty one: `old` once into `new`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    old: str
+    new: str
+
+
+class DraftCase(_Case):
+    """One draft over fixed evidence.
+
+    A case has its own text in `draft`, or is another one with an edit: `base` names that case, `edits` what is changed.
+
+    Attributes:
+        evidence: Ids of passages, or the passages themselves; `[n]` in the draft is the n-th.
+        draft_kind: What the draft says it is.
+        label: What is wrong with it, if anything.
+    """
+
+    kind: Literal["draft"] = "draft"
+    label: Label
+    question: str = ""
+    request_type: RequestType = RequestType.KNOWLEDGE_QA
+    evidence: tuple[str | EvidenceItem, ...] = ()
+    draft: str = ""
+    draft_kind: DraftKind = DraftKind.ANSWER
+    base: str = ""
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def group(self) -> str:
+        return self.base or self.id
+
+
+class MessageCase(_Case):
+    """One message with the level that moderation should find.
+
+    Attributes:
+        level: `Unsafe`, `Controversial` or `Safe`.
+        set: The set it belongs to, for tables: "provocative", "jailbreak", ...
+    """
+
+    kind: Literal["message"]
+    text: str
+    level: SafetyLevel
+    set: str
+
+
+Case = TurnCase | DraftCase | MessageCase
+_READ: Final[TypeAdapter[Case]] = TypeAdapter(Annotated[Case, Field(discriminator="kind")])
+
+
+def read_cases(*paths: Path) -> list[Case]:
+    """Read files of cases; a line without `kind` is a turn.
 
     Raises:
-        ConfigError: A line is not a case, or an id stands twice.
+        ConfigError: A file cannot be read, a line is not a case, or an id stands twice.
     """
-    cases: list[Case] = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    cases = [case for path in paths for case in _read(path)]
+    ids = [case.id for case in cases]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise ConfigError(f"Ids that stand twice: {', '.join(twice[:5])}.", "Give each case its own.")
+    return cases
+
+
+def _read(path: Path) -> Iterable[Case]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The file of cases {path} cannot be read: {error}.", "Name one that there is.") from error
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            cases.append(Case.model_validate(json.loads(line)))
-        except (ValueError, ValidationError) as error:
+            yield _READ.validate_python({"kind": "turn", **json.loads(line)})
+        except (ValueError, TypeError, ValidationError) as error:
             raise ConfigError(f"{path.name}:{number} is not a case: {error}.", "Correct the line.") from error
-    ids = [case.id for case in cases]
-    if twice := sorted({name for name in ids if ids.count(name) > 1}):
-        raise ConfigError(f"{path.name}: ids that stand twice: {', '.join(twice)}.", "Give each case its own.")
-    return cases
+
+
+def passages(path: Path = CASES / "passages.jsonl") -> dict[str, EvidenceItem]:
+    """Read the passages that drafts rest on, by their refs: frozen, so that a page may be edited."""
+    items = [EvidenceItem.model_validate_json(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return {item.ref: item for item in items}
+
+
+def completed(cases: Sequence[DraftCase]) -> list[DraftCase]:
+    """Return draft cases with their texts: an edited one is its base with the edits made.
+
+    Raises:
+        ConfigError: A base is missing, or what is to be edited does not stand in it exactly once.
+    """
+    by_id = {case.id: case for case in cases}
+    return [_edited(case, by_id) if case.base else case for case in cases]
+
+
+def _edited(case: DraftCase, by_id: dict[str, DraftCase]) -> DraftCase:
+    base = by_id.get(case.base)
+    if base is None or base.base:
+        raise ConfigError(f"{case.id}: there is no case {case.base!r} with a text of its own.", "Correct `base`.")
+    text = base.draft
+    for edit in case.edits:
+        if text.count(edit.old) != 1:
+            raise ConfigError(
+                f"{case.id}: {edit.old!r} stands {text.count(edit.old)} times in {case.base}.", "Make it stand once."
+            )
+        text = text.replace(edit.old, edit.new)
+    filled = {"draft": text, "question": case.question or base.question, "evidence": case.evidence or base.evidence}
+    return case.model_copy(update={**filled, "request_type": base.request_type, "draft_kind": base.draft_kind})

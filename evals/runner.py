@@ -11,13 +11,13 @@ from assistant.commands.index import index, profile_folders
 from assistant.wiring import deployment, open_runner
 from contracts.evidence import EvidenceItem
 from contracts.values import Outcome
-from evals.cases import Case
+from evals.cases import TurnCase
 from evals.scores import Judged
 
 _FIRST_SOURCE = re.compile(r"^- \[1\] (.+)$", re.MULTILINE)
 
 
-async def judge_all(cases: list[Case], data_dir: Path) -> list[Judged]:
+async def judge_all(cases: list[TurnCase], data_dir: Path) -> list[Judged]:
     """Index the handbook into a fresh folder and ask every case in a conversation of its own."""
     from tqdm import tqdm
 

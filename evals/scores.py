@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts.values import Outcome
-from evals.cases import Case
+from evals.cases import TurnCase
 
 _Z = 1.96
 
@@ -16,7 +16,7 @@ _Z = 1.96
 class Judged:
     """A case, how its last turn ended, and the page number of the first source it cites, if any."""
 
-    case: Case
+    case: TurnCase
     outcome: Outcome
     first_page: int | None
     retries: int

@@ -19,9 +19,17 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
-from contracts.ports import Drafter, EvidenceSource, Moderator, Planner, PlannerAhead
+from contracts.ports import (
+    Drafter,
+    EntailmentChecker,
+    EvidenceSource,
+    HandOffDesk,
+    Moderator,
+    Planner,
+    PlannerAhead,
+)
 from contracts.profile import Profile
-from contracts.state import ChatState, Json
+from contracts.state import ChatState, Json, fresh_turn
 from contracts.values import Source
 from contracts.views import (
     DraftView,
@@ -56,6 +64,8 @@ class Ports:
 
     Attributes:
         ahead: The planner, where it may begin before moderation has spoken.
+        entailment: Judges claims beside the Guardian's own checks, where one is connected.
+        desk: Where hand-offs go; where there is none, the user is told to pass them on.
     """
 
     moderator: Moderator
@@ -64,6 +74,8 @@ class Ports:
     drafter: Drafter
     fallback_moderator: Moderator | None = None
     ahead: PlannerAhead | None = None
+    entailment: EntailmentChecker | None = None
+    desk: HandOffDesk | None = None
 
 
 def build_graph(
@@ -87,10 +99,12 @@ def build_graph(
     def step(node: Callable[..., Awaitable[Json]], view: type[Any], **bound: object) -> None:
         """Add a node under its function's name, with what it needs of the process bound to it."""
         name = node.__name__
+        missing = {key: value for key, value in fresh_turn().items() if key in view.__annotations__}
 
         async def run(state: Any, runtime: Runtime[Context]) -> Json:
             context = runtime.context or settings()  # a run without settings gets the deployment's
-            return await node(state, runtime.override(context=context), **bound)
+            # A turn that an older version began may lack a key.
+            return await node({**missing, **state}, runtime.override(context=context), **bound)
 
         # LangGraph injects the error by its annotation, which its own type does not say.
         last: Any = None if name == "safe_exit" else to_safe_exit
@@ -110,10 +124,16 @@ def build_graph(
     step(inject_synthetic, SyntheticView, profile=profile)
     step(retrieve, RetrieveView, sources=ports.sources, profile=profile)
     step(draft, DraftView, drafter=ports.drafter, profile=profile)
-    step(guardian_verify, GuardianView, connected=frozenset(ports.sources), profile=profile)
+    step(
+        guardian_verify,
+        GuardianView,
+        connected=frozenset(ports.sources),
+        profile=profile,
+        entailment=ports.entailment,
+    )
     step(retry_bump, RetryView)
     step(finalize, FinalView, profile=profile, send=send_in_pieces)
-    step(safe_exit, FinalView, profile=profile)
+    step(safe_exit, FinalView, profile=profile, desk=ports.desk)
 
     graph.add_edge(START, "moderation")
     graph.add_conditional_edges("moderation", after_moderation, {"continue": "sgr_plan", "block": "safe_exit"})

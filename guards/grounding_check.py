@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from contracts.evidence import EvidenceItem
 from contracts.report import Finding
-from contracts.values import CheckStatus, DraftKind, RequestType, RequiredAction
+from contracts.values import CheckStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
 from language.claims import claims, without_citations
 from language.values import missing_from
 from language.words import stems
@@ -22,7 +22,12 @@ _DISSIMILAR = 0.34
 
 
 def check_grounding(
-    draft: str, evidence: Sequence[EvidenceItem], *, request_type: RequestType, kind: DraftKind
+    draft: str,
+    evidence: Sequence[EvidenceItem],
+    *,
+    request_type: RequestType,
+    kind: DraftKind,
+    response_format: ResponseFormat = ResponseFormat.MARKDOWN,
 ) -> Finding:
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
 

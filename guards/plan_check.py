@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from contracts.plan import SGRPlanResult
+from contracts.profile import Profile
 from contracts.values import Language, RequestType
 from guards.policy_check import check_answer
 from language.lexicon import infer_category, infer_topic, is_casual
 from language.links import foreign_links
 
 
-def settle_plan(
-    plan: SGRPlanResult, message: str, language: Language, allowed_domains: Iterable[str] = ()
-) -> SGRPlanResult:
+def settle_plan(plan: SGRPlanResult, message: str, language: Language, profile: Profile, role: str) -> SGRPlanResult:
     """Return the plan with what it left out inferred, and CASUAL only where the lexicon agrees.
 
     CASUAL is asked for no evidence at all, so a planner alone must not be able to choose it. Texts of the plan that
     users read (the intent, the question asked back) are no draft and are not judged as one: what policy would not let
     an answer say, they do not say either.
     """
-    plan = _fit_to_be_read(plan, message, tuple(allowed_domains))
+    plan = _fit_to_be_read(plan, message, profile, role)
     request_type = plan.request_type
     if request_type is RequestType.CASUAL and not is_casual(message):
         request_type = RequestType.KNOWLEDGE_QA
@@ -35,12 +32,12 @@ def settle_plan(
     )
 
 
-def _fit_to_be_read(plan: SGRPlanResult, message: str, allowed_domains: tuple[str, ...]) -> SGRPlanResult:
-    own = frozenset(_violations(message, allowed_domains))
+def _fit_to_be_read(plan: SGRPlanResult, message: str, profile: Profile, role: str) -> SGRPlanResult:
+    own = frozenset(_violations(message, profile, role))
 
     def fit(text: str | None) -> bool:
         # What the user wrote may be said back to the user.
-        return not text or own.issuperset(_violations(text, allowed_domains))
+        return not text or own.issuperset(_violations(text, profile, role))
 
     question = plan.clarification_question
     return plan.model_copy(
@@ -54,7 +51,7 @@ def _fit_to_be_read(plan: SGRPlanResult, message: str, allowed_domains: tuple[st
     )
 
 
-def _violations(text: str, allowed_domains: tuple[str, ...]) -> set[str]:
+def _violations(text: str, profile: Profile, role: str) -> set[str]:
     """Return the foreign links of a text, and the names of the other rules that it violates."""
-    rules = set(check_answer(text, allowed_domains).rules) - {"foreign-link"}
-    return rules.union(foreign_links(text, allowed_domains))
+    rules = set(check_answer(text, profile, role).rules) - {"foreign-link"}
+    return rules.union(foreign_links(text, profile.allowed_link_domains))

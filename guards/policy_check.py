@@ -8,13 +8,12 @@ are no violation: a policy that stops "how do I reset my password" makes a suppo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from contracts.profile import PolicyRule
-from contracts.values import PolicyStatus, RequiredAction
+from contracts.profile import Profile
+from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.clean import skeleton
 from language.links import foreign_links
 from language.words import pattern_occurs
@@ -58,24 +57,34 @@ _SECRETS: Final[dict[str, re.Pattern[str]]] = {
 }
 
 
-def check_request(message: str, rules: Iterable[PolicyRule], role: str) -> PolicyFinding:
-    """Judge a request by the deployment's rules, each a regular expression over the message's skeleton."""
+def check_request(message: str, request_type: RequestType, profile: Profile, role: str) -> PolicyFinding:
+    """Judge a request by what the role may ask for, and by the topics that the profile forbids."""
     text = skeleton(message)
-    hit = [rule for rule in rules if role not in rule.except_roles and pattern_occurs(rule.pattern, text)]
+    rules = profile.policy
+    hit = [
+        rule for rule in rules if role not in rule.except_roles and rule.pattern and pattern_occurs(rule.pattern, text)
+    ]
     return _finding([rule.id for rule in hit], [rule.action for rule in hit])
 
 
-def check_answer(answer: str, allowed_domains: Iterable[str]) -> PolicyFinding:
+def check_answer(answer: str, profile: Profile, role: str) -> PolicyFinding:
     """Judge a draft: secret-shaped values anywhere, links to other domains outside of code.
 
     Loopback and documentation addresses (RFC 2606) and links inside code pass.
     """
     rules = [name for name, pattern in _SECRETS.items() if pattern.search(answer)]
     actions = [RequiredAction.REDACT_SENSITIVE] * bool(rules)
-    if foreign_links(answer, allowed_domains):
+    if foreign_links(answer, profile.allowed_link_domains):
         rules.append("foreign-link")
         actions.append(RequiredAction.SAFE_REFUSAL)
     return _finding(rules, actions)
+
+
+def masked(text: str, profile: Profile, role: str) -> str:
+    """Return a text in which every value that an answer must not say is replaced by the name of its rule."""
+    for name, pattern in _SECRETS.items():
+        text = pattern.sub(f"[{name}]", text)
+    return text
 
 
 def _finding(rules: list[str], actions: list[RequiredAction]) -> PolicyFinding:

@@ -28,13 +28,17 @@ class Findings:
         worst_first = (CheckStatus.UNCHECKED, CheckStatus.FAILED)
         return next((status for status in worst_first if status in there), CheckStatus.OK)
 
+    def named(self) -> dict[str, Finding]:
+        """Return the findings but that of policy, by their checks."""
+        return {"evidence": self.evidence, "grounding": self.grounding, "contract": self.contract}
+
     def with_reasons(self) -> list[Finding]:
         """Return the findings that object to something."""
         return [finding for finding in (self.evidence, self.grounding, self.contract) if finding.reasons]
 
 
 def judge(
-    findings: Findings, *, kind: DraftKind, track: Track, retries_left: bool, widened: bool
+    findings: Findings, *, kind: DraftKind, track: Track, retries_left: bool, widened: bool, draft: str = ""
 ) -> tuple[Decision[Judgement], GuardianReport]:
     """Decide by DT-005; the report has all reasons and actions at once, so that one retry can mend everything.
 
@@ -60,6 +64,12 @@ def judge(
             for finding in (findings.evidence, findings.grounding, findings.contract)
             for remark in finding.advice
         ],
+        checks={
+            "policy": str(findings.policy.status),
+            **{name: str(finding.status) for name, finding in findings.named().items()},
+        },
+        draft=draft,
+        claims=list(findings.grounding.claims),
     )
     return decision, report
 

@@ -19,6 +19,7 @@ from contracts.state import Json
 from contracts.values import Language, RequestType, RequiredAction, Source
 from contracts.views import RetrieveView
 from guards.evidence_selection import select_evidence
+from guards.redaction import redacted
 from guards.searching import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
 
 Sources = Mapping[Source, EvidenceSource]
@@ -52,7 +53,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         budget=context.context_budget,
         dropped=search.dropped,
     )
-    evidence = selection.evidence
+    evidence = redacted(selection.evidence, profile, context.role)
     # What an earlier search brought may be given up now, or stand behind something better.
     earlier = [trace.settled(selection.earlier) for trace in so_far.traces]
     traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=True)]

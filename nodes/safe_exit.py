@@ -12,6 +12,7 @@ from contracts.context import Context
 from contracts.decisions.evidence import could_not_ask
 from contracts.evidence import QueryTrace
 from contracts.plan import SGRPlanResult
+from contracts.ports import HandOffDesk
 from contracts.profile import Profile
 from contracts.report import HandOff
 from contracts.result import StructuredAgentResult
@@ -46,7 +47,9 @@ class Exit:
     hand_off: HandOff | None = None
 
 
-async def safe_exit(state: FinalView, runtime: Runtime[Context], *, profile: Profile) -> Json:
+async def safe_exit(
+    state: FinalView, runtime: Runtime[Context], *, profile: Profile, desk: HandOffDesk | None = None
+) -> Json:
     """Refuse, ask, hand over or own up to an error; a question asked back counts for the thread."""
     context = runtime.context or Context()
     language = _language(state, profile)

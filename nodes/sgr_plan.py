@@ -29,7 +29,7 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
     reply = await planner.plan(
         plan_request(question, state["messages"], state.get("clarify_count", 0), moderation, sources)
     )
-    plan = settle_plan(reply.plan, question["text"], Language(question["language"]), profile.allowed_link_domains)
+    plan = settle_plan(reply.plan, question["text"], Language(question["language"]), profile, context.role)
     route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
         level=moderation.safety_level,
         proposal=plan.action,
@@ -59,4 +59,4 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
 def _policy(message: str, plan: SGRPlanResult, action: SGRAction, context: Context, profile: Profile) -> Json:
     if action is not SGRAction.NORMAL or plan.wants_human:
         return {}
-    return check_request(message, profile.policy, context.role).model_dump(mode="json")
+    return check_request(message, plan.request_type, profile, context.role).model_dump(mode="json")

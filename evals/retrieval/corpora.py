@@ -14,7 +14,7 @@ from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
 from contracts.evidence import EvidenceItem
 from contracts.values import Dialect, Language, Outcome, Source
-from evals.cases import CASES, read_cases
+from evals.cases import CASES, TurnCase, read_cases
 from evals.retrieval.questions import FOLDER, Question, in_language, read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +85,7 @@ def plainly_asked(corpus: Corpus) -> Corpus:
     """Return the handbook with the questions that whole turns are judged by: nearer to the pages' words, and tuned on."""
     asked: list[Question] = []
     for case in read_cases(CASES / "handbook.jsonl"):
-        if case.outcome is Outcome.ANSWERED and case.pages and len(case.says) == 1:
+        if isinstance(case, TurnCase) and case.outcome is Outcome.ANSWERED and case.pages and len(case.says) == 1:
             pages = {f"{case.language}/{number % _RUSSIAN_PAGES}": 2 for number in case.pages}
             asked.append(Question(case.says[0], case.language, pages))
     return replace(corpus, name="handbook, plainly asked", questions=asked)

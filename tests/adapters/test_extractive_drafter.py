@@ -18,8 +18,10 @@ from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer
 from language.blocks import BlockKind, blocks, without_code
+from tests.profiles import bare
 
 ALLOWED = ("kb.comindware.ru",)
+DESK = bare(allowed_link_domains=ALLOWED)
 STEPS = ArchitectSpec(
     required_sections=(Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),),
     forbidden_content=("as an AI", "/never+ ever/"),
@@ -342,7 +344,7 @@ async def test_links_elsewhere_are_not_quoted(link: str) -> None:
     draft = await drafted(QUESTION, f"The kettle boils water, see {link} for more.", "The kettle boils water slowly.")
     assert "evil" not in draft.text
     assert "slowly [2]" in draft.text
-    assert check_answer(draft.text, ALLOWED).status is PolicyStatus.OK
+    assert check_answer(draft.text, DESK, "user").status is PolicyStatus.OK
 
 
 @pytest.mark.parametrize("heading", ["Boil water https://evil.test", "Boil water as an AI"])
@@ -624,7 +626,7 @@ async def test_an_answer_passes_the_guards_on_its_own_evidence(
     draft = await drafted(question, items=items, request_type=request_type, spec=spec, actions=tuple(actions))
     grounding = check_grounding(draft.text, items, request_type=request_type, kind=draft.kind)
     assert grounding.reasons == ()
-    assert check_answer(draft.text, ALLOWED).status is PolicyStatus.OK
+    assert check_answer(draft.text, DESK, "user").status is PolicyStatus.OK
     assert check_contract(draft.text, spec, track=Track.QUALITY, kind=draft.kind).reasons == ()
     again = await drafted(question, items=items, request_type=request_type, spec=spec, actions=tuple(actions))
     assert again == draft
@@ -647,6 +649,6 @@ async def test_answers_from_real_documentation_pass_the_guards(public_data: Any,
             grounding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
             assert grounding.reasons == (), path
             # One page shows a token as an example: shaped like a secret, it is one to the policy.
-            assert set(check_answer(draft.text, ALLOWED).rules) <= {"web-token"}, path
+            assert set(check_answer(draft.text, DESK, "user").rules) <= {"web-token"}, path
             judged += draft.kind is DraftKind.ANSWER
     assert judged >= 100

@@ -12,7 +12,16 @@ from assistant.settings import Settings
 from assistant.variables import VARIABLES
 from contracts.context import Context
 from contracts.errors import ConfigError, UnknownProfile
-from contracts.values import BlockThreshold, Diversity, GuardMode, OnUnavailable, PlanTrace, SearchBy, Track
+from contracts.values import (
+    BlockThreshold,
+    Diversity,
+    EntailmentMode,
+    GuardMode,
+    OnUnavailable,
+    PlanTrace,
+    SearchBy,
+    Track,
+)
 from tests.assistant.cli_helpers import PROFILE, Desk, decided, profile_of
 
 MODEL = {"GUARDIAN_MODEL": "model", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -473,6 +482,7 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "source_seconds": 12.5,
         "plan_trace": PlanTrace.TOOL_RESULT,
         "search_by": SearchBy.MODEL,
+        "entailment": EntailmentMode.BINDING,
     },
 }
 RENAMED = {"spam": "spam_threshold", "confidence": "confidence_threshold", "evidence": "evidence_threshold"}

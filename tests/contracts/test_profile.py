@@ -50,7 +50,7 @@ def place(error: ValidationError) -> str:
         ({"contracts": {"HOWTO": {}}}, "contracts.HOWTO.[key]"),
         ({"contracts": {"HOWTO_POLICY": {"sections": []}}}, "contracts.HOWTO_POLICY.sections"),
         ({"contracts": {"HOWTO_POLICY": {"response_format": "html"}}}, "contracts.HOWTO_POLICY.response_format"),
-        ({"roles": {"user": ["docs"]}}, "roles.user.0"),
+        ({"roles": {"user": {"sources": ["docs"]}}}, "roles.user.sources.0"),
         ({"scope": {"description": {"en": "Only English."}}}, ""),
         ({"languages": []}, ""),
         ({"languages": ["de"]}, "languages.0"),
@@ -72,7 +72,7 @@ def test_the_least_profile_is_a_profile() -> None:
 
 def test_a_role_sees_its_sources_and_an_unknown_role_none() -> None:
     """What no profile grants is not granted."""
-    desk = profile(roles={"user": ["doc"], "operator": ["doc", "db"]})
+    desk = profile(roles={"user": {"sources": ["doc"]}, "operator": {"sources": ["doc", "db"]}})
     assert desk.sources_for("user") == {Source.DOC}
     assert desk.sources_for("operator") == {Source.DOC, Source.DB}
     assert desk.sources_for("nobody") == frozenset()

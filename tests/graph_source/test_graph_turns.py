@@ -12,7 +12,15 @@ from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 from contracts.values import Source
 
-ROLES = '[roles]\nuser = ["doc", "policy", "neo4j"]\nlooker = ["neo4j"]\nreader = ["doc"]\n'
+ROLES = """
+[roles.user]
+sources = ["doc", "policy", "neo4j"]
+[roles.looker]
+sources = ["neo4j"]
+[roles.reader]
+sources = ["doc"]
+
+"""
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +28,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The handbook's profile, with roles that may use the graph and not the database; its documents are indexed."""
     place = tmp_path_factory.mktemp("graph")
     text = (BUNDLED_PROFILES / "handbook.toml").read_text("utf-8")
-    before, _, after = text.partition("[roles]\n")
-    text = f"{before}{ROLES}\n{after.partition(chr(10) * 2)[2]}"
+    before, _, after = text.partition("[roles.user]\n")
+    text = f"{before}{ROLES}[contracts.{after.partition('[contracts.')[2]}"
     text = text.replace('"../knowledge"', f'"{BUNDLED_PROFILES.parent / "knowledge"}"')
     (place / "with_graph.toml").write_text(text, "utf-8")
     made = {"GUARDIAN_DATA_DIR": str(place / "data"), "GUARDIAN_PROFILE": str(place / "with_graph.toml")}
@@ -97,8 +105,8 @@ def test_without_a_graph_there_is_no_such_source(served: Deployment, tmp_path: P
     server = {
         "GUARDIAN_DATA_DIR": str(tmp_path),
         "GUARDIAN_PROFILE": served.settings.profile,
-        "GUARDIAN_GRAPH_URL": "neo4j://me:secret@127.0.0.1:1",
+        "GUARDIAN_GRAPH_URL": "neo4j://me:hunter2@127.0.0.1:1",
     }
     deployed = deployment(environment=server)
     assert Source.NEO4J in lookup_sources(deployed)
-    assert "secret" not in repr(deployed)
+    assert "hunter2" not in repr(deployed)

@@ -10,6 +10,9 @@ from guards.message_check import MAX_MESSAGE_CHARS, message_fault
 from guards.plan_check import settle_plan
 from rendering.texts import texts
 from tests.nodes.turn import plan
+from tests.profiles import bare
+
+PROFILE = bare()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_every_fault_has_its_text(language: Language) -> None:
 
 def test_what_a_planner_left_out_is_inferred() -> None:
     """Topic, category and language come from intent and message."""
-    settled = settle_plan(plan(user_intent="Reset the password of an account"), "How?", Language.EN)
+    settled = settle_plan(plan(user_intent="Reset the password of an account"), "How?", Language.EN, PROFILE, "user")
     assert settled.topic == "Reset password account"
     assert settled.category == "access and security"
     assert settled.answer_language is Language.EN
@@ -57,14 +60,14 @@ def test_what_a_planner_left_out_is_inferred() -> None:
 
 def test_what_is_inferred_keeps_to_the_plans_bounds() -> None:
     """However long the words of an intent are, the settled plan is a valid plan."""
-    settled = settle_plan(plan(user_intent="boil" * 75), "How?", Language.EN)
+    settled = settle_plan(plan(user_intent="boil" * 75), "How?", Language.EN, PROFILE, "user")
     assert SGRPlanResult.model_validate(settled.model_dump()) == settled
 
 
 def test_what_a_planner_said_stays() -> None:
     """Nothing that was said is inferred over."""
     said = plan(topic="Tea", category="Drinks", answer_language="ru", spam_score=0.4)
-    settled = settle_plan(said, "How?", Language.EN)
+    settled = settle_plan(said, "How?", Language.EN, PROFILE, "user")
     assert (settled.topic, settled.category, settled.answer_language) == ("Tea", "Drinks", Language.RU)
     assert settled.spam_score == 0.4
 
@@ -72,7 +75,7 @@ def test_what_a_planner_said_stays() -> None:
 @pytest.mark.parametrize("message", ["Hello!", "Спасибо большое", "Привет, как дела?", "bye"])
 def test_a_greeting_is_casual_and_never_spam(message: str) -> None:
     """The lexicon agrees, and a planner's high score does not have a greeting declined."""
-    settled = settle_plan(plan(request_type="CASUAL", spam_score=0.9), message, Language.EN)
+    settled = settle_plan(plan(request_type="CASUAL", spam_score=0.9), message, Language.EN, PROFILE, "user")
     assert (settled.request_type, settled.spam_score) == (RequestType.CASUAL, 0.2)
 
 
@@ -81,7 +84,7 @@ def test_a_greeting_is_casual_and_never_spam(message: str) -> None:
 )
 def test_a_planner_alone_cannot_choose_casual(message: str) -> None:
     """CASUAL is asked for no evidence, so the lexicon must agree; the score is then left alone."""
-    settled = settle_plan(plan(request_type="CASUAL", spam_score=0.9), message, Language.EN)
+    settled = settle_plan(plan(request_type="CASUAL", spam_score=0.9), message, Language.EN, PROFILE, "user")
     assert (settled.request_type, settled.spam_score) == (RequestType.KNOWLEDGE_QA, 0.9)
 
 
@@ -99,7 +102,13 @@ def test_a_plan_says_nothing_that_an_answer_may_not(words: str) -> None:
         action_plan=[words, "Search"],
         spam_reason=words,
     )
-    settled = settle_plan(said, "How do I log in?", Language.EN, ["example.org"])
+    settled = settle_plan(
+        said,
+        "How do I log in?",
+        Language.EN,
+        PROFILE.model_copy(update={"allowed_link_domains": ("example.org",)}),
+        "user",
+    )
     assert settled.user_intent == "How do I log in?"
     assert (settled.clarification_question, settled.spam_reason) == (None, "")
     assert (settled.uncertainties, settled.action_plan) == (["Which version?"], ["Search"])
@@ -109,11 +118,20 @@ def test_what_the_user_wrote_may_be_said_back() -> None:
     """A link or a value of the user's own message stays in the intent, and an allowed link stays anywhere."""
     message = f"Is {EVIL} yours? My {SECRET}"
     for words in (f"Learn whether {EVIL} is ours.", f"The {SECRET} does not work.", "See https://kb.example.org/x."):
-        assert settle_plan(plan(user_intent=words), message, Language.EN, ["kb.example.org"]).user_intent == words
+        assert (
+            settle_plan(
+                plan(user_intent=words),
+                message,
+                Language.EN,
+                PROFILE.model_copy(update={"allowed_link_domains": ("kb.example.org",)}),
+                "user",
+            ).user_intent
+            == words
+        )
 
 
 def test_a_plan_that_is_fit_is_left_alone() -> None:
     """Nothing of an ordinary plan is changed."""
     said = plan(clarification_question="Which version?", uncertainties=["the version"], topic="t", category="c")
-    settled = settle_plan(said, "How?", Language.EN)
+    settled = settle_plan(said, "How?", Language.EN, PROFILE, "user")
     assert settled == said.model_copy(update={"answer_language": Language.EN})

@@ -6,12 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.profile import PolicyRule
-from contracts.values import PolicyStatus, RequiredAction
+from contracts.profile import PolicyRule, Profile
+from contracts.values import PolicyStatus, RequestType, RequiredAction
 from guards.policy_check import PolicyFinding, check_answer, check_request
 from language.links import foreign_links
+from tests.profiles import bare
 
 ALLOWED = ("kb.comindware.ru",)
+PROFILE = bare(allowed_link_domains=ALLOWED)
+
+
+def with_rules(*rules: PolicyRule) -> Profile:
+    return PROFILE.model_copy(update={"policy": rules})
 
 
 @pytest.mark.parametrize(
@@ -37,7 +43,7 @@ ALLOWED = ("kb.comindware.ru",)
 @pytest.mark.parametrize("frame", ["{}", "Use {} here [1].", "```\n{}\n```", "| a |\n| - |\n| {} |", "- x\n- {}"])
 def test_what_is_shaped_like_a_secret_is_found_anywhere(rule: str, text: str, frame: str) -> None:
     """Prose, list, table and code alike: a secret in an answer is a violation with its own action."""
-    finding = check_answer(frame.format(text), ALLOWED)
+    finding = check_answer(frame.format(text), PROFILE, "user")
     assert finding.status is PolicyStatus.VIOLATED
     assert finding.reasons == (f"policy_violation=[{rule}]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE,)
@@ -65,7 +71,7 @@ def test_what_is_shaped_like_a_secret_is_found_anywhere(rule: str, text: str, fr
 )
 def test_words_about_secrets_are_no_secrets(text: str) -> None:
     """A desk that may not say "password" is useless: words and placeholders pass."""
-    assert check_answer(text, ALLOWED) == PolicyFinding()
+    assert check_answer(text, PROFILE, "user") == PolicyFinding()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_links_to_allowed_hosts_pass(url: str) -> None:
 )
 def test_links_elsewhere_are_found(url: str) -> None:
     """Look-alikes, user names, back-slashes, ports and broken hosts do not make a foreign link ours."""
-    finding = check_answer(f"See [this]({url}) for more [1].", ALLOWED)
+    finding = check_answer(f"See [this]({url}) for more [1].", PROFILE, "user")
     assert finding.reasons == ("policy_violation=[foreign-link]",)
     assert finding.actions == (RequiredAction.SAFE_REFUSAL,)
 
@@ -177,7 +183,7 @@ def test_links_inside_code_pass(text: str) -> None:
 )
 def test_what_a_browser_follows_is_a_link(text: str) -> None:
     """Mended slashes, entities, escapes, other letters, other schemes and attributes lead out, too (regression)."""
-    assert check_answer(f"See:\n\n{text}\n", ALLOWED).rules == ("foreign-link",)
+    assert check_answer(f"See:\n\n{text}\n", PROFILE, "user").rules == ("foreign-link",)
     assert foreign_links(f"See:\n\n```\n{text}\n```\n", ALLOWED) == []
 
 
@@ -216,7 +222,7 @@ def test_what_only_looks_like_code_hides_no_link(text: str) -> None:
 
 def test_all_violations_are_named_together() -> None:
     """A secret and a foreign link are two rules with their two actions."""
-    finding = check_answer("password: hunter2hunter2, see https://evil.test", ALLOWED)
+    finding = check_answer("password: hunter2hunter2, see https://evil.test", PROFILE, "user")
     assert finding.reasons == ("policy_violation=[password-value, foreign-link]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE, RequiredAction.SAFE_REFUSAL)
 
@@ -249,20 +255,26 @@ RULES = (
 )
 def test_requests_are_judged_by_rule_and_role(text: str, role: str, rules: tuple[str, ...]) -> None:
     """A rule reads the message through case, invisible characters and look-alikes, and spares its roles."""
-    assert check_request(text, RULES, role).rules == rules
+    assert check_request(text, RequestType.KNOWLEDGE_QA, with_rules(*RULES), role).rules == rules
 
 
 @pytest.mark.parametrize("pattern", ["чуж(?:ой|ого) счёт", "чуж(?:ой|ого) счет", "чуж(?:ой|ого) СЧЁТ"])
 @pytest.mark.parametrize("text", ["Покажи чужой счёт", "Покажи чужой счет", "ЧУЖОЙ СЧЁТ", "чужой сче\u0308т"])
 def test_a_rule_may_be_written_with_or_without_the_dots_of_yo(pattern: str, text: str) -> None:
     """As people do: ё and е are one letter, in the rule and in the message (regression)."""
-    assert check_request(text, [PolicyRule(id="others", pattern=pattern)], "user").rules == ("others",)
+    assert check_request(
+        text, RequestType.KNOWLEDGE_QA, with_rules(PolicyRule(id="others", pattern=pattern)), "user"
+    ).rules == ("others",)
 
 
 def test_a_rule_brings_its_own_action() -> None:
     """What a rule asks for is what the verdict will say."""
-    assert check_request("зарплата", RULES, "user").actions == (RequiredAction.ESCALATE_TO_HUMAN,)
-    assert check_request("chat of another user", RULES, "user").actions == (RequiredAction.SAFE_REFUSAL,)
+    assert check_request("зарплата", RequestType.KNOWLEDGE_QA, with_rules(*RULES), "user").actions == (
+        RequiredAction.ESCALATE_TO_HUMAN,
+    )
+    assert check_request("chat of another user", RequestType.KNOWLEDGE_QA, with_rules(*RULES), "user").actions == (
+        RequiredAction.SAFE_REFUSAL,
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,11 +282,11 @@ def test_a_rule_brings_its_own_action() -> None:
 )
 def test_the_words_password_and_token_may_be_asked_about(text: str) -> None:
     """A policy that stops such questions makes a support desk useless."""
-    assert check_request(text, RULES, "user") == PolicyFinding()
+    assert check_request(text, RequestType.KNOWLEDGE_QA, with_rules(*RULES), "user") == PolicyFinding()
 
 
 @given(text=st.text())
 def test_any_text_can_be_judged(text: str) -> None:
     """Neither request nor answer can break the check."""
-    assert check_request(text, RULES, "user").status in PolicyStatus
-    assert check_answer(text, ALLOWED).status in PolicyStatus
+    assert check_request(text, RequestType.KNOWLEDGE_QA, with_rules(*RULES), "user").status in PolicyStatus
+    assert check_answer(text, PROFILE, "user").status in PolicyStatus

@@ -73,8 +73,8 @@ ru = "дежурный"
 en = "forms, clubs and the desk"
 ru = "формы, клубы и стойка"
 
-[roles]
-user = ["doc", "policy"]
+[roles.user]
+sources = ["doc", "policy"]
 
 # Words that no document has are half of every query here.
 [thresholds]

@@ -44,7 +44,7 @@ MAY_WRITE: dict[str, set[str]] = {
         "model_calls",
     },
     "draft": {"drafted_from", "draft_answer", "draft_kind", "degraded", "model_calls"},
-    "guardian_verify": {"guardian", "decisions"},
+    "guardian_verify": {"guardian", "decisions", "degraded", "model_calls"},
     "retry_bump": {"retry_count"},
     "finalize": END,
     "safe_exit": END,

@@ -40,7 +40,11 @@ PROFILE = Profile.model_validate(
         "contact": {"en": "kettle support", "ru": "поддержка чайника"},
         "scope": {"description": {"en": "boiling water", "ru": "кипячение воды"}},
         "allowed_link_domains": ["kb.comindware.ru"],
-        "roles": {"user": ["doc", "policy"], "operator": ["doc", "policy", "db", "neo4j"], "nobody": []},
+        "roles": {
+            "user": {"sources": ["doc", "policy"]},
+            "operator": {"sources": ["doc", "policy", "db", "neo4j"]},
+            "nobody": {"sources": []},
+        },
         "contracts": {
             "HOWTO_POLICY": {
                 "required_sections": [{"name": "Steps", "title": {"en": "What to do", "ru": "Что сделать"}}]
