@@ -21,6 +21,8 @@ from contracts.values import Verdict
 
 _GUARDED: Final = ("draft_answer", "guardian")
 WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+"""What a reason or a remark is called; what stands behind it may quote the draft."""
 _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
 
 
@@ -87,8 +89,8 @@ def _withholding(config: RunnableConfig | None) -> RunnableConfig:
 def withheld(chunk: Any) -> Any:
     """Return what a stream emits without any draft that has not passed.
 
-    A draft may be shown beside the verdict PASS only. The reasons of another verdict quote the draft: until the turn
-    has ended, only their names are shown.
+    A draft, and what was found of its claims, may be shown beside the verdict PASS only. Reasons and advice quote the
+    draft: until the turn has ended, only their names are shown, and of a report no draft and no claims at all.
     """
     if isinstance(chunk, Mapping):
         return _withheld_mapping(cast("Mapping[str, Any]", chunk))
@@ -112,10 +114,11 @@ def _withheld_mapping(chunk: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in chunk.items():
         if key == "draft_answer":
             shown[key] = WITHHELD if value and verdict != Verdict.PASS else value
-        elif key == "guardian" and isinstance(value, Mapping) and not ended:
-            shown[key] = _names_only(cast("Mapping[str, Any]", value))
+        elif key == "guardian" and isinstance(value, Mapping):
+            told = cast("Mapping[str, Any]", value)
+            shown[key] = _without_draft(told) if ended else _names_only(told)
         elif key == "result" and _is_of_turn(value):
-            shown[key] = value  # the record of a turn that has ended
+            shown[key] = _ended(cast("Mapping[str, Any]", value))
         else:
             shown[key] = withheld(value)
     return shown
@@ -126,11 +129,31 @@ def _is_of_turn(result: Any) -> bool:
     return isinstance(result, Mapping) and "answer_text" in result
 
 
-def _names_only(report: Mapping[str, Any]) -> dict[str, Any]:
+def _ended(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a turn that has ended; who may read drafts that did not pass finds them in the state."""
+    report: Any = result.get("guardian")
+    told = _without_draft(cast("Mapping[str, Any]", report)) if isinstance(report, Mapping) else report
+    return {key: told if key == "guardian" else value for key, value in result.items()}
+
+
+def _without_draft(report: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(report) if report.get("verdict") == Verdict.PASS else _no_draft(report)
+
+
+def _no_draft(report: Mapping[str, Any]) -> dict[str, Any]:
     short = dict(report)
+    if short.get("draft"):
+        short["draft"] = WITHHELD
+    if "claims" in short:
+        short["claims"] = []
+    return short
+
+
+def _names_only(report: Mapping[str, Any]) -> dict[str, Any]:
+    short = _no_draft(report)
     for part in ("reasons", "advice"):
         if part in short:
-            short[part] = [str(line).partition("=")[0] for line in short[part]]
+            short[part] = [name.group() for name in map(_NAME.match, map(str, short[part])) if name]
     return short
 
 

@@ -136,7 +136,13 @@ def test_pieces_joined_are_the_text() -> None:
 
 def test_a_draft_is_shown_beside_its_pass_only() -> None:
     """Withheld are drafts beside any other verdict or none, wherever they stand, and what reasons quote of them."""
-    report = {"verdict": "RETRY", "reasons": ["claim_without_citation=[secret]"], "advice": ["x=secret"]}
+    claims = [{"text": "secret", "status": "uncited"}]
+    quoting = {"draft": "secret", "claims": claims}
+    texts = {
+        "reasons": ["claim_without_citation=[secret]", "low_confidence(secret)"],
+        "advice": ["x=secret", "«secret»"],
+    }
+    report = {"verdict": "RETRY", **texts, **quoting}
     assert withheld({"draft_answer": "secret", "guardian": {"verdict": "PASS"}})["draft_answer"] == "secret"
     hidden = withheld({"payload": [{"input": {"draft_answer": "secret", "guardian": report}}]})
     assert hidden == {
@@ -144,13 +150,29 @@ def test_a_draft_is_shown_beside_its_pass_only() -> None:
             {
                 "input": {
                     "draft_answer": WITHHELD,
-                    "guardian": {"verdict": "RETRY", "reasons": ["claim_without_citation"], "advice": ["x"]},
+                    "guardian": {
+                        "verdict": "RETRY",
+                        "reasons": ["claim_without_citation", "low_confidence"],
+                        "advice": ["x"],
+                        "draft": WITHHELD,
+                        "claims": [],
+                    },
                 }
             }
         ]
     }
     assert withheld(("draft_answer", "secret")) == ("draft_answer", WITHHELD)
     assert withheld({"draft_answer": ""}) == {"draft_answer": ""}
+    # A report of the verdict PASS waits for the end, too; then it is whole, and any other one is without the draft.
+    passing = {"verdict": "PASS", "reasons": [], "advice": ["x=secret"], **quoting}
+    assert "secret" not in words_of(withheld({"guardian": passing}))
+    assert withheld(ended := {"guardian": passing, "result": {"answer_text": "x", "guardian": passing}}) == ended
+    failed = {"verdict": "FAIL", **texts, **quoting}
+    bare = {**failed, "draft": WITHHELD, "claims": []}
+    shown = withheld({"guardian": failed, "result": {"answer_text": "x", "guardian": failed}})
+    assert shown == {"guardian": bare, "result": {"answer_text": "x", "guardian": bare}}
+    nothing = {"answer_text": "x", "guardian": None}
+    assert withheld({"result": nothing}) == {"result": nothing}
 
 
 async def test_reasoning_is_neither_kept_nor_sent_back(server: FakeServer, tmp_path: Path) -> None:
