@@ -50,7 +50,7 @@ docs: install ## write the generated pages again
 	@$(PY) -m assistant.docs
 
 eval: install ## judge the answers, and write the dated tables
-	@$(PY) -m evals --write $(ARGS)
+	@$(PY) -m evals --out docs $(ARGS)
 
 bench: install ## speed and storage as ratios, and write the dated tables
 	@$(PY) -m benchmarks --write $(ARGS)

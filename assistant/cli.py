@@ -156,6 +156,7 @@ def build_parser() -> argparse.ArgumentParser:
     _threads(commands)
     _show(commands)
     _doctor(commands)
+    _eval(commands)
     _fake_model(commands)
     return parser
 
@@ -318,6 +319,37 @@ def _doctor(commands: _Commands) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     _profile(parser)
     parser.set_defaults(module="doctor")
+
+
+def _eval(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "eval",
+        "measure the assistant on labelled cases: the bundled ones, or your own",
+        [
+            "guardian eval",
+            "guardian eval tickets.jsonl --profile my.toml --out report/",
+            "guardian eval --parts drafts moderation",
+            "guardian eval --ab plan_trace=synthetic,tool_result",
+        ],
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="cases, a JSON object a line (default: the bundled ones)"
+    )
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        metavar="PART",
+        help="turns, drafts, moderation, retrieval (default: what there are cases for)",
+    )
+    parser.add_argument("--ab", metavar="KEY=A,B", help="ask every turn with two values of a run setting, and compare")
+    parser.add_argument("--out", metavar="FOLDER", help="write evaluation.md with its plots there")
+    parser.add_argument("--misses", action="store_true", help="name the cases that went otherwise than labelled")
+    parser.add_argument("--tuning", action="store_true", help="leave out the third of the cases that is held back")
+    parser.add_argument("--most", type=_positive, metavar="N", help="so many cases of each sort, for a quick look")
+    parser.add_argument("--data", metavar="FOLDER", help="public data for retrieval and moderation")
+    _profile(parser)
+    parser.set_defaults(module="evaluate")
 
 
 def _fake_model(commands: _Commands) -> None:

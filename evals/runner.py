@@ -2,45 +2,78 @@
 
 from __future__ import annotations
 
-import re
+import asyncio
 import sys
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from adapters.checkpoints.sqlite import open_saver
 from assistant.api import run_context
 from assistant.commands.index import index, profile_folders
-from assistant.wiring import deployment, open_runner
-from contracts.evidence import EvidenceItem
-from contracts.values import Outcome
+from assistant.servers import Servers
+from assistant.transcript import TurnStore
+from assistant.turns import TurnRunner
+from assistant.wiring import Deployment, deployment, knowledge_base, ports
+from contracts.result import StructuredAgentResult
 from evals.cases import TurnCase
-from evals.scores import Judged
-
-_FIRST_SOURCE = re.compile(r"^- \[1\] (.+)$", re.MULTILINE)
+from graph.build import build_graph
 
 
-async def judge_all(cases: list[TurnCase], data_dir: Path) -> list[Judged]:
-    """Index the handbook into a fresh folder and ask every case in a conversation of its own."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A case and the result of its last turn."""
+
+    case: TurnCase
+    result: StructuredAgentResult
+
+
+def handbook(folder: Path) -> Deployment:
+    """Index the bundled handbook into an empty folder and return its deployment, whatever profile is in force."""
+    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(folder)})
+    index(deployed, profile_folders(deployed))
+    return deployed
+
+
+async def ask_all(
+    cases: Sequence[TurnCase], deployed: Deployment, folder: Path, settings: Mapping[str, Any] | None = None
+) -> list[Asked]:
+    """Ask every case in a conversation of its own, which is kept in `folder` alone; nothing is handed off to anybody.
+
+    Args:
+        cases: What is said; only the last turn of each is returned.
+        deployed: Its documents must have been indexed.
+        folder: For conversations; empty.
+        settings: Of the runs, where they differ from the deployment's.
+    """
     from tqdm import tqdm
 
-    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(data_dir)})
-    index(deployed, profile_folders(deployed))
-    context = run_context(deployed)
-    judged: list[Judged] = []
-    async with open_runner(deployed) as runner:
-        for case in tqdm(cases, unit=" cases", file=sys.stderr, leave=False):
-            result = {}
+    context = run_context(deployed, **(settings or {}))
+    asked: list[Asked] = []
+    async with _runner(deployed, folder) as runner:
+        for case in tqdm(cases, unit=" turns", file=sys.stderr, leave=False):
+            raw: dict[str, Any] = {}
             for text in case.says:
-                result = await runner.run(case.id, text, context=context)
-            outcome = Outcome(result["outcome"])
-            judged.append(Judged(case, outcome, first_page(result), result["diagnostics"]["retries"]))
-    return judged
+                raw = await runner.run(case.id, text, context=context)
+            asked.append(Asked(case, StructuredAgentResult.model_validate(raw)))
+    return asked
 
 
-def first_page(result: dict[str, object]) -> int | None:
-    """Return the page number of the source that an answer cites first; `None` where it cites none."""
-    found = _FIRST_SOURCE.search(str(result["answer_text"]))
-    if not found:
-        return None
-    articles = [EvidenceItem.model_validate(item) for item in result["final_articles"]]  # type: ignore[attr-defined]
-    named = found.group(1)
-    matching = [a for a in articles if named.startswith(a.title) and (not a.url or a.url in named)]
-    return matching[0].kb_id if matching else None
+@asynccontextmanager
+async def _runner(deployed: Deployment, folder: Path) -> AsyncGenerator[TurnRunner]:
+    """Open what a turn takes, with conversations of its own beside the deployment's documents."""
+    knowledge = await asyncio.to_thread(knowledge_base, deployed)
+    try:
+        async with (
+            Servers(deployed) as servers,
+            open_saver(folder / "threads.db") as saver,
+            await TurnStore.open(folder / "threads.db") as store,
+        ):
+            # No desk: a measured turn must not open a ticket.
+            chosen = replace(ports(deployed, knowledge, servers), desk=None)
+            graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
+            yield TurnRunner(graph, store, folder / "locks", context_type=deployed.context_type)
+    finally:
+        knowledge.close()

@@ -1,35 +1,17 @@
-"""Shares with their uncertainty, and the tables made of them."""
+"""Shares and detections with their uncertainty, and the tables made of them. Pure arithmetic."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
-from contracts.values import Outcome
-from evals.cases import TurnCase
-
-_Z = 1.96
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A case, how its last turn ended, and the page number of the first source it cites, if any."""
-
-    case: TurnCase
-    outcome: Outcome
-    first_page: int | None
-    retries: int
-
-    @property
-    def right_outcome(self) -> bool:
-        """Whether the turn ended as it should."""
-        return self.outcome is self.case.outcome
-
-    @property
-    def right_page(self) -> bool:
-        """Whether the first source is one of the pages that should be."""
-        return self.first_page in self.case.pages
+_Z: Final = 1.96
+_RESAMPLES: Final = 1000
+_SEED: Final = 20_26
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,50 +25,92 @@ class Share:
         if not self.of:
             return "–"
         low, high = self.interval()
-        return f"{self.hits / self.of:.0%} ({self.hits}/{self.of}; {low:.0%} to {high:.0%})"
+        return f"{percent(self.value)} ({self.hits}/{self.of}; {percent(low)} to {percent(high)})"
+
+    @property
+    def value(self) -> float:
+        """The share, 0 to 1; `nan` of nothing."""
+        return self.hits / self.of if self.of else math.nan
 
     def interval(self) -> tuple[float, float]:
-        """Return the interval's ends, 0 to 1."""
+        """Return the interval's ends, 0 to 1; all of it of nothing."""
+        if not self.of:
+            return 0.0, 1.0
         share, n = self.hits / self.of, self.of
         middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
         half = _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
         return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def outcome_table(judged: Sequence[Judged]) -> str:
-    """Write, per outcome that was expected, how many turns ended so, and how the others ended."""
-    rows = [["expected", "ended so", "ended otherwise"], ["---"] * 3]
-    for outcome in Outcome:
-        asked = [one for one in judged if one.case.outcome is outcome]
-        if not asked:
-            continue
-        others = [one.outcome for one in asked if not one.right_outcome]
-        named = ", ".join(f"{other}: {others.count(other)}" for other in dict.fromkeys(others)) or "–"
-        rows.append([str(outcome), str(Share(len(asked) - len(others), len(asked))), named])
-    return table(rows)
+@dataclass(frozen=True)
+class Detection:
+    """How well something is told: what should be and was found, should be and was not, and so on."""
 
+    caught: int
+    missed: int
+    false_alarms: int
+    left_alone: int
 
-def page_table(judged: Sequence[Judged]) -> str:
-    """Write, per language, how often an answer came, and how often its first source is the right page."""
-    rows = [["language", "answered", "right page, of those answered", "right page, of all", "answered after a retry"]]
-    rows.append(["---"] * 5)
-    for language in dict.fromkeys(one.case.language for one in judged):
-        asked = [one for one in judged if one.case.language is language and one.case.pages]
-        answered = [one for one in asked if one.outcome is Outcome.ANSWERED]
-        right = sum(one.right_page for one in answered)
-        retried = sum(one.retries > 0 for one in answered)
-        rows.append(
-            [
-                str(language),
-                str(Share(len(answered), len(asked))),
-                str(Share(right, len(answered))),
-                str(Share(right, len(asked))),
-                str(Share(retried, len(answered))),
-            ]
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[bool, bool]]) -> Detection:
+        """Count pairs of what should be found and what was."""
+        seen = list(pairs)
+        return cls(
+            seen.count((True, True)), seen.count((True, False)), seen.count((False, True)), seen.count((False, False))
         )
-    return table(rows)
+
+    @property
+    def precision(self) -> Share:
+        """Of what was found, the share that should have been."""
+        return Share(self.caught, self.caught + self.false_alarms)
+
+    @property
+    def recall(self) -> Share:
+        """Of what should have been found, the share that was."""
+        return Share(self.caught, self.caught + self.missed)
+
+    @property
+    def false_alarm_rate(self) -> Share:
+        """Of what should have been left alone, the share that was found."""
+        return Share(self.false_alarms, self.false_alarms + self.left_alone)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall, 0 to 1; `nan` where there was nothing to find and to be found."""
+        return _f1(self.caught, self.missed, self.false_alarms)
+
+    @cached_property
+    def f1_interval(self) -> tuple[float, float]:
+        """The ends of its 95 % interval, by bootstrap: percentiles of seeded resamples (Efron 1979)."""
+        cells = (self.caught, self.missed, self.false_alarms, self.left_alone)
+        if math.isnan(self.f1):
+            return 0.0, 1.0
+        dice = random.Random(_SEED)  # noqa: S311  # no secret is drawn
+        drawn = [dice.choices(range(4), weights=cells, k=sum(cells)) for _ in range(_RESAMPLES)]
+        values = sorted(_f1(one.count(0), one.count(1), one.count(2)) for one in drawn)
+        kept = [value for value in values if not math.isnan(value)] or [0.0]
+        return kept[int(0.025 * len(kept))], kept[min(len(kept) - 1, int(0.975 * len(kept)))]
+
+    def f1_text(self) -> str:
+        """Write F1 with its interval."""
+        low, high = self.f1_interval
+        return "–" if math.isnan(self.f1) else f"{self.f1:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _f1(caught: int, missed: int, false_alarms: int) -> float:
+    seen = 2 * caught + missed + false_alarms
+    return 2 * caught / seen if seen else math.nan
+
+
+def percent(share: float) -> str:
+    """Write a share so that one that is not all never reads as all, and one that is not nothing never as nothing."""
+    shown = f"{share:.0%}"
+    if (shown == "100%" and share < 1) or (shown == "0%" and share > 0):
+        return f"{math.floor(share * 1000) / 10 if share > 0.5 else math.ceil(share * 1000) / 10:.1f}%"
+    return shown
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Write rows as a Markdown table; the second is the line under the head."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    """Write rows as a Markdown table, the first as its head."""
+    head, *body = rows
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body))

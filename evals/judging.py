@@ -1,0 +1,101 @@
+"""The Guardian: which faults of drafts it finds, and which good drafts it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from contracts.values import Verdict
+from evals.cases import GUARD_OF, DraftCase, Label
+from evals.scores import Detection, Share, table
+
+if TYPE_CHECKING:
+    from evals.drafts import JudgedDraft
+
+GUARDS: Final = ("policy", "evidence", "contract", "grounding")
+FINE: Final = frozenset((Label.GOOD, Label.ABSTENTION))
+
+
+def stopped(one: JudgedDraft) -> bool:
+    """Whether the draft was not let through; an abstention is never an answer, so it is not asked."""
+    return one.verdict is not Verdict.PASS
+
+
+def of_guard(judged: Sequence[JudgedDraft], guard: str) -> Detection:
+    """Return how well one guard tells the faults that are its own from drafts without any.
+
+    Drafts with a fault of another guard's are left out: an edit may well be two faults.
+    """
+    mine = [one for one in judged if one.case.label in FINE or GUARD_OF.get(one.case.label) == guard]
+    return Detection.of((one.case.label not in FINE, guard in one.objected) for one in mine)
+
+
+def caught(judged: Sequence[JudgedDraft], label: Label) -> Share:
+    """Return the share of the drafts with a fault that its own guard objected to."""
+    mine = [one for one in judged if one.case.label is label]
+    return Share(sum(GUARD_OF[label] in one.objected for one in mine), len(mine))
+
+
+def failed_good(judged: Sequence[JudgedDraft]) -> Share:
+    """Return the share of good answers that were not let through."""
+    mine = [one for one in judged if one.case.label is Label.GOOD]
+    return Share(sum(map(stopped, mine)), len(mine))
+
+
+def guard_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
+    """Write precision and recall per guard and part of the cases."""
+    rows = [["guard", "drafts", "precision", "recall", "F1", "drafts without a fault objected to"]]
+    for guard in GUARDS:
+        for split, part in parts_of(judged, splits=splits):
+            found = of_guard(part, guard)
+            if found.caught + found.missed:
+                cells = [str(found.precision), str(found.recall), found.f1_text(), str(found.false_alarm_rate)]
+                rows.append([guard, split, *cells])
+    return table(rows)
+
+
+def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
+    """Write, per fault and language, how many drafts its own guard objected to, and how many did not get through."""
+    rows = [["what is wrong", "language", "drafts", "found by", "found", "not let through"]]
+    for label in Label:
+        for language in sorted({one.case.language for one in judged if one.case.label is label}):
+            mine = [one for one in judged if one.case.label is label and one.case.language is language]
+            for split, part in parts_of(mine, splits=splits):
+                if not part:
+                    continue
+                out = str(Share(sum(map(stopped, part)), len(part)))
+                found = str(caught(part, label)) if label in GUARD_OF else "–"
+                name = "nothing (good answers)" if label is Label.GOOD else label.replace("_", " ")
+                rows.append([name, str(language), split, GUARD_OF.get(label, "–"), found, out])
+    return table(rows)
+
+
+def parts_of(judged: Sequence[JudgedDraft], *, splits: bool) -> list[tuple[str, list[JudgedDraft]]]:
+    """Return the part that was tuned on and the one held back; all together where nothing was tuned on them."""
+    if not splits:
+        return [("all", list(judged))]
+    tuned = [one for one in judged if not one.case.held_back]
+    return [("tuned on", tuned), ("held back", [one for one in judged if one.case.held_back])]
+
+
+def section(judged: Sequence[JudgedDraft], *, splits: bool) -> list[str]:
+    """Write the tables on the Guardian."""
+    return [
+        "### What the Guardian finds, by guard",
+        guard_table(judged, splits=splits),
+        "### What the Guardian finds, by fault",
+        label_table(judged, splits=splits),
+    ]
+
+
+def missed(one: JudgedDraft) -> str:
+    """Return what went otherwise than labelled, in words; empty where nothing did."""
+    if one.case.label is Label.GOOD:
+        return f"failed: {', '.join(one.reasons)}" if stopped(one) else ""
+    guard = GUARD_OF.get(one.case.label)
+    return f"{guard} found nothing" if guard and guard not in one.objected else ""
+
+
+def draft_cases(cases: Sequence[object]) -> list[DraftCase]:
+    """Return the drafts among cases of all kinds."""
+    return [case for case in cases if isinstance(case, DraftCase)]
