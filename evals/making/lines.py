@@ -1,0 +1,43 @@
+"""Cases as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from evals.cases import DraftCase, Label
+
+_SHAPED = (Label.LEAKED_SECRET, Label.PERSONAL_DATA)
+
+
+def as_lines(cases: Iterable[DraftCase]) -> str:
+    """Return cases one a line, without what is empty.
+
+    What is shaped like a secret is written with its characters escaped, for the programs that search repositories
+    for real ones; read as JSON, it is the same text.
+    """
+    return "".join(_line(case) + "\n" for case in cases)
+
+
+def _line(case: DraftCase) -> str:
+    fields = {"kind": "draft", **case.model_dump(mode="json", exclude_defaults=True)}
+    if case.label not in _SHAPED:
+        return json.dumps(fields, ensure_ascii=False)
+    edits = [
+        f'{{"old": {json.dumps(edit.old, ensure_ascii=False)}, "new": "{_escaped(edit.new)}"}}' for edit in case.edits
+    ]
+    rest = json.dumps({name: value for name, value in fields.items() if name != "edits"}, ensure_ascii=False)
+    return f'{rest[:-1]}, "edits": [{", ".join(edits)}]}}'
+
+
+def _escaped(text: str) -> str:
+    """Return the inside of a JSON string in which every third character of a run of digits or letters is escaped."""
+    made: list[str] = []
+    run = 0
+    for character in text:
+        run = run + 1 if character.isascii() and (character.isalnum() or character in "_-@:") else 0
+        if run and run % 3 == 0:
+            made.append(f"\\u{ord(character):04x}")
+        else:
+            made.append(json.dumps(character, ensure_ascii=False)[1:-1])
+    return "".join(made)
