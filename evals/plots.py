@@ -18,6 +18,8 @@ _INK: Final = "#444444"
 def plot_shares(path: Path, title: str, series: Bars) -> None:
     """Draw shares as bars with their 95 % intervals, one colour a series, and write them to a file.
 
+    Series of nothing are left out, and where there are only such, nothing is written.
+
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
     """
@@ -26,6 +28,9 @@ def plot_shares(path: Path, title: str, series: Bars) -> None:
     mpl.use("svg")
     from matplotlib import pyplot as plt
 
+    series = {label: shares for label, shares in series.items() if any(share.of for _, share in shares)}
+    if not series:
+        return
     names = list(dict.fromkeys(name for shares in series.values() for name, _ in shares))
     settings: Any = {
         "svg.hashsalt": "guardian",  # ids inside the file are drawn by chance without one
