@@ -231,9 +231,12 @@ class EntailmentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentReply:
-    """An answer for each question, in their order, and the requests that they took."""
+    """An answer for each question, in their order, and the requests that they took.
 
-    answers: tuple[EntailmentAnswer, ...]
+    `None` stands for a question that was not asked: it is in a language that the checker was not made for.
+    """
+
+    answers: tuple[EntailmentAnswer | None, ...]
     calls: tuple[ModelCall, ...] = field(default=(), compare=False)
 
 

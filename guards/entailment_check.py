@@ -1,25 +1,136 @@
-"""Does each claim follow from what it cites? Asked of a checker outside, where one is connected."""
+"""Does each claim follow from what it cites? Asked of a checker outside, where one is connected.
+
+Grounding looks for the values of a claim in the passages that it cites; "can" in the place of "cannot" has the same
+values. A checker reads both texts. Its word is advice, or part of the verdict where the run's settings say so.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from contracts.evidence import EvidenceItem
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
-from contracts.report import Finding
-from contracts.values import EntailmentMode
+from contracts.report import ClaimFinding, Finding
+from contracts.values import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction
+from language.blocks import BlockKind, blocks
+from language.claims import without_citations
+
+LEAST_CONFIDENCE: Final = 0.5
+"""From this confidence on a checker's word counts; below, it has said neither yes nor no."""
+NOT_ENTAILED: Final = "claim_not_entailed"
+CONTRADICTED: Final = "claim_contradicted"
+NOT_ASKED: Final = "claim_not_asked"
+_NAME: Final = "entailment"
+_NO_SENTENCES: Final = (BlockKind.CODE, BlockKind.TABLE)
+_BEFORE_MARK: Final = re.compile(r" +(?=[.,;:!?…])")
+_REMARKS: Final = {Entailment.NEUTRAL: NOT_ENTAILED, Entailment.CONTRADICTED: CONTRADICTED}
 
 
 def entailment_questions(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EntailmentQuestion]:
-    """Return what to ask of the claims that grounding found supported, in their order."""
-    return []
+    """Return what to ask of the claims that grounding found supported, in their order.
+
+    Code and tables are no sentences: of them nothing is asked.
+    """
+    claims = [grounding.claims[place] for place in _asked(grounding)]
+    return [EntailmentQuestion(_words_of(claim), _cited(claim, evidence)) for claim in claims]
 
 
-def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer], mode: EntailmentMode) -> Finding:
-    """Return grounding with the checker's word: as advice, or as reasons where it is binding."""
-    return grounding
+def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | None], mode: EntailmentMode) -> Finding:
+    """Return grounding with the checker's word: as advice, or as reasons where it is binding.
+
+    Args:
+        grounding: What the questions were made of.
+        answers: One for each of the questions, in their order; `None` where a question was not asked.
+        mode: Not `off`.
+    """
+    places = _asked(grounding)
+    if len(answers) != len(places):
+        return without_entailment(grounding, mode, f"{len(answers)} answers to {len(places)} questions")
+    claims = list(grounding.claims)
+    found: dict[str, list[str]] = {NOT_ENTAILED: [], CONTRADICTED: [], NOT_ASKED: []}
+    for place, answer in zip(places, answers, strict=True):
+        remark = _remark(answer)
+        if remark:
+            found[remark].append(_short(claims[place].text))
+            claims[place] = _marked(claims[place], remark, mode)
+    refused = [*found[NOT_ENTAILED], *found[CONTRADICTED]] if mode is EntailmentMode.BINDING else []
+    said = {NOT_ASKED: found[NOT_ASKED]} if mode is EntailmentMode.BINDING else found
+    advice = (*grounding.advice, *(_reason(name, items) for name, items in said.items() if items))
+    checked = grounding.model_copy(update={"advice": advice, "claims": tuple(claims)})
+    if not refused:
+        return checked
+    in_order = [_short(claim.text) for claim in claims if claim.status is ClaimStatus.NOT_ENTAILED]
+    return _objecting(checked, CheckStatus.FAILED, _reason(NOT_ENTAILED, in_order), RequiredAction.REGENERATE_DRAFT)
 
 
 def without_entailment(grounding: Finding, mode: EntailmentMode, why: str) -> Finding:
-    """Return grounding where the checker could not be asked: unchecked where it is binding, else with a remark."""
-    return grounding
+    """Return grounding where the checker could not be asked: unchecked where it is binding, else with a remark.
+
+    Args:
+        grounding: As it was found without the checker; its own reasons stand.
+        mode: Not `off`.
+        why: What kept it from being asked, for those who run the assistant.
+    """
+    if mode is not EntailmentMode.BINDING:
+        return grounding.model_copy(update={"advice": (*grounding.advice, f"could_not_ask=[{_NAME}]")})
+    noted = grounding.model_copy(update={"advice": (*grounding.advice, f"{_NAME}: {why}")})
+    reason, action = f"could_not_check=[{_NAME}]", RequiredAction.ESCALATE_TO_HUMAN
+    return _objecting(noted, CheckStatus.UNCHECKED, reason, action)
+
+
+def _asked(grounding: Finding) -> list[int]:
+    """Return the places of the claims that are asked about."""
+    return [
+        place
+        for place, claim in enumerate(grounding.claims)
+        if claim.status is ClaimStatus.SUPPORTED
+        and claim.cites
+        and not any(block.kind in _NO_SENTENCES for block in blocks(claim.text.strip()))
+        and _words_of(claim)
+    ]
+
+
+def _words_of(claim: ClaimFinding) -> str:
+    return _BEFORE_MARK.sub("", " ".join(without_citations(claim.text).split()))
+
+
+def _cited(claim: ClaimFinding, evidence: Sequence[EvidenceItem]) -> str:
+    items = [evidence[number - 1] for number in claim.cites if 1 <= number <= len(evidence)]
+    texts = ["\n".join(filter(None, (item.title, item.heading, item.snippet))) for item in items]
+    return "\n\n".join(texts)
+
+
+def _remark(answer: EntailmentAnswer | None) -> str:
+    """Return what is to be said of a claim; nothing where it follows."""
+    if answer is None:
+        return NOT_ASKED
+    sure = answer.confidence >= LEAST_CONFIDENCE
+    return _REMARKS.get(answer.entailment if sure else Entailment.NEUTRAL, "")
+
+
+def _marked(claim: ClaimFinding, remark: str, mode: EntailmentMode) -> ClaimFinding:
+    update: dict[str, object] = {"advice": (*claim.advice, remark)}
+    if mode is EntailmentMode.BINDING and remark != NOT_ASKED:
+        update["status"] = ClaimStatus.NOT_ENTAILED
+    return claim.model_copy(update=update)
+
+
+def _objecting(grounding: Finding, status: CheckStatus, reason: str, action: RequiredAction) -> Finding:
+    return grounding.model_copy(
+        update={
+            "status": status,
+            "reasons": (*grounding.reasons, reason),
+            "actions": tuple(dict.fromkeys((*grounding.actions, action))),
+        }
+    )
+
+
+def _reason(name: str, items: Sequence[str]) -> str:
+    return f"{name}=[{', '.join(dict.fromkeys(items))}]"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 60 else flat[:57] + "..."
