@@ -58,20 +58,20 @@ _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
 """Prefixes of SQLite's names of an error, what that means, and what to do about it."""
 
 
-def storage_failure(error: sqlite3.Error, path: Path) -> ThreadError:
-    """Return our error for one of SQLite's."""
+def storage_failure(error: sqlite3.Error, path: Path, what: str = "conversations") -> ThreadError:
+    """Return our error for one of SQLite's; `what` is what the file holds, in the plural."""
     name = getattr(error, "sqlite_errorname", None) or ""
     for prefixes, meaning, way_out in _FAILURES:
         if name.startswith(prefixes):
-            return ThreadError(f"The conversations in {path} cannot be used: {meaning} ({error}).", way_out)
+            return ThreadError(f"The {what} in {path} cannot be used: {meaning} ({error}).", way_out)
     return ThreadError(
-        f"The conversations in {path} cannot be used: {error}.",
+        f"The {what} in {path} cannot be used: {error}.",
         "Move the file away, with the -wal and -shm files beside it, if another program or version wrote it.",
     )
 
 
 @contextmanager
-def storage_errors_as_ours(path: Path) -> Generator[None]:
+def storage_errors_as_ours(path: Path, what: str = "conversations") -> Generator[None]:
     """Turn errors of the storage into `ThreadError`; wrong statements and broken constraints stay what they are.
 
     Raises:
@@ -82,22 +82,25 @@ def storage_errors_as_ours(path: Path) -> Generator[None]:
     except _NOT_ABOUT_STORAGE:
         raise
     except sqlite3.DatabaseError as error:
-        raise storage_failure(error, path) from error
+        raise storage_failure(error, path, what) from error
 
 
-async def open_connection(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosqlite.Connection:
+async def open_connection(
+    path: Path, isolation: Literal["IMMEDIATE"] | None, what: str = "conversations"
+) -> aiosqlite.Connection:
     """Open the file, which is made where there is none, in WAL mode.
 
     Args:
         path: The database; folders above it are made.
         isolation: `IMMEDIATE` where each change begins a transaction that a commit must end; `None` where each
             statement is its own.
+        what: What the file holds, for messages, in the plural.
 
     Raises:
         ThreadError: It cannot be opened, read or written.
     """
-    with storage_errors_as_ours(path):
-        await asyncio.to_thread(_make_folder, path.parent)
+    with storage_errors_as_ours(path, what):
+        await asyncio.to_thread(_make_folder, path.parent, what)
         connection = await aiosqlite.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation)
         try:
             await _prepare(connection)
@@ -107,12 +110,12 @@ async def open_connection(path: Path, isolation: Literal["IMMEDIATE"] | None) ->
         return connection
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(folder: Path, what: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ThreadError(
-            f"The folder {folder} for the conversations cannot be made: {error.strerror}.",
+            f"The folder {folder} for the {what} cannot be made: {error.strerror}.",
             "Choose another GUARDIAN_DATA_DIR, or make the folder writable.",
         ) from error
 

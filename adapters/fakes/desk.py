@@ -1,0 +1,29 @@
+"""A desk without a file or a network: it takes what it is given, or does not."""
+
+from __future__ import annotations
+
+from contracts.errors import HandOffFailed
+from contracts.report import Delivered, Ticket
+from contracts.values import Delivery
+
+
+class FakeDesk:
+    """Takes hand-offs, each turn's once.
+
+    Args:
+        says: What becomes of a ticket, or the error to raise.
+
+    Attributes:
+        tickets: Those taken, in order.
+    """
+
+    def __init__(self, says: Delivered | HandOffFailed | None = None) -> None:
+        self._says = says or Delivered(delivery=Delivery.DELIVERED)
+        self.tickets: list[Ticket] = []
+
+    async def submit(self, ticket: Ticket) -> Delivered:
+        if isinstance(self._says, HandOffFailed):
+            raise self._says
+        if (ticket.thread_id, ticket.turn_id) not in {(known.thread_id, known.turn_id) for known in self.tickets}:
+            self.tickets.append(ticket)
+        return self._says

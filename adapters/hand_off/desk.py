@@ -1,0 +1,164 @@
+"""The desk: keeps a hand-off first, then delivers it; what could not be delivered is sent later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from adapters.checkpoints.lock import ProcessLock
+from adapters.hand_off.outbox import Entry, Outbox
+from adapters.hand_off.parcel import Channel
+from adapters.models.retrying import deadline_in
+from contracts.errors import GuardianError, ServerFault
+from contracts.report import Delivered, Ticket
+from contracts.values import Delivery, FaultKind
+
+_LOG = logging.getLogger(__name__)
+
+_REFUSED: Final = (FaultKind.BAD_REQUEST, FaultKind.TOO_LONG, FaultKind.NOT_ALLOWED, FaultKind.NOT_FOUND)
+"""What a receiver would say to the same request again."""
+_NOBODY_THERE: Final = (FaultKind.UNREACHABLE, FaultKind.DEADLINE)
+"""Faults with which the next ticket would most likely meet, too."""
+_CLOSING_S: Final = 2.0
+_FIRST_POLL_S: Final = 0.01
+_SLOWEST_POLL_S: Final = 0.2
+
+DELIVERED: Final = Delivered(delivery=Delivery.DELIVERED)
+
+
+class OutboxDesk:
+    """Takes hand-offs to one channel, by way of an outbox.
+
+    While a ticket is being sent, a lock that the kernel frees keeps every other process and task off it; whoever
+    comes next sees whether it was delivered. Opened (`async with`), it sends in the background what was kept before.
+
+    Args:
+        outbox: Where tickets are kept.
+        channel: Where they go.
+        locks: A folder for lock files, the same for all processes.
+        timeout_s: For delivering one ticket, in seconds.
+    """
+
+    def __init__(self, outbox: Outbox, channel: Channel, locks: Path, *, timeout_s: float = 10.0) -> None:
+        self.channel = channel
+        self._outbox = outbox
+        self._locks = locks
+        self._timeout_s = timeout_s
+        self._sending: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._send_kept_soon()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give what is being sent a moment to end; what is not delivered by then stays kept."""
+        task, self._sending = self._sending, None
+        if task is not None:
+            await asyncio.wait([task], timeout=_CLOSING_S)
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def submit(self, ticket: Ticket) -> Delivered:
+        """Keep a ticket, then try to deliver it; the ticket of a turn that was delivered is not sent again.
+
+        Raises:
+            HandOffFailed: It could not even be kept.
+        """
+        entry = await self._outbox.keep(ticket)
+        if entry.delivered_at is not None:
+            return DELIVERED
+        try:
+            await self._deliver(entry, deadline_in(self._timeout_s))
+        except ServerFault as fault:
+            if fault.kind not in _NOBODY_THERE:
+                self._send_kept_soon()
+            return Delivered(delivery=Delivery.KEPT, why=str(fault))
+        except GuardianError as error:
+            # It is kept: only the file cannot be read any more, or the lock not be taken.
+            return Delivered(delivery=Delivery.KEPT, why=str(error))
+        self._send_kept_soon()
+        return DELIVERED
+
+    async def send_kept(self, *, all_of_them: bool = False) -> None:
+        """Send what is kept, one ticket after another, until nobody is there to take them.
+
+        Args:
+            all_of_them: Also those that were refused so often that they are left alone otherwise.
+
+        Raises:
+            HandOffFailed: The outbox cannot be read or written.
+        """
+        for entry in await self._outbox.waiting(all_of_them=all_of_them):
+            try:
+                await self._deliver(entry, deadline_in(self._timeout_s), wait=False)
+            except ServerFault as fault:
+                if fault.kind in _NOBODY_THERE:
+                    return
+
+    def _send_kept_soon(self) -> None:
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.get_running_loop().create_task(self._send_kept_quietly())
+
+    async def _send_kept_quietly(self) -> None:
+        try:
+            await self.send_kept()
+        except Exception as error:  # noqa: BLE001  # nobody waits for this, and nothing is lost: all is kept
+            _LOG.warning("Kept hand-offs were not sent: %s", error)
+
+    async def _deliver(self, entry: Entry, deadline: float, *, wait: bool = True) -> None:
+        """Send one ticket, unless that has been done, or another is doing it and is not waited for.
+
+        Raises:
+            ServerFault: It was not delivered in time; that is noted.
+        """
+        lock = ProcessLock(self._locks / f"hand-off-{entry.key}.lock")
+        if not await _acquired(lock, deadline if wait else 0.0):
+            if wait:
+                raise ServerFault("Another process is sending it.", kind=FaultKind.DEADLINE)
+            return
+        try:
+            now = await self._outbox.find(entry.thread_id, entry.turn_id)
+            # Deleted with its conversation, or delivered by whoever had the lock before.
+            if now is not None and now.delivered_at is None:
+                await self._send(now, deadline)
+        finally:
+            lock.release()
+
+    async def _send(self, entry: Entry, deadline: float) -> None:
+        try:
+            await self.channel.send(entry.parcel(), deadline)
+        except ServerFault as fault:
+            await self._outbox.failed(entry, str(fault), refused=fault.kind in _REFUSED)
+            raise
+        try:
+            await self._outbox.delivered(entry, self.channel.name)
+        except GuardianError as error:
+            # It has arrived all the same. It will be sent again, with the same key.
+            _LOG.warning("A hand-off was delivered, but that could not be noted: %s", error)
+
+
+async def _acquired(lock: ProcessLock, deadline: float) -> bool:
+    """Take a lock, waiting until a moment on the running loop's clock; return whether it was free by then."""
+    clock = asyncio.get_running_loop().time
+    pause = _FIRST_POLL_S
+    while not await _taken(lock):
+        if clock() >= deadline:
+            return False
+        await asyncio.sleep(min(pause, max(0.0, deadline - clock())))
+        pause = min(pause * 2, _SLOWEST_POLL_S)
+    return True
+
+
+async def _taken(lock: ProcessLock) -> bool:
+    """Try a lock in a thread, as it reads and writes files; one that was taken for nobody is freed."""
+    trying = asyncio.ensure_future(asyncio.to_thread(lock.try_acquire))
+    try:
+        return await asyncio.shield(trying)
+    except asyncio.CancelledError:
+        trying.add_done_callback(lambda _: lock.release())
+        raise

@@ -1,0 +1,90 @@
+"""A folder that takes hand-offs: two files each, `.md` for people and `.json` for programs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Final
+
+from adapters.hand_off.parcel import Parcel
+from adapters.models.retrying import in_time
+from contracts.errors import ServerFault
+from contracts.values import FaultKind
+
+_WAY_OUT: Final = "Check that the folder can be written and its disk has space (GUARDIAN_HANDOFF_TO)."
+
+
+class HandOffFolder:
+    """Writes tickets into a folder, which is made where it is missing.
+
+    A ticket's files have one name at every try: who sends it again finds them there. The JSON file is written last,
+    so whoever waits for one finds both; each appears whole, or not at all.
+
+    Args:
+        folder: On a file system that renames in one step.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        return str(self._folder)
+
+    async def send(self, parcel: Parcel, deadline: float) -> None:
+        """Write both files.
+
+        Raises:
+            ServerFault: They cannot be written.
+        """
+        try:
+            await in_time(asyncio.to_thread(self._write, parcel), deadline)
+        except ServerFault as fault:
+            raise ServerFault(
+                f"The folder {self._folder} did not take it in time.", _WAY_OUT, kind=fault.kind
+            ) from fault
+        except OSError as error:
+            raise ServerFault(
+                f"The folder {self._folder} did not take it: {error.strerror or type(error).__name__}.",
+                _WAY_OUT,
+                kind=FaultKind.UNREACHABLE,
+            ) from error
+
+    def _write(self, parcel: Parcel) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        name = file_name(parcel)
+        last = self._folder / f"{name}.json"
+        if last.exists():
+            return
+        _write_whole(self._folder / f"{name}.md", parcel.ticket.text.encode("utf-8", "replace"))
+        _write_whole(last, parcel.document)
+        _flush(self._folder)
+
+
+def file_name(parcel: Parcel) -> str:
+    """Return a name that any file system takes and that sorts by time: `20261122T075352Z-0123456789abcdef`."""
+    moment = parcel.kept_at[:19].replace("-", "").replace(":", "")
+    return f"{moment}Z-{parcel.key[:16]}"
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    # Of this process alone: another one may be writing the same ticket in a folder that two of them share.
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _flush(folder: Path) -> None:
+    """Have the new names survive a power failure, too."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,220 @@
+"""The file that hand-offs are kept in until they are delivered, and that remembers those that are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+import aiosqlite
+
+from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+from adapters.hand_off.parcel import Parcel, key_of
+from contracts.errors import HandOffFailed, ThreadError
+from contracts.report import Ticket
+
+MOST_REFUSALS: Final = 5
+"""After so many nobody sends a ticket but the command: its receiver would most likely say no again."""
+AT_ONCE: Final = 100
+"""How many kept tickets are looked up for sending in one go."""
+
+_WHAT: Final = "hand-offs"
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS hand_offs (
+    thread_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    kept_at TEXT NOT NULL,
+    ticket TEXT,               -- JSON; nothing once it is delivered
+    tries INTEGER NOT NULL DEFAULT 0,
+    refused INTEGER NOT NULL DEFAULT 0,
+    why TEXT NOT NULL DEFAULT '',
+    delivered_at TEXT,
+    delivered_to TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (thread_id, turn_id)
+)
+"""
+_COLUMNS: Final = "thread_id, turn_id, key, kept_at, ticket, tries, refused, why, delivered_at, delivered_to"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One hand-off.
+
+    Attributes:
+        kept_at, delivered_at: ISO 8601 in UTC; the second `None` while it is kept.
+        ticket: As JSON; `None` once it is delivered: then the receiver has it.
+        tries: How often it was tried to send it, without success.
+        refused: How often its receiver said no, of these tries.
+        why: Why the last try failed, and what to do.
+    """
+
+    thread_id: str
+    turn_id: str
+    key: str
+    kept_at: str
+    ticket: str | None
+    tries: int
+    refused: int
+    why: str
+    delivered_at: str | None
+    delivered_to: str
+
+    @property
+    def state(self) -> str:
+        """`delivered`, `kept` (will be sent again by itself) or `failed` (only by the command)."""
+        if self.delivered_at is not None:
+            return "delivered"
+        return "failed" if self.refused >= MOST_REFUSALS else "kept"
+
+    def shown(self) -> dict[str, Any]:
+        """Return it as plain data for people and programs, without the ticket."""
+        fields = asdict(self)
+        del fields["ticket"]
+        return {**fields, "state": self.state}
+
+    def parcel(self) -> Parcel:
+        """Return what is to be sent; only of a hand-off that was not delivered."""
+        return Parcel(self.key, self.kept_at, Ticket.model_validate_json(self.ticket or ""))
+
+
+class Outbox:
+    """Keeps hand-offs in an SQLite file, which is opened for each piece of work: these are seldom.
+
+    All but `keep` and `forget` leave a file that is not there alone.
+
+    Args:
+        path: The file.
+        scope: Whose conversations these are; part of the keys that receivers see.
+    """
+
+    def __init__(self, path: Path, scope: str) -> None:
+        self.path = path
+        self._scope = scope
+
+    async def keep(self, ticket: Ticket) -> Entry:
+        """Keep a ticket, unless its turn has one already; return the one that is kept.
+
+        Raises:
+            HandOffFailed: The file cannot be written.
+        """
+        storable = Ticket.model_validate_json(_text(json.dumps(ticket.model_dump(mode="json"), ensure_ascii=False)))
+        place = (_text(ticket.thread_id), _text(ticket.turn_id))
+        async with self._opened() as connection:
+            await connection.execute(
+                "INSERT OR IGNORE INTO hand_offs (thread_id, turn_id, key, kept_at, ticket) VALUES (?, ?, ?, ?, ?)",
+                (*place, key_of(self._scope, storable), _now(), storable.model_dump_json()),
+            )
+            [entry] = await _entries(connection, "WHERE thread_id = ? AND turn_id = ?", place)
+            return entry
+
+    async def find(self, thread_id: str, turn_id: str) -> Entry | None:
+        """Return a turn's hand-off.
+
+        Raises:
+            HandOffFailed: The file cannot be read.
+        """
+        found = await self._read("WHERE thread_id = ? AND turn_id = ?", (_text(thread_id), _text(turn_id)))
+        return found[0] if found else None
+
+    async def entries(self) -> list[Entry]:
+        """Return all, oldest first.
+
+        Raises:
+            HandOffFailed: The file cannot be read.
+        """
+        return await self._read("ORDER BY kept_at, thread_id, turn_id")
+
+    async def waiting(self, *, all_of_them: bool = False) -> list[Entry]:
+        """Return those to be sent, those that were tried least first: one that fails must not hold up the others.
+
+        Args:
+            all_of_them: Also those that were refused so often that they are left alone.
+
+        Raises:
+            HandOffFailed: The file cannot be read.
+        """
+        if all_of_them:
+            return await self._read("WHERE ticket IS NOT NULL ORDER BY tries, kept_at")
+        return await self._read(
+            "WHERE ticket IS NOT NULL AND refused < ? ORDER BY tries, kept_at LIMIT ?", (MOST_REFUSALS, AT_ONCE)
+        )
+
+    async def delivered(self, entry: Entry, to: str) -> None:
+        """Mark a hand-off as delivered; its words are the receiver's now, and no longer kept here.
+
+        Raises:
+            HandOffFailed: The file cannot be written.
+        """
+        await self._write(
+            "UPDATE hand_offs SET ticket = NULL, why = '', delivered_at = ?, delivered_to = ? "
+            "WHERE thread_id = ? AND turn_id = ?",
+            (_now(), to, entry.thread_id, entry.turn_id),
+        )
+
+    async def failed(self, entry: Entry, why: str, *, refused: bool) -> None:
+        """Note that a try failed.
+
+        Raises:
+            HandOffFailed: The file cannot be written.
+        """
+        await self._write(
+            "UPDATE hand_offs SET tries = tries + 1, refused = refused + ?, why = ? WHERE thread_id = ? AND turn_id = ?",
+            (int(refused), why, entry.thread_id, entry.turn_id),
+        )
+
+    async def forget(self, thread_id: str) -> int:
+        """Delete a conversation's hand-offs, delivered or not; return how many there were.
+
+        Raises:
+            HandOffFailed: The file cannot be written.
+        """
+        if not self.path.exists():
+            return 0
+        return await self._write("DELETE FROM hand_offs WHERE thread_id = ?", (_text(thread_id),))
+
+    async def _read(self, where: str, values: Sequence[object] = ()) -> list[Entry]:
+        if not self.path.exists():
+            return []
+        async with self._opened() as connection:
+            return await _entries(connection, where, values)
+
+    async def _write(self, statement: str, values: Sequence[object]) -> int:
+        async with self._opened() as connection:
+            cursor = await connection.execute(statement, values)
+            return cursor.rowcount
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncGenerator[aiosqlite.Connection]:
+        try:
+            connection = await open_connection(self.path, None, _WHAT)
+            try:
+                with storage_errors_as_ours(self.path, _WHAT):
+                    # What is kept must be on the disk before it is sent, or a power failure makes two of it.
+                    await connection.execute("PRAGMA synchronous = FULL")
+                    # What is deleted is overwritten: people's words stand in it.
+                    await connection.execute("PRAGMA secure_delete = ON")
+                    await connection.execute(_SCHEMA)
+                    yield connection
+            finally:
+                await connection.close()
+        except ThreadError as error:
+            raise HandOffFailed(error.message, error.way_out) from error
+
+
+async def _entries(connection: aiosqlite.Connection, where: str, values: Sequence[object]) -> list[Entry]:
+    rows = await connection.execute_fetchall(f"SELECT {_COLUMNS} FROM hand_offs {where}", values)  # noqa: S608  # texts of ours
+    return [Entry(*cast("tuple[Any, ...]", row)) for row in rows]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _text(name: str) -> str:
+    """Return an id that can be stored: half a surrogate pair cannot."""
+    return name.encode("utf-8", "replace").decode()

@@ -1,0 +1,64 @@
+"""A hand-off ready to be sent, and what sends one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Protocol
+
+from contracts.report import Ticket
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A ticket with what every try to send it has in common.
+
+    Attributes:
+        key: Names it for a receiver: the same at every try, another for every turn.
+        kept_at: When it was made, ISO 8601 in UTC.
+    """
+
+    key: str
+    kept_at: str
+    ticket: Ticket
+
+    @property
+    def document(self) -> bytes:
+        """The ticket as JSON in UTF-8, with `id` (the key) and `kept_at` before its own fields."""
+        fields = {"id": self.key, "kept_at": self.kept_at, **self.ticket.model_dump(mode="json")}
+        return json.dumps(fields, ensure_ascii=False, indent=2).encode("utf-8", "replace")
+
+
+class Channel(Protocol):
+    """A way out of the house."""
+
+    @property
+    def name(self) -> str:
+        """Where it leads, for people: nothing of it is secret."""
+        ...
+
+    async def send(self, parcel: Parcel, deadline: float) -> None:
+        """Hand a parcel over; the same one twice does no harm where the receiver can tell by its key.
+
+        Args:
+            parcel: What is sent.
+            deadline: A moment on the running loop's clock, for all tries together.
+
+        Raises:
+            ServerFault: It was not taken, or nobody knows whether it was.
+        """
+        ...
+
+
+def key_of(scope: str, ticket: Ticket) -> str:
+    """Return what a receiver tells tickets apart by: 32 hexadecimal digits, of turn and question.
+
+    The question is part of it for turns whose ids are used again after their conversation was deleted.
+
+    Args:
+        scope: Whose conversations these are: ids are only unique within one deployment.
+        ticket: The ticket.
+    """
+    named = json.dumps([scope, ticket.thread_id, ticket.turn_id, ticket.question])
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
