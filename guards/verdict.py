@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from contracts.decisions import VERDICT
 from contracts.decisions.engine import Decision
 from contracts.decisions.verdict import FINDINGS_ACTIONS, RULES_ACTION, Judgement
-from contracts.report import Finding, GuardianReport
+from contracts.report import ClaimFinding, Finding, GuardianReport
 from contracts.values import CheckStatus, DraftKind, PolicyStatus, RequiredAction, Track, Verdict
 from guards.policy_check import PolicyFinding
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the checks found of one draft."""
+    """What the checks found of one draft.
+
+    Attributes:
+        remarks: Advice beside that of the findings: on checks that broke.
+    """
 
     policy: PolicyFinding
     evidence: Finding
     grounding: Finding
     contract: Finding
+    remarks: tuple[str, ...] = ()
 
     def substance(self) -> CheckStatus:
         """Return the worst of evidence and grounding: unchecked, failed or ok."""
@@ -32,9 +40,59 @@ class Findings:
         """Return the findings but that of policy, by their checks."""
         return {"evidence": self.evidence, "grounding": self.grounding, "contract": self.contract}
 
-    def with_reasons(self) -> list[Finding]:
-        """Return the findings that object to something."""
-        return [finding for finding in (self.evidence, self.grounding, self.contract) if finding.reasons]
+    def masked(self, draft: str, mask: Callable[[str], str]) -> Findings:
+        """Return the findings in which nothing quotes what `mask` takes out, with the places of claims in `draft`.
+
+        Args:
+            draft: The draft as the report shows it: masked as well.
+            mask: Replaces what an answer must not say.
+        """
+        told = {name: _masked(finding, draft, mask) for name, finding in self.named().items()}
+        return replace(self, **told)
+
+    def unquoted(self) -> Findings:
+        """Return the findings without a word of the draft: of the reasons that quote it, only the names."""
+        told = {name: _masked(finding, "", _name_only) for name, finding in self.named().items()}
+        return replace(self, **{name: _without_claims(finding) for name, finding in told.items()})
+
+
+def _name_only(reason: str) -> str:
+    return reason if reason.startswith("could_not_") else reason.partition("=[")[0]
+
+
+def _without_claims(finding: Finding) -> Finding:
+    return finding.model_copy(update={"claims": ()})
+
+
+def _masked(finding: Finding, draft: str, mask: Callable[[str], str]) -> Finding:
+    return finding.model_copy(
+        update={
+            "reasons": tuple(map(mask, finding.reasons)),
+            "advice": tuple(map(mask, finding.advice)),
+            "claims": tuple(_masked_claims(finding.claims, draft, mask)),
+        }
+    )
+
+
+def _masked_claims(claims: Iterable[ClaimFinding], draft: str, mask: Callable[[str], str]) -> list[ClaimFinding]:
+    masked: list[ClaimFinding] = []
+    behind = 0
+    for claim in claims:
+        text = mask(claim.text)
+        start = draft.find(text, behind) if claim.end else -1
+        behind = start + len(text) if start >= 0 else behind
+        masked.append(
+            claim.model_copy(
+                update={
+                    "text": text,
+                    "start": max(start, 0),
+                    "end": behind if start >= 0 else 0,
+                    "missing": tuple(map(mask, claim.missing)),
+                    "advice": tuple(map(mask, claim.advice)),
+                }
+            )
+        )
+    return masked
 
 
 def judge(
@@ -42,7 +100,15 @@ def judge(
 ) -> tuple[Decision[Judgement], GuardianReport]:
     """Decide by DT-005; the report has all reasons and actions at once, so that one retry can mend everything.
 
-    Only a policy violation ends at once: where there is one, nothing else is reported.
+    Only a policy violation ends at once: where there is one, no other reason is reported.
+
+    Args:
+        findings: What the checks found.
+        kind: What the draft says it is.
+        track: How strictly it is judged.
+        retries_left: Whether it may be tried again.
+        widened: Whether an abstention had its wider search.
+        draft: What was judged, as it may be shown to operators; empty where nothing was drafted.
     """
     decision = VERDICT.decide(
         policy=findings.policy.status,
@@ -54,19 +120,16 @@ def judge(
         widened=widened,
     )
     judged = decision.outcome
+    named = findings.named()
     report = GuardianReport(
         verdict=judged.verdict,
         reasons=_reasons(judged, findings, kind),
         required_actions=_actions(judged, findings),
         risk_level=judged.risk,
-        advice=[
-            remark
-            for finding in (findings.evidence, findings.grounding, findings.contract)
-            for remark in finding.advice
-        ],
+        advice=[*findings.remarks, *(remark for finding in named.values() for remark in finding.advice)],
         checks={
             "policy": str(findings.policy.status),
-            **{name: str(finding.status) for name, finding in findings.named().items()},
+            **{name: str(finding.status) for name, finding in named.items()},
         },
         draft=draft,
         claims=list(findings.grounding.claims),
@@ -77,22 +140,27 @@ def judge(
 def _reasons(judged: Judgement, findings: Findings, kind: DraftKind) -> list[str]:
     if judged.verdict is Verdict.PASS:
         return []
-    if findings.policy.status is not PolicyStatus.OK:
-        return list(findings.policy.reasons)
-    if kind is DraftKind.CLARIFICATION:
-        return ["clarification_needed"]
-    abstained = ["abstained"] if kind is DraftKind.ABSTENTION else []
-    return _once([*abstained, *(reason for finding in findings.with_reasons() for reason in finding.reasons)])
+    reasons = [*findings.policy.reasons]
+    if findings.policy.status is PolicyStatus.VIOLATED:
+        return reasons
+    if findings.policy.status is PolicyStatus.OK:
+        reasons += _OF_KIND.get(kind, [])
+    return _once([*reasons, *(reason for finding in findings.named().values() for reason in finding.reasons)])
+
+
+_OF_KIND = {DraftKind.ABSTENTION: ["abstained"], DraftKind.CLARIFICATION: ["clarification_needed"]}
+"""Why a draft that is no answer is no PASS, whatever was found of it."""
 
 
 def _actions(judged: Judgement, findings: Findings) -> list[RequiredAction]:
     if judged.take == RULES_ACTION:
-        return list(findings.policy.actions)
+        return _once(findings.policy.actions)
     if judged.take == FINDINGS_ACTIONS:
-        found = (action for finding in findings.with_reasons() for action in finding.actions)
-        return list(dict.fromkeys(found))
+        # What could not be checked would end the turn; here something else can be mended first.
+        failed = (finding for finding in findings.named().values() if finding.status is CheckStatus.FAILED)
+        return _once(action for finding in failed for action in finding.actions)
     return list(judged.actions)
 
 
-def _once(reasons: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(reasons))
+def _once(items: Iterable[_Item]) -> list[_Item]:
+    return list(dict.fromkeys(items))

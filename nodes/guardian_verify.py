@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from contracts.calls import ModelCall
 from contracts.context import Context
-from contracts.decisions import record
+from contracts.decisions import EVIDENCE, record
 from contracts.decisions.evidence import could_not_ask
 from contracts.errors import EntailmentUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
@@ -73,38 +73,57 @@ async def guardian_verify(
         ),
     )
     entailed = await _entailed(grounding, evidence, entailment, context.entailment)
+    policy, remarks = _policy(state, profile, context.role)
     findings = Findings(
-        policy=_policy(state, profile, context.role),
+        policy=policy,
         evidence=_checked("evidence", lambda: check_evidence(question)),
         grounding=entailed.grounding,
         contract=_checked("contract", lambda: check_contract(text, spec, track=track, kind=kind)),
+        remarks=remarks,
     )
-    # A retry that found nothing new has changed nothing, and neither would the next one.
-    retries_left = state["retry_count"] < context.max_retry and not state["nothing_new"]
+    draft, findings = _fit_for_the_report(text, findings, profile, context.role)
     decision, report = judge(
         findings,
         kind=kind,
         track=track,
-        retries_left=retries_left,
+        # A retry that found nothing new has changed nothing, and neither would the next one.
+        retries_left=state["retry_count"] < context.max_retry and not state["nothing_new"],
         widened=state["widened"],
-        draft=masked(text, profile, context.role),
+        draft=draft,
     )
+    made = [record(NAME, decision)]
+    if not _denied(state):
+        made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     return {
         "guardian": report.model_dump(mode="json"),
-        "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")],
+        "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
         "degraded": list(dict.fromkeys([*state["degraded"], *entailed.degraded])),
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in entailed.calls)],
     }
 
 
-def _policy(state: GuardianView, profile: Profile, role: str) -> PolicyFinding:
-    request = PolicyFinding.model_validate(state["request_policy"])
-    if request.status is not PolicyStatus.OK:
-        return request
+def _denied(state: GuardianView) -> bool:
+    """Whether the request itself was denied, or could not be judged: then nothing was searched or drafted."""
+    return PolicyFinding.model_validate(state["request_policy"]).status is not PolicyStatus.OK
+
+
+def _policy(state: GuardianView, profile: Profile, role: str) -> tuple[PolicyFinding, tuple[str, ...]]:
+    """Return the finding of the request where that denies it, else that of the draft; and a remark where it broke."""
+    if _denied(state):
+        return PolicyFinding.model_validate(state["request_policy"]), ()
     try:
-        return check_answer(state["draft_answer"], profile, role)
-    except Exception:  # noqa: BLE001  # whatever broke, the draft has not been checked
-        return PolicyFinding(status=PolicyStatus.UNCHECKED)
+        return check_answer(state["draft_answer"], profile, role), ()
+    except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
+        return PolicyFinding(status=PolicyStatus.UNCHECKED), (f"policy: {type(error).__name__}",)
+
+
+def _fit_for_the_report(text: str, findings: Findings, profile: Profile, role: str) -> tuple[str, Findings]:
+    """Return the draft and the findings without what an answer must not say; operators read them, and logs keep them."""
+    try:
+        draft = masked(text, profile, role)
+        return draft, findings if draft == text else findings.masked(draft, lambda said: masked(said, profile, role))
+    except Exception:  # noqa: BLE001  # what broke may have left everything in it
+        return "", findings.unquoted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +136,25 @@ class _Entailed:
 async def _entailed(
     grounding: Finding, evidence: Sequence[EvidenceItem], checker: EntailmentChecker | None, mode: EntailmentMode
 ) -> _Entailed:
-    """Ask the checker of claims, where one is connected and there is anything to ask."""
-    if checker is None or mode is EntailmentMode.OFF or not (questions := entailment_questions(grounding, evidence)):
+    """Ask the checker of claims, where one is connected and there is anything to ask.
+
+    What breaks, at the checker's or in reading its word, is as if it could not be asked.
+    """
+    if checker is None or mode is EntailmentMode.OFF:
         return _Entailed(grounding)
+    calls: tuple[ModelCall, ...] = ()
     try:
+        if not (questions := entailment_questions(grounding, evidence)):
+            return _Entailed(grounding)
         reply = await checker.check(questions)
+        calls = reply.calls
+        return _Entailed(with_entailment(grounding, reply.answers, mode), (), calls)
     except EntailmentUnavailable as error:
-        return _Entailed(without_entailment(grounding, mode, str(error)), (f"entailment: {error}",), error.calls)
-    return _Entailed(with_entailment(grounding, reply.answers, mode), (), reply.calls)
+        why, calls = str(error), error.calls
+    except Exception as error:  # noqa: BLE001  # whatever broke, the claims have not been checked
+        why = type(error).__name__
+    without = _checked("grounding", lambda: without_entailment(grounding, mode, why))
+    return _Entailed(without, (f"entailment: {why}",), calls)
 
 
 def _checked(name: str, check: Callable[[], Finding]) -> Finding:
