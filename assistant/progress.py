@@ -71,10 +71,15 @@ def node_story(node: str, event: Event) -> str:
     made: list[Event] = [line for line in update.get("decisions", []) if line["node"] == node]
     # A retried verdict is in the list once for each try; the newest is this node's.
     newest = {line["table"]: line for line in made}
-    decided = "; ".join(f"{line['table']}/{line['row']} → {line['outcome']}" for line in newest.values())
+    decided = "; ".join(f"{line['table']}/{line['row']} → {_outcome(line)}" for line in newest.values())
     if actions := update.get("guardian", {}).get("required_actions"):
         decided += f" [{', '.join(actions)}]"
     return decided or _wrote(node, update)
+
+
+def _outcome(line: Event) -> str:
+    """Return a decision's outcome; of a rule of DT-006 what it requires: its row says the rest."""
+    return str(line["outcome"]).partition(";")[0] if line["table"] == "DT-006" else str(line["outcome"])
 
 
 def _wrote(node: str, update: Event) -> str:

@@ -37,6 +37,7 @@ class SyntheticView(TypedDict):
     moderation: Json
     sgr_plan: Json
     action: str
+    decisions: list[Json]
 
 
 class RetrieveView(TypedDict):

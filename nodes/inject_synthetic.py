@@ -5,16 +5,22 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
+from contracts.decisions import OUTPUT, record
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.state import Json
-from contracts.values import HarmCategory, Language, SGRAction
+from contracts.values import Channel, HarmCategory, Language, SGRAction
 from contracts.views import SyntheticView
 from rendering.synthetic import render_synthetic
 
+NAME = "inject_synthetic"
+
 
 async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, profile: Profile) -> Json:
-    """Render one synthetic assistant message; it stays plain data, so that no stream mode can leak it."""
+    """Render one synthetic assistant message; it stays plain data, so that no stream mode can leak it.
+
+    What the user's view gets of it is DT-004's decision, which `rendering.answers.user_view` follows.
+    """
     action = SGRAction(state["action"])
     language = Language(state["question"]["language"])
     synthetic = render_synthetic(
@@ -24,7 +30,9 @@ async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, p
         language,
         profile,
     )
+    view = OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action)
     return {
+        "decisions": [*state["decisions"], record(NAME, view).model_dump(mode="json")],
         "synthetic": {
             "analysis": synthetic.analysis,
             "response": synthetic.response,
@@ -33,5 +41,5 @@ async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, p
                 "sgr_action": str(action),
                 "sgr_turn": state["question"]["id"],
             },
-        }
+        },
     }

@@ -261,7 +261,10 @@ def test_the_result_as_json_is_a_structured_agent_result(desk: Desk) -> None:
     assert result.outcome == "answered"
     assert result.plan is not None
     assert result.plan.subqueries == [QUESTION]
-    assert [decision.table for decision in result.decisions] == ["DT-001", "DT-003", "DT-002", "DT-007", "DT-005"]
+    assert [decision.table for decision in result.decisions] == [
+        *("DT-001", "DT-003", "DT-002", "DT-007", "DT-004"),
+        *("DT-006", "DT-005"),
+    ]
     assert all(decision.row and decision.outcome and decision.node for decision in result.decisions)
     assert result.guardian is not None
     assert result.guardian.verdict == "PASS"
@@ -302,7 +305,8 @@ def test_the_path_of_a_turn_names_every_node_with_table_and_row(desk: Desk) -> N
     ]
     assert "DT-001/safe → Continue" in lines[0]
     assert "DT-002/clear-calm → normal" in lines[1]
-    assert "DT-005/pass → PASS" in lines[5]
+    assert "DT-004/user → user_intent, response" in lines[2]
+    assert "DT-006/howto-policy → required: policy or doc; DT-005/pass → PASS" in lines[5]
 
 
 def test_a_question_asked_back_is_answered_in_the_same_conversation(desk: Desk) -> None:

@@ -91,10 +91,15 @@ def decisions_are_the_tables_own(turn: Played) -> None:
 
 
 def decisions_are_all_there(turn: Played) -> None:
-    """DT-001 comes first; then, unless it blocks, DT-003, DT-002 and DT-007; then DT-005 for each draft."""
+    """DT-001, and unless it blocks DT-003, DT-002, DT-007 and DT-004; DT-006 and DT-005 for each draft.
+
+    Where policy denies the request, nothing is drafted, and DT-005 alone judges it.
+    """
     made = [line.table for line in turn.result.decisions]
-    planned = [] if turn.stopped else ["DT-003", "DT-002", "DT-007"]
-    assert made == ["DT-001", *planned, *["DT-005"] * len(turn.verdicts)]
+    planned = [] if turn.stopped else ["DT-003", "DT-002", "DT-007", "DT-004"]
+    drafted = turn.result.guardian is not None and turn.result.guardian.draft
+    judged = ["DT-006", "DT-005"] if drafted else ["DT-005"]
+    assert made == ["DT-001", *planned, *judged * len(turn.verdicts)]
     assert (turn.result.flow is Flow.GO_ON) == bool(turn.verdicts)
 
 

@@ -583,7 +583,7 @@ async def test_a_grounded_answer_passes() -> None:
     state = await judged_turn()
     assert (state["guardian"]["verdict"], state["guardian"]["risk_level"]) == (Verdict.PASS, "low")
     assert state["guardian"]["reasons"] == state["guardian"]["required_actions"] == []
-    assert tables(state) == ["DT-001", "DT-003", "DT-002", "DT-007", "DT-005"]
+    assert tables(state) == ["DT-001", "DT-003", "DT-002", "DT-007", "DT-004", "DT-006", "DT-005"]
     assert state["decisions"][-1]["row"] == "pass"
 
 
@@ -746,7 +746,7 @@ async def test_the_result_holds_the_whole_turn() -> None:
     assert result["tool_trace"]["planner"] == "fake"
     assert "ACTION-PLAN" in result["synthetic_analysis"]
     assert result["moderation"]["safety_level"] == "Safe"
-    assert len(result["decisions"]) == 5
+    assert len(result["decisions"]) == 7
     assert len(result["per_query_results"]) == 1
     assert [item["ref"] for item in result["final_articles"]] == ["doc:1#0", "doc:2#0"]
     assert result["guardian"]["verdict"] == "PASS"

@@ -32,7 +32,7 @@ MAY_WRITE: dict[str, set[str]] = {
         "degraded",
         "model_calls",
     },
-    "inject_synthetic": {"synthetic"},
+    "inject_synthetic": {"synthetic", "decisions"},
     "retrieve": {
         "evidence",
         "query_traces",
