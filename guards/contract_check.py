@@ -9,7 +9,8 @@ from contracts.spec import ArchitectSpec
 from contracts.values import CheckStatus, DraftKind, RequiredAction, Track
 from language.blocks import BlockKind, blocks, heading_text
 from language.clean import fold
-from language.words import Phrases, forbidden_occurs
+from language.forbidden import forbidden_in
+from language.words import Phrases
 
 NAME = "contract"
 _A = RequiredAction
@@ -54,7 +55,7 @@ def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
 
 def forbidden_content(text: str, spec: ArchitectSpec) -> list[str]:
     """Return the forbidden phrases and expressions that occur; `/.../` is an expression, all else a phrase."""
-    return [entry for entry in spec.forbidden_content if forbidden_occurs(entry, text)]
+    return forbidden_in(spec.forbidden_content, text)
 
 
 def _comparable(heading: str) -> str:

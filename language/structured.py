@@ -120,12 +120,12 @@ def json_block(markdown: str) -> JsonBlock:
 
 
 def plain(text: str) -> str:
-    """Return the keys and strings of a text of JSON as they read, each on a line of its own; escapes hide nothing.
+    """Return the keys and strings of a text of JSON as they read, with blank lines between; escapes hide nothing.
 
     Raises:
         ValueError: As `parsed`.
     """
-    return "\n".join(_plain(_root(text).value))
+    return "\n\n".join(_plain(_root(text).value))
 
 
 def recited(text: str, number: Callable[[int], int]) -> str:
@@ -138,30 +138,48 @@ def recited(text: str, number: Callable[[int], int]) -> str:
     Raises:
         ValueError: As `parsed`.
     """
-    written: list[str] = []
-    done = 0
-    for start, end, instead in _recited(_root(text), number):
-        written += (text[done:start], instead)
-        done = end
-    return "".join((*written, text[done:]))
 
-
-def _recited(node: _Node, number: Callable[[int], int]) -> Iterator[tuple[int, int, str]]:
-    if isinstance(node.value, str):
-        parts = split_code(node.value)
-        said = "".join(
+    def said(string: str) -> str:
+        parts = split_code(string)
+        return "".join(
             part if i % 2 else _CITATION.sub(lambda match: f"[{number(int(match[1]))}]", part)
             for i, part in enumerate(parts)
         )
-        if said != node.value:
-            yield node.start, node.end, dumps(said, ensure_ascii=False)
+
+    return _written(text, lambda cited: list(dict.fromkeys(map(number, cited))), said)
+
+
+def restrung(text: str, say: Callable[[str], str]) -> str:
+    """Return a text of JSON whose strings are said otherwise; keys and all else stay as they are written.
+
+    Raises:
+        ValueError: As `parsed`.
+    """
+    return _written(text, list, say)
+
+
+def _written(text: str, cite: Callable[[tuple[int, ...]], list[int]], say: Callable[[str], str]) -> str:
+    written: list[str] = []
+    done = 0
+    for start, end, old, new in _changes(_root(text), cite, say):
+        if old != new:
+            written += (text[done:start], dumps(new, ensure_ascii=False))
+            done = end
+    return "".join((*written, text[done:]))
+
+
+def _changes(
+    node: _Node, cite: Callable[[tuple[int, ...]], list[int]], say: Callable[[str], str]
+) -> Iterator[tuple[int, int, object, object]]:
+    if isinstance(node.value, str):
+        yield node.start, node.end, node.value, say(node.value)
         return
     cited = _cited_by(node.value)
     for key, child in _members(node):
         if key == SOURCES and cited is not None:
-            yield child.start, child.end, dumps(list(dict.fromkeys(map(number, cited))))
+            yield child.start, child.end, child.value, cite(cited)
         else:
-            yield from _recited(child, number)
+            yield from _changes(child, cite, say)
 
 
 def _leaves(node: _Node, text: str, start: int, path: tuple[str, ...], around: tuple[int, ...]) -> Iterator[Leaf]:

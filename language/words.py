@@ -129,13 +129,6 @@ def _thesaurus(groups: tuple[tuple[str, ...], ...]) -> Thesaurus:
     return Thesaurus(groups)
 
 
-def forbidden_occurs(entry: str, text: str) -> bool:
-    """Whether forbidden content is in a text: `/.../` is a regular expression, all else a phrase, also over two lines."""
-    if len(entry) > 2 and entry.startswith("/") and entry.endswith("/"):
-        return pattern_occurs(entry[1:-1], text)
-    return " ".join(fold(entry).split()) in " ".join(fold(text).split())
-
-
 def pattern_occurs(pattern: str, text: str) -> bool:
     """Whether a regular expression is found in a text, in any case; ё and е are one letter in both."""
     return bool(re.search(_one_e(pattern), _one_e(text), re.IGNORECASE))

@@ -22,11 +22,12 @@ from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
 from language.blocks import Block, BlockKind
 from language.claims import claims
+from language.forbidden import forbidden_in
 from language.lexicon import casual_kind
 from language.links import foreign_links
 from language.sentences import sentences
 from language.values import missing_from
-from language.words import Phrases, forbidden_occurs, stems, tokens
+from language.words import Phrases, stems, tokens
 
 LEAST_COVERAGE: Final = 0.4
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
@@ -104,9 +105,7 @@ class ExtractiveDrafter:
 
     def _may_stand(self, text: str, request: DraftRequest) -> bool:
         """Whether policy and contract let a text stand in an answer."""
-        return not foreign_links(text, self._domains) and not any(
-            forbidden_occurs(entry, text) for entry in request.spec.forbidden_content
-        )
+        return not foreign_links(text, self._domains) and not forbidden_in(request.spec.forbidden_content, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.structured import DEEPEST, LONGEST, json_block, leaves, parsed, plain, recited
+from language.structured import DEEPEST, LONGEST, json_block, leaves, parsed, plain, recited, restrung
 
 # As Markdown would have it, a string of these is no code, in which `[n]` would be no citation.
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="`~\t"), max_size=12).map(str.strip)
@@ -180,7 +180,7 @@ def test_one_closed_block_of_json_is_one(markdown: str, fault: str) -> None:
 
 def test_keys_and_strings_read_as_they_are_meant() -> None:
     """An escape hides no word."""
-    assert plain('{"a\\u0062": ["c\\nd", 1, {"e": "\\u0444"}], "g": null}') == "ab\nc\nd\ne\nф\ng"
+    assert plain('{"a\\u0062": ["c\\nd", 1, {"e": "\\u0444"}], "g": null}') == "ab\n\nc\nd\n\ne\n\nф\n\ng"
 
 
 def test_citations_get_other_numbers_where_they_stand() -> None:
@@ -204,3 +204,11 @@ def test_other_numbers_leave_the_text_json(value: Any, indent: Any) -> None:
     again = parsed(recited(json.dumps(value, indent=indent), lambda _: 7))
     assert isinstance(again, dict)
     assert list(again) == list(value)
+
+
+def test_strings_are_said_otherwise_where_they_stand() -> None:
+    """Keys, numbers and lists of sources are none, and what stays the same keeps its way of writing."""
+    written = '{"a": ["a", "\\u0062"],  "sources": [1], "c": 1}'
+    assert restrung(written, lambda said: said.replace("a", 'é"')) == (
+        '{"a": ["é\\"", "\\u0062"],  "sources": [1], "c": 1}'
+    )

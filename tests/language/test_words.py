@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.values import Language
-from language.words import Phrases, all_stems, detect, forbidden_occurs, rephrased, stem, stems, stop_words, tokens
+from language.words import Phrases, all_stems, detect, rephrased, stem, stems, stop_words, tokens
 
 
 @pytest.mark.parametrize(
@@ -129,28 +129,6 @@ def test_any_text_can_be_analysed(text: str) -> None:
     assert len(stems(text)) <= len(all_stems(text)) == len(tokens(text))
     assert detect(text) in Language
     assert isinstance(Phrases([text, "a"]).find(text), list)
-
-
-@pytest.mark.parametrize(
-    ("entry", "text", "occurs"),
-    [
-        ("as an AI", "As\n  an ai model", True),
-        ("as an AI", "has an aim", True),
-        ("a.c", "abc", False),
-        (r"/a.c/", "ABC", True),
-        (r"/^b/", "a\nb", False),
-        ("//", "a // b", True),
-        ("ещё", "ЕЩЕ", True),
-        ("/ещё? раз/", "Еще раз", True),
-        ("/еще раз/", "ЕЩЁ раз", True),
-        ("/ещё раз/", "еще\u0308 раз", True),
-        ("/[а-яё]+щё/", "еще", True),
-        ("/ещё/", "её", False),
-    ],
-)
-def test_forbidden_content_is_a_phrase_or_an_expression(entry: str, text: str, occurs: bool) -> None:
-    """A phrase is literal, in any case and over line breaks; between slashes stands a regular expression."""
-    assert forbidden_occurs(entry, text) == occurs
 
 
 def test_texts_are_rephrased_in_the_documents_words() -> None:

@@ -1,0 +1,82 @@
+"""Forbidden content of a text: phrases by their words, and regular expressions.
+
+A phrase is literal: the same words, not other forms of them, on token boundaries, for "рак" is not in "характер" and
+"as an AI" not in "it was an aid". How it is written does not matter: case, ё or е, spaces and line breaks, kinds of
+quotes and dashes, emphasis, entities, citations between its words, invisible characters, look-alike letters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from html import unescape
+from typing import Final
+
+from language.clean import skeleton
+from language.structured import json_block, plain
+from language.words import pattern_occurs
+
+_ALIKE: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("’‘‛ʼ", "'") | dict.fromkeys("“”„«»", '"'))
+# One line break may stand between two words; a blank line ends what is said.
+_BETWEEN: Final = r"(?:[^\S\n]+\n?|\n)[^\S\n]*"
+_LINK = re.compile(r"!?\[([^\]\n]*)\](?:\([^()\n]*\)|\[[^\]\n]*\])")
+_CITATION = re.compile(r"\[\d{1,3}\]")
+# What a reader of Markdown does not see; an underscore inside a word is a part of a name.
+_MARKS = re.compile(r"[*`]|~~|^[ \t]*(?:>[ \t]?)+|(?<![^\W_])_+|_+(?![^\W_])|\\(?=[^\w\s])", re.MULTILINE)
+
+
+def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
+    """Return the entries that occur in a text, in their order; `/.../` is an expression, all else a phrase.
+
+    An expression is looked for in any case, in the text as written and as a reader sees it. Of a text of JSON, or one
+    with a block of JSON, the keys and strings are looked through as they read.
+    """
+    wanted = list(entries)
+    if not wanted:
+        return []
+    written = (text, *_decoded(text))
+    readings = [skeleton(reading) for source in written for reading in (source, _seen(source))]
+    return [entry for entry in wanted if _occurs(entry, (text, *readings))]
+
+
+def is_expression(entry: str) -> bool:
+    """Whether an entry of forbidden content is a regular expression."""
+    return len(entry) > 2 and entry.startswith("/") and entry.endswith("/")
+
+
+def _occurs(entry: str, readings: tuple[str, ...]) -> bool:
+    if is_expression(entry):
+        return any(pattern_occurs(entry[1:-1], reading) for reading in readings)
+    phrase = _phrase(entry)
+    return any(phrase.search(reading.translate(_ALIKE)) for reading in readings[1:])
+
+
+@lru_cache(maxsize=512)
+def _phrase(entry: str) -> re.Pattern[str]:
+    words = skeleton(entry).translate(_ALIKE).split()
+    if not words:
+        return re.compile(r"(?!)")
+    literal = _BETWEEN.join(map(re.escape, words))
+    # Where a phrase begins or ends with a sign, as "C#" does, that end needs no boundary.
+    before = r"(?<![^\W_])" if re.match(r"[^\W_]", literal) else ""
+    behind = r"(?![^\W_])" if re.search(r"[^\W_]$", literal) else ""
+    return re.compile(before + literal + behind)
+
+
+def _seen(text: str) -> str:
+    """Return a Markdown text without its marks, about as its reader sees it."""
+    return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", unescape(text))))
+
+
+def _decoded(text: str) -> tuple[str, ...]:
+    try:
+        return (plain(text),)
+    except ValueError:
+        pass
+    if "json" not in text.casefold():
+        return ()  # spares most texts the parsing
+    try:
+        return (plain(json_block(text).text),)
+    except ValueError:
+        return ()
