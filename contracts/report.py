@@ -146,7 +146,7 @@ class Ticket(BaseModel):
         thread_id, turn_id: Together they name it: no turn has two.
         language: The user's; that of `text`.
         text: The record as plain Markdown, in the user's language.
-        answer: What the user saw.
+        answer: What the user sees; it says that a hand-off was passed on, which a ticket that can be read was.
         verdict, reasons: Of the Guardian; empty where no draft was judged. Of reasons only the names: what stands
             behind a name may quote a draft that did not pass.
     """

@@ -11,7 +11,7 @@ from contracts.calls import ModelCall, tokens_of
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.report import DecisionRecord, GuardianReport, HandOff, ModerationResult
-from contracts.values import Flow, Language, Outcome, RequestType, SGRAction, Track
+from contracts.values import Delivery, Flow, Language, Outcome, RequestType, SGRAction, Track
 
 
 class Diagnostics(BaseModel):
@@ -43,6 +43,7 @@ class StructuredAgentResult(BaseModel):
     """The result of a turn, the third output of DT-004: everything, for programs and operators.
 
     `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are for the operator only.
+    `hand_off_delivery` tells what became of the hand-off; `None` where there is none, or nowhere to send it to.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -69,6 +70,7 @@ class StructuredAgentResult(BaseModel):
     final_articles: list[EvidenceItem] = Field(default_factory=list[EvidenceItem])
     guardian: GuardianReport | None = None
     hand_off: HandOff | None = None
+    hand_off_delivery: Delivery | None = None
     diagnostics: Diagnostics = Field(default_factory=Diagnostics)
 
     @classmethod

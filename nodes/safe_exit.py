@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.decisions.evidence import could_not_ask
+from contracts.errors import HandOffFailed
 from contracts.evidence import QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.ports import HandOffDesk
 from contracts.profile import Profile
-from contracts.report import HandOff
+from contracts.report import HandOff, Ticket
 from contracts.result import StructuredAgentResult
 from contracts.state import Json, unanswered_id
 from contracts.values import (
+    Delivery,
     DraftKind,
     Flow,
     Language,
@@ -32,46 +35,105 @@ from contracts.views import FinalView
 from guards.evidence_check import unchecked_sources
 from guards.message_check import MAX_MESSAGE_CHARS
 from language.words import detect
-from rendering.answers import error_text, hand_off_text, minimal_question, refusal, user_view
-from rendering.hand_off import hand_off_record
+from rendering.answers import error_text, hand_off_text, minimal_question, refusal, user_view, with_delivery
+from rendering.hand_off import hand_off_record, ticket_text
+from rendering.reasons import reason_names
 from rendering.texts import say
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a turn ends without an answer: what the user reads, and what is recorded."""
+    """How a turn ends without an answer: what the user reads, and what is recorded.
+
+    Attributes:
+        told: What the user reads instead of `text` where a desk took the hand-off.
+    """
 
     outcome: Outcome
     text: str
     block_reason: str | None = None
     hand_off: HandOff | None = None
+    told: Mapping[Delivery, str] = field(default_factory=dict[Delivery, str])
 
 
 async def safe_exit(
     state: FinalView, runtime: Runtime[Context], *, profile: Profile, desk: HandOffDesk | None = None
 ) -> Json:
-    """Refuse, ask, hand over or own up to an error; a question asked back counts for the thread."""
+    """Refuse, ask, hand over or own up to an error; a question asked back counts for the thread.
+
+    A hand-off goes to the desk before the user reads that it does. Where this node is run again for the same turn,
+    the desk gets the same ticket again, and knows it by its ids.
+    """
     context = runtime.context or Context()
     language = _language(state, profile)
     end = _exit(state, context, language, profile)
+    turn_id = state["question"].get("id") or unanswered_id(state["messages"])
+    passed_on = _NOWHERE
+    if desk is not None and end.hand_off is not None and turn_id:
+        thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
+        ticket = _ticket(state, end, end.hand_off, language, role=context.role, thread_id=thread_id, turn_id=turn_id)
+        passed_on = await _submitted(desk, ticket)
+    text = end.told.get(passed_on.delivery, end.text) if passed_on.delivery else end.text
     result = StructuredAgentResult.of_turn(
-        state,
+        {**state, "degraded": [*state["degraded"], *passed_on.degraded]},
         language=language,
         outcome=end.outcome,
-        answer=end.text,
+        answer=text,
         block_reason=end.block_reason,
         hand_off=end.hand_off,
-    )
-    turn_id = state["question"].get("id") or unanswered_id(state["messages"])
+    ).model_copy(update={"hand_off_delivery": passed_on.delivery})
     marks = {"turn_id": turn_id, "outcome": str(end.outcome), "moderated": _moderated(state)}
     asked = end.outcome is Outcome.CLARIFICATION
     return {
-        "final_answer": end.text,
+        "final_answer": text,
         # A turn without a question of its own must not replace the answer to an earlier one.
-        "messages": [AIMessage(end.text, id=f"{turn_id}-answer" if turn_id else None, additional_kwargs=marks)],
+        "messages": [AIMessage(text, id=f"{turn_id}-answer" if turn_id else None, additional_kwargs=marks)],
         "result": result.model_dump(mode="json"),
         "clarify_count": state.get("clarify_count", 0) + 1 if asked else 0,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _PassedOn:
+    """What became of a hand-off; no delivery where no desk has it."""
+
+    delivery: Delivery | None = None
+    degraded: tuple[str, ...] = ()
+
+
+_NOWHERE = _PassedOn()
+
+
+async def _submitted(desk: HandOffDesk, ticket: Ticket) -> _PassedOn:
+    try:
+        said = await desk.submit(ticket)
+    except HandOffFailed as error:
+        return _PassedOn(degraded=(f"hand_off: {error}",))
+    except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the desk's fault
+        # A library's own message may quote what must not be shown.
+        _LOG.exception("A hand-off could not be submitted.")
+        return _PassedOn(degraded=(f"hand_off: it could not be submitted ({type(error).__name__})",))
+    return _PassedOn(said.delivery, (f"hand_off: {said.why}",) if said.delivery is Delivery.KEPT else ())
+
+
+def _ticket(
+    state: FinalView, end: Exit, record: HandOff, language: Language, *, role: str, thread_id: str, turn_id: str
+) -> Ticket:
+    ticket = Ticket(
+        thread_id=thread_id,
+        turn_id=turn_id,
+        language=language,
+        role=role,
+        question=state["question"].get("text") or _newest(state),
+        answer=end.told.get(Delivery.DELIVERED, end.text),
+        record=record,
+        text="",
+        verdict=state["guardian"].get("verdict", ""),
+        reasons=tuple(reason_names(state["guardian"].get("reasons", []))),
+    )
+    return ticket.model_copy(update={"text": ticket_text(state, ticket, end.outcome)})
 
 
 def _exit(state: FinalView, context: Context, language: Language, profile: Profile) -> Exit:
@@ -108,12 +170,14 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
     actions = [RequiredAction(action) for action in state["guardian"]["required_actions"]]
     if RequiredAction.REDACT_SENSITIVE in actions:
         record = hand_off_record(state, Outcome.REFUSED, language)
-        return Exit(Outcome.REFUSED, refusal("sensitive_refusal", language, profile), "policy_violation", record)
+        text = refusal("sensitive_refusal", language, profile)
+        return _noted(Exit(Outcome.REFUSED, text, "policy_violation", record), language)
     violated = any(reason.startswith("policy_violation") for reason in state["guardian"]["reasons"])
     if RequiredAction.SAFE_REFUSAL in actions:
         key = "policy_refusal" if violated else "contract_refusal"
         record = hand_off_record(state, Outcome.REFUSED, language)
-        return Exit(Outcome.REFUSED, refusal(key, language, profile), key.removesuffix("_refusal"), record)
+        end = Exit(Outcome.REFUSED, refusal(key, language, profile), key.removesuffix("_refusal"), record)
+        return _noted(end, language)
     questions_left = state.get("clarify_count", 0) < context.max_clarifications
     if RequiredAction.ASK_MINIMAL_QUESTION in actions and questions_left:
         drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
@@ -128,7 +192,14 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
 
 def _hand_off(state: FinalView, language: Language, profile: Profile, key: str, unasked: Iterable[Source] = ()) -> Exit:
     record = hand_off_record(state, Outcome.HANDED_OFF, language)
-    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key, unasked), hand_off=record)
+    away = frozenset(unasked)
+    told = {delivery: hand_off_text(record, language, profile, key, away, delivery) for delivery in Delivery}
+    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key, away), hand_off=record, told=told)
+
+
+def _noted(end: Exit, language: Language) -> Exit:
+    """Have the user learn that people will read of this turn, too."""
+    return replace(end, told={delivery: with_delivery(end.text, delivery, language) for delivery in Delivery})
 
 
 def _could_not_ask(state: FinalView) -> frozenset[Source]:
@@ -141,7 +212,8 @@ def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:
         text = say(language, f"input_{error['key']}", limit=f"{MAX_MESSAGE_CHARS:,}")
         return Exit(Outcome.ERROR, text, block_reason="input")
     text = error_text(error["node"], "", language, profile)
-    return Exit(Outcome.ERROR, text, f"error_in_{error['node']}", hand_off_record(state, Outcome.ERROR, language))
+    record = hand_off_record(state, Outcome.ERROR, language)
+    return _noted(Exit(Outcome.ERROR, text, f"error_in_{error['node']}", record), language)
 
 
 def _moderated(state: FinalView) -> bool:
@@ -151,6 +223,10 @@ def _moderated(state: FinalView) -> bool:
 def _language(state: FinalView, profile: Profile) -> Language:
     if known := state["question"].get("language"):
         return Language(known)
-    newest = next((str(m.text) for m in reversed(state["messages"]) if isinstance(m, HumanMessage)), "")
-    found = detect(newest, default=profile.languages[0])
+    found = detect(_newest(state), default=profile.languages[0])
     return found if found in profile.languages else profile.languages[0]
+
+
+def _newest(state: FinalView) -> str:
+    """Return the user's newest message, for turns that ended before it was read."""
+    return next((str(m.text) for m in reversed(state["messages"]) if isinstance(m, HumanMessage)), "")

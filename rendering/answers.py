@@ -10,7 +10,7 @@ from contracts.decisions import OUTPUT
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import HandOff
-from contracts.values import Channel, Language, SGRAction, Source
+from contracts.values import Channel, Delivery, Language, SGRAction, Source
 from language.blocks import split_code
 from language.links import foreign_links
 from rendering.synthetic import contact_of
@@ -131,11 +131,17 @@ def _away(sources: frozenset[Source], language: Language) -> str:
 
 
 def hand_off_text(
-    record: HandOff, language: Language, profile: Profile, key: str, unasked: Iterable[Source] = ()
+    record: HandOff,
+    language: Language,
+    profile: Profile,
+    key: str,
+    unasked: Iterable[Source] = (),
+    delivery: Delivery | None = None,
 ) -> str:
     """Write what the user reads when a person takes over.
 
-    The text's key says why: asked for, by a rule, because sources could not be asked, or else.
+    The text's key says why: asked for, by a rule, because sources could not be asked, or else. Where nobody took the
+    record, the user is told to pass it on.
     """
     body = "\n\n".join(
         (
@@ -144,8 +150,15 @@ def hand_off_text(
             say(language, "record_next", value=bullets(record.next_steps)),
         )
     )
-    away = _away(frozenset(unasked), language)
-    return say(language, key, contact=contact_of(profile, language), record=body, unasked=away)
+    why = say(language, key, contact=contact_of(profile, language), unasked=_away(frozenset(unasked), language))
+    passing = {None: "pass_on_yourself", Delivery.DELIVERED: "passed_on", Delivery.KEPT: "will_be_passed_on"}[delivery]
+    return f"{why} {texts(language)[passing]}\n\n{body}"
+
+
+def with_delivery(text: str, delivery: Delivery, language: Language) -> str:
+    """Add to a refusal or to an error that people learn of it."""
+    key = "also_passed_on" if delivery is Delivery.DELIVERED else "will_also_be_passed_on"
+    return f"{text} {texts(language)[key]}"
 
 
 def error_text(node: str, way_out: str, language: Language, profile: Profile) -> str:

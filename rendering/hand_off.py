@@ -1,16 +1,41 @@
-"""The record that goes to the person who takes a conversation over."""
+"""The record that goes to the person who takes a conversation over, and the ticket that a person reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from contracts.decisions.evidence import could_not_ask
 from contracts.evidence import QueryTrace
-from contracts.report import HandOff
-from contracts.values import HandOffOutcome, Language, Outcome, Source
+from contracts.report import HandOff, Ticket
+from contracts.values import Flow, HandOffOutcome, Language, Outcome, Source
 from rendering.reasons import reason_names
-from rendering.texts import inline, say
+from rendering.texts import bullets, inline, say, texts
+
+_WHY: Final = {
+    "abstained": "why_abstained",
+    "insufficient_evidence_count": "why_little",
+    "low_evidence_confidence": "why_little",
+    "low_source_diversity": "why_little",
+    "status_request_requires_db": "why_source",
+    "status_request_must_not_use_doc_as_primary": "why_source",
+    "troubleshooting_requires_db_and_neo4j": "why_source",
+    "knowledge_requires_doc_or_neo4j": "why_source",
+    "design_policy_requires_doc_or_policy": "why_source",
+    "citation_unresolvable": "why_unproven",
+    "claim_without_citation": "why_unproven",
+    "claim_not_entailed": "why_unproven",
+    "claim_contradicted": "why_unproven",
+    "value_not_in_cited_evidence": "why_unproven",
+    "missing_required_sections": "why_form",
+    "forbidden_content_detected": "why_form",
+    "domain_terms_not_used": "why_form",
+    "policy_violation": "why_policy",
+    "could_not_check": "why_unchecked",
+    "clarification_needed": "why_unclear",
+}
+"""The Guardian's reasons in words, for people who do not know them."""
 
 
 def hand_off_record(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> HandOff:
@@ -75,3 +100,53 @@ def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list
     if names and turn["draft_answer"] and "abstained" not in names:
         steps.append(say(language, "next_review_draft", reasons=", ".join(names)))
     return steps
+
+
+def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> str:
+    """Write a hand-off for somebody who knows nothing of the conversation, as Markdown.
+
+    The user's words stand in it as they were written; of a draft that did not pass there is nothing.
+
+    Args:
+        turn: The keys of `FinalView`.
+        ticket: All of the ticket but this text.
+        outcome: How the turn ended.
+    """
+    record, language = ticket.record, ticket.language
+    words = texts(language)
+    told = words["ticket_told_person"] if outcome is Outcome.HANDED_OFF else _quoted(ticket.answer)
+    parts = (
+        say(language, "ticket_title", summary=record.issue_summary),
+        words["ticket_act" if record.engineer_intervention_needed else "ticket_wait"],
+        say(language, "ticket_asked", role=inline(ticket.role), question=_verbatim(ticket.question)),
+        say(language, "ticket_done", steps=bullets(record.steps_completed)) if record.steps_completed else "",
+        say(language, "ticket_why", reasons=bullets(_why(turn, ticket.reasons, language))),
+        say(language, "ticket_told", answer=told),
+        say(language, "ticket_next", steps=bullets(record.next_steps)),
+        say(
+            language,
+            "ticket_ids",
+            thread=inline(ticket.thread_id) or words["none_given"],
+            turn=inline(ticket.turn_id),
+            names=", ".join(ticket.reasons) or words["none_given"],
+        ),
+    )
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _why(turn: Mapping[str, Any], names: Iterable[str], language: Language) -> list[str]:
+    if error := turn["error"]:
+        return [say(language, "why_stopped", node=inline(error["node"]), kind=inline(error["kind"]))]
+    if turn["flow"] == Flow.HAND_OFF:
+        return [texts(language)["why_asked"]]
+    return list(dict.fromkeys(texts(language)[_WHY.get(name, "why_other")] for name in names))
+
+
+def _quoted(markdown: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in markdown.split("\n"))
+
+
+def _verbatim(text: str) -> str:
+    """Show words as they are: inside a fence that is longer than any in them, nothing means anything."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return f"{fence}text\n{text}\n{fence}"
