@@ -12,6 +12,8 @@ from language.blocks import split_code
 
 # What means something anywhere; what means something first in a line; an underscore that is not inside a word.
 _MARKUP = re.compile(r"[\\*`\[\]<>|~$&]|^[#+\-=]|^(\d+)[.)](?=\s|$)|(?<![^\W_])_|_(?![^\W_])")
+_TURNS_TEXT = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+"""Characters that turn the direction of reading, so that what is shown is not what is written."""
 _ESCAPE = re.compile(r"\\([\\*`\[\]<>|~$&#+\-=_.)])")
 
 
@@ -32,7 +34,7 @@ def inline(text: str, limit: int = 600) -> str:
 
     A reader of Markdown sees the words as they were written; `without_escapes` gives them to a terminal.
     """
-    flat = " ".join(text.split())
+    flat = " ".join(text.translate(_TURNS_TEXT).split())
     if len(flat) > limit:
         flat = flat[: limit - 1].rstrip() + "…"
     return _MARKUP.sub(_escaped, flat)

@@ -164,3 +164,9 @@ def test_lists_have_an_item_a_line() -> None:
     """Bullets and numbers, nothing for no items."""
     assert (bullets(["a", "b"]), numbered(["a", "b"])) == ("- a\n- b", "1. a\n2. b")
     assert (bullets([]), numbered([])) == ("", "")
+
+
+@pytest.mark.parametrize("turning", ["\u202e", "\u202a", "\u2066", "\u2069"])
+def test_somebodys_words_do_not_turn_the_direction_of_reading(turning: str) -> None:
+    """What an operator reads of a user's words, or a document's title, stands in the order in which it was written."""
+    assert inline(f"open {turning}fdp.exe") == "open fdp.exe"
