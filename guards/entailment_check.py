@@ -25,6 +25,7 @@ NOT_ASKED: Final = "claim_not_asked"
 _NAME: Final = "entailment"
 _NO_SENTENCES: Final = (BlockKind.CODE, BlockKind.TABLE)
 _BEFORE_MARK: Final = re.compile(r" +(?=[.,;:!?…])")
+_MARKER: Final = re.compile(r"^(?:[-*+]|\d{1,9}[.)]) ")
 _REMARKS: Final = {Entailment.NEUTRAL: NOT_ENTAILED, Entailment.CONTRADICTED: CONTRADICTED}
 
 
@@ -93,7 +94,8 @@ def _asked(grounding: Finding) -> list[int]:
 
 
 def _words_of(claim: ClaimFinding) -> str:
-    return _BEFORE_MARK.sub("", " ".join(without_citations(claim.text).split()))
+    """Return a claim as a plain sentence: on one line, without the marker of a list and without citations."""
+    return _BEFORE_MARK.sub("", _MARKER.sub("", " ".join(without_citations(claim.text).split())))
 
 
 def _cited(claim: ClaimFinding, evidence: Sequence[EvidenceItem]) -> str:

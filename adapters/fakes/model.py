@@ -17,9 +17,11 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 PLAN_TOOL: Final = "analyse_user_request"
 NO_ANSWER: Final = "NO_ANSWER"
+ENTAILMENT: Final = "entailment"
+"""Name of the schema that a judge of claims is to fill in."""
 MODELS: Final = ("fake-model", "fake-guard")
 
-Purpose: TypeAlias = Literal["plan", "draft", "moderation", "embedding", "rerank", ""]
+Purpose: TypeAlias = Literal["plan", "draft", "moderation", "embedding", "rerank", "entailment", ""]
 ToolChoice: TypeAlias = Literal["named", "required", "auto", "none"]
 
 _EVIDENCE = re.compile(
@@ -33,6 +35,7 @@ _MARKER = re.compile(r"\s*(?:[-*+]|\d+[.)]|>)\s+")
 _SENTENCE = re.compile(r"(?P<words>.+?)(?P<end>[.!?…]+|:)(?=\s+[^a-zа-яё\s]|\s*$)")
 _CITATION = re.compile(r"\s*\[\d+\]")
 _VERDICT_LINE = re.compile(r"^(?P<key>Safety|Categories|Refusal): *(?P<value>.*)$", re.MULTILINE)
+_WORDS = re.compile(r"\w+")
 _PIECE = re.compile(r"\s*\S+|\s+$")
 
 
@@ -122,9 +125,14 @@ class Asked:
             return "moderation"
         if self.method == "POST" and self.path.endswith(("/embeddings", "/rerank")):
             return "rerank" if self.path.endswith("/rerank") else "embedding"
+        if self.method == "POST" and self.path.endswith("/predict"):
+            return "entailment"
         if not self.is_chat:
             return ""
-        wants_json = object_of(self.fields.get("response_format")).get("type") == "json_schema"
+        wanted = object_of(self.fields.get("response_format"))
+        wants_json = wanted.get("type") == "json_schema"
+        if wants_json and object_of(wanted.get("json_schema")).get("name") == ENTAILMENT:
+            return "entailment"
         return "plan" if wants_json or PLAN_TOOL in self.tools else "draft"
 
 
@@ -159,6 +167,8 @@ def well_said(asked: Asked) -> Said:
             return Said("Safety: Safe\nCategories: None")
         case "plan":
             return plan_said(asked, plan_for(asked.last_user_text))
+        case "entailment":
+            return Said(dump({"answers": judged(asked.last_user_text)}))
         case _:
             return Said(answer_from(asked.last_user_text))
 
@@ -197,6 +207,41 @@ def plan_for(message: str) -> dict[str, Any]:
         "clarification_question": None,
         "wants_human": False,
     }
+
+
+def judged(listed: str) -> list[dict[str, Any]]:
+    """Return a judge's answers to a JSON list of claims and texts: each follows where all its words are in the text."""
+    try:
+        entries = [object_of(one) for one in list_of(json.loads(listed))]
+    except ValueError:
+        return []
+    return [
+        {
+            "n": one.get("n"),
+            "entailment": "entailed" if follows(one.get("text"), one.get("claim")) else "neutral",
+            "confidence": 0.9,
+        }
+        for one in entries
+    ]
+
+
+def predicted(asked: Asked) -> list[list[dict[str, Any]]]:
+    """Return the labels of each pair of premise and hypothesis, most likely first, as TEI writes them."""
+    pairs = [[*list_of(pair), "", ""][:2] for pair in list_of(asked.fields.get("inputs"))]
+    found = [("entailment", "neutral") if follows(*pair) else ("neutral", "entailment") for pair in pairs]
+    return [
+        [
+            {"label": name, "score": score}
+            for name, score in zip((*order, "contradiction"), (0.9, 0.08, 0.02), strict=True)
+        ]
+        for order in found
+    ]
+
+
+def follows(text: object, claim: object) -> bool:
+    """Tell whether a text has all words of a claim, which is all that is understood here."""
+    there, wanted = (set(_WORDS.findall(str(each).lower())) for each in (text, claim))
+    return wanted <= there
 
 
 def answer_from(message: str) -> str:

@@ -20,6 +20,7 @@ from adapters.fakes.model import (
     object_of,
     plan_for,
     plan_said,
+    predicted,
     stream,
     usage_of,
     verdict_of,
@@ -117,6 +118,8 @@ def _raw_event(line: str | dict[str, Any]) -> bytes:
 
 
 def _model_answer(asked: Asked, number: int, reply: Reply) -> Answer:
+    if asked.path.endswith("/predict"):
+        return json_answer(predicted(asked))
     if asked.purpose in ("embedding", "rerank"):
         return json_answer(embeddings(asked) if asked.purpose == "embedding" else ranked(asked))
     said = said_of(asked, reply)

@@ -72,7 +72,7 @@ _TRUE: Final[Check] = (lambda value: value is True, "true, or left out")
 _TEXT_OR_NULL: Final[Check] = (lambda value: value is None or _is_text(value), "a text or null")
 
 WHEN: Final[Mapping[str, Check]] = {
-    "purpose": _one_of("plan", "draft", "moderation", "embedding", "rerank"),
+    "purpose": _one_of("plan", "draft", "moderation", "embedding", "rerank", "entailment"),
     "path": _TEXT,
     "contains": _TEXT,
     "tool_choice": _one_of("named", "required", "auto", "none"),

@@ -7,11 +7,12 @@ address, and serves until Ctrl-C or SIGTERM. It answers
 - `POST {any prefix}/inference`, as a MOSEC moderator would;
 - `POST {any prefix}/embeddings`, as an embedding model of OpenAI's form would (`adapters.fakes.ranking`);
 - `POST {any prefix}/rerank`, as a reranker of Cohere's form would, or of TEI's where the field `texts` is sent;
+- `POST {any prefix}/predict`, as a model of natural language inference behind TEI would;
 - `GET {any prefix}/models` and `GET /healthz`.
 
 Without a script it plays a model that behaves (`adapters.fakes.model`): a valid plan where the tool
-`analyse_user_request` or a JSON schema comes with the request, a quotation of the first two passages where evidence
-does, `Safety: Safe` where the model's name contains "guard". Tokens are a quarter of the UTF-8 bytes, rounded up.
+`analyse_user_request` or a JSON schema comes with the request, a judge's answers where that schema is called
+`entailment`, a quotation of the first two passages where evidence does, `Safety: Safe` where the model's name contains "guard". Tokens are a quarter of the UTF-8 bytes, rounded up.
 
 A script is a JSON list of steps. The first step whose `when` fits a request, and that is not used up, decides:
 
@@ -24,7 +25,7 @@ A script is a JSON list of steps. The first step whose `when` fits a request, an
 
 | key | fits |
 | --- | --- |
-| `purpose` | `plan`, `draft`, `moderation`, `embedding` or `rerank`, recognised as above |
+| `purpose` | `plan`, `draft`, `moderation`, `embedding`, `rerank` or `entailment`, recognised as above |
 | `path` | the end of the path, for instance `/models` |
 | `contains` | a text anywhere in the request's body |
 | `tool_choice` | `named`, `required`, `auto` or `none`; no tools at all count as `none` |
@@ -228,7 +229,7 @@ def decide(script: Script, options: Options, asked: Asked, key: str, number: int
     """
     if options.api_key is not None and asked.path != "/healthz" and key != options.api_key:
         return None, _unauthorised(key)
-    if (asked.is_chat or asked.purpose in ("embedding", "rerank")) and not isinstance(asked.body, dict):
+    if (asked.is_chat or asked.purpose in ("embedding", "rerank", "entailment")) and not isinstance(asked.body, dict):
         return None, refusal(400, "The body of the request is not a JSON object.", code="no_json_object")
     breach = breach_of(asked.messages) if options.strict and asked.is_chat else None
     if breach is not None:

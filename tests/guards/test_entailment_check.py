@@ -71,6 +71,13 @@ def test_only_supported_sentences_are_asked_about(left_out: ClaimFinding) -> Non
     assert [question.claim for question in asked] == ["The spout is brass."]
 
 
+@pytest.mark.parametrize("item", ["- The lid is tin [1].", "12. The lid is tin [1]."])
+def test_an_item_of_a_list_is_asked_about_as_a_sentence(item: str) -> None:
+    """The marker in front of an item is no part of the claim."""
+    (question,) = entailment_questions(grounding(claim(item)), evidence("..."))
+    assert question.claim == "The lid is tin."
+
+
 def test_without_claims_nothing_is_asked() -> None:
     """A finding without claims, as of a greeting or an abstention, has no questions."""
     assert entailment_questions(grounding(status=CheckStatus.NOT_ASKED), evidence("...")) == []

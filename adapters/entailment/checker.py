@@ -1,0 +1,58 @@
+"""The entailment port over a model behind a server: what is asked of it, and what becomes of its faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from contracts.calls import ModelCall
+from contracts.errors import EntailmentUnavailable, ServerFault
+from contracts.ports import EntailmentAnswer, EntailmentQuestion, EntailmentReply
+from contracts.values import Language
+from language.words import detect
+
+
+class EntailmentModel(Protocol):
+    """A model that judges pairs of texts, behind a server."""
+
+    async def judge(self, questions: Sequence[EntailmentQuestion], made: list[ModelCall]) -> list[EntailmentAnswer]:
+        """Return an answer for each question, in their order; every request is put on record in `made`.
+
+        Raises:
+            ServerFault: There was no usable reply in time.
+        """
+        ...
+
+
+class RemoteChecker:
+    """Asks a model about the claims that are in its languages; of all others nothing is said.
+
+    Args:
+        model: Asked in one go, at most.
+        languages: Those that it was made for.
+    """
+
+    def __init__(self, model: EntailmentModel, languages: frozenset[Language]) -> None:
+        self._model = model
+        self._languages = languages
+
+    async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
+        """Return one answer for each question, `None` where claim or cited text is in another language.
+
+        Raises:
+            EntailmentUnavailable: The server cannot be asked, or its reply cannot be read.
+        """
+        places = [place for place, question in enumerate(questions) if self._speaks(question)]
+        answers: list[EntailmentAnswer | None] = [None] * len(questions)
+        made: list[ModelCall] = []
+        try:
+            judged = await self._model.judge([questions[place] for place in places], made) if places else []
+        except ServerFault as fault:
+            raise EntailmentUnavailable(fault.message, fault.way_out, calls=tuple(made), tried=True) from fault
+        for place, answer in zip(places, judged, strict=True):
+            answers[place] = answer
+        return EntailmentReply(tuple(answers), tuple(made))
+
+    def _speaks(self, question: EntailmentQuestion) -> bool:
+        claim = detect(question.claim, default=min(self._languages))
+        return {claim, detect(question.cited, default=claim)} <= self._languages

@@ -1,0 +1,50 @@
+"""An entailment checker that reads nothing: it says what it was told to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from contracts.errors import EntailmentUnavailable
+from contracts.ports import EntailmentAnswer, EntailmentQuestion, EntailmentReply
+from contracts.values import Entailment
+
+Said = Entailment | None
+
+
+class FakeEntailment:
+    """Says of each claim what its script holds, with certainty.
+
+    Args:
+        script: What to say of claims that hold a text; `None` for not asked. The first one that fits decides.
+        otherwise: What to say of every other claim.
+        error: Raised in the place of any reply.
+
+    Attributes:
+        seen: The questions it was asked, call by call.
+    """
+
+    def __init__(
+        self,
+        script: Mapping[str, Said] | None = None,
+        otherwise: Said = Entailment.ENTAILED,
+        error: EntailmentUnavailable | None = None,
+    ) -> None:
+        self._script = dict(script or {})
+        self._otherwise = otherwise
+        self._error = error
+        self.seen: list[tuple[EntailmentQuestion, ...]] = []
+
+    async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
+        """Return what the script says.
+
+        Raises:
+            EntailmentUnavailable: It was told to raise it.
+        """
+        self.seen.append(tuple(questions))
+        if self._error is not None:
+            raise self._error
+        said = [self._of(question.claim) for question in questions]
+        return EntailmentReply(tuple(None if word is None else EntailmentAnswer(word, 1.0) for word in said))
+
+    def _of(self, claim: str) -> Said:
+        return next((word for text, word in self._script.items() if text in claim), self._otherwise)
