@@ -1,4 +1,4 @@
-"""Settings of the servers that are asked: language models, moderation, embeddings and reranking."""
+"""Settings of the servers that are asked: language models, moderation, embeddings, reranking and entailment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assistant.variables import one_of
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
-    from contracts.values import Language
+    from contracts.values import Entailment, Language
 
 OFFLINE: Final = "offline"
 LONGEST_RANKING_S: Final = 50.0
@@ -58,6 +58,7 @@ class ModelSettings:
         _ = self.temperature
         self.extra()
         self._check_rankers()
+        self._check_entailment()
         self._check_moderation()
         if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
             raise ConfigError(
@@ -80,7 +81,7 @@ class ModelSettings:
             )
 
     def _check_rankers(self) -> None:
-        for name in ("GUARDIAN_EMBED", "GUARDIAN_RERANK"):
+        for name in ("GUARDIAN_EMBED", "GUARDIAN_RERANK", "GUARDIAN_ENTAIL"):
             self.address(f"{name}_URL")
             self.number(f"{name}_TIMEOUT")
             self._key(f"{name}_KEY")
@@ -92,6 +93,27 @@ class ModelSettings:
                 )
         if self.value["GUARDIAN_EMBED_URL"] and not self.value["GUARDIAN_EMBED_MODEL"]:
             raise ConfigError("GUARDIAN_EMBED_URL is set, but no model is named.", "Set GUARDIAN_EMBED_MODEL.")
+
+    def _check_entailment(self) -> None:
+        _ = self.entailment_labels
+        chat = self.value["GUARDIAN_ENTAIL_SHAPE"] == "chat"
+        if self.value["GUARDIAN_ENTAIL_URL"] and chat and not self.value["GUARDIAN_ENTAIL_MODEL"]:
+            raise ConfigError("GUARDIAN_ENTAIL_SHAPE is 'chat', but no model is named.", "Set GUARDIAN_ENTAIL_MODEL.")
+
+    @property
+    def entailment_labels(self) -> tuple[Entailment, ...]:
+        """What the numbered labels of an entailment model stand for, from 0 on; empty where nobody says."""
+        words = [word.strip().lower() for word in self.value["GUARDIAN_ENTAIL_LABELS"].split(",") if word.strip()]
+        if not words:
+            return ()
+        from adapters.entailment.nli import NAMES
+
+        if not NAMES.keys() >= set(words) or len(set(words)) < len(words) or "entailment" not in words:
+            raise ConfigError(
+                "GUARDIAN_ENTAIL_LABELS does not name the labels of such a model, each once.",
+                "Set it to them in order, for example contradiction,neutral,entailment.",
+            )
+        return tuple(NAMES[word] for word in words)
 
     def languages(self, name: str) -> frozenset[Language]:
         """Return a variable as a list of languages, which may be empty."""
@@ -200,6 +222,7 @@ _KEYS: Final = {
     "GUARD_VLLM_URL": "GUARD_VLLM_API_KEY",
     "GUARDIAN_EMBED_URL": "GUARDIAN_EMBED_KEY",
     "GUARDIAN_RERANK_URL": "GUARDIAN_RERANK_KEY",
+    "GUARDIAN_ENTAIL_URL": "GUARDIAN_ENTAIL_KEY",
 }
 _LAST_PORT: Final = 65535
 _LONGEST_NUMBER: Final = 12
@@ -217,6 +240,7 @@ _NUMBERS: Final = {
     "GUARDIAN_MODEL_TEMPERATURE": (0.0, 2.0),
     "GUARDIAN_EMBED_TIMEOUT": (0.1, LONGEST_RANKING_S),
     "GUARDIAN_RERANK_TIMEOUT": (0.1, LONGEST_RANKING_S),
+    "GUARDIAN_ENTAIL_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
 }
 _WHOLE: Final = {
     "GUARDIAN_MODEL_RETRIES": (0, 10),
@@ -229,6 +253,7 @@ _WHOLE: Final = {
 """Least and most of each variable that is a number: here, and nowhere else."""
 _CHOICES: Final = {
     "GUARDIAN_RERANK_SHAPE": ("cohere", "tei"),
+    "GUARDIAN_ENTAIL_SHAPE": ("tei", "chat"),
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
     "GUARDIAN_TOOL_STRICT": ("probe", "true", "false"),
     "GUARDIAN_PARALLEL_TOOL_CALLS": ("false", "true", "none"),

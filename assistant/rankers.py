@@ -22,7 +22,7 @@ def embedder(settings: ModelSettings) -> Embedder | None:
     from adapters.ranking.embeddings import Embedder
 
     return Embedder(
-        _access(settings, "GUARDIAN_EMBED"),
+        access_of(settings, "GUARDIAN_EMBED"),
         query_prefix=_spaced(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
         text_prefix=_spaced(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
     )
@@ -35,7 +35,7 @@ def reranker(settings: ModelSettings) -> Reranker | None:
     from adapters.ranking.rerank import Reranker
 
     shape = cast("Shape", settings.value["GUARDIAN_RERANK_SHAPE"])
-    return Reranker(_access(settings, "GUARDIAN_RERANK"), shape)
+    return Reranker(access_of(settings, "GUARDIAN_RERANK"), shape)
 
 
 def reranked(source: EvidenceSource, settings: ModelSettings) -> EvidenceSource:
@@ -65,7 +65,8 @@ def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> F
         return asyncio.run(fill(deployed.knowledge_folder, model, on_progress))
 
 
-def _access(settings: ModelSettings, name: str) -> RankingAccess:
+def access_of(settings: ModelSettings, name: str) -> RankingAccess:
+    """Return the model behind the variables that begin with a name."""
     from pydantic import SecretStr
 
     from adapters.ranking.asking import RankingAccess

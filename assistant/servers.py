@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from assistant.model_settings import LONGEST_TIMEOUT_S, ModelSettings
+from assistant.rankers import access_of
 from assistant.tracing import prepare_tracing
 from contracts.errors import ServerFault
 from contracts.values import CallPurpose, FaultKind
@@ -14,6 +15,7 @@ from contracts.values import CallPurpose, FaultKind
 if TYPE_CHECKING:
     import openai
 
+    from adapters.entailment.checker import RemoteChecker
     from adapters.models.access import ModelAccess
     from adapters.models.chat import ChatModel
     from adapters.models.exchange import AskedModel
@@ -112,6 +114,33 @@ class Servers:
             self._settings.planner, CallPurpose.STATEMENT, "GUARDIAN_PLAN_TOKENS", most_s=max(1.0, left)
         )
         return StatementWriter(asked, database.text_to_sql, dialect, database.max_rows)
+
+    def entailment(self) -> RemoteChecker | None:
+        """Return who tells whether claims follow from what they cite; `None` where no server is named."""
+        settings = self._settings
+        if not settings.value["GUARDIAN_ENTAIL_URL"]:
+            return None
+        from adapters.entailment.checker import RemoteChecker
+
+        languages = settings.languages("GUARDIAN_ENTAIL_LANGUAGES")
+        if settings.value["GUARDIAN_ENTAIL_SHAPE"] == "tei":
+            from adapters.entailment.nli import NliModel
+
+            return RemoteChecker(
+                NliModel(access_of(settings, "GUARDIAN_ENTAIL"), settings.entailment_labels), languages
+            )
+        from adapters.entailment.judge import ChatJudge
+
+        access = self._made(
+            model=settings.value["GUARDIAN_ENTAIL_MODEL"],
+            base_url=settings.address("GUARDIAN_ENTAIL_URL"),
+            api_key=settings.value["GUARDIAN_ENTAIL_KEY"],
+            timeout_s=settings.number("GUARDIAN_ENTAIL_TIMEOUT"),
+            max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
+            # Some models take no temperature at all; whoever says so says it of this one, too.
+            temperature=None if settings.temperature is None else 0.0,
+        )
+        return RemoteChecker(ChatJudge(self._model(access, CallPurpose.ENTAIL)), languages)
 
     def rungs(self) -> list[Rung]:
         """Return the ways of asking for a plan that the settings allow."""

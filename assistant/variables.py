@@ -268,6 +268,40 @@ VARIABLES: Final = (
         "Секунды на один запрос, все попытки вместе.",
     ),
     Variable(
+        "GUARDIAN_ENTAIL_URL",
+        "",
+        "Address of a model that checks whether claims follow from what they cite, without the last part, predict, or "
+        "up to and with /v1; empty: none is asked.",
+        "Адрес модели, которая проверяет, следуют ли утверждения из процитированного: без последней части predict или "
+        "включая /v1; пусто — её нет.",
+    ),
+    Variable("GUARDIAN_ENTAIL_MODEL", "", "Name of that model; tei needs none.", "Имя этой модели; для tei не нужно."),
+    Variable(
+        "GUARDIAN_ENTAIL_LANGUAGES",
+        "",
+        "Languages that it was made for: en, ru or en,ru.",
+        "Языки, для которых она сделана: en, ru или en,ru.",
+    ),
+    Variable("GUARDIAN_ENTAIL_KEY", "", "Its API key, if it needs one.", "Её ключ API, если он нужен.", secret=True),
+    Variable(
+        "GUARDIAN_ENTAIL_SHAPE",
+        "tei",
+        "What the server speaks: tei, or chat for a chat model as a judge.",
+        "Язык сервера: tei или chat, если судит чат-модель.",
+    ),
+    Variable(
+        "GUARDIAN_ENTAIL_LABELS",
+        "",
+        "What its LABEL_0, LABEL_1, ... stand for, in order: entailment, neutral, contradiction, not_entailment.",
+        "Что значат её LABEL_0, LABEL_1, ... по порядку: entailment, neutral, contradiction, not_entailment.",
+    ),
+    Variable(
+        "GUARDIAN_ENTAIL_TIMEOUT",
+        "10",
+        "Seconds for all claims of one draft, all tries together.",
+        "Секунды на все утверждения одного черновика, все попытки вместе.",
+    ),
+    Variable(
         "GUARDIAN_DATABASE_URL",
         "",
         "Database of the profile's lookups, sqlite:/// or postgresql://; empty: the assistant's own conversations.",

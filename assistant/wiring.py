@@ -156,6 +156,7 @@ def ports(deployed: Deployment, knowledge: Knowledge, servers: Servers | None = 
         ahead=servers.ahead(planner),
         sources={**document_sources(deployed, knowledge), **lookup_sources(deployed, servers)},
         drafter=servers.drafter(quoting) or quoting,
+        entailment=servers.entailment(),
     )
 
 

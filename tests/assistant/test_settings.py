@@ -91,6 +91,13 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_RERANK_SHAPE": "tei",
         "GUARDIAN_RERANK_TOP": "30",
         "GUARDIAN_RERANK_TIMEOUT": "5",
+        "GUARDIAN_ENTAIL_URL": "http://nli.example/v1",
+        "GUARDIAN_ENTAIL_MODEL": "judge",
+        "GUARDIAN_ENTAIL_LANGUAGES": "ru",
+        "GUARDIAN_ENTAIL_KEY": "key",
+        "GUARDIAN_ENTAIL_SHAPE": "chat",
+        "GUARDIAN_ENTAIL_LABELS": "contradiction,neutral,entailment",
+        "GUARDIAN_ENTAIL_TIMEOUT": "6",
         "GUARDIAN_DATABASE_URL": "sqlite:///own.db",
         "GUARDIAN_GRAPH_URL": "neo4j://reader@graph.example",
         "GUARDIAN_TRACE_CONTENT": "no",
@@ -104,6 +111,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     assert expected.models.mosec_address == "http://mosec.example:8001/moderate"
     assert expected.models.temperature is None
     needed = {"GUARDIAN_EMBED_MODEL", "GUARDIAN_EMBED_LANGUAGES", "GUARDIAN_RERANK_LANGUAGES"}
+    needed |= {"GUARDIAN_ENTAIL_MODEL", "GUARDIAN_ENTAIL_LANGUAGES"}
     for name in values.keys() - needed:
         assert Settings.read({**values, name: ""}) != expected
     for name in needed:
