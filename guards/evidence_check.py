@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import EvidenceRule, sources_to_ask
@@ -92,11 +93,17 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
 
 def _needed_and_unasked(rule: EvidenceRule, question: EvidenceQuestion, there: frozenset[Source]) -> frozenset[Source]:
     """Return the sources that could not be asked and without which the rule is not met."""
-    required = question.usable.intersection(rule.required)
-    # Where none of the required ones is connected, those that stand in for them are needed as they would be.
-    needed = required or frozenset(sources_to_ask(rule, question.usable))
-    met = not _missing(rule, there, question.usable) if required else bool(there)
+    needed = _needed(rule, question.usable)
+    met = not _missing(rule, there, question.usable) if needed.intersection(rule.required) else bool(there)
     return frozenset() if met else question.unreachable.intersection(needed) - there
+
+
+def _needed(rule: EvidenceRule, usable: frozenset[Source]) -> frozenset[Source]:
+    """Return the sources that an answer can come from: the required ones, or those that stand in for them.
+
+    What a rule only recommends adds to an answer and cannot give one.
+    """
+    return usable.intersection(rule.required) or frozenset(sources_to_ask(rule, usable))
 
 
 def unchecked_sources(reasons: Iterable[str]) -> frozenset[Source]:
@@ -135,7 +142,7 @@ def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[str]:
 
 def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fault]:
     faults: list[_Fault] = []
-    least = 1 if rule.required == (Source.DB,) and Source.DB in question.usable else question.least
+    least = 1 if _only_db(rule, question.usable) else question.least
     if len(question.evidence) < least:
         faults.append(_Fault(f"insufficient_evidence_count(<{least})", (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
     mean = _mean(question.evidence)
@@ -146,20 +153,25 @@ def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fau
     return faults
 
 
+def _only_db(rule: EvidenceRule, usable: frozenset[Source]) -> bool:
+    """Whether only the database can answer: a figure has one true row."""
+    return _needed(rule, usable) == {Source.DB}
+
+
 def _quality_advice(question: EvidenceQuestion) -> list[str]:
     mean = _mean(question.evidence)
     if question.evidence and question.mean_enforced <= mean < question.mean_advised:
-        return [f"evidence_confidence_below_advised(avg={mean:.2f})"]
+        return [f"evidence_confidence_below_advised(avg={_rounded_down(mean)})"]
     return []
 
 
 def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fault], list[str]]:
     if question.diversity is Diversity.OFF or not question.evidence or question.track is Track.FAST:
         return [], []
-    # Where one kind of source alone can serve the request, two documents are as diverse as it gets.
-    one_kind = len(question.usable.intersection(rule.allowed())) < 2
+    # Where one kind of source alone can answer, two documents are as diverse as it gets, and of a row there is one.
+    one_kind = len(_needed(rule, question.usable)) < 2
     seen = {item.document_key if one_kind else item.source for item in question.evidence}
-    if len(seen) >= 2:
+    if len(seen) >= (1 if _only_db(rule, question.usable) else 2):
         return [], []
     reason = "low_source_diversity(<2)"
     if question.diversity is Diversity.REQUIRED:
@@ -169,8 +181,9 @@ def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fa
 
 def _rounded_down(mean: float) -> str:
     """Write a mean so that one under the limit never reads as the limit itself."""
-    return f"{math.floor(mean * 100) / 100:.2f}"
+    return f"{math.floor(round(mean * 100, 6)) / 100:.2f}"
 
 
 def _mean(evidence: Sequence[EvidenceItem]) -> float:
-    return sum(item.confidence for item in evidence) / len(evidence) if evidence else 0.0
+    """Return the mean confidence; three times 0.6 is 0.6, which a sum of floats misses by its last digit."""
+    return round(fmean(item.confidence for item in evidence), 9) if evidence else 0.0

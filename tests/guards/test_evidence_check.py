@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations, product
 
 import pytest
 
@@ -126,7 +128,9 @@ def test_one_row_is_enough_where_only_the_database_can_answer() -> None:
         (0.55, ("low_evidence_confidence(avg=0.55)",), ()),
         (0.5999, ("low_evidence_confidence(avg=0.59)",), ()),
         (0.60, (), ("evidence_confidence_below_advised(avg=0.60)",)),
-        (0.649, (), ("evidence_confidence_below_advised(avg=0.65)",)),
+        (0.649, (), ("evidence_confidence_below_advised(avg=0.64)",)),
+        (0.57, ("low_evidence_confidence(avg=0.57)",), ()),
+        (0.58, ("low_evidence_confidence(avg=0.58)",), ()),
         (0.65, (), ()),
     ],
 )
@@ -138,6 +142,15 @@ def test_the_mean_confidence_has_two_limits(
         question(RequestType.KNOWLEDGE_QA, evidence=items(DOC, DOC, confidence=confidence), diversity=Diversity.OFF)
     )
     assert (finding.reasons, finding.advice) == (reason, advice)
+
+
+@pytest.mark.parametrize("count", [2, 3, 6, 7])
+def test_many_times_the_limit_is_the_limit(count: int) -> None:
+    """A mean of equal confidences is that confidence, whatever floats make of their sum."""
+    weak = items(*[DOC] * count, confidence=0.6)
+    assert reasons(RequestType.KNOWLEDGE_QA, evidence=weak) == ()
+    under = [*weak[1:], *items(DOC, confidence=0.5999999)]
+    assert reasons(RequestType.KNOWLEDGE_QA, evidence=under) == ("low_evidence_confidence(avg=0.59)",)
 
 
 def test_the_mean_is_over_all_items() -> None:
@@ -173,6 +186,19 @@ def test_where_one_kind_alone_can_serve_documents_are_counted() -> None:
     assert reasons(RequestType.KNOWLEDGE_QA, DOC, DOC, **only) == ()
     same = [item.model_copy(update={"document": "doc:1"}) for item in items(DOC, DOC)]
     assert reasons(RequestType.KNOWLEDGE_QA, evidence=same, **only) == ("low_source_diversity(<2)",)
+
+
+def test_what_a_rule_only_recommends_is_no_second_place_to_look() -> None:
+    """A question that documents alone can answer is as diverse as two documents are, policies connected or not."""
+    papers = {"usable": PAPERS, "diversity": Diversity.REQUIRED}
+    assert reasons(RequestType.KNOWLEDGE_QA, DOC, DOC, **papers) == ()
+    same = [item.model_copy(update={"document": "doc:1"}) for item in items(DOC, DOC)]
+    assert reasons(RequestType.KNOWLEDGE_QA, evidence=same, **papers) == ("low_source_diversity(<2)",)
+
+
+def test_diversity_does_not_fail_the_one_row_that_a_figure_has() -> None:
+    """Where one row is enough for an answer, no second one is asked for beside it."""
+    assert reasons(RequestType.STATUS_METRIC, DB, diversity=Diversity.REQUIRED) == ()
 
 
 def test_a_required_source_that_could_not_be_asked_leaves_the_check_undone() -> None:
@@ -277,3 +303,110 @@ def test_a_failed_check_says_why_and_what_to_do(
     finding = check_evidence(question(request_type, *there, track=track, diversity=diversity))
     assert bool(finding.reasons) == bool(finding.actions) == (finding.status is CheckStatus.FAILED)
     assert len(set(finding.actions)) == len(finding.actions)
+
+
+# ------------------------------------------------------------------------------------------------ the specification
+
+
+def of_sources(
+    request_type: str, kinds: set[Source], usable: frozenset[Source]
+) -> tuple[list[str], list[str], set[Source]]:
+    """Return what is wrong with the kinds of sources, which required ones are absent, and which can answer."""
+    reasons: list[str] = []
+    absent: list[str] = []
+    stand_ins = set(usable)
+    if request_type in ("STATUS_METRIC", "STATUS_SUMMARY", "STATUS_LIST"):
+        stand_ins -= {DOC}
+        if DOC in kinds:
+            reasons.append("status_request_must_not_use_doc_as_primary")
+        if DB not in usable:
+            return reasons, ["db"], stand_ins
+        if DB not in kinds:
+            reasons.append("status_request_requires_db")
+        return reasons, absent, {DB}
+    if request_type == "TROUBLESHOOTING":
+        absent = [name for name, source in (("db", DB), ("neo4j", GRAPH)) if source not in usable]
+        answering = {DB, GRAPH} & usable
+        if not kinds >= answering:
+            reasons.append("troubleshooting_requires_db_and_neo4j")
+        return reasons, absent, answering or stand_ins
+    if request_type == "KNOWLEDGE_QA":
+        either, reason, names = {DOC, GRAPH}, "knowledge_requires_doc_or_neo4j", ["doc", "neo4j"]
+    else:
+        names = ["doc", "policy"] if request_type == "DESIGN_ARCH" else ["policy", "doc"]
+        either, reason = {DOC, POLICY}, "design_policy_requires_doc_or_policy"
+    if not either & usable:
+        return reasons, names, stand_ins
+    if not either & kinds:
+        reasons.append(reason)
+    return reasons, absent, either & usable
+
+
+def specified(
+    request_type: str, track: str, evidence: Sequence[EvidenceItem], usable: frozenset[Source], diversity: str
+) -> tuple[str, list[str], list[str]]:
+    """Return status, reasons and advice as the specification's section 3 has them, told once more as plain ifs."""
+    if request_type == "CASUAL":
+        return "not_asked", [], []
+    reasons, absent, answering = of_sources(request_type, {item.source for item in evidence}, usable)
+    advice = [f"required_source_not_connected=[{', '.join(absent)}]"] if absent else []
+    if track == "FAST":
+        if evidence:
+            return ("failed" if reasons else "ok"), reasons, advice
+        return "ok", [], [*advice, "no_evidence_so_nothing_definite_may_be_claimed"]
+    only_db = answering == {DB}
+    least = 1 if only_db else 2
+    if len(evidence) < least:
+        reasons.append(f"insufficient_evidence_count(<{least})")
+    if evidence:
+        mean = sum(round(item.confidence * 100) for item in evidence) / len(evidence)
+        if mean < 60:
+            reasons.append(f"low_evidence_confidence(avg=0.{int(mean)})")
+        elif mean < 65:
+            advice.append(f"evidence_confidence_below_advised(avg=0.{int(mean)})")
+        places = {item.document if len(answering) < 2 else item.source for item in evidence}
+        if len(places) < 2 and not only_db:
+            if diversity == "required":
+                reasons.append("low_source_diversity(<2)")
+            if diversity == "advisory":
+                advice.append("low_source_diversity(<2)")
+    return ("failed" if reasons else "ok"), reasons, advice
+
+
+SETS = [frozenset(some) for size in range(5) for some in combinations(Source, size)]
+BANDS = (0.55, 0.59, 0.60, 0.64, 0.65, 0.90)
+
+
+def every_evidence() -> Iterator[list[EvidenceItem]]:
+    """Yield every set of kinds with 0 to 3 items, or one of each kind; of one document or of several; in each band."""
+    for there, more, one_document, band in product(SETS, range(3), (True, False), BANDS):
+        sources = sorted(there) + (sorted(there)[:1] * more if len(there) + more <= 3 else [])
+        if len(sources) < len(there) + more:
+            continue
+        yield [
+            EvidenceItem(
+                source=source,
+                ref=f"{source}#{n}",
+                document="d" if one_document else f"d{n}",
+                snippet="x",
+                confidence=band,
+            )
+            for n, source in enumerate(sources)
+        ]
+
+
+EVIDENCE = list({tuple((i.source, i.document, i.confidence) for i in some): some for some in every_evidence()}.values())
+
+
+@pytest.mark.parametrize("request_type", RequestType)
+def test_the_check_is_the_specifications(request_type: RequestType) -> None:
+    """For each track, evidence, set of usable sources and diversity: status, reasons and advice, in their order."""
+    differ: list[object] = []
+    for track, usable, diversity, there in product(Track, SETS, Diversity, EVIDENCE):
+        asked = question(request_type, evidence=there, track=track, usable=usable, diversity=diversity)
+        found = check_evidence(asked)
+        said = (str(found.status), list(found.reasons), list(found.advice))
+        wanted = specified(request_type, track, there, usable, diversity)
+        if said != wanted:
+            differ.append((track, sorted(usable), diversity, there, said, wanted))
+    assert differ[:3] == []
