@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -42,7 +42,7 @@ async def checker_of(
     labels: Sequence[Entailment] = (),
     timeout_s: float = 5.0,
     max_retries: int = 0,
-) -> AsyncIterator[RemoteChecker]:
+) -> AsyncGenerator[RemoteChecker]:
     """Open a checker of one shape; `root` is another server's address."""
     if shape == "tei":
         access = RankingAccess(
