@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from contracts.values import Language, ResponseFormat
+
+CITED_SOURCES: Final = "cited_sources"
+"""The key under which an answer in JSON lists its sources; no draft may have it in its outermost object."""
+_SOURCES: Final = "sources"
+_WORD = re.compile(r"[^\W_]+")
 
 
 def pattern_fault(text: str) -> str:
@@ -51,7 +56,7 @@ class Section(BaseModel):
 
     Attributes:
         name: The section's name, which reasons quote.
-        title: The heading to write, per language.
+        title: The heading to write, per language; in JSON, the key.
         aliases: Further headings that count, in any language.
     """
 
@@ -60,6 +65,13 @@ class Section(BaseModel):
     name: str = Field(min_length=1)
     title: dict[Language, str] = Field(default_factory=dict[Language, str])
     aliases: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _every_heading_has_a_word(self) -> Self:
+        for heading in self.headings():
+            if not _WORD.search(heading):
+                raise ValueError(f"a heading without a letter or digit: {heading!r}")
+        return self
 
     def headings(self) -> tuple[str, ...]:
         """Return every heading that counts as this section."""
@@ -71,8 +83,9 @@ class ArchitectSpec(BaseModel):
 
     Attributes:
         response_format: Markdown; one JSON object whose keys are the sections; or Markdown with one block of JSON.
-        required_sections: Each must be there as a heading, at any level and in any case; in JSON, as a key.
-        forbidden_content: Literal phrases, or regular expressions written as `/.../`.
+        required_sections: Each must be there as a heading, at any level and in any case, with something under it; in
+            JSON, as a key of the outermost object. No two may share a heading.
+        forbidden_content: Literal phrases, found by their words; or regular expressions written as `/.../`.
         domain_terms: At least one must be used, in any word form; an empty tuple asks for none.
     """
 
@@ -85,8 +98,10 @@ class ArchitectSpec(BaseModel):
 
     @field_validator("forbidden_content")
     @classmethod
-    def _expressions_end(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
+    def _can_be_found(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
         for entry in entries:
+            if not entry.strip():
+                raise ValueError("an empty phrase is in every text")
             if (
                 len(entry) > 2
                 and entry.startswith("/")
@@ -95,3 +110,31 @@ class ArchitectSpec(BaseModel):
             ):
                 raise ValueError(f"{entry}: {fault}")
         return entries
+
+    @field_validator("domain_terms")
+    @classmethod
+    def _are_words(cls, terms: tuple[str, ...]) -> tuple[str, ...]:
+        for term in terms:
+            if not _WORD.search(term):
+                raise ValueError(f"a term without a letter or digit: {term!r}")
+        return terms
+
+    @model_validator(mode="after")
+    def _sections_can_be_told_apart(self) -> Self:
+        taken: dict[str, str] = {}
+        if self.response_format is ResponseFormat.JSON:
+            taken = dict.fromkeys(map(_comparable, (_SOURCES, CITED_SOURCES)), "")
+        for section in self.required_sections:
+            for heading in section.headings():
+                other = taken.setdefault(_comparable(heading), section.name)
+                if not other:
+                    raise ValueError(f"section {section.name!r}: in JSON the key {heading!r} is for citations")
+                if other != section.name:
+                    raise ValueError(f"sections {other!r} and {section.name!r} share the heading {heading!r}")
+        if len({section.name for section in self.required_sections}) < len(self.required_sections):
+            raise ValueError("two sections have the same name")
+        return self
+
+
+def _comparable(heading: str) -> str:
+    return " ".join(_WORD.findall(heading.casefold().replace("ё", "е")))

@@ -3,36 +3,53 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import Final, cast
 
 from contracts.report import Finding
-from contracts.spec import ArchitectSpec
-from contracts.values import CheckStatus, DraftKind, RequiredAction, Track
-from language.blocks import BlockKind, blocks, heading_text
+from contracts.spec import CITED_SOURCES, ArchitectSpec
+from contracts.values import CheckStatus, DraftKind, RequiredAction, ResponseFormat, Track
+from language.blocks import Block, BlockKind, blocks, heading_text
+from language.claims import without_citations
 from language.clean import fold
 from language.forbidden import forbidden_in
-from language.words import Phrases
+from language.structured import json_block, leaves, parsed, plain
+from language.words import Phrases, tokens
 
 NAME = "contract"
 _A = RequiredAction
+_LONGEST_KEY: Final = 40
+
+_LINK = re.compile(r"\]\([^()\n]*\)")
+_NUMBERING = re.compile(
+    r"\W*(?:(?:step|section|part|шаг|этап|раздел|часть|пункт)\s+)?"
+    r"(?:\d{1,2}(?:\.\d{1,2})*|[ivx]{1,5}(?=[.)])|[a-zа-я](?=[.)]))\W+(?=\w)"
+)
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
 
 
 def check_contract(draft: str, spec: ArchitectSpec, *, track: Track, kind: DraftKind) -> Finding:
-    """Judge sections, forbidden content and domain terms; report every fault at once.
+    """Judge form, sections, forbidden content and domain terms; report every fault at once.
 
-    FAST drafts, abstentions and clarifications are not asked. A heading counts at any level and in any
-    case; a word in running text is no section. Terms match by stems on token boundaries.
+    FAST drafts, abstentions and clarifications are not asked. A heading counts at any level and in any case; a word
+    in running text is no section, and a section that says nothing is none. Terms match by stems on token boundaries,
+    forbidden phrases by their words. Which sections a draft has cannot be told where it is no object of JSON that
+    should be one: then only its form is reported, and what is said in it.
     """
     if track is Track.FAST or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
     reasons: list[str] = []
     actions: list[RequiredAction] = []
+    if fault := format_fault(draft, spec.response_format):
+        reasons.append(f"response_format_violated=[{spec.response_format}: {fault}]")
+        actions += (_A.REGENERATE_DRAFT,)
     if missing := missing_sections(draft, spec):
         reasons.append(f"missing_required_sections=[{', '.join(missing)}]")
         actions += (_A.ADD_REQUIRED_SECTIONS, _A.REGENERATE_DRAFT)
-    if hits := forbidden_content(draft, spec):
+    if hits := forbidden_in(spec.forbidden_content, draft):
         reasons.append(f"forbidden_content_detected=[{', '.join(hits)}]")
         actions += (_A.REMOVE_FORBIDDEN_CONTENT, _A.REGENERATE_DRAFT)
-    if spec.domain_terms and not Phrases(spec.domain_terms).find(draft):
+    if spec.domain_terms and not _uses_one_of(spec.domain_terms, draft):
         reasons.append("domain_terms_not_used")
         actions += (_A.USE_DOMAIN_TERMS, _A.REGENERATE_DRAFT)
     return Finding(
@@ -43,9 +60,44 @@ def check_contract(draft: str, spec: ArchitectSpec, *, track: Track, kind: Draft
     )
 
 
+def format_fault(draft: str, response_format: ResponseFormat) -> str:
+    """Return what keeps a draft from having its format; an empty string where nothing does. Markdown is any text."""
+    try:
+        match response_format:
+            case ResponseFormat.MARKDOWN:
+                return ""
+            case ResponseFormat.JSON:
+                value = parsed(draft)
+                if not isinstance(value, dict):
+                    return "line 1 column 1: not an object"
+                keys = cast("dict[str, object]", value)
+                if taken := [key for key in keys if _comparable(key) == _comparable(CITED_SOURCES)]:
+                    return f"the key {_quoted(taken[0])} is not the draft's: the list of sources is written there"
+            case ResponseFormat.HYBRID:
+                keys = parsed(json_block(draft).text)
+    except ValueError as error:
+        return str(error)
+    # Citations get other numbers in the answer; keys have to stay as they are.
+    cited = next((key for key in _keys(keys) if without_citations(key) != key), "")
+    return f"a citation in the key {_quoted(cited)}" if cited else ""
+
+
 def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
-    """Return the names of the required sections that have no heading in the draft."""
-    found = {_comparable(heading_text(block.text)) for block in blocks(draft) if block.kind is BlockKind.HEADING}
+    """Return the names of the required sections that a draft does not have, or that say nothing.
+
+    In JSON a section is a key of the outermost object; what is no such object is not asked.
+    """
+    if spec.response_format is ResponseFormat.JSON:
+        try:
+            value = parsed(draft)
+        except ValueError:
+            return []
+        if not isinstance(value, dict):
+            return []
+        written = _filled_keys(draft)
+    else:
+        written = set(_filled_headings(draft))
+    found = {way for heading in written for way in _ways_to_read(heading)}
     return [
         section.name
         for section in spec.required_sections
@@ -53,10 +105,68 @@ def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
     ]
 
 
-def forbidden_content(text: str, spec: ArchitectSpec) -> list[str]:
-    """Return the forbidden phrases and expressions that occur; `/.../` is an expression, all else a phrase."""
-    return forbidden_in(spec.forbidden_content, text)
+def _filled_headings(markdown: str) -> Iterator[str]:
+    """Return the headings under which something is said, be it under a heading of a lower level."""
+    found = blocks(markdown)
+    for position, heading in enumerate(found):
+        if heading.kind is not BlockKind.HEADING:
+            continue
+        for block in found[position + 1 :]:
+            if block.kind is BlockKind.HEADING:
+                if block.level <= heading.level:
+                    break
+            elif _says_something(block):
+                yield heading_text(heading.text)
+                break
+
+
+def _says_something(block: Block) -> bool:
+    text = _FENCE.sub("", block.text) if block.kind is BlockKind.CODE else block.text
+    return bool(tokens(without_citations(text)))
+
+
+def _filled_keys(draft: str) -> set[str]:
+    """Return the outermost keys under which something is said: a string with words, a number, true or false."""
+    return {
+        leaf.path[0]
+        for leaf in leaves(draft)
+        if leaf.path and (tokens(without_citations(leaf.text)) if leaf.is_string else leaf.text != "null")
+    }
+
+
+def _ways_to_read(heading: str) -> Iterable[str]:
+    """Return a heading for comparing, as it is and without its number: "Step 2. Cause" is "Cause", too."""
+    flat = fold(_LINK.sub("]", without_citations(heading)))
+    yield _comparable(flat)
+    if number := _NUMBERING.match(flat):
+        yield _comparable(flat[number.end() :])
 
 
 def _comparable(heading: str) -> str:
-    return " ".join(re.sub(r"[*_`:]", " ", fold(heading)).split())
+    # A heading of signs alone is compared by them.
+    return " ".join(tokens(heading)) or " ".join(fold(heading).split())
+
+
+def _uses_one_of(terms: tuple[str, ...], draft: str) -> bool:
+    phrases = Phrases(terms)
+    if phrases.find(draft):
+        return True
+    try:
+        return bool(phrases.find(plain(draft)))
+    except ValueError:
+        return False
+
+
+def _keys(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, member in cast("dict[str, object]", value).items():
+            yield key
+            yield from _keys(member)
+    elif isinstance(value, list):
+        for element in cast("list[object]", value):
+            yield from _keys(element)
+
+
+def _quoted(key: str) -> str:
+    flat = " ".join(key.split())
+    return f'"{flat if len(flat) <= _LONGEST_KEY else flat[: _LONGEST_KEY - 1] + "…"}"'
