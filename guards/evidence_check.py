@@ -155,7 +155,7 @@ def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fau
 
 def _only_db(rule: EvidenceRule, usable: frozenset[Source]) -> bool:
     """Whether only the database can answer: a figure has one true row."""
-    return _needed(rule, usable) == {Source.DB}
+    return _needed(rule, usable) == frozenset({Source.DB})
 
 
 def _quality_advice(question: EvidenceQuestion) -> list[str]:
