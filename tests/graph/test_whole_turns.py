@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
@@ -26,6 +27,7 @@ from contracts.values import (
     CheckStatus,
     Diversity,
     DraftKind,
+    EntailmentMode,
     GuardMode,
     Language,
     ModerationState,
@@ -102,7 +104,13 @@ maybe = st.sampled_from([True, True, True, True, True, False])
 
 
 def turn(
-    plan: Any, moderation: Any, evidence: Any, written: Any, context: Context, message: str = "How do I do it?"
+    plan: Any,
+    moderation: Any,
+    evidence: Any,
+    written: Any,
+    context: Context,
+    message: str = "How do I do it?",
+    entailment: Any = None,
 ) -> tuple[dict[str, Any], list[Any]]:
     """Run one turn, and return the state it ends in and everything that was streamed before the last node."""
     ports = Ports(
@@ -110,6 +118,7 @@ def turn(
         planner=FakePlanner([plan]),
         sources={Source.DOC: FakeSource(Source.DOC, evidence)},
         drafter=FakeDrafter(written),
+        entailment=entailment,
     )
     graph = build_graph(ports, PROFILE, checkpointer=InMemorySaver())
 
@@ -203,29 +212,101 @@ def test_an_unsafe_message_is_never_answered(plan: SGRPlanResult, context: Conte
         assert plan.user_intent not in state["final_answer"] or len(plan.user_intent) < 4
 
 
-def test_a_check_that_breaks_is_not_a_check_that_passes(monkeypatch: Any) -> None:
-    """A guard that raises makes the verdict FAIL with ESCALATE_TO_HUMAN, not PASS."""
+CALM = SGRPlanResult(
+    spam_score=0.1,
+    spam_reason="x",
+    user_intent="x",
+    subqueries=["x"],
+    intent_confidence=0.9,
+    action=SGRAction.NORMAL,
+)
+SAFE = ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE)
+TWO_PAGES = [
+    EvidenceItem(source=Source.DOC, ref=page, snippet=f"Port 8080 serves the {page}.", confidence=0.9, title="t")
+    for page in ("page", "picture")
+]
+GOOD = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL: port 8080 serves the page [1].")
 
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("broken")
 
-    monkeypatch.setattr("nodes.guardian_verify.check_grounding", broken)
-    plan = SGRPlanResult(
-        spam_score=0.1,
-        spam_reason="x",
-        user_intent="x",
-        subqueries=["x"],
-        intent_confidence=0.9,
-        action=SGRAction.NORMAL,
-    )
-    evidence = [
-        EvidenceItem(source=Source.DOC, ref=ref, snippet="Port 8080 serves the page.", confidence=0.9, title="t")
-        for ref in ("a", "b")
+class Broken:
+    """A guard, and a checker, that raise; what they raise quotes what nobody may read."""
+
+    def __call__(self, *_: object, **__: object) -> None:
+        raise RuntimeError("DRAFT-SENTINEL of a guard")
+
+    async def check(self, _: object) -> Any:
+        self()
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("check", ["policy", "evidence", "grounding", "contract", "entailment"])
+def test_a_check_that_breaks_is_not_a_check_that_passes(
+    monkeypatch: pytest.MonkeyPatch, check: str, language: Language
+) -> None:
+    """A guard that raises makes the verdict FAIL: a person takes over, and nothing of the draft is seen.
+
+    The report names the check and the kind of the error.
+    """
+    guard = {"policy": "check_answer", "entailment": "entailment_questions"}.get(check, f"check_{check}")
+    monkeypatch.setattr(f"nodes.guardian_verify.{guard}", Broken())
+    context = Context(language=language, entailment=EntailmentMode.BINDING)
+    state, shown = turn(CALM, [SAFE], TWO_PAGES, [GOOD], context, entailment=Broken())
+    report, result = state["guardian"], state["result"]
+    assert (report["verdict"], report["risk_level"]) == (Verdict.FAIL, "high")
+    assert report["required_actions"] == [RequiredAction.ESCALATE_TO_HUMAN]
+    assert f"could_not_check=[{check}]" in report["reasons"]
+    assert report["checks"]["grounding" if check == "entailment" else check] == CheckStatus.UNCHECKED
+    assert f"{check}: RuntimeError" in report["advice"]
+    assert (result["outcome"], result["hand_off"]["engineer_intervention_needed"]) == (Outcome.HANDED_OFF, True)
+    assert state["decisions"][-1]["row"].endswith("-unchecked")
+    assert "DRAFT-SENTINEL" not in str([result["answer_text"], result["hand_off"], report["reasons"], report["advice"]])
+    assert "DRAFT-SENTINEL" not in str(shown)
+
+
+def test_a_checker_that_breaks_where_it_is_asked_for_advice_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice that could not be had is told, and the answer passes."""
+    monkeypatch.setattr("nodes.guardian_verify.entailment_questions", lambda *_: ["asked"])
+    state, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context(), entailment=Broken())
+    assert state["guardian"]["verdict"] == Verdict.PASS
+    assert state["result"]["diagnostics"]["degraded"] == ["entailment: RuntimeError"]
+    assert "could_not_ask=[entailment]" in state["guardian"]["advice"]
+
+
+def test_a_draft_that_cannot_be_masked_is_in_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where masking breaks, the report has the verdict and its reasons' names, and no word of the draft."""
+    monkeypatch.setattr("nodes.guardian_verify.masked", Broken())
+    uncited = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL is what nobody wrote down.")
+    state, _ = turn(CALM, [SAFE], TWO_PAGES, [uncited], Context(max_retry=0))
+    assert (state["guardian"]["draft"], state["guardian"]["claims"]) == ("", [])
+    assert state["guardian"]["reasons"] == ["claim_without_citation"]
+    assert "DRAFT-SENTINEL" not in str(state["result"])
+    passing, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
+    assert (passing["guardian"]["verdict"], passing["guardian"]["draft"]) == (Verdict.PASS, "")
+
+
+def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
+    """A turn that is tried again has one report, of its last draft, and two rows for each of its drafts."""
+    wrong = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL: port 9999 serves the page [1].")
+    state, _ = turn(CALM, [SAFE], TWO_PAGES, [wrong, GOOD], Context())
+    assert state["result"]["guardian"]["draft"] == GOOD.text
+    assert state["guardian"]["checks"] == dict.fromkeys(("policy", "evidence", "grounding", "contract"), "ok")
+    assert [(line["table"], line["row"]) for line in state["result"]["decisions"]] == [
+        ("DT-001", "safe"),
+        ("DT-003", "planning"),
+        ("DT-002", "clear-calm"),
+        ("DT-007", "knowledge-quality"),
+        ("DT-004", "user"),
+        ("DT-006", "knowledge-qa"),
+        ("DT-005", "unfounded-retry"),
+        ("DT-006", "knowledge-qa"),
+        ("DT-005", "pass"),
     ]
-    safe = ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE)
-    state, _ = turn(plan, [safe], evidence, [Draft(DraftKind.ANSWER, "Port 8080 serves the page [1].")], Context())
+
+
+def test_a_secret_in_a_draft_is_masked_in_its_report() -> None:
+    """What policy stops is in the report under the name of its rule only, with the claims that have it."""
+    secret = Draft(DraftKind.ANSWER, "Log in with password: hunter2hunter2 [1]. Port 8080 serves the page [1].")
+    state, _ = turn(CALM, [SAFE], TWO_PAGES, [secret], Context())
     assert state["guardian"]["verdict"] == Verdict.FAIL
-    assert state["guardian"]["required_actions"] == [RequiredAction.ESCALATE_TO_HUMAN]
-    assert state["result"]["outcome"] == Outcome.HANDED_OFF
-    assert "could_not_check=[grounding]" in state["guardian"]["reasons"]
-    assert CheckStatus.UNCHECKED == "unchecked"
+    assert "Port 8080 serves the page" in state["guardian"]["draft"]
+    assert "hunter2" not in str(state["result"])
