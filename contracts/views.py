@@ -109,6 +109,7 @@ class FinalView(TypedDict):
     flow: str
     request_type: str
     track: str
+    architect_spec: Json
     request_policy: Json
     decisions: list[Json]
     degraded: list[str]

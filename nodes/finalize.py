@@ -11,6 +11,7 @@ from contracts.context import Context
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
+from contracts.spec import ArchitectSpec
 from contracts.state import Json
 from contracts.values import Language, Outcome
 from contracts.views import FinalView
@@ -23,7 +24,8 @@ async def finalize(
     """Write the verified answer and send it; only the router's PASS leads here."""
     language = Language(state["question"]["language"])
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
-    answer = verified_answer(state["draft_answer"], evidence, language, profile.allowed_link_domains)
+    wanted = ArchitectSpec.model_validate(state["architect_spec"]).response_format
+    answer = verified_answer(state["draft_answer"], evidence, language, profile.allowed_link_domains, wanted)
     result = StructuredAgentResult.of_turn(state, language=language, outcome=Outcome.ANSWERED, answer=answer)
     turn_id = state["question"]["id"]
     message = AIMessage(

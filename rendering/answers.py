@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from textwrap import indent
 from urllib.parse import quote
 
 from contracts.decisions import OUTPUT
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import HandOff
-from contracts.values import Channel, Delivery, Language, SGRAction, Source
+from contracts.spec import CITED_SOURCES
+from contracts.values import Channel, Delivery, Language, ResponseFormat, SGRAction, Source
 from language.blocks import split_code
 from language.links import foreign_links
+from language.structured import json_block, parsed, recited
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
@@ -25,35 +29,115 @@ _TURNS_TEXT = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 _NOT_IN_ADDRESSES = re.compile(r"[\s<>\[\]`*|\\\"]")
 
 
+# In JSON, what begins a tag or turns the direction of reading can only stand in strings, where escapes say the same.
+_TAG_IN_JSON = re.compile(r"<(?=[A-Za-z/!?])")
+_TURNS_TEXT_IN_JSON = {code: f"\\u{code:04x}" for code in _TURNS_TEXT}
+
+
 def verified_answer(
-    draft: str, evidence: Sequence[EvidenceItem], language: Language, allowed_domains: Sequence[str] = ()
+    draft: str,
+    evidence: Sequence[EvidenceItem],
+    language: Language,
+    allowed_domains: Sequence[str] = (),
+    response_format: ResponseFormat = ResponseFormat.MARKDOWN,
 ) -> str:
     """Write a draft that passed, with the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
-    are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and nothing turns the direction of reading. A document's
-    address is shown where it leads to an allowed domain, or is a path. Where a cited document is in another
-    language than the answer, a line says so.
+    are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and
+    nothing turns the direction of reading. A document's address is shown where it leads to an allowed domain, or is a
+    path. Where a cited document is in another language than the answer, a line says so.
+
+    In a hybrid answer, the citations in the block of JSON are renumbered, too. An answer in JSON stays JSON: its
+    sources stand under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`,
+    and no `<` in it begins a tag. On FAST nobody checks the format; what is no JSON there is Markdown.
     """
-    places = {number: (item.source, item.document_key, item.heading) for number, item in enumerate(evidence, 1)}
-    order: dict[tuple[Source, str, str], int] = {}
-
-    def renumber(match: re.Match[str]) -> str:
-        place = places.get(int(match.group(1)))
-        return f"[{order.setdefault(place, len(order) + 1)}]" if place else match.group()
-
-    parts = split_code(_without_html(draft.translate(_TURNS_TEXT).strip()))
-    text = "".join(part if i % 2 else _CITATION.sub(renumber, part) for i, part in enumerate(parts))
-    if not order:
+    cited = _Cited(evidence)
+    if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
+        return answer
+    text = _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
+    if not cited.sources():
         return text
-    first = {places[number]: item for number, item in reversed(list(enumerate(evidence, 1)))}
-    cited = [(number, first[place]) for place, number in order.items()]
     lines = [
         f"**{texts(language)['sources_heading']}**",
         "",
-        *(f"- {source_line(n, item, language, allowed_domains)}" for n, item in cited),
+        *(f"- {source_line(n, item, language, allowed_domains)}" for n, item in cited.sources()),
     ]
-    return "\n\n".join(filter(None, (_language_note(cited, language), text, "\n".join(lines)))).translate(_TURNS_TEXT)
+    note = _language_note(cited.sources(), language)
+    return "\n\n".join(filter(None, (note, text, "\n".join(lines)))).translate(_TURNS_TEXT)
+
+
+class _Cited:
+    """The sources of an answer, numbered in the order in which they are first cited."""
+
+    def __init__(self, evidence: Sequence[EvidenceItem]) -> None:
+        self._places = {
+            number: (item.source, item.document_key, item.heading) for number, item in enumerate(evidence, 1)
+        }
+        self._first = {self._places[number]: item for number, item in reversed(list(enumerate(evidence, 1)))}
+        self._order: dict[tuple[Source, str, str], int] = {}
+
+    def number(self, old: int) -> int:
+        """Return the number of a citation in the answer; one that is no evidence keeps its own."""
+        place = self._places.get(old)
+        return self._order.setdefault(place, len(self._order) + 1) if place else old
+
+    def sources(self) -> list[tuple[int, EvidenceItem]]:
+        """Return what was cited so far, with its numbers."""
+        return [(number, self._first[place]) for place, number in self._order.items()]
+
+
+def _renumbered(markdown: str, number: Callable[[int], int], response_format: ResponseFormat) -> str:
+    block = None
+    if response_format is ResponseFormat.HYBRID:
+        try:
+            block = json_block(markdown)
+            parsed(block.text)
+        except ValueError:
+            block = None  # on FAST nobody checks the format; the block is code like any other
+    written, place = "", 0
+    for i, part in enumerate(split_code(markdown)):
+        place += len(part)
+        if i % 2 == 0:
+            written += _CITATION.sub(lambda match: f"[{number(int(match.group(1)))}]", part)
+        elif block and place - len(part) <= block.start < place:
+            begin = block.start - (place - len(part))
+            end = begin + len(block.text)
+            written += part[:begin] + recited(block.text, number) + part[end:]
+        else:
+            written += part
+    return written
+
+
+def _verified_json(draft: str, cited: _Cited, allowed_domains: Sequence[str]) -> str:
+    """Write an object of JSON with its sources; an empty string where the draft is none."""
+    try:
+        if not isinstance(parsed(draft), dict):
+            return ""
+    except ValueError:
+        return ""
+    body = recited(draft, cited.number).removesuffix("}").rstrip()
+    on_lines = "\n" in draft
+    entries = json.dumps(
+        [_source_entry(number, item, allowed_domains) for number, item in cited.sources()],
+        ensure_ascii=False,
+        indent=2 if on_lines else None,
+    )
+    member = f"{json.dumps(CITED_SOURCES)}: {entries}"
+    comma = "" if body == "{" else ","
+    answer = f"{body}{comma}\n{indent(member, '  ')}\n}}" if on_lines else f"{body}{comma}{' ' * len(comma)}{member}}}"
+    return _TAG_IN_JSON.sub(r"\\u003c", answer).translate(_TURNS_TEXT_IN_JSON)
+
+
+def _source_entry(number: int, item: EvidenceItem, allowed_domains: Sequence[str]) -> dict[str, object]:
+    return {
+        "number": number,
+        "title": " — ".join(filter(None, (" ".join(part.split())[:600] for part in _title(item)))),
+        "url": _address(item, allowed_domains),
+        "source": str(item.source),
+        "version": item.version or "",
+        "language": str(item.language or ""),
+    }
 
 
 def _without_html(markdown: str) -> str:
@@ -73,16 +157,24 @@ def _without_html(markdown: str) -> str:
 
 def source_line(number: int, item: EvidenceItem, language: Language, allowed_domains: Sequence[str] = ()) -> str:
     """Write one source: title, heading inside it, where it is, version, and its kind where it is no plain document."""
-    inside = item.heading.removeprefix(item.title).strip(" ›/>")
-    title = " — ".join(filter(None, (inline(item.title or item.ref), inline(inside))))
-    # An address is data, too: what could end it or begin mark-up is written as an address writes it.
-    # Without an address that may be shown, a document is found by its file.
-    shown = item.url if item.url and not foreign_links(item.url, allowed_domains) else item.document
-    url = _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), shown)
+    title = " — ".join(filter(None, map(inline, _title(item))))
+    url = _address(item, allowed_domains)
     kind = "" if item.source is Source.DOC else f", {texts(language)[f'cited_{item.source}']}"
     version = f", {say(language, 'cited_version', version=inline(item.version))}" if item.version else ""
     place = f" ({url})" if url else ""
     return say(language, "source_line", number=number, title=title, place=f"{place}{version}{kind}")
+
+
+def _title(item: EvidenceItem) -> tuple[str, str]:
+    """Return the title of a source's document and the heading inside it."""
+    return item.title or item.ref, item.heading.removeprefix(item.title).strip(" ›/>")
+
+
+def _address(item: EvidenceItem, allowed_domains: Sequence[str]) -> str:
+    # An address is data, too: what could end it or begin mark-up is written as an address writes it.
+    # Without an address that may be shown, a document is found by its file.
+    shown = item.url if item.url and not foreign_links(item.url, allowed_domains) else item.document
+    return _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), shown)
 
 
 def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language) -> str:

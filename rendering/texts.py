@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from contracts.values import Language
 from language.blocks import split_code
+from language.structured import parsed
 
 # What means something anywhere; what means something first in a line; an underscore that is not inside a word.
 _MARKUP = re.compile(r"[\\*`\[\]<>|~$&]|^[#+\-=]|^(\d+)[.)](?=\s|$)|(?<![^\W_])_|_(?![^\W_])")
@@ -46,9 +47,24 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def without_escapes(markdown: str) -> str:
-    """Return Markdown for a terminal: the escapes that `inline` wrote are taken back, outside of code."""
+    """Return Markdown for a terminal: the escapes that `inline` wrote are taken back, outside of code.
+
+    An answer in JSON is no Markdown: its escapes are its own.
+    """
+    if _is_json(markdown):
+        return markdown
     parts = split_code(markdown)
     return "".join(part if i % 2 else _ESCAPE.sub(r"\1", part) for i, part in enumerate(parts))
+
+
+def _is_json(text: str) -> bool:
+    if not text.startswith("{"):
+        return False
+    try:
+        parsed(text)
+    except ValueError:
+        return False
+    return True
 
 
 def bullets(items: list[str]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft
 from contracts.report import HandOff
-from contracts.values import DraftKind, HandOffOutcome, Language, Outcome, Source
+from contracts.values import DraftKind, HandOffOutcome, Language, Outcome, ResponseFormat, Source
 from language.blocks import split_code
 from rendering.answers import (
     error_text,
@@ -171,6 +173,93 @@ def test_no_html_lives_in_an_answer(draft: str, shown: str) -> None:
     """Tags and comments outside of code are text, and nothing turns the direction of reading (regression)."""
     answer = verified_answer(draft, [page(1, title="T\u202e")], Language.EN)
     assert answer == f"{shown}\n\n**Sources**\n\n- [1] T (doc:1)"
+
+
+def in_json(draft: str, evidence: list[EvidenceItem], language: Language = Language.EN) -> Any:
+    """Return what a program reads of an answer in JSON."""
+    return json.loads(verified_answer(draft, evidence, language, ["kb.comindware.ru"], ResponseFormat.JSON))
+
+
+def test_an_answer_in_json_is_json_with_its_sources() -> None:
+    """Citations are renumbered in strings and in lists of sources; each source is an object under one key."""
+    draft = '{"Steps": ["Two [3]. `a[1]`", {"code": "ls", "sources": [3, 1]}], "n": [9], "odd": "One [\\u0031]."}'
+    evidence = [
+        page(1, url="https://kb.comindware.ru/1", title="T", heading="T › H *x*"),
+        page(2),
+        page(3, language=Language.RU, source=Source.POLICY, version="5.0", url="https://evil.test/"),
+    ]
+    assert in_json(draft, evidence) == {
+        "Steps": ["Two [1]. `a[1]`", {"code": "ls", "sources": [1, 2]}],
+        "n": [9],
+        "odd": "One [2].",
+        "cited_sources": [
+            {
+                "number": 1,
+                "title": "Page 3",
+                "url": "doc:3",
+                "source": "policy",
+                "version": "5.0",
+                "language": "ru",
+            },
+            {
+                "number": 2,
+                "title": "T — H *x*",
+                "url": "https://kb.comindware.ru/1",
+                "source": "doc",
+                "version": "",
+                "language": "",
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize("draft", ["{}", " {\n}\n", '{"a": 1}', '{\n\t"a": {}}', '{"a":"}"  }'])
+def test_json_stays_json_however_it_is_laid_out(draft: str) -> None:
+    """Where nothing is cited, the list of sources is empty."""
+    assert in_json(draft, TWO) == {**json.loads(draft), "cited_sources": []}
+
+
+def test_json_on_lines_stays_on_lines() -> None:
+    """What a person can read stays so."""
+    answer = verified_answer('{\n  "a": "b [2]"\n}', TWO, Language.EN, response_format=ResponseFormat.JSON)
+    assert answer.startswith('{\n  "a": "b [1]",\n  "cited_sources": [\n    {\n      "number": 1,\n')
+
+
+@given(
+    said=st.text(st.characters(exclude_categories=["Cs"])),
+    title=st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+    indent=st.sampled_from([None, 2]),
+)
+def test_any_words_survive_in_json(said: str, title: str, indent: int | None) -> None:
+    """HTML, line ends, quotation marks and marks that turn the text mean themselves, and live in no reader's page."""
+    draft = json.dumps({"a": [said + "<img src=x>\u202e", "One [1]."]}, ensure_ascii=False, indent=indent)
+    evidence = [page(1, title=title + "<script>\u202e")]
+    answer = verified_answer(draft, evidence, Language.EN, response_format=ResponseFormat.JSON)
+    read = json.loads(answer)
+    assert read["a"][1] == "One [1]."
+    assert read["a"][0].endswith("<img src=x>\u202e")
+    assert read["cited_sources"][0]["title"].endswith("<script>\u202e")
+    assert not re.search("<[A-Za-z/!?]|\u202e", answer)
+
+
+def test_what_should_be_json_and_is_none_is_written_as_markdown() -> None:
+    """On FAST nobody checks the format, and a turn does not break over it."""
+    for form in (ResponseFormat.JSON, ResponseFormat.HYBRID):
+        answer = verified_answer("One <b> [2].", TWO, Language.EN, response_format=form)
+        assert answer == "One &lt;b> [1].\n\n**Sources**\n\n- [1] Page 2 (doc:2)"
+
+
+def test_the_block_of_a_hybrid_answer_has_the_numbers_of_its_list() -> None:
+    """Strings and lists of sources in the block are renumbered with the prose; other code stays byte for byte."""
+    draft = (
+        'Two [2].\n\n```py\na[2]\n```\n```json\n{"a": "One [1]<b>",  "b": [2], "sources": [2]}\n```\n'
+        "~~~\nb[1]\n~~~\n\nEnd [1]."
+    )
+    answer = verified_answer(draft, TWO, Language.EN, response_format=ResponseFormat.HYBRID)
+    assert answer == (
+        'Two [1].\n\n```py\na[2]\n```\n```json\n{"a": "One [2]<b>",  "b": [2], "sources": [1]}\n```\n'
+        "~~~\nb[1]\n~~~\n\nEnd [2].\n\n**Sources**\n\n- [1] Page 2 (doc:2)\n- [2] Page 1 (doc:1)"
+    )
 
 
 html = st.lists(

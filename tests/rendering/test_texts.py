@@ -160,6 +160,13 @@ def test_an_escaped_backtick_begins_no_code() -> None:
     assert without_escapes("\\`a\\*b\\`") == "`a*b`"
 
 
+def test_the_escapes_of_json_are_its_own() -> None:
+    """An answer in JSON is printed as it is, for a program reads it; Markdown that begins with a brace is Markdown."""
+    answer = '{"path": "C:\\\\#tmp", "mark": "\\\\*"}'
+    assert without_escapes(answer) == answer
+    assert without_escapes("{a} \\*") == "{a} *"
+
+
 def test_lists_have_an_item_a_line() -> None:
     """Bullets and numbers, nothing for no items."""
     assert (bullets(["a", "b"]), numbered(["a", "b"])) == ("- a\n- b", "1. a\n2. b")
