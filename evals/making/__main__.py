@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from random import Random
 
 from contracts.values import Language
-from evals.cases import CASES, DraftCase, passages
+from evals.cases import CASES, passages
+from evals.making.all_drafts import all_drafts
 from evals.making.frozen import as_line, handbook_passages
-from evals.making.good import good_drafts
 from evals.making.lines import as_lines
-
-SEED = 20261122
-GOOD = 580
-"""Good drafts made per language, beside those written by hand."""
 
 
 def main() -> None:
@@ -30,13 +25,9 @@ def main() -> None:
     if options.freeze:
         lines = [as_line(item) for item in handbook_passages()]
         (CASES / "passages.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    there = passages()
     for language in Language:
-        (options.to / f"drafts_{language}.jsonl").write_text(as_lines(drafts(language)), "utf-8")
-
-
-def drafts(language: Language) -> list[DraftCase]:
-    """Make all cases of one language."""
-    return good_drafts(language, passages(), Random(f"{SEED} good {language}"), GOOD)
+        (options.to / f"drafts_{language}.jsonl").write_text(as_lines(all_drafts(language, there)), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""Drafts with a known label, judged by the product's own node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from langgraph.runtime import Runtime
+
+from contracts.context import Context
+from contracts.evidence import EvidenceItem
+from contracts.profile import Profile
+from contracts.report import GuardianReport
+from contracts.values import PolicyStatus, RequestType, Source, Track, Verdict
+from contracts.views import GuardianView
+from evals.cases import DraftCase
+from nodes.guardian_verify import guardian_verify
+
+CONNECTED: Final = frozenset({Source.DOC, Source.POLICY})
+_OBJECTIONS: Final = ("failed", str(PolicyStatus.VIOLATED))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDraft:
+    """A case, the verdict on it, what each guard found, and all reasons."""
+
+    case: DraftCase
+    verdict: Verdict
+    checks: Mapping[str, str]
+    reasons: tuple[str, ...]
+    advice: tuple[str, ...]
+
+    @property
+    def objected(self) -> frozenset[str]:
+        """The guards that objected; one that could not check has not."""
+        return frozenset(name for name, status in self.checks.items() if status in _OBJECTIONS)
+
+    @property
+    def unchecked(self) -> frozenset[str]:
+        """The guards that could not be carried out."""
+        return frozenset(name for name, status in self.checks.items() if status == "unchecked")
+
+
+async def judge(
+    cases: Sequence[DraftCase],
+    passages: Mapping[str, EvidenceItem],
+    profile: Profile,
+    context: Context | None = None,
+) -> list[JudgedDraft]:
+    """Judge drafts as the last attempt but one of a turn: a retry is left, no wider search was made.
+
+    Args:
+        cases: With their texts (`evals.cases.completed`).
+        passages: Those that cases name, by ref.
+        profile: Whose contracts and policy hold.
+        context: Run settings; those of the profile (`assistant.profiles.run_settings`) where they differ from the
+            defaults.
+
+    Raises:
+        KeyError: A case names a passage that there is not.
+    """
+    runtime = Runtime(context=context or Context())
+    return [await _judged(case, passages, profile, runtime) for case in cases]
+
+
+async def _judged(
+    case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, runtime: Runtime[Context]
+) -> JudgedDraft:
+    state = _state(case, passages, profile, runtime.context)
+    update = await guardian_verify(state, runtime, connected=CONNECTED, profile=profile)
+    report = GuardianReport.model_validate(update["guardian"])
+    return JudgedDraft(case, report.verdict, report.checks, tuple(report.reasons), tuple(report.advice))
+
+
+def _state(
+    case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, context: Context
+) -> GuardianView:
+    evidence = [passages[one] if isinstance(one, str) else one for one in case.evidence]
+    return GuardianView(
+        question={"id": case.id, "text": case.question, "language": str(case.language)},
+        request_type=str(case.request_type),
+        track=str(_track(case.request_type, context)),
+        architect_spec=profile.spec_for(case.request_type).model_dump(mode="json"),
+        request_policy={},
+        decisions=[],
+        evidence=[item.model_dump(mode="json") for item in evidence],
+        query_traces=[],
+        widened=False,
+        nothing_new=False,
+        draft_answer=case.draft,
+        draft_kind=str(case.draft_kind),
+        retry_count=0,
+        degraded=[],
+        model_calls=[],
+    )
+
+
+def _track(request_type: RequestType, context: Context) -> Track:
+    if request_type is RequestType.CASUAL:
+        return Track.FAST
+    return context.knowledge_track if request_type is RequestType.KNOWLEDGE_QA else Track.QUALITY
