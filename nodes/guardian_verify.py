@@ -110,7 +110,8 @@ def _denied(state: GuardianView) -> bool:
 def _policy(state: GuardianView, profile: Profile, role: str) -> tuple[PolicyFinding, tuple[str, ...]]:
     """Return the finding of the request where that denies it, else that of the draft; and a remark where it broke."""
     if _denied(state):
-        return PolicyFinding.model_validate(state["request_policy"]), ()
+        broken = state["request_policy"].get("error", "")
+        return PolicyFinding.model_validate(state["request_policy"]), (f"policy: {broken}",) if broken else ()
     try:
         return check_answer(state["draft_answer"], profile, role), ()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked

@@ -11,10 +11,10 @@ from contracts.ports import Planner
 from contracts.profile import Profile
 from contracts.report import ModerationResult
 from contracts.state import Json, plan_request
-from contracts.values import Language, SGRAction, TurnState
+from contracts.values import Language, PolicyStatus, SGRAction, TurnState
 from contracts.views import PlanView
 from guards.plan_check import settle_plan
-from guards.policy_check import check_request
+from guards.policy_check import PolicyFinding, check_request
 
 NAME = "sgr_plan"
 
@@ -59,4 +59,7 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
 def _policy(message: str, plan: SGRPlanResult, action: SGRAction, context: Context, profile: Profile) -> Json:
     if action is not SGRAction.NORMAL or plan.wants_human:
         return {}
-    return check_request(message, plan.request_type, profile, context.role).model_dump(mode="json")
+    try:
+        return check_request(message, plan.request_type, profile, context.role).model_dump(mode="json")
+    except Exception as error:  # noqa: BLE001  # whatever broke, the request has not been checked
+        return {**PolicyFinding(status=PolicyStatus.UNCHECKED).model_dump(mode="json"), "error": type(error).__name__}

@@ -263,6 +263,17 @@ def test_a_check_that_breaks_is_not_a_check_that_passes(
     assert "DRAFT-SENTINEL" not in str(shown)
 
 
+def test_a_request_that_policy_could_not_judge_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the request-level policy raises, nothing is searched or drafted, and a person takes over."""
+    monkeypatch.setattr("nodes.sgr_plan.check_request", Broken())
+    state, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
+    assert (state["query_traces"], state["draft_answer"], state["guardian"]["draft"]) == ([], "", "")
+    assert state["guardian"]["reasons"] == ["could_not_check=[policy]"]
+    assert state["guardian"]["advice"] == ["policy: RuntimeError"]
+    assert state["result"]["outcome"] == Outcome.HANDED_OFF
+    assert [line["table"] for line in state["decisions"]][-2:] == ["DT-004", "DT-005"]
+
+
 def test_a_checker_that_breaks_where_it_is_asked_for_advice_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice that could not be had is told, and the answer passes."""
     monkeypatch.setattr("nodes.guardian_verify.entailment_questions", lambda *_: ["asked"])
