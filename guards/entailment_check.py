@@ -14,7 +14,7 @@ from contracts.evidence import EvidenceItem
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction
-from language.blocks import BlockKind, blocks
+from language.blocks import BlockKind, blocks, without_code
 from language.claims import without_citations
 
 LEAST_CONFIDENCE: Final = 0.5
@@ -23,7 +23,6 @@ NOT_ENTAILED: Final = "claim_not_entailed"
 CONTRADICTED: Final = "claim_contradicted"
 NOT_ASKED: Final = "claim_not_asked"
 _NAME: Final = "entailment"
-_NO_SENTENCES: Final = (BlockKind.CODE, BlockKind.TABLE)
 _BEFORE_MARK: Final = re.compile(r" +(?=[.,;:!?…])")
 _MARKER: Final = re.compile(r"^(?:[-*+]|\d{1,9}[.)]) ")
 _REMARKS: Final = {Entailment.NEUTRAL: NOT_ENTAILED, Entailment.CONTRADICTED: CONTRADICTED}
@@ -88,9 +87,14 @@ def _asked(grounding: Finding) -> list[int]:
         for place, claim in enumerate(grounding.claims)
         if claim.status is ClaimStatus.SUPPORTED
         and claim.cites
-        and not any(block.kind in _NO_SENTENCES for block in blocks(claim.text.strip()))
+        and _is_sentence(claim.text.strip())
         and _words_of(claim)
     ]
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a claim is no code, no table, and no row of one, which has its bars outside of code."""
+    return "|" not in without_code(text) and all(block.kind is not BlockKind.CODE for block in blocks(text))
 
 
 def _words_of(claim: ClaimFinding) -> str:

@@ -291,6 +291,29 @@ def test_rankers_that_are_down_are_complaints(desk: Desk) -> None:
     assert "key-of" not in str(found)
 
 
+def test_a_checker_of_claims_is_asked_of_a_sentence_and_itself(desk: Desk, models: FakeServer) -> None:
+    """Model, address, languages and mode are told, never a key; one that denies the sentence, or is down, is a complaint."""
+    models.reset()
+    checked = desk.having(
+        GUARDIAN_ENTAIL_URL=models.root,
+        GUARDIAN_ENTAIL_LANGUAGES="ru",
+        GUARDIAN_ENTAIL_KEY="key-of-the-checker",
+        GUARDIAN_MODEL_RETRIES="0",
+    )
+    _, found = findings(checked)
+    host = models.url.split("/")[2]
+    assert found["entailment"]["seen"] == f"the model at {host} answers, for ru; as tei, its word is advisory"
+    assert found["entailment"]["ok"]
+    models.script([{"reply": {"json": [[{"label": "LABEL_0", "score": 0.9}, {"label": "LABEL_1", "score": 0.1}]]}}])
+    swapped = wrong(checked.having(GUARDIAN_ENTAIL_LABELS="contradiction,entailment"))
+    assert "does not follow from itself" in swapped["entailment"]["seen"]
+    unnamed = wrong(checked)
+    assert "GUARDIAN_ENTAIL_LABELS" in unnamed["entailment"]["seen"]
+    away = wrong(checked.having(GUARDIAN_ENTAIL_URL="http://127.0.0.1:9"))
+    assert "GUARDIAN_ENTAIL_URL" in away["entailment"]["way_out"]
+    assert "key-of" not in str((found, swapped, unnamed, away))
+
+
 # ------------------------------------------------------------------------------------------------------------- models
 
 

@@ -59,6 +59,8 @@ def test_a_claim_is_asked_about_with_all_that_it_cites() -> None:
     [
         *(claim("The lid is tin [1].", status=status) for status in ClaimStatus if status is not ClaimStatus.SUPPORTED),
         claim(A_TABLE),
+        claim("| lid | tin [1] |"),
+        claim("lid | tin [1]"),
         claim("```\nlid = tin\n```"),
         claim("[1]"),
     ],

@@ -72,7 +72,10 @@ def _crash(_: int, __: Sequence[EntailmentQuestion]) -> EntailmentReply:
     [
         (lambda _, asked: EntailmentReply((YES,) * (len(asked) > 1)), AssertionError),
         (lambda _, asked: EntailmentReply((EntailmentAnswer(Entailment.NEUTRAL, 90),) * len(asked)), AssertionError),
-        (lambda _, asked: EntailmentReply((EntailmentAnswer(cast("Any", "entailed"), 1),) * len(asked)), AssertionError),
+        (
+            lambda _, asked: EntailmentReply((EntailmentAnswer(cast("Any", "entailed"), 1),) * len(asked)),
+            AssertionError,
+        ),
         (lambda _, asked: EntailmentReply((YES,) * max(1, len(asked))), AssertionError),
         (lambda calls, asked: EntailmentReply((YES if calls % 2 else None,) * len(asked)), AssertionError),
         (lambda _, asked: EntailmentReply((YES,) * len(asked), (PLAN_CALL,)), AssertionError),
