@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Final
 
 _LINE_BREAKS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")
-_INVISIBLE = re.compile(
+INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
@@ -45,8 +46,8 @@ def fold(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
-    return _INVISIBLE.sub("", text).casefold().replace("ё", "е")
+    text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
+    return INVISIBLE.sub("", text).casefold().replace("ё", "е")
 
 
 def skeleton(text: str) -> str:

@@ -1,0 +1,287 @@
+"""Personal data by its shape: addresses of e-mail, numbers of phones, cards and Russian documents.
+
+A number alone says little: a tenth of all ten-digit numbers has the checksum of an INN. So cards and SNILS written with
+their dashes count by themselves, all others only behind a word that says what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from language.spans import Span, lowered, merged, reading
+
+RULES: Final = ("email", "phone", "payment-card", "passport-ru", "snils", "inn")
+
+
+@dataclass(frozen=True, slots=True)
+class Contacts:
+    """Addresses and numbers that may be said.
+
+    Attributes:
+        emails: In lower case.
+        phones: Their digits, as `phone_digits` returns them.
+    """
+
+    emails: frozenset[str] = frozenset()
+    phones: frozenset[str] = frozenset()
+
+    @classmethod
+    def in_texts(cls, texts: Iterable[str]) -> Contacts:
+        """Return the contacts that texts name."""
+        emails: set[str] = set()
+        phones: set[str] = set()
+        for text in texts:
+            plain = reading(text).plain
+            emails.update(match.lower() for match in (plain[s.start : s.end] for s in _emails(plain)))
+            phones.update(phone_digits(run) for run in _ANY_NUMBER.findall(plain))
+        return cls(frozenset(emails), frozenset(phones) - {""})
+
+
+def personal_data(text: str, contacts: Contacts | None = None) -> list[Span]:
+    """Return the places of a text, in their order, that hold personal data; contacts that may be said are left out."""
+    known = contacts or Contacts()
+    read = reading(text)
+    plain = read.plain
+    found: list[Span] = []
+    if "@" in plain:
+        found += (span for span in _emails(plain) if not _may_be_written_to(plain[span.start : span.end], known.emails))
+    low = lowered(plain)
+    found += _passports(plain, low)
+    for run in _RUN.finditer(plain):
+        # One more character on each side tells whether the number ends there.
+        place = (run.start(), run.end() + 2)
+        found += _cards(plain, place)
+        found += _snils(plain, low, place)
+        found += _inns(plain, low, place)
+        found += _phones(plain, place, found, known.phones)
+    found += _labelled_phones(plain, low, found, known.phones)
+    return merged(read.spans(found))
+
+
+# ------------------------------------------------------------------------------------------------------------ e-mail
+
+_AT = re.compile(
+    r"@((?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24}))(?![\w-])", re.IGNORECASE
+)
+_LOCAL = re.compile(r"[\w.%+'-]{1,64}\Z")
+_DOCUMENTATION_DOMAIN = re.compile(
+    r"(?:.*\.)?(?:example\.(?:com|org|net|edu)|test|example|invalid|localhost|localdomain)", re.IGNORECASE
+)
+"""RFC 2606 and RFC 6761: nobody has an address there."""
+
+
+def _emails(plain: str) -> Iterator[Span]:
+    for match in _AT.finditer(plain):
+        local = _LOCAL.search(plain[max(0, match.start() - 64) : match.start()])
+        if local is None:
+            continue
+        start = match.start() - len(local.group().lstrip(".'-"))
+        if start == match.start() or _is_no_address(plain, start, match):
+            continue
+        yield Span("email", start, match.end())
+
+
+def _is_no_address(plain: str, start: int, match: re.Match[str]) -> bool:
+    before = plain[max(0, start - 80) : start]
+    user_of_an_address = re.search(r"//[^\s/@]*$", before)
+    repository = plain[start : match.start()] == "git" and plain[match.end() : match.end() + 1] in (":", "/")
+    return bool(user_of_an_address) or repository
+
+
+def _may_be_written_to(address: str, listed: Collection[str]) -> bool:
+    domain = address.rpartition("@")[2]
+    return address.lower() in listed or bool(_DOCUMENTATION_DOMAIN.fullmatch(domain))
+
+
+# ----------------------------------------------------------------------------------------------------------- numbers
+
+_Place = tuple[int, int]
+
+_RUN = re.compile(r"\+?\(?\d(?:[ ().\-]{0,3}\d){7,}")
+"""Digits enough for a number of any kind; what stands between them is found nowhere else in such a number."""
+_ANY_NUMBER = re.compile(r"\+?\(?\d(?:[ ()\-.]{0,3}\d){4,18}")
+_APART = r"(?<!\w)(?<!\d[.,\-/])"
+"""Not the rest of a longer number or word."""
+_ENDS = r"(?!\w)(?![.,\-]\d)"
+_REACH = 100
+"""Characters before a number among which the word that says what it is may stand: a table has it in its head."""
+
+
+def _digits(text: str) -> str:
+    return "".join(c for c in text if c.isdigit() and c.isascii())
+
+
+def _behind(word: re.Pattern[str], low: str, place: int, reach: int = _REACH) -> bool:
+    return bool(word.search(low, max(0, place - reach), place))
+
+
+def luhn(digits: str) -> bool:
+    """Whether the last digit is the check digit of the others (ISO/IEC 7812-1, annex B: Luhn's formula).
+
+    From the right, every second digit is doubled and its digits added; the sum of all is a multiple of ten.
+    """
+    doubled = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+    values = [int(digit) for digit in reversed(digits)]
+    return len(values) > 1 and (sum(values[::2]) + sum(doubled[value] for value in values[1::2])) % 10 == 0
+
+
+def is_card(digits: str) -> bool:
+    """Whether digits are a number of one of the large card systems: its beginning, its length and Luhn's formula."""
+    begins, size = digits[:4], len(digits)
+    known = (
+        (digits.startswith("4") and size in (13, 16, 19))
+        or (size == 16 and ("51" <= begins[:2] <= "55" or "2221" <= begins <= "2720" or "2200" <= begins <= "2204"))
+        or (size == 15 and begins[:2] in ("34", "37"))
+        or (size == 14 and (begins[:2] in ("36", "38", "39") or "300" <= begins[:3] <= "305"))
+        or (16 <= size <= 19 and (begins == "6011" or begins[:2] in ("62", "64", "65") or "3528" <= begins <= "3589"))
+    )
+    return known and luhn(digits) and len(set(digits)) > 1
+
+
+_CARD = re.compile(
+    _APART + r"(?:\d{4}([ \-])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}[ \-]\d{6}[ \-]\d{4,5}|\d{13,19})" + _ENDS, re.ASCII
+)
+
+
+def _cards(plain: str, place: _Place) -> Iterator[Span]:
+    for match in _CARD.finditer(plain, *place):
+        if is_card(_digits(match.group())):
+            yield Span("payment-card", *match.span())
+
+
+def is_snils(digits: str) -> bool:
+    """Whether eleven digits are a SNILS, the number of an insured person.
+
+    The rule is that of the Pension Fund of Russia, in its formats of individual accounting («Алгоритм формирования
+    контрольного числа Страхового номера»): the first nine digits, weighted 9 to 1, add up to a sum whose remainder by
+    101 is the last two, 100 being 00. Numbers up to 001-001-998 are older than the rule, and are not taken for one.
+    """
+    if len(digits) != 11 or int(digits[:9]) <= 1_001_998:
+        return False
+    total = sum(int(digit) * weight for digit, weight in zip(digits, range(9, 0, -1), strict=False))
+    return total % 101 % 100 == int(digits[9:])
+
+
+_SNILS = re.compile(_APART + r"\d{3}([ \-]?)\d{3}\1\d{3}[ \-]?\d{2}" + _ENDS, re.ASCII)
+_SNILS_WORD = re.compile(r"снилс|snils|страхов\w+ (?:номер|свидетельств)|лицев\w+ сч[её]т")
+
+
+def _snils(plain: str, low: str, place: _Place) -> Iterator[Span]:
+    for match in _SNILS.finditer(plain, *place):
+        if is_snils(_digits(match.group())) and (match[1] == "-" or _behind(_SNILS_WORD, low, match.start())):
+            yield Span("snils", *match.span())
+
+
+_INN_10 = (2, 4, 10, 3, 5, 9, 4, 6, 8)
+_INN_11 = (7, 2, 4, 10, 3, 5, 9, 4, 6, 8)
+_INN_12 = (3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8)
+
+
+def is_inn(digits: str) -> bool:
+    """Whether ten digits (of an organisation) or twelve (of a person) are an INN, a Russian taxpayer's number.
+
+    That its last digit, or last two, are check digits says the Federal Tax Service's order of 29 June 2012
+    No. ММВ-7-6/435@; each is the weighted sum of the digits before it, by 11, by 10.
+    """
+    if len(digits) == 10:
+        return _check_digit(digits, _INN_10) and digits != "0" * 10
+    return len(digits) == 12 and _check_digit(digits, _INN_11) and _check_digit(digits, _INN_12) and digits != "0" * 12
+
+
+def _check_digit(digits: str, weights: tuple[int, ...]) -> bool:
+    total = sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))
+    return total % 11 % 10 == int(digits[len(weights)])
+
+
+_INN = re.compile(_APART + r"(?:\d{12}|\d{10})" + _ENDS, re.ASCII)
+_INN_WORD = re.compile(r"(?<![a-zа-яё])(?:инн|inn|tin)(?![a-zа-яё])|номер\w* налогоплательщик|taxpayer")
+
+
+def _inns(plain: str, low: str, place: _Place) -> Iterator[Span]:
+    for match in _INN.finditer(plain, *place):
+        if is_inn(match.group()) and _behind(_INN_WORD, low, match.start()):
+            yield Span("inn", *match.span())
+
+
+_PASSPORT = re.compile(
+    _APART + r"\d{2} ?\d{2}[ ,;\-]{0,2}(?:(?:№|N|No\.?|номер:?|number:?)[ ]{0,2})?\d{6}" + _ENDS,
+    re.ASCII | re.IGNORECASE,
+)
+_PASSPORT_WORD = re.compile(r"паспорт|passport|(?<![а-яё])сери[яиюей]{1,2}(?![а-яё])")
+
+
+_PASSPORT_HINTS: Final = ("паспорт", "passport", "сери")
+
+
+def _passports(plain: str, low: str) -> Iterator[Span]:
+    if any(hint in low for hint in _PASSPORT_HINTS):
+        for match in _PASSPORT.finditer(plain):
+            if _behind(_PASSPORT_WORD, low, match.start()) and len(set(_digits(match.group()))) > 1:
+                yield Span("passport-ru", *match.span())
+
+
+# ------------------------------------------------------------------------------------------------------------ phones
+
+_RUSSIAN = re.compile(
+    r"(?<![\w+])(?<!\d[.,\-/])(?:\+7[ (\-]{0,2}|[78](?:[ \-]?\(|[ \-])|[78](?=9\d{9}(?!\d))|8(?=800\d{7}(?!\d)))"
+    r"[3489]\d\d[ )\-.]{0,2}\d{3}(?:[ \-.]?\d){4}" + _ENDS,
+    re.ASCII,
+)
+_INTERNATIONAL = re.compile(r"(?<![\w+/=])\+[1-9](?:[ ().\-]{0,2}\d){7,14}" + _ENDS, re.ASCII)
+_CITY = re.compile(_APART + r"(?:\([3489]\d{2,4}\) ?|[3489]\d\d[ \-])\d{1,3}-\d\d-\d\d" + _ENDS, re.ASCII)
+_AMERICAN = re.compile(_APART + r"(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[\-.])[2-9]\d\d[\-.]\d{4}" + _ENDS, re.ASCII)
+_LABELLED = re.compile(
+    r"(?:(?<![a-zа-яё])(?:тел|моб|факс|phone|tel|mobile|fax|whatsapp)(?:ефон\w{0,3})?(?: (?:number|no|номер))?[.:№*`|\"' =]{1,4}"
+    r"|(?<![a-zа-яё])звоните(?: по(?: номеру| телефону)?)?:? )(\(?\d(?:[ ()\-]{0,2}\d){5,14})" + _ENDS
+)
+_PHONES = (_RUSSIAN, _INTERNATIONAL, _CITY, _AMERICAN)
+
+
+def phone_digits(number: str) -> str:
+    """Return what two writings of one number have in common: its digits, without the 8 or +7 of Russia."""
+    digits = _digits(number)
+    return digits[1:] if len(digits) == 11 and digits[0] in "78" else digits
+
+
+_LABEL_HINTS: Final = ("тел", "моб", "факс", "phone", "tel", "mobile", "fax", "whatsapp", "звоните")
+
+
+def _phones(plain: str, place: _Place, taken: Collection[Span], listed: Collection[str]) -> Iterator[Span]:
+    found = [match.span() for form in _PHONES for match in form.finditer(plain, *place)]
+    return (Span("phone", *span) for span in found if _is_phone(plain, span, taken, listed))
+
+
+def _labelled_phones(plain: str, low: str, taken: Collection[Span], listed: Collection[str]) -> Iterator[Span]:
+    if any(hint in low for hint in _LABEL_HINTS):
+        for match in _LABELLED.finditer(low):
+            if _is_phone(plain, match.span(1), taken, listed):
+                yield Span("phone", *match.span(1))
+
+
+def _is_phone(plain: str, span: _Place, taken: Collection[Span], listed: Collection[str]) -> bool:
+    number = plain[slice(*span)]
+    if any(span[0] < other.end and other.start < span[1] for other in taken):
+        return False
+    return 6 <= len(_digits(number)) <= 15 and not (_is_documentation(number) or _is_listed(number, listed))
+
+
+def _is_listed(number: str, listed: Collection[str]) -> bool:
+    digits = phone_digits(number)
+    return any(digits == other or (len(other) >= 7 and digits.endswith(other)) for other in listed)
+
+
+def _is_documentation(number: str) -> bool:
+    """Whether nobody has a number: 555-0100 to 0199 of North America, those that Ofcom keeps free, one digit all along."""
+    digits = _digits(number)
+    if re.fullmatch(r"1?(?:\d{3})?55501\d\d", digits) or len(set(digits[-7:])) == 1:
+        return True
+    return bool(_OFCOM.match(digits))
+
+
+_OFCOM = re.compile(
+    r"(?:44|0)(?:1632960|2079460|7700900|8081570|9098790|3069990|2896496|2920180|1(?:13|14|15|16|17|18|21|31|41|51|61)4960|1914980)"
+)
+"""«Telephone numbers for use in TV and radio drama programmes»."""

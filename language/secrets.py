@@ -1,0 +1,367 @@
+"""What is shaped like a secret: a key, a token, a password behind its name, an address with a password in it.
+
+Shapes, not words: "password" and "token" are spoken of in every manual, and placeholders show where a value belongs.
+Keys of services are known by the beginnings that their makers give them; what has none is a secret only behind a name
+that says so. A text without such a beginning or name is searched for literals alone, which takes microseconds.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from language.spans import Span, lowered, merged, reading
+
+RULES: Final = (
+    "private-key",
+    "api-key",
+    "web-token",
+    "bearer-token",
+    "basic-auth",
+    "connection-string",
+    "password-value",
+    "token-value",
+)
+
+
+def secrets(text: str) -> list[Span]:
+    """Return the places of a text, in their order, that hold something shaped like a secret."""
+    read = reading(text)
+    plain = read.plain
+    low = lowered(plain)
+    found: list[Span] = []
+    for search in (_private_keys, _api_keys, _web_tokens):
+        found += search(plain)
+    for search_names in (_headers, _connection_strings, _named_values):
+        found += search_names(plain, low)
+    return merged(read.spans(found))
+
+
+# ------------------------------------------------------------------------------------------------------ private keys
+
+_KEY_BEGINS = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|PuTTY-User-Key-File-\d:")
+_KEY_ENDS = re.compile(r"-{4,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-MAC: ?[0-9a-f]{16,64}")
+_KEY_LINE = re.compile(
+    r"(?:\s|\\n|[>|`*\"'])*(?:[A-Z][A-Za-z-]{2,30}: [^\n]{0,100}|[A-Za-z0-9+/=]{4,})(?=\s|\\|[\"'`|]|$)"
+)
+_KEY_LINES_BEFORE = re.compile(r"(?:[A-Za-z0-9+/=]{1,80}[ \t]{0,4}(?:\n|\\n)[ \t>|]{0,8})+$")
+_LONGEST_KEY = 20_000
+
+
+def _private_keys(plain: str) -> Iterator[Span]:
+    """Find keys in PEM, SSH2 and PuTTY form: whole, cut off, or only the end of one."""
+    if "PRIVATE KEY" not in plain and "PuTTY-User-Key-File" not in plain and "Private-MAC" not in plain:
+        return
+    done = 0
+    for begin in _KEY_BEGINS.finditer(plain):
+        if begin.start() < done:
+            continue
+        end = _KEY_ENDS.search(plain, begin.end(), begin.end() + _LONGEST_KEY)
+        done = end.end() if end else _key_body(plain, begin.end())
+        yield Span("private-key", begin.start(), done)
+    for end in _KEY_ENDS.finditer(plain):
+        if end.start() >= done and (body := _KEY_LINES_BEFORE.search(plain[max(0, end.start() - 4000) : end.start()])):
+            yield Span("private-key", end.start() - len(body.group()), end.end())
+
+
+def _key_body(plain: str, place: int) -> int:
+    while (line := _KEY_LINE.match(plain, place)) and line.end() > place:
+        place = line.end()
+    return place
+
+
+# ---------------------------------------------------------------------------------------------------- keys of services
+
+_SERVICES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    # What a key may begin with, as a plain text to look for, and its whole form.
+    (
+        ("sk-", "sk_", "pk-", "pk_", "rk-", "rk_"),
+        (
+            r"(?:sk|pk|rk)[-_](?:(?:proj|ant|svcacct|admin|or)-[A-Za-z0-9_-]{20,}|(?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9]{20,}"
+            r"|(?:live|test)_[A-Za-z0-9]{10,})"
+        ),
+    ),
+    (("AKIA", "ASIA", "ABIA", "ACCA"), r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}"),
+    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    (("github_pat_",), r"github_pat_[A-Za-z0-9_]{22,}"),
+    (
+        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "gloas-"),
+        r"gl(?:pat|dt|rt|ptt|cbt|soat|oas)-[\w-]{20,}",
+    ),
+    (("xox",), r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    (("xapp-",), r"xapp-\d-[A-Za-z0-9]+-\d+-[a-f0-9]{20,}"),
+    (("hooks.slack.com/services/",), r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}"),
+    (("AIza",), r"AIza[0-9A-Za-z_-]{35}"),
+    (("GOCSPX-",), r"GOCSPX-[\w-]{20,}"),
+    (("ya29.",), r"ya29\.[\w-]{20,}"),
+    (("whsec_",), r"whsec_[A-Za-z0-9+/=]{20,}"),
+    ((":AA",), r"\d{8,10}:AA[\w-]{32,35}"),
+    (("SG.",), r"SG\.[\w-]{16,32}\.[\w-]{16,64}"),
+    (("key-",), r"key-[0-9a-f]{32}"),
+    (("-us",), r"[0-9a-f]{32}-us\d{1,2}"),
+    (("SK",), r"SK[0-9a-f]{32}"),
+    (("npm_",), r"npm_[A-Za-z0-9]{36}"),
+    (("pypi-",), r"pypi-[\w-]{50,}"),
+    (("hf_",), r"hf_[A-Za-z0-9]{30,}"),
+    (("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[a-f0-9]{64}"),
+    (("shp",), r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    (("sq0",), r"sq0[a-z]{3}-[\w-]{22,43}"),
+    (("dapi",), r"dapi[a-f0-9]{32}"),
+    (("hvs.", "hvb.", "hvr."), r"hv[sbr]\.[\w-]{24,}"),
+    (("glsa_",), r"glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}"),
+    (("ATATT3",), r"ATATT3[\w=-]{50,}"),
+    (("lin_api_",), r"lin_api_[A-Za-z0-9]{32,}"),
+    (("ntn_",), r"ntn_[A-Za-z0-9]{40,}"),
+    (("figd_",), r"figd_[\w-]{36,}"),
+    (("PMAK-",), r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    (("NRAK-",), r"NRAK-[A-Z0-9]{27}"),
+    (("sntrys_", "sntryu_"), r"sntry[su]_[\w+/=]{32,}"),
+    (("8Q~",), r"[\w.~-]{3}8Q~[\w.~-]{34}"),
+    (("y0_",), r"y0_[\w-]{30,}"),
+    (("AQVN",), r"AQVN[\w-]{35,}"),
+    (("t1.",), r"t1\.[\w-]+={0,2}\.[\w-]{86}={0,2}"),
+    (("YC",), r"YC[A-Za-z0-9_-]{38}"),
+    (("vk1.a.",), r"vk1\.a\.[\w-]{60,}"),
+    (("lsv2_",), r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
+    (("gsk_",), r"gsk_[A-Za-z0-9]{40,}"),
+    (("xai-",), r"xai-[A-Za-z0-9]{60,}"),
+    (("r8_",), r"r8_[A-Za-z0-9]{37}"),
+    (("pplx-",), r"pplx-[A-Za-z0-9]{40,}"),
+    (("tvly-",), r"tvly-[A-Za-z0-9-]{20,}"),
+    (("dckr_pat_",), r"dckr_pat_[\w-]{27}"),
+    (("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    ((".atlasv1.",), r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
+    (("dp.pt.",), r"dp\.pt\.[A-Za-z0-9]{40,}"),
+    (("dt0",), r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+)
+_BY_BEGINNING: Final = tuple(
+    (begins, re.compile(rf"(?<![A-Za-z0-9])(?:{form})", re.ASCII)) for begins, form in _SERVICES
+)
+_LONG = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_.:~+/=-]{14,}")
+_MASKED = re.compile(r"x{6,}|X{6,}|0{12,}|\.{3}|your", re.IGNORECASE)
+
+
+def _api_keys(plain: str) -> Iterator[Span]:
+    long = "\n".join(_LONG.findall(plain))
+    for begins, form in _BY_BEGINNING if long else ():
+        if any(begin in long for begin in begins):
+            for match in form.finditer(plain):
+                if not _MASKED.search(match.group()):
+                    yield Span("api-key", *match.span())
+
+
+_WEB_TOKEN = re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)*")
+
+
+def _web_tokens(plain: str) -> Iterator[Span]:
+    """Find JSON web tokens (RFC 7519): signed, encrypted, or without their last part."""
+    if "eyJ" in plain:
+        for match in _WEB_TOKEN.finditer(plain):
+            yield Span("web-token", *match.span())
+
+
+# ---------------------------------------------------------------------------------------------- headers and addresses
+
+_BEARER = re.compile(r"\bbearer[ \t:]+[\"'`]?([A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE)
+_BASIC = re.compile(r"\bbasic[ \t]+[\"'`]?([A-Za-z0-9+/]{6,}={0,2})", re.IGNORECASE)
+_CURL_USER = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =][\"']?[^\s:\"'<>{}$]{1,64}:([^\s\"'<>]{3,128})")
+
+
+def _headers(plain: str, low: str) -> Iterator[Span]:
+    """Find the credentials of HTTP's Authorization header (RFC 6750, RFC 7617), and those given to curl."""
+    if "bearer" in low:
+        for match in _BEARER.finditer(plain):
+            if _is_random(match[1]) and not _is_placeholder(match[1]):
+                yield Span("bearer-token", *match.span(1))
+    if "basic" in low:
+        for match in _BASIC.finditer(plain):
+            if _is_a_pair(match[1]):
+                yield Span("basic-auth", *match.span(1))
+    if "-u" in plain:
+        for match in _CURL_USER.finditer(plain):
+            if _is_password(match[1], least=6):
+                yield Span("basic-auth", *match.span(1))
+
+
+def _is_a_pair(encoded: str) -> bool:
+    try:
+        decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return False
+    user, colon, password = decoded.partition(":")
+    return bool(user and colon and password) and decoded.isprintable()
+
+
+_ADDRESS = re.compile(
+    r"(?<![A-Za-z0-9+.-])(?:[a-z][a-z0-9+.-]{1,30}):(?:[a-z0-9+:]{1,30}:)?//[^\s/:@<>{}$\0]{0,64}:(?![*<%\0])"
+    r"([^\s/@<>\0\"'`]{3,128})@[\w.-]+",
+    re.IGNORECASE,
+)
+_PAIRS = re.compile(r"(?:^|[;?&,\s\"'`(])(?:password|pwd)[ \t]*=[ \t]*[\"']?([^;&\s\"'`<>\0]{3,128})", re.IGNORECASE)
+_PAIRS_BEFORE = re.compile(
+    r"jdbc:|(?:server|data source|host|user id|uid|user|username|initial catalog|account ?name|dsn)[ \t]*=",
+    re.IGNORECASE,
+)
+_ACCOUNT_KEY = re.compile(r"\b(?:account|sharedaccess)key[ \t]*=[ \t]*([A-Za-z0-9+/]{40,}={0,2})", re.IGNORECASE)
+
+
+def _connection_strings(plain: str, low: str) -> Iterator[Span]:
+    """Find addresses with a password (RFC 3986, 3.2.1), and the pairs of ODBC, ADO, JDBC and libpq that hold one."""
+    if "://" in plain and "@" in plain:
+        for match in _ADDRESS.finditer(plain):
+            if not _is_placeholder(match[1]) and not match[1].startswith(("$", "{")):
+                yield Span("connection-string", *match.span())
+    if "password=" in low or "pwd=" in low or "password =" in low:
+        for match in _PAIRS.finditer(plain):
+            line = plain[max(0, match.start() - 300) : match.start() + 1].rpartition("\n")[2]
+            if _PAIRS_BEFORE.search(line) and not _is_placeholder(match[1]) and "(" not in match[1]:
+                yield Span("connection-string", *match.span(1))
+    if "key=" in low or "key =" in low:
+        for match in _ACCOUNT_KEY.finditer(plain):
+            yield Span("connection-string", *match.span(1))
+
+
+# ------------------------------------------------------------------------------------------------- values behind names
+
+_PASSWORD_HINTS: Final = ("passw", "pwd", "secret", "парол", "passphrase", "passcode")
+_TOKEN_HINTS: Final = ("token", "key", "secret", "токен", "ключ", "credential")
+_AFTER_NAME = r"[\"'`*_\]]{0,4}(?:\s|\|){0,3}"
+_BEFORE_VALUE = r"[\s|\"'`*_«“]{0,7}"
+_VALUE = r"([^\s\"'`,;|<>«»“”\0]{6,256})"
+_SIGN = r"(?::=|=>|==?|:|\|)"
+_PASSWORD = re.compile(
+    # Some names follow others: DB_PASSWORD, spring.datasource.password, "пароль от базы".
+    r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|парол[ьяюеи]м?)(?![a-zа-яё])"
+    rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is|was|будет)\s{_BEFORE_VALUE}"
+    rf"|[ \t][^\n:=|\0]{{1,40}}(?::|=)[ \t]?{_BEFORE_VALUE}|[ \t]{{1,2}}(?=[\"'`«“]){_BEFORE_VALUE}){_VALUE}"
+)
+_TOKEN = re.compile(
+    rf"(?:token|key|secret|credentials?|токен\w{{0,2}}|ключ\w{{0,2}})(?:[ _-]?(?:id|api|апи|value))?(?![a-zа-яё])"
+    rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is)\s{_BEFORE_VALUE})"
+    r"(?:(?:bearer|token|basic)[ \t]+)?([a-z0-9._~+/=-]{16,512})"
+)
+_SECRET_KEY = re.compile(
+    r"(?:api|access|secret|auth|signing|encryption|private|account|app|service|license|webhook)[ _.-]?(?:access[ _-]?)?$"
+)
+"""What makes a key a secret one: there are keys of tables and of caches."""
+
+
+def _named_values(plain: str, low: str) -> Iterator[Span]:
+    """Find passwords and random values behind a name that says what they are, in code, tables and prose."""
+    if any(hint in low for hint in _PASSWORD_HINTS):
+        for match in _each(_PASSWORD, low):
+            value = plain[slice(*match.span(1))].rstrip(".:)]}*_")
+            if _is_password(value, least=6):
+                yield Span("password-value", match.start(1), match.start(1) + len(value))
+    if any(hint in low for hint in _TOKEN_HINTS):
+        for match in _each(_TOKEN, low):
+            value = plain[slice(*match.span(1))].rstrip(".")
+            if low.startswith("key", match.start()) and not _SECRET_KEY.search(
+                low[max(0, match.start() - 24) : match.start()]
+            ):
+                continue
+            if _is_random(value) and not _is_placeholder(value):
+                yield Span("token-value", match.start(1), match.start(1) + len(value))
+
+
+def _each(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Find matches of which the value of one may hold the name of the next."""
+    place = 0
+    while match := pattern.search(text, place):
+        yield match
+        place = match.start(1)
+
+
+_PLACEHOLDER = re.compile(
+    r"your|example|sample|dummy|placeholder|change[-_]?me|changeit|replace|insert|redacted|todo|foobar|\.{3}|…|\*{3}|x{4,}"
+    r"|(?:^|[-_])here$|^\W+$|^[<{\[(]|^%\w+%?$|^\$(?:\{|\(|\w*$)|\$\{|\{\{|^[*•·x._-]+$|ваш|пример|замените|вставьте|^тут|^здесь"
+    r"|^\w*(?:os\.environ|getenv|process\.env|settings|config|secrets?)\b[.\[(]",
+    re.IGNORECASE,
+)
+_ORDINARY = frozenset(
+    (
+        "password",
+        "passwd",
+        "passphrase",
+        "pass",
+        "pwd",
+        "secret",
+        "token",
+        "user",
+        "username",
+        "admin",
+        "root",
+        "null",
+        "none",
+        "true",
+        "false",
+        "string",
+        "str",
+        "required",
+        "optional",
+        "hidden",
+        "empty",
+        "default",
+        "test",
+        "пароль",
+        "секрет",
+        "токен",
+        "строка",
+    )
+)
+
+
+def _is_placeholder(value: str) -> bool:
+    """Whether a value only stands for one, as documentation writes it."""
+    return value.lower().strip("\"'`") in _ORDINARY or bool(_PLACEHOLDER.search(value))
+
+
+_NO_PASSWORD = re.compile(
+    r"[()\[\]{}\\]|://|^[/.@#-]|^v?\d+(?:[.,:/-]\d+)+\w{0,4}$|^\w+\.[a-z]\w*\.?\w*$|^\w+/\w+(?:/|$)|=|^&|^\d+[a-zа-я]{1,3}$|^-*\d+(?:-|\+)[a-zа-я]+"
+    r"|^(?:sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|base64|utf-?\d|oauth|rfc-?\d|x\.?509|aes-?\d|rsa-?\d|tls|http|pkcs)"
+    r"|^\$(?:2[abxy]|argon2\w*|\d|scrypt|pbkdf2[\w-]*)\$",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"^[A-Z]?[a-z]+\d?(?:[A-Z][a-z]+\d{0,2})+$")
+_SNAKE = re.compile(r"^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$")
+
+
+def _is_password(value: str, least: int) -> bool:
+    """Whether a value behind the name of a password is one: letters with digits or signs, and no code or placeholder."""
+    if len(value) < least or _is_placeholder(value) or _NO_PASSWORD.search(value):
+        return False
+    letters = any(c.isalpha() for c in value)
+    digits = any(c.isdigit() for c in value)
+    signs = any(c in "!@#$%^&*?" for c in value)
+    if not letters or not (digits or signs):
+        return False
+    # user_password1 and Utf8String are names; hunter22 and S3cret are not.
+    return not (_CAMEL.match(value) or ("_" in value and _SNAKE.match(value)))
+
+
+_LEAST_BITS = 3.0
+
+
+def _is_random(value: str) -> bool:
+    """Whether nobody would have made a value up: many different characters, letters and digits all through it."""
+    if len(value) < 12 or not any(c.isdigit() for c in value) or "://" in value or value.startswith(("/", ".", "-")):
+        return False
+    changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value))
+    cases = sum(a.islower() and b.isupper() for a, b in pairwise(value))
+    return changes + cases >= 4 and _bits(value) >= _LEAST_BITS
+
+
+def _bits(value: str) -> float:
+    """Return Shannon's entropy of the characters of a value, in bits per character."""
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
+
+
+def without_credentials(address: str) -> str:
+    """Return an address without the user name and password that it may carry."""
+    return re.sub(r"(?<=//)[^/@\s]*@", "", address)
