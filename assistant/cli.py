@@ -154,6 +154,7 @@ def build_parser() -> argparse.ArgumentParser:
     _ask(commands)
     _chat(commands)
     _threads(commands)
+    _hand_offs(commands)
     _show(commands)
     _doctor(commands)
     _eval(commands)
@@ -294,6 +295,25 @@ def _threads(commands: _Commands) -> None:
         action.add_argument("--json", action="store_true", help="print JSON")
         _profile(action)
         action.set_defaults(module="threads", action=name)
+
+
+def _hand_offs(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "hand-offs",
+        "show what was passed on to people and what is kept, and send that",
+        ["guardian hand-offs list", "guardian hand-offs send"],
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    about = {
+        "list": "list all hand-offs, oldest first: delivered, kept (sent again by itself) or failed (refused too often)",
+        "send": "send what is kept or failed; exit code 1 where some of it could not be delivered",
+    }
+    for name, text in about.items():
+        action = _command(actions, name, text, [f"guardian hand-offs {name}"])
+        action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.set_defaults(module="hand_offs", action=name)
 
 
 def _show(commands: _Commands) -> None:

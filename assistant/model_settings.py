@@ -60,6 +60,8 @@ class ModelSettings:
         self._check_rankers()
         self._check_entailment()
         self._check_moderation()
+        self.number("GUARDIAN_HANDOFF_TIMEOUT")
+        self._key("GUARDIAN_HANDOFF_KEY")
         if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
             raise ConfigError(
                 "A language model is named, but nothing says where it is.",
@@ -220,6 +222,7 @@ class ModelSettings:
 _KEYS: Final = {
     "OPENAI_BASE_URL": "OPENAI_API_KEY",
     "GUARD_VLLM_URL": "GUARD_VLLM_API_KEY",
+    "GUARDIAN_HANDOFF_TO": "GUARDIAN_HANDOFF_KEY",
     "GUARDIAN_EMBED_URL": "GUARDIAN_EMBED_KEY",
     "GUARDIAN_RERANK_URL": "GUARDIAN_RERANK_KEY",
     "GUARDIAN_ENTAIL_URL": "GUARDIAN_ENTAIL_KEY",
@@ -237,6 +240,7 @@ _ADDRESS: Final = re.compile(
 _NUMBERS: Final = {
     "GUARDIAN_MODEL_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
     "GUARD_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
+    "GUARDIAN_HANDOFF_TIMEOUT": (0.1, 60.0),
     "GUARDIAN_MODEL_TEMPERATURE": (0.0, 2.0),
     "GUARDIAN_EMBED_TIMEOUT": (0.1, LONGEST_RANKING_S),
     "GUARDIAN_RERANK_TIMEOUT": (0.1, LONGEST_RANKING_S),

@@ -35,6 +35,7 @@ class Settings:
     graph_url: str = field(default="", repr=False)
     index_url: str = field(default="", repr=False)
     index_key: str = field(default="", repr=False)
+    hand_off_to: str = field(default="", repr=False)
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, profile: str | None = None) -> Settings:
@@ -47,19 +48,21 @@ class Settings:
         for variable in VARIABLES:
             _encodable(variable.name, env.get(variable.name, ""))
         value = {v.name: env.get(v.name, "").strip() or v.default for v in VARIABLES}
+        models = ModelSettings.read(value)
         return cls(
             data_dir=_folder("GUARDIAN_DATA_DIR", value["GUARDIAN_DATA_DIR"]),
             profile=value["GUARDIAN_PROFILE"] if profile is None else profile,
             guard_enabled=_yes_or_no("GUARD_ENABLED", value["GUARD_ENABLED"]),
             guard_mode=one_of("GUARD_MODE", value["GUARD_MODE"], ("", "enforce", "report", "off")),
             guard_provider=one_of("GUARD_PROVIDER_TYPE", value["GUARD_PROVIDER_TYPE"], MODERATORS),
-            models=ModelSettings.read(value),
+            models=models,
             plan_ahead=_yes_or_no("GUARDIAN_PLAN_AHEAD", value["GUARDIAN_PLAN_AHEAD"]),
             trace_content=_yes_or_no("GUARDIAN_TRACE_CONTENT", value["GUARDIAN_TRACE_CONTENT"]),
             database_url=_database("GUARDIAN_DATABASE_URL", value["GUARDIAN_DATABASE_URL"]),
             graph_url=value["GUARDIAN_GRAPH_URL"],
             index_url=_index(value),
             index_key=value["GUARDIAN_INDEX_KEY"],
+            hand_off_to=_hand_off_to(models),
         )
 
     def folder(self, profile: Profile) -> Path:
@@ -94,6 +97,15 @@ def _folder(name: str, value: str) -> Path:
             f"{name} is {value!r}, which is not a folder.", "Set it to a folder; it is created if it is missing."
         )
     return path
+
+
+def _hand_off_to(models: ModelSettings) -> str:
+    to = models.value["GUARDIAN_HANDOFF_TO"]
+    if "://" in to:
+        models.address("GUARDIAN_HANDOFF_TO")
+    elif to:
+        _folder("GUARDIAN_HANDOFF_TO", to)
+    return to
 
 
 def _index(value: Mapping[str, str]) -> str:

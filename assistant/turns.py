@@ -15,7 +15,7 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,6 +99,8 @@ class TurnRunner:
         context_type: The class of the settings, to rebuild those of a half-finished turn from its row.
         wait_s: How long a message waits for the one before it, in seconds.
         clock: Seconds, monotonic; for the timings of the nodes only.
+        forget: Deletes what else is kept of a conversation, by its id, and says how much that was; called before its
+            transcript is deleted.
 
     Raises:
         ConfigError: The graph has no checkpointer.
@@ -113,6 +115,7 @@ class TurnRunner:
         context_type: type[BaseModel] | None = None,
         wait_s: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
+        forget: Callable[[str], Awaitable[int]] | None = None,
     ) -> None:
         # What LangGraph's methods take and return is only partly typed.
         self._graph = cast("Any", graph)
@@ -123,6 +126,7 @@ class TurnRunner:
         self._context_type = context_type
         self._wait_s = wait_s
         self._clock = clock
+        self._forget = forget
         self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(
@@ -188,7 +192,7 @@ class TurnRunner:
             return await self._finish_earlier(thread_id, context, on_event)
 
     async def delete(self, thread_id: str) -> None:
-        """Delete a conversation: its checkpoints, then its transcript, so that a kill in between can be repeated.
+        """Delete a conversation: its transcript last, so that a kill in between can be repeated.
 
         Raises:
             ThreadBusy: A turn is running now.
@@ -198,7 +202,8 @@ class TurnRunner:
         async with self._alone(thread_id, 0.0):
             snapshot = await self._graph.aget_state(_place(thread_id))
             await self._graph.checkpointer.adelete_thread(thread_id)
-            if not await self._store.delete(thread_id) and snapshot.created_at is None:
+            others = await self._forget(thread_id) if self._forget is not None else 0
+            if not await self._store.delete(thread_id) and not others and snapshot.created_at is None:
                 raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
     async def _recorded(self, thread_id: str, turn_id: str, text: str) -> Turn | None:

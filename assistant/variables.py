@@ -314,6 +314,27 @@ VARIABLES: Final = (
         "Адрес сервера Neo4j; пусто — граф делается из документов.",
     ),
     Variable(
+        "GUARDIAN_HANDOFF_TO",
+        "",
+        "Where hand-offs go: a folder, or the address of a webhook with http:// or https://; empty: nowhere.",
+        "Куда идут обращения к людям: папка или адрес вебхука с http:// или https://; пусто — никуда.",
+        # The path of a webhook is often the only secret that it has.
+        secret=True,
+    ),
+    Variable(
+        "GUARDIAN_HANDOFF_KEY",
+        "",
+        "Key that the webhook expects, as a bearer token, and that requests to it are signed with.",
+        "Ключ, которого ждёт вебхук (bearer-токен) и которым подписываются запросы к нему.",
+        secret=True,
+    ),
+    Variable(
+        "GUARDIAN_HANDOFF_TIMEOUT",
+        "10",
+        "Seconds for delivering one hand-off, all tries together.",
+        "Секунды на доставку одного обращения, все попытки вместе.",
+    ),
+    Variable(
         "GUARDIAN_TRACE_CONTENT",
         "true",
         "Whether traces (LangSmith, OpenTelemetry) carry texts.",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assistant.transcript import TurnStore
     from assistant.turns import TurnRunner
     from contracts.context import Context
-    from contracts.ports import EvidenceSource
+    from contracts.ports import EvidenceSource, HandOffDesk
     from contracts.values import Source
     from graph.build import Ports
 
@@ -130,13 +130,16 @@ def index_command(deployed: Deployment) -> str:
     return f"guardian index{path}" + ("" if name == "handbook" else f" --profile {name}")
 
 
-def ports(deployed: Deployment, knowledge: Knowledge, servers: Servers | None = None) -> Ports:
+def ports(
+    deployed: Deployment, knowledge: Knowledge, servers: Servers | None = None, desk: HandOffDesk | None = None
+) -> Ports:
     """Return the adapters of a deployment. Where no server is named, everything works without a key or a network.
 
     Args:
         deployed: What is served.
         knowledge: Its documents.
         servers: The models and moderators behind servers; made here, and then never closed, where it is left out.
+        desk: Where hand-offs go; who only measures turns has none, so that nobody is called.
     """
     from adapters.drafting.extractive import ExtractiveDrafter
     from adapters.moderation.rules import RuleModerator
@@ -157,6 +160,7 @@ def ports(deployed: Deployment, knowledge: Knowledge, servers: Servers | None = 
         sources={**document_sources(deployed, knowledge), **lookup_sources(deployed, servers)},
         drafter=servers.drafter(quoting) or quoting,
         entailment=servers.entailment(),
+        desk=desk,
     )
 
 
@@ -278,6 +282,7 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
     """
     from adapters.checkpoints.sqlite import open_saver
     from adapters.sources.graph.source import GraphSource
+    from assistant.hand_offs import desk, outbox
     from assistant.servers import Servers
     from assistant.turns import TurnRunner
     from graph.build import build_graph
@@ -287,7 +292,10 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
         if answering:
             knowledge = knowledge_base(deployed)
             opened.callback(knowledge.close)
-            chosen = ports(deployed, knowledge, servers)
+            taking = desk(deployed)
+            if taking is not None:
+                await opened.enter_async_context(taking)
+            chosen = ports(deployed, knowledge, servers, taking)
         else:
             chosen = idle_ports()
         for source in chosen.sources.values():
@@ -296,4 +304,10 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
         saver = await opened.enter_async_context(open_saver(deployed.threads_file))
         store = await opened.enter_async_context(open_store(deployed))
         graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
-        yield TurnRunner(graph, store, deployed.folder / "locks", context_type=deployed.context_type)
+        yield TurnRunner(
+            graph,
+            store,
+            deployed.folder / "locks",
+            context_type=deployed.context_type,
+            forget=outbox(deployed).forget,
+        )

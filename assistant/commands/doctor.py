@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from adapters.fakes.planning import FakePlanner
 from adapters.models.access import host_of
 from assistant.graphs import graph_file, graph_source
+from assistant.hand_offs import desk, outbox
 from assistant.rankers import embedder, reranker
 from assistant.servers import Servers
 from assistant.settings import Settings
@@ -103,6 +104,7 @@ def _look(profile: str | None) -> Iterator[Finding]:
         yield _careful("reranker", partial(_reranker, reading), deployed)
     if deployed.settings.models.value["GUARDIAN_ENTAIL_URL"]:
         yield _careful("entailment", _entailment, deployed)
+    yield _careful("hand-offs", _hand_offs, deployed)
     yield _careful("tracing", _tracing, deployed)
     yield from _models(deployed)
 
@@ -269,6 +271,20 @@ def _moderation(deployed: Deployment) -> Finding:
     known = result.safety_level != "Safe"
     seen = f"{result.provider}, mode {mode}; a known attack is {result.safety_level}"
     return Finding("moderation", known, seen, "Check that the moderator is a moderation model, for example Qwen3Guard.")
+
+
+def _hand_offs(deployed: Deployment) -> Finding:
+    """Say where hand-offs go and what is kept; the receiver is not asked, as every request would be a hand-off."""
+    entries = asyncio.run(outbox(deployed).entries())
+    kept = [entry for entry in entries if entry.delivered_at is None]
+    taking = desk(deployed)
+    to = f"to {taking.channel.name}" if taking else "nowhere: users are told to pass the record on themselves"
+    sums = f"; delivered: {len(entries) - len(kept)}, kept: {len(kept)}" if entries else ""
+    way_out = (
+        "Run `guardian hand-offs send`." if taking else "Set GUARDIAN_HANDOFF_TO, then run `guardian hand-offs send`."
+    )
+    why = next((entry.why for entry in reversed(kept) if entry.why), "")
+    return Finding("hand-offs", not kept, f"{to}{sums}", f"{why} {way_out}".strip())
 
 
 def _tracing(deployed: Deployment) -> Finding:

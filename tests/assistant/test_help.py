@@ -49,8 +49,9 @@ def examples(parser: argparse.ArgumentParser) -> list[str]:
 def test_every_command_of_the_product_has_a_help_page() -> None:
     """These are the ways in; a command that is added or dropped is added or dropped here, too."""
     assert {" ".join(names) for names in PAGES} == {
-        *("", "index", "search", "ask", "chat", "threads", "show", "doctor", "fake-model"),
+        *("", "index", "search", "ask", "chat", "threads", "hand-offs", "show", "doctor", "eval", "fake-model"),
         *(f"threads {action}" for action in ("list", "show", "resume", "delete")),
+        *(f"hand-offs {action}" for action in ("list", "send")),
     }
 
 

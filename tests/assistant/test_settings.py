@@ -100,6 +100,9 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_ENTAIL_TIMEOUT": "6",
         "GUARDIAN_DATABASE_URL": "sqlite:///own.db",
         "GUARDIAN_GRAPH_URL": "neo4j://reader@graph.example",
+        "GUARDIAN_HANDOFF_TO": "https://desk.example/hooks/guardian",
+        "GUARDIAN_HANDOFF_KEY": "key",
+        "GUARDIAN_HANDOFF_TIMEOUT": "7",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
     assert set(values) == {variable.name for variable in VARIABLES}
