@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-import textwrap
-import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
+from assistant.columns import GAP, NARROWEST, columns_of, flat, labelled, padded, wrapped
 from assistant.progress import phrases
 from assistant.searching import Explained
 from contracts.calls import ModelCall
 from contracts.evidence import PassageTrace, QueryTrace
 from contracts.report import Finding
 from contracts.values import CheckStatus, Source
-from language.clean import clean
 from language.counted import counted
 
-NARROWEST: Final = 40
-"""Columns of a terminal that is told to have fewer."""
 _LEAST_FOR_PASSAGE: Final = 30
 """Where the figures leave less than this, a passage stands below its figures."""
-_GAP: Final = "  "
 _LOOKED_UP: Final = (Source.DB, Source.NEO4J)
 _FIGURES: Final = ("confidence", "score", "similarity", "rerank_score_raw")
 
@@ -37,11 +32,6 @@ def table(found: Explained, width: int) -> str:
     say = phrases(found.language)
     traces = (_of_trace(trace, found, say, width) for trace in found.traces)
     return "\n\n".join((_head(found, say, width), *traces, _end(found, say, width)))
-
-
-def flat(text: str) -> str:
-    """Return a document's words as one line that a terminal can be given: a title may have breaks and escapes."""
-    return " ".join(clean(text).split())
 
 
 def _head(found: Explained, say: dict[str, str], width: int) -> str:
@@ -63,7 +53,7 @@ def _head(found: Explained, say: dict[str, str], width: int) -> str:
     ]
     if missing:
         lines.append((say["explain_not_asked"], missing))
-    return _labelled(lines, width)
+    return labelled(lines, width)
 
 
 def _end(found: Explained, say: dict[str, str], width: int) -> str:
@@ -82,7 +72,7 @@ def _end(found: Explained, say: dict[str, str], width: int) -> str:
         lines.append((say["explain_degraded"], notes))
     if found.checked and found.checked.status is not CheckStatus.NOT_ASKED:
         lines.append((say["explain_evidence"], _enough(found.checked, found, say)))
-    return _labelled(lines, width)
+    return labelled(lines, width)
 
 
 def _enough(checked: Finding, found: Explained, say: dict[str, str]) -> list[str]:
@@ -104,37 +94,26 @@ def _call(call: ModelCall, say: dict[str, str]) -> str:
     return f"{what}, {call.fault}" if call.fault else what
 
 
-def _labelled(lines: Sequence[tuple[str, list[str]]], width: int) -> str:
-    """Write each label with its texts beside it."""
-    column = max(columns_of(label) for label, _ in lines) + len(_GAP)
-    written: list[str] = []
-    for label, texts in lines:
-        wrapped = [line for text in texts for line in _wrapped(text, width - column)]
-        for n, line in enumerate(wrapped):
-            written.append(f"{_padded(label if n == 0 else '', column)}{line}")
-    return "\n".join(written)
-
-
 # ----------------------------------------------------------------------------------------------------- one search
 
 
 def _of_trace(trace: QueryTrace, found: Explained, say: dict[str, str], width: int) -> str:
-    lines = _wrapped(f"{trace.source}: {flat(trace.query)}", width)
+    lines = wrapped(f"{trace.source}: {flat(trace.query)}", width)
     lines.append("─" * min(width, max(map(columns_of, lines))))
     if trace.error:
-        return "\n".join([*lines, *_wrapped(say["explain_error"].format(why=flat(trace.error)), width)])
+        return "\n".join([*lines, *wrapped(say["explain_error"].format(why=flat(trace.error)), width)])
     if trace.versions:
-        lines += _wrapped(say["explain_versions"].format(versions=", ".join(map(flat, trace.versions))), width)
+        lines += wrapped(say["explain_versions"].format(versions=", ".join(map(flat, trace.versions))), width)
     for called in trace.lookups:
-        lines += _wrapped(say["explain_lookup"].format(call=flat(called)), width)
+        lines += wrapped(say["explain_lookup"].format(call=flat(called)), width)
     if not trace.passages:
         unfit = trace.source in _LOOKED_UP and not trace.lookups
         return "\n".join([*lines, say["explain_no_lookup" if unfit else "explain_nothing"]])
-    lines += _wrapped(_figures(trace, found, say), width)
+    lines += wrapped(_figures(trace, found, say), width)
     lines += _rows(trace.passages, found, say, width)
     if (hidden := trace.found - len(trace.passages)) > 0:
         more = counted(hidden, say["passages"], found.language)
-        lines += _wrapped(say["explain_hidden"].format(passages=more), width)
+        lines += wrapped(say["explain_hidden"].format(passages=more), width)
     return "\n".join(lines)
 
 
@@ -160,15 +139,15 @@ def _rows(rows: Sequence[PassageTrace], found: Explained, say: dict[str, str], w
     fates = [_fate(row, found, say) for row in rows]
     sizes = [max(map(columns_of, column)) for column in zip(heads, *cells, strict=True)]
     fate_size = max(map(columns_of, (say["explain_fate"], *fates)))
-    left = sum(sizes) + fate_size + len(_GAP) * (len(sizes) + 1)
+    left = sum(sizes) + fate_size + len(GAP) * (len(sizes) + 1)
     beside = width - left >= _LEAST_FOR_PASSAGE
-    indent, room = (left, width - left) if beside else (len(_GAP) * 2, width - len(_GAP) * 2)
+    indent, room = (left, width - left) if beside else (len(GAP) * 2, width - len(GAP) * 2)
 
     def line(numbers: Sequence[str], fate: str, passage: Sequence[str]) -> list[str]:
-        before = _GAP.join([*(_padded(text, size, right=True) for text, size in zip(numbers, sizes, strict=True))])
-        first = f"{before}{_GAP}{_padded(fate, fate_size)}"
+        before = GAP.join([*(padded(text, size, right=True) for text, size in zip(numbers, sizes, strict=True))])
+        first = f"{before}{GAP}{padded(fate, fate_size)}"
         rest = [f"{' ' * indent}{text}" for text in passage]
-        return [f"{first}{_GAP}{passage[0]}".rstrip(), *rest[1:]] if beside else [first.rstrip(), *rest]
+        return [f"{first}{GAP}{passage[0]}".rstrip(), *rest[1:]] if beside else [first.rstrip(), *rest]
 
     lines = line(heads, say["explain_fate"], [say["explain_passage"]])[:1]
     for row, numbers, fate in zip(rows, cells, fates, strict=True):
@@ -182,10 +161,10 @@ def _passage(row: PassageTrace, say: dict[str, str], room: int) -> list[str]:
     ref = flat(row.ref)
     if row.copy_of:
         ref = say["explain_copy_of"].format(ref=ref, copy_of=flat(row.copy_of))
-    lines = _wrapped(name, room) if name else []
-    if lines and columns_of(lines[-1]) + len(_GAP) + columns_of(ref) <= room:
-        return [*lines[:-1], f"{lines[-1]}{_GAP}{ref}"]
-    return [*lines, *_wrapped(ref, room)]
+    lines = wrapped(name, room) if name else []
+    if lines and columns_of(lines[-1]) + len(GAP) + columns_of(ref) <= room:
+        return [*lines[:-1], f"{lines[-1]}{GAP}{ref}"]
+    return [*lines, *wrapped(ref, room)]
 
 
 def _fate(row: PassageTrace, found: Explained, say: dict[str, str]) -> str:
@@ -194,30 +173,3 @@ def _fate(row: PassageTrace, found: Explained, say: dict[str, str]) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
-
-
-# ------------------------------------------------------------------------------------------------------- columns
-
-
-def columns_of(text: str) -> int:
-    """Return how many columns a terminal takes for a line."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _padded(text: str, size: int, *, right: bool = False) -> str:
-    blank = " " * max(0, size - columns_of(text))
-    return blank + text if right else text + blank
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Break a line between words; what is longer than a line, as references are, anywhere."""
-    width = max(width, 1)
-    if columns_of(text) == len(text):
-        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-    lines, line = list[str](), ""
-    for character in text:
-        if columns_of(line + character) > width:
-            lines.append(line.rstrip())
-            line = ""
-        line += character
-    return [*lines, line]

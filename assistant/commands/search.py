@@ -9,8 +9,9 @@ import shutil
 import sys
 
 from assistant.api import found, run_context
+from assistant.columns import flat
 from assistant.progress import phrases
-from assistant.search_table import flat, table
+from assistant.search_table import table
 from assistant.searching import Explained, explained
 from assistant.wiring import deployment
 from contracts.evidence import EvidenceItem

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from assistant.columns import columns_of
 from assistant.progress import phrases
-from assistant.search_table import columns_of, table
+from assistant.search_table import table
 from assistant.searching import Explained, Plan
 from contracts.calls import ModelCall
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace

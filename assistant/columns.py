@@ -1,0 +1,58 @@
+"""Text in the columns of a terminal: as wide as it is, and nothing in it that a terminal would obey."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from language.clean import INVISIBLE, clean
+
+NARROWEST: Final = 40
+"""Columns of a terminal that is told to have fewer."""
+GAP: Final = "  "
+
+
+def flat(text: str) -> str:
+    """Return a document's words as one line that a terminal can be given.
+
+    A title may have breaks, escapes, and signs that turn the direction of reading.
+    """
+    return " ".join(INVISIBLE.sub("", clean(text)).split())
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns a terminal takes for a line."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def padded(text: str, size: int, *, right: bool = False) -> str:
+    """Return a text with blanks up to a number of columns, behind it or in front of it."""
+    blank = " " * max(0, size - columns_of(text))
+    return blank + text if right else text + blank
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a line between words; what is longer than a line, as references are, anywhere."""
+    width = max(width, 1)
+    if columns_of(text) == len(text):
+        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    lines, line = list[str](), ""
+    for character in text:
+        if columns_of(line + character) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += character
+    return [*lines, line]
+
+
+def labelled(lines: Sequence[tuple[str, list[str]]], width: int) -> str:
+    """Write each label with its texts beside it."""
+    column = max(columns_of(label) for label, _ in lines) + len(GAP)
+    written: list[str] = []
+    for label, texts in lines:
+        folded = [line for text in texts for line in wrapped(text, width - column)]
+        for n, line in enumerate(folded):
+            written.append(f"{padded(label if n == 0 else '', column)}{line}")
+    return "\n".join(written)
