@@ -17,6 +17,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Final
 
+from adapters.drafting.formats import in_format
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
@@ -83,10 +84,12 @@ class ExtractiveDrafter:
                 if not (_is_cited(quote) and _is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
             ]
             if not unfit:
-                text = _compose(_joined(picked, quotes, request, own), request).replace(
-                    LEFT_OUT, f"({own['link_left_out']})"
-                )
-                return Draft(DraftKind.ANSWER, text)
+                note = f"({own['link_left_out']})"
+                texts = [text.replace(LEFT_OUT, note) for text in _joined(picked, quotes, request, own)]
+                if self._may_stand(text := _compose(texts, request), request):
+                    return Draft(DraftKind.ANSWER, text)
+                # As strings of JSON, texts with single marks of code can be read otherwise together.
+                unfit = [picked[-1].unit]
             quotable = [unit for unit in quotable if unit not in unfit]
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
@@ -284,14 +287,12 @@ def _alike(one: Unit, other: Unit) -> bool:
 
 
 def _compose(texts: list[str], request: DraftRequest) -> str:
-    """Write the quotations under the required sections."""
+    """Write the quotations under the required sections, in the format of the contract."""
     titles = [section.title.get(request.language, section.name) for section in request.spec.required_sections]
-    if not titles:
-        return "\n\n".join(texts)
     # The first section takes the answer itself; each further one takes a unit from the end.
-    extra = min(len(titles) - 1, len(texts) - 1)
+    extra = min(max(len(titles) - 1, 0), len(texts) - 1)
     groups = [texts[: len(texts) - extra], *([text] for text in texts[len(texts) - extra :])]
-    return "\n\n".join(f"## {title}\n\n" + "\n\n".join(group) for title, group in zip(titles, groups, strict=False))
+    return in_format(dict(zip(titles or [""], groups, strict=False)), request.spec.response_format)
 
 
 def _quote(unit: Unit, question: str) -> str:

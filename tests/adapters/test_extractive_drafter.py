@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -13,7 +14,17 @@ from adapters.drafting.extractive import ExtractiveDrafter
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest
 from contracts.spec import ArchitectSpec, Section
-from contracts.values import CheckStatus, DraftKind, Language, PolicyStatus, RequestType, RequiredAction, Source, Track
+from contracts.values import (
+    CheckStatus,
+    DraftKind,
+    Language,
+    PolicyStatus,
+    RequestType,
+    RequiredAction,
+    ResponseFormat,
+    Source,
+    Track,
+)
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer
@@ -26,6 +37,9 @@ STEPS = ArchitectSpec(
     required_sections=(Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),),
     forbidden_content=("as an AI", "/never+ ever/"),
 )
+
+IN_JSON = STEPS.model_copy(update={"response_format": ResponseFormat.JSON})
+HYBRID = STEPS.model_copy(update={"response_format": ResponseFormat.HYBRID})
 
 
 def evidence(*snippets: str, title: str = "Kettle", heading: str = "Boiling") -> tuple[EvidenceItem, ...]:
@@ -317,6 +331,73 @@ async def test_required_sections_are_written_in_the_language_of_the_answer(langu
     assert finding.status is CheckStatus.OK
 
 
+async def test_in_json_each_sentence_and_step_is_a_string_with_its_citation() -> None:
+    """The sections are the keys, in the language of the answer; steps come in order, without their marks."""
+    snippet = f'{LIST}\n\nThe "lid" is hot. Does it\nwhistle? It does!'
+    draft = await drafted(QUESTION, snippet, spec=IN_JSON, language=Language.RU)
+    assert json.loads(draft.text) == {
+        "Что сделать": [
+            "To boil water in the kettle [1]:",
+            "Open the lid [1].",
+            "Fill in water [1].",
+            "Close the lid [1].",
+            "Press the button [1].",
+            'The "lid" is hot [1].',
+            "Does it whistle [1]?",
+            "It does [1]!",
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "entry"),
+    [
+        ('```sh\nkettle --boil "[9]"\n\n\tnow \n```', {"code": '```sh\nkettle --boil "[9]"\n\n\tnow \n```'}),
+        ("```sh\nkettle --boil", {"code": "```sh\nkettle --boil\n```"}),
+        ("    kettle --boil\n      [9]", {"code": "    kettle --boil\n      [9]"}),
+        (
+            "| Water | `a \\| b` |\n| --- | --- |\n| cold | 5 \\||\n|  | [x](y.md) |",
+            {"rows": [["Water", "`a | b`"], ["cold", "5 |"], ["", "x"]]},
+        ),
+        ("1. Open:\n\n   ```\n   lid [2]\n   ```\n   then wait", "Open [1]:\n\n```\nlid [2]\n```\nthen wait"),
+    ],
+)
+async def test_in_json_code_and_tables_are_objects_with_their_sources(body: str, entry: object) -> None:
+    """What cannot carry a citation has it beside it, and code comes byte for byte."""
+    draft = await drafted(QUESTION, f"Boil water in the kettle:\n\n{body}", spec=IN_JSON)
+    expected = {**entry, "sources": [1]} if isinstance(entry, dict) else entry
+    assert json.loads(draft.text)["What to do"] == ["Boil water in the kettle [1]:", expected]
+
+
+async def test_in_json_an_answer_without_sections_is_one_list() -> None:
+    """There is a key for it all the same."""
+    spec = ArchitectSpec(response_format=ResponseFormat.JSON)
+    draft = await drafted(QUESTION, "Boil water in the kettle for 5 minutes.", spec=spec)
+    assert json.loads(draft.text) == {"answer": ["Boil water in the kettle for 5 minutes [1]."]}
+
+
+async def test_a_hybrid_answer_is_both_and_has_one_block_of_json() -> None:
+    """The Markdown, and behind it the same in JSON; a quoted block of JSON stays, unmarked."""
+    snippet = 'Boil water in the kettle:\n\n```json\n{"boil": true}\n```'
+    draft = await drafted(QUESTION, snippet, spec=HYBRID)
+    written, _, block = draft.text.partition("```json\n")
+    assert written == '## What to do\n\nBoil water in the kettle [1]:\n\n```\n{"boil": true}\n```\n\n'
+    assert json.loads(block.removesuffix("```")) == {
+        "What to do": [
+            "Boil water in the kettle [1]:",
+            {"code": '```json\n{"boil": true}\n```', "sources": [1]},
+        ]
+    }
+    assert check_contract(draft.text, HYBRID, track=Track.QUALITY, kind=draft.kind).reasons == ()
+
+
+@pytest.mark.parametrize("spec", [IN_JSON, HYBRID], ids=["json", "hybrid"])
+async def test_the_note_on_a_link_stands_in_every_format(spec: ArchitectSpec) -> None:
+    """Also where the words stand in a string of JSON."""
+    draft = await drafted(QUESTION, "Boil [water](https://evil.test) in the kettle.", spec=spec)
+    assert draft.text.count("Boil water in the kettle [1] (link left out).") == 1 + (spec is HYBRID)
+
+
 @pytest.mark.parametrize("words", ["as an AI", "As\nan   ai", "Neverrr ever", "neverR ever"])
 async def test_forbidden_words_are_never_quoted(words: str) -> None:
     """A passage that has them is passed over, phrase and expression alike; another one answers."""
@@ -603,7 +684,7 @@ markdown = st.lists(
     snippets=st.lists(markdown, min_size=1, max_size=3),
     question=st.sampled_from(["kettle", "How does the kettle boil water?", "файл версия", "port 8080"]),
     request_type=st.sampled_from([RequestType.HOWTO_POLICY, RequestType.KNOWLEDGE_QA, RequestType.TROUBLESHOOTING]),
-    spec=st.sampled_from([ArchitectSpec(), STEPS]),
+    spec=st.sampled_from([ArchitectSpec(), STEPS, IN_JSON, HYBRID]),
     actions=st.lists(st.sampled_from(RequiredAction), max_size=2, unique=True),
 )
 @example(
@@ -611,6 +692,13 @@ markdown = st.lists(
     question="kettle",
     request_type=RequestType.HOWTO_POLICY,
     spec=STEPS,
+    actions=[],
+)
+@example(
+    snippets=["- `make.\n- ` [link](https://evil.test/x) `make.", "Boil water in the kettle."],
+    question="How does the kettle boil water?",
+    request_type=RequestType.HOWTO_POLICY,
+    spec=IN_JSON,
     actions=[],
 )
 @example(snippets=[ODD], question="kettle", request_type=RequestType.HOWTO_POLICY, spec=ArchitectSpec(), actions=[])
@@ -624,7 +712,9 @@ async def test_an_answer_passes_the_guards_on_its_own_evidence(
     """Whatever Markdown the documents are written in, what is quoted from them is grounded, allowed and in form."""
     items = evidence(*snippets)
     draft = await drafted(question, items=items, request_type=request_type, spec=spec, actions=tuple(actions))
-    grounding = check_grounding(draft.text, items, request_type=request_type, kind=draft.kind)
+    grounding = check_grounding(
+        draft.text, items, request_type=request_type, kind=draft.kind, response_format=spec.response_format
+    )
     assert grounding.reasons == ()
     assert check_answer(draft.text, DESK, "user").status is PolicyStatus.OK
     assert check_contract(draft.text, spec, track=Track.QUALITY, kind=draft.kind).reasons == ()

@@ -1,0 +1,103 @@
+"""Quotations as an answer in one of the three formats.
+
+In JSON, each section is a list: sentences and items as strings with their citations, and what cannot carry a
+citation, code and tables, as objects with `sources`. Strings are Markdown, so code keeps its fence: without one, `[1]`
+in it would be a citation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from contracts.values import ResponseFormat
+from language.blocks import Block, BlockKind, blocks, without_code
+from language.claims import claims
+from language.structured import SOURCES
+
+WITHOUT_SECTIONS: Final = "answer"
+"""The key of an answer whose contract asks for no sections."""
+_CITATION = re.compile(r"\[(\d{1,3})\]")
+_MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_JSON_FENCE = re.compile(r"( {0,3}(?:`{3,}|~{3,}))[ \t]*json(?:[ \t].*)?", re.IGNORECASE)
+_CELLS = re.compile(r"(?<!\\)\|")
+
+
+def in_format(sections: Mapping[str, Sequence[str]], response_format: ResponseFormat) -> str:
+    """Write quotations.
+
+    Args:
+        sections: The quotations, as Markdown with citations, by the title of their section; an empty title for an
+            answer without sections.
+        response_format: A hybrid answer is the one in Markdown with the one in JSON as a block behind it.
+    """
+    match response_format:
+        case ResponseFormat.MARKDOWN:
+            return _markdown(sections)
+        case ResponseFormat.JSON:
+            return _json(sections)
+        case ResponseFormat.HYBRID:
+            # Only one block may be marked as JSON; one that is quoted is code all the same.
+            unmarked = {title: [_without_json_marks(quote) for quote in quotes] for title, quotes in sections.items()}
+            return f"{_markdown(unmarked)}\n\n```json\n{_json(sections)}\n```"
+
+
+def _markdown(sections: Mapping[str, Sequence[str]]) -> str:
+    parts = [part for title, quotes in sections.items() for part in (f"## {title}" if title else "", *quotes)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _json(sections: Mapping[str, Sequence[str]]) -> str:
+    written = {
+        title or WITHOUT_SECTIONS: [entry for quote in quotes for entry in _entries(quote)]
+        for title, quotes in sections.items()
+    }
+    return json.dumps(written, ensure_ascii=False, indent=2)
+
+
+def _entries(quote: str) -> Iterator[object]:
+    sources = _cites(quote)
+    for block in blocks(quote):
+        match block.kind:
+            case BlockKind.CODE:
+                yield {"code": block.text, SOURCES: sources}
+            case BlockKind.TABLE:
+                yield {"rows": [_cells(row) for row in block.parts], SOURCES: sources}
+            case _:
+                for text in _texts(block):
+                    # What looks like code as a string of its own would have lost its citation.
+                    yield text if _cites(text) else {"text": text, SOURCES: sources}
+
+
+def _texts(block: Block) -> list[str]:
+    if block.kind in (BlockKind.BULLETS, BlockKind.STEPS):
+        return [_item(part) for part in block.parts]
+    return [claim.text for claim in claims(block.text)] or [block.text.strip()]
+
+
+def _item(part: str) -> str:
+    """Return the text of a list's item without its marker, further lines moved left by as much."""
+    if not (marker := _MARKER.match(part)):
+        return part.strip()
+    width = len(marker.group())
+    first, *rest = part[width:].split("\n")
+    return "\n".join((first, *(re.sub(rf"^[ \t]{{0,{width}}}", "", line) for line in rest))).strip()
+
+
+def _cells(row: str) -> list[str]:
+    inner = re.sub(r"(?<!\\)\|$", "", row.strip().removeprefix("|"))
+    return [cell.strip().replace("\\|", "|") for cell in _CELLS.split(inner)]
+
+
+def _without_json_marks(quote: str) -> str:
+    lines = quote.split("\n")
+    for block in blocks(quote):
+        if block.kind is BlockKind.CODE and (fence := _JSON_FENCE.fullmatch(lines[block.line])):
+            lines[block.line] = fence.group(1)
+    return "\n".join(lines)
+
+
+def _cites(text: str) -> list[int]:
+    return list(dict.fromkeys(map(int, _CITATION.findall(without_code(text)))))
