@@ -279,7 +279,7 @@ def _moderation(task: Task, folder: Path) -> str:
     made = ["## Moderation", about, *messages.section(judged, splits=not task.own)]
     if not task.own:
         public = messages.judge_now(messages.public_cases(task.data), moderator)
-        left_out = "Public sets, English all, with other people's labels; the rules were tuned on none of them."
+        left_out = "Public sets, English all, with other people's labels; they lay beside the project while the rules were written, so read them as a regression check."
         made += [
             left_out if public else "Public sets are left out: the data is not there.",
             *([messages.set_table(public, splits=False)] if public else []),

@@ -74,8 +74,11 @@ def parts_of(judged: Sequence[JudgedDraft], *, splits: bool) -> list[tuple[str, 
     """Return the part that was tuned on and the one held back; all together where nothing was tuned on them."""
     if not splits:
         return [("all", list(judged))]
-    tuned = [one for one in judged if not one.case.held_back]
-    return [("tuned on", tuned), ("held back", [one for one in judged if one.case.held_back])]
+    parts = {
+        "tuned on": [one for one in judged if not one.case.held_back],
+        "held back": [one for one in judged if one.case.held_back],
+    }
+    return [(name, part) for name, part in parts.items() if part]
 
 
 def section(judged: Sequence[JudgedDraft], *, splits: bool) -> list[str]:

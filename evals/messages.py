@@ -82,8 +82,11 @@ def detection(judged: Sequence[Moderated]) -> Detection:
 def _parts(judged: Sequence[Moderated], *, splits: bool) -> list[tuple[str, list[Moderated]]]:
     if not splits:
         return [("all", list(judged))]
-    tuned = [one for one in judged if not one.case.held_back]
-    return [("tuned on", tuned), ("held back", [one for one in judged if one.case.held_back])]
+    parts = {
+        "tuned on": [one for one in judged if not one.case.held_back],
+        "held back": [one for one in judged if one.case.held_back],
+    }
+    return [(name, part) for name, part in parts.items() if part]
 
 
 def section(judged: Sequence[Moderated], *, splits: bool) -> list[str]:

@@ -39,7 +39,8 @@ class Share:
         share, n = self.hits / self.of, self.of
         middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
         half = _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
-        return max(0.0, middle - half), min(1.0, middle + half)
+        # Rounded, so that nothing of so many has an end at nothing.
+        return max(0.0, round(middle - half, 9)), min(1.0, round(middle + half, 9))
 
 
 @dataclass(frozen=True)

@@ -132,10 +132,11 @@ def parts_of(
     """Return the part that was tuned on and the one held back; all together where nothing was tuned on them."""
     if not splits:
         return [("all", list(asked))]
-    return [
-        ("tuned on", [one for one in asked if not held_back(one)]),
-        ("held back", [one for one in asked if held_back(one)]),
-    ]
+    parts = {
+        "tuned on": [one for one in asked if not held_back(one)],
+        "held back": [one for one in asked if held_back(one)],
+    }
+    return [(name, part) for name, part in parts.items() if part]
 
 
 def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
