@@ -237,13 +237,15 @@ def _routes(task: Task, asked: Sequence[Asked]) -> Mapping[str, Any]:
 
 
 def _drafts(task: Task, folder: Path) -> str:
+    from assistant.api import run_context
     from assistant.profiles import load_profile
     from evals import drafts, judging
 
     cases = completed(judging.draft_cases(task.cases))
     profile = task.deployed.profile if task.deployed else load_profile("handbook")
     known = passages() if any(isinstance(part, str) for case in cases for part in case.evidence) else {}
-    judged = asyncio.run(drafts.judge(cases, known, profile))
+    settings = run_context(task.deployed) if task.deployed else None
+    judged = asyncio.run(drafts.judge(cases, known, profile, settings))
     _tell_misses(task, {one.case.id: judging.missed(one) for one in judged})
     shown = [one for one in judged if task.own or one.case.held_back]
     bars = {

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 GUARDS: Final = ("policy", "evidence", "contract", "grounding")
 FINE: Final = frozenset((Label.GOOD, Label.ABSTENTION))
+_DOUBTS: Final = frozenset(
+    ("negation_differs", "name_not_in_cited_evidence", "claim_not_entailed", "claim_contradicted")
+)
 
 
 def stopped(one: JudgedDraft) -> bool:
@@ -36,6 +39,11 @@ def caught(judged: Sequence[JudgedDraft], label: Label) -> Share:
     return Share(sum(GUARD_OF[label] in one.objected for one in mine), len(mine))
 
 
+def noted(judged: Sequence[JudgedDraft]) -> Share:
+    """Return the share of drafts of which a guard said in its advice that a claim may be wrong."""
+    return Share(sum(any(remark.partition("=")[0] in _DOUBTS for remark in one.advice) for one in judged), len(judged))
+
+
 def failed_good(judged: Sequence[JudgedDraft]) -> Share:
     """Return the share of good answers that were not let through."""
     mine = [one for one in judged if one.case.label is Label.GOOD]
@@ -56,7 +64,7 @@ def guard_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
 
 def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
     """Write, per fault and language, how many drafts its own guard objected to, and how many did not get through."""
-    rows = [["what is wrong", "language", "drafts", "found by", "found", "not let through"]]
+    rows = [["what is wrong", "language", "drafts", "found by", "found", "not let through", "doubted in advice"]]
     for label in Label:
         for language in sorted({one.case.language for one in judged if one.case.label is label}):
             mine = [one for one in judged if one.case.label is label and one.case.language is language]
@@ -66,7 +74,7 @@ def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
                 out = str(Share(sum(map(stopped, part)), len(part)))
                 found = str(caught(part, label)) if label in GUARD_OF else "–"
                 name = "nothing (good answers)" if label is Label.GOOD else label.replace("_", " ")
-                rows.append([name, str(language), split, GUARD_OF.get(label, "–"), found, out])
+                rows.append([name, str(language), split, GUARD_OF.get(label, "–"), found, out, str(noted(part))])
     return table(rows)
 
 
