@@ -1,0 +1,76 @@
+"""A process that hands off one ticket and waits at a point of its own, to be killed there.
+
+`python -m tests.hand_off.sender POINT FOLDER TO`: at `kept`, the ticket is in the outbox and nothing was sent; at
+`sent`, it was sent and that is not noted yet; `whole` goes through, `all` sends what is kept. It prints the point when it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from adapters.hand_off.desk import OutboxDesk
+from adapters.hand_off.folder import HandOffFolder
+from adapters.hand_off.outbox import Outbox
+from adapters.hand_off.parcel import Channel, Parcel
+from adapters.hand_off.webhook import Webhook
+from tests.hand_off.receiver import ticket
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Waiting:
+    """A channel that stops before it sends, or after."""
+
+    def __init__(self, channel: Channel, point: str) -> None:
+        self._channel = channel
+        self._point = point
+        self.name = channel.name
+
+    async def send(self, parcel: Parcel, deadline: float) -> None:
+        if self._point == "kept":
+            await _stay(self._point)
+        await self._channel.send(parcel, deadline)
+        if self._point == "sent":
+            await _stay(self._point)
+
+
+async def _stay(point: str) -> None:
+    print(point, flush=True)  # noqa: T201  # it is a program
+    await asyncio.sleep(60)
+
+
+def channel_to(to: str) -> Channel:
+    return Webhook(to) if "://" in to else HandOffFolder(Path(to))
+
+
+def desk_at(folder: Path, to: str, timeout_s: float = 10.0) -> OutboxDesk:
+    return OutboxDesk(Outbox(folder / "hand_offs.db", "tests"), channel_to(to), folder / "locks", timeout_s=timeout_s)
+
+
+async def _main(point: str, folder: Path, to: str) -> None:
+    if point == "all":
+        await desk_at(folder, to).send_kept()
+        return
+    desk = desk_at(folder, to)
+    desk.channel = Waiting(desk.channel, point)
+    await desk.submit(ticket())
+
+
+def start(point: str, folder: Path, to: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-W", "error", "-m", "tests.hand_off.sender", point, str(folder), to]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+
+
+def kill_at(point: str, folder: Path, to: str) -> None:
+    """Run the process up to a point and kill -9 it there."""
+    with start(point, folder, to) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().decode().strip() == point
+        process.kill()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))
