@@ -236,7 +236,7 @@ def _routes(task: Task, asked: Sequence[Asked]) -> Mapping[str, Any]:
     }
 
 
-def _drafts(task: Task, folder: Path) -> str:
+def _drafts(task: Task, _folder: Path) -> str:
     from assistant.api import run_context
     from assistant.profiles import load_profile
     from evals import drafts, judging
@@ -249,7 +249,7 @@ def _drafts(task: Task, folder: Path) -> str:
     _tell_misses(task, {one.case.id: judging.missed(one) for one in judged})
     shown = [one for one in judged if task.own or one.case.held_back]
     bars = {
-        language: [
+        str(language): [
             *(
                 (label.replace("_", " "), judging.caught([o for o in shown if o.case.language == language], label))
                 for label in judging.GUARD_OF
@@ -270,7 +270,7 @@ def _drafts(task: Task, folder: Path) -> str:
     )
 
 
-def _moderation(task: Task, folder: Path) -> str:
+def _moderation(task: Task, _folder: Path) -> str:
     from adapters.moderation.rules import RuleModerator
     from evals import messages
 
