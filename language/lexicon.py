@@ -15,6 +15,8 @@ from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
 
 _VOWEL = re.compile("[aeiouyаеиоуыэюя]")
 STATUS: Final = (RequestType.STATUS_METRIC, RequestType.STATUS_LIST, RequestType.STATUS_SUMMARY)
+_ALONE: Final = 2
+"""Words of a message that is a name and no question: "the settings"."""
 _LONG_RUN = re.compile(r"(.)\1{5,}")
 
 
@@ -101,17 +103,45 @@ def _consonant_run(word: str) -> int:
 
 
 def is_vague(text: str) -> bool:
-    """Whether a message names no object: nothing in it but symptoms and stop words.
+    """Whether a message names no object: nothing in it but symptoms, verbs of doing anything, and stop words.
 
-    A question for a figure or a list of a period has one: "Which errors were there today?".
+    A word that names nothing in particular is none either where it stands alone: "settings"; nor is the product as a
+    whole beside a symptom: "problems with the program". A question for a figure or a list of a period has one: "Which
+    errors were there today?".
     """
-    return vague_stems().issuperset(stems(text)) and request_type(text) not in STATUS
+    said = set(stems(text))
+    # "Settings" and "set" have one stem: what is listed as a noun is no verb.
+    nouns = {stem(word) for word in tokens(text) if word in _bare_words()}
+    named = said - vague_stems() - (_vague("light") - nouns)
+    nothing = not named or (len(tokens(text)) <= _ALONE and named <= _vague("bare"))
+    of_it_all = named <= _vague("whole") and not said.isdisjoint(vague_stems()) and not asks_how_it_is_done(text)
+    return (nothing or of_it_all) and request_type(text) not in STATUS
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a message is about a subject of everyday life, which hardly any product's documents speak of."""
+    return bool(_foreign().find(text))
 
 
 @cache
 def vague_stems() -> frozenset[str]:
     """Return the stems that say that something is wrong, and not what."""
-    return frozenset(stem(word) for word in lexicon()["vague"]["words"])
+    return _vague("words")
+
+
+@cache
+def _vague(kind: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in lexicon()["vague"][kind])
+
+
+@cache
+def _bare_words() -> frozenset[str]:
+    return frozenset(fold(word) for word in lexicon()["vague"]["bare"])
+
+
+@cache
+def _foreign() -> Phrases:
+    return Phrases(lexicon()["foreign"]["words"])
 
 
 def question_about(text: str, language: Language) -> tuple[str, str]:

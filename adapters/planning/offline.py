@@ -27,7 +27,7 @@ from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from contracts.values import Language, RequestType, SafetyLevel, SGRAction, Source
 from language import lexicon
-from language.sentences import questions
+from language.sentences import questions, sentences
 from language.words import Phrases, stems, tokens
 
 NAME: Final = "offline"
@@ -41,6 +41,14 @@ _MOST_QUERIES = 10
 _LONGEST_QUERY = 300
 _SPAM_AT = ((0.0, 1.0), (0.35, 0.7), (0.5, 0.5), (1.0, 0.0))
 """Confidence of the index, and the spam score there; straight lines in between."""
+_HARDLY = 0.5
+"""Confidence of the index below which the documents hardly speak of a message."""
+_FOREIGN = 0.8
+"""Spam score of such a message with a word of everyday life in it."""
+_STORY = 25
+"""Words from which a question of several sentences has a story before it."""
+_NAMES_ENOUGH = 3
+"""Different content words of a question that can be searched for without the sentence before it."""
 _SURE, _FAIRLY_SURE, _WITH_GAPS, _LOST = 0.9, 0.8, 0.65, 0.35
 
 
@@ -82,7 +90,8 @@ class OfflinePlanner:
         seconds = self._profile.behaviour.source_seconds
         try:
             async with asyncio.timeout(seconds):
-                topic = max([await self._probe.on_topic(query) for query in queries], default=0.0)
+                probes = dict.fromkeys((*queries, *_told(whole)))
+                topic = max([await self._probe.on_topic(text) for text in probes], default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"
         except TimeoutError:
@@ -193,7 +202,7 @@ def _stands_alone(message: str) -> bool:
 
 def _queries(text: str) -> list[str]:
     """Split a message into its questions: at least one, at most ten, no two alike, greetings left out."""
-    lines = [part for line in questions(text) for part in lexicon.split_joined(line)]
+    lines = [part for line in questions(text) for part in lexicon.split_joined(_without_its_story(line))]
     asking = [line for line in lines if stems(line) and not lexicon.is_casual(line)]
     # A fragment of a word or two is no question of its own: it belongs to the line before it.
     merged: list[str] = []
@@ -205,6 +214,27 @@ def _queries(text: str) -> list[str]:
     asked = [line for line in merged if line.endswith("?")] if len(merged) > _MOST_QUERIES else merged
     chosen = asked[:_MOST_QUERIES] or merged[:_MOST_QUERIES] or [" ".join(text.split())]
     return list(dict.fromkeys(query[:_LONGEST_QUERY] for query in chosen))
+
+
+def _told(text: str) -> list[str]:
+    """Return the sentences of a story that say enough to tell what it is about; none where there is no story."""
+    if len(tokens(text)) < _STORY:
+        return []
+    return [one for one in sentences(text) if len(set(stems(one))) >= _NAMES_ENOUGH][:_MOST_QUERIES]
+
+
+def _without_its_story(question: str) -> str:
+    """Return what asks at the end of a story, with the sentence before it where it names too little by itself.
+
+    What a user tells before the question is about the user; it would outweigh the question in every search.
+    """
+    if not question.endswith(("?", "\uff1f")):
+        return question
+    told = sentences(question)
+    if len(told) < 2 or len(tokens(question)) < _STORY:
+        return question
+    own = told[-1]
+    return own if len(set(stems(own))) >= _NAMES_ENOUGH and not lexicon.is_vague(own) else " ".join(told[-2:])
 
 
 def _spam(reading: _Reading, say: dict[str, str]) -> tuple[float, str]:
@@ -220,7 +250,9 @@ def _spam(reading: _Reading, say: dict[str, str]) -> tuple[float, str]:
     if reading.scope:
         return round(min(0.3, 1 - reading.topic), 2), say["reason_scope"]
     score = _spam_of(reading.topic)
-    reason = say["reason_topic" if reading.topic >= 0.5 else "reason_foreign"]
+    if reading.topic < _HARDLY and lexicon.is_foreign("\n".join(reading.queries)):
+        score = max(score, _FOREIGN)
+    reason = say["reason_topic" if reading.topic >= _HARDLY else "reason_foreign"]
     return score, reason.format(found=f"{reading.topic:.0%}")
 
 

@@ -46,6 +46,13 @@ async def test_a_question_off_topic_is_declined() -> None:
     assert plan.spam_score >= PROFILE.thresholds.spam
 
 
+@pytest.mark.parametrize("text", ["Which recipe is best for soup?", "Какая завтра погода?"])
+async def test_everyday_life_is_off_topic_where_the_documents_hardly_speak_of_it(text: str) -> None:
+    """A doubtful message about such a subject is declined; one that the documents know goes on."""
+    assert [(await planned(text, topic)).action for topic in (0.45, 0.55)] == [SGRAction.BLOCK, SGRAction.NORMAL]
+    assert (await planned("Which teapot is best for soup?", 0.45, words=("teapot",))).action is SGRAction.NORMAL
+
+
 async def test_the_spam_score_falls_as_the_topic_rises() -> None:
     """A better topic never scores worse, both ends are within 0 to 1."""
     scores = [(await planned("Who won the match?", n / 20)).spam_score for n in range(21)]
@@ -129,6 +136,37 @@ async def test_what_moderation_found_unsafe_is_proposed_to_be_refused(level: Saf
 async def test_a_message_is_split_into_its_questions(text: str, queries: list[str]) -> None:
     """One query a question, greetings on lines of their own left out, repeats once, fragments joined."""
     assert (await planned(text)).subqueries == queries
+
+
+STORY = (
+    "Good morning, we bought four kettles in spring and my colleague who knew them well has left the company since. "
+    "Two of them whistle all night, which nobody here likes."
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "query"),
+    [
+        ("How do I clean the spout of a kettle?", "How do I clean the spout of a kettle?"),
+        ("How is this stopped?", "Two of them whistle all night, which nobody here likes. How is this stopped?"),
+    ],
+)
+async def test_a_story_is_searched_for_by_the_question_at_its_end(asked: str, query: str) -> None:
+    """With the sentence before the question where that names too little to be found by itself."""
+    assert (await planned(f"{STORY} {asked}")).subqueries == [query]
+    assert (await planned(f"I have two kettles. {asked}")).subqueries == [f"I have two kettles. {asked}"]
+
+
+async def test_a_story_is_on_topic_where_one_of_its_sentences_is() -> None:
+    """Users tell what happened before they ask, and the question alone may say little."""
+
+    class Knows:
+        async def on_topic(self, text: str) -> float:
+            return 0.9 if text.startswith("Two of them") else 0.1
+
+    planner = OfflinePlanner(Knows(), PROFILE)
+    plan = (await planner.plan(PlanRequest(f"{STORY} Which limits apply to volume?", Language.EN))).plan
+    assert (plan.action, plan.subqueries) == (SGRAction.NORMAL, ["Which limits apply to volume?"])
 
 
 async def test_no_more_than_ten_questions_are_searched() -> None:
