@@ -60,18 +60,17 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
     rule = EVIDENCE.decide(request_type=question.request_type).outcome
     there = frozenset(item.source for item in question.evidence)
     needed = _needed_and_unasked(rule, question, there)
-    advice = _unasked(question.unreachable - needed)
+    advice = [*_not_connected(rule, question.usable), *_unasked(question.unreachable - needed)]
     if needed:
         return Finding(
             check=NAME,
             status=CheckStatus.UNCHECKED,
             reasons=(f"{_UNCHECKED}{', '.join(sorted(needed))}]",),
             actions=(_A.ESCALATE_TO_HUMAN,),
-            advice=(*_not_connected(rule, question.usable), *advice),
+            advice=tuple(advice),
         )
     if question.kind is DraftKind.ABSTENTION:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED, advice=tuple(advice))
-    advice = [*_not_connected(rule, question.usable), *advice]
     restricted = question.track is Track.FAST and not question.evidence
     faults = [] if restricted else _source_faults(rule, there, question.usable)
     if question.track is Track.QUALITY:

@@ -72,6 +72,17 @@ def test_status_without_a_database_may_rest_on_policies(request_type: RequestTyp
     assert "required_source_not_connected=[db]" in finding.advice
 
 
+@pytest.mark.parametrize("kind", [DraftKind.ANSWER, DraftKind.ABSTENTION])
+@pytest.mark.parametrize(
+    ("track", "unreachable"), [(Track.QUALITY, set()), (Track.FAST, set()), (Track.FAST, {POLICY})]
+)
+def test_what_is_not_connected_is_told_of_every_draft(kind: DraftKind, track: Track, unreachable: set[Source]) -> None:
+    """An abstention, too, may be owed to a source that nobody connected; and so may what could not be checked."""
+    asked = question(RequestType.STATUS_METRIC, kind=kind, track=track, usable=PAPERS)
+    finding = check_evidence(replace(asked, unreachable=frozenset(unreachable)))
+    assert finding.advice[0] == "required_source_not_connected=[db]"
+
+
 @pytest.mark.parametrize("request_type", WRITTEN)
 def test_what_is_written_down_needs_a_document_or_a_policy(request_type: RequestType) -> None:
     """Rules, designs and definitions rest on a document or a policy; either will do."""
