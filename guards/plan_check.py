@@ -5,9 +5,10 @@ from __future__ import annotations
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.values import Language, RequestType
-from guards.policy_check import check_answer
+from guards.policy_check import violations
+from language.clean import fold
 from language.lexicon import infer_category, infer_topic, is_casual
-from language.links import foreign_links
+from language.personal_data import phone_digits
 
 
 def settle_plan(plan: SGRPlanResult, message: str, language: Language, profile: Profile, role: str) -> SGRPlanResult:
@@ -33,11 +34,11 @@ def settle_plan(plan: SGRPlanResult, message: str, language: Language, profile: 
 
 
 def _fit_to_be_read(plan: SGRPlanResult, message: str, profile: Profile, role: str) -> SGRPlanResult:
-    own = frozenset(_violations(message, profile, role))
+    said = " ".join(fold(message).split())
+    numbers = "".join(filter(str.isdigit, said))
 
     def fit(text: str | None) -> bool:
-        # What the user wrote may be said back to the user.
-        return not text or own.issuperset(_violations(text, profile, role))
+        return not text or all(_was_said(one.value, said, numbers) for one in violations(text, profile, role))
 
     question = plan.clarification_question
     return plan.model_copy(
@@ -51,7 +52,9 @@ def _fit_to_be_read(plan: SGRPlanResult, message: str, profile: Profile, role: s
     )
 
 
-def _violations(text: str, profile: Profile, role: str) -> set[str]:
-    """Return the foreign links of a text, and the names of the other rules that it violates."""
-    rules = set(check_answer(text, profile, role).rules) - {"foreign-link"}
-    return rules.union(foreign_links(text, profile.allowed_link_domains))
+def _was_said(value: str, said: str, numbers: str) -> bool:
+    """Whether the user wrote a value: it may be said back, that is no leak."""
+    if " ".join(fold(value).split()).rstrip("?!.,;:") in said:
+        return True
+    digits = phone_digits(value)
+    return len(digits) >= 7 and not any(c.isalpha() for c in value) and digits in numbers

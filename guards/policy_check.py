@@ -1,24 +1,37 @@
 """May this be asked, and may this be said?
 
-Requests are judged by the profile's rules and the user's role. Answers are judged by what must never leave
-the house: values shaped like secrets, and links outside the allowed domains. The *words* password or token
-are no violation: a policy that stops "how do I reset my password" makes a support desk useless.
+Requests are judged by what the user's role may have and by the topics that the profile forbids. Answers are judged by
+what must never leave the house: values shaped like secrets, personal data, links outside the allowed domains, articles
+that are not for users. The *words* password or token are no violation: a policy that stops "how do I reset my password"
+makes a support desk useless.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from contracts.profile import Profile
+from contracts.decisions import EVIDENCE
+from contracts.decisions.evidence import sources_to_ask
+from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.values import PolicyStatus, RequestType, RequiredAction
+from language.article_ids import article_ids
 from language.clean import skeleton
 from language.links import foreign_links
-from language.words import pattern_occurs
+from language.personal_data import Contacts, personal_data, phone_digits
+from language.secrets import secrets
+from language.spans import Span, replaced
+from language.words import Phrases, pattern_occurs
 
 NAME = "policy"
+
+ROLE_UNKNOWN: Final = "role-unknown"
+REQUEST_TYPE_NOT_ALLOWED: Final = "request-type-not-allowed"
+NO_SOURCE_ALLOWED: Final = "no-source-allowed"
+FOREIGN_LINK: Final = "foreign-link"
+LOW_ARTICLE_ID: Final = "low-article-id"
 
 
 class PolicyFinding(BaseModel):
@@ -42,52 +55,117 @@ class PolicyFinding(BaseModel):
                 return ()
 
 
-_SECRETS: Final[dict[str, re.Pattern[str]]] = {
-    "private-key": re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
-    "api-key": re.compile(
-        r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}"
-    ),
-    "web-token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-    "connection-string": re.compile(
-        r"\b[a-z][a-z0-9+]{2,20}://[^\s/:@<>{}$]{1,64}:(?!\*|<|\$|%)[^\s/@<>{}$]{3,128}@[\w.-]+"
-    ),
-    "password-value": re.compile(
-        r"(?i)\b(?:password|passwd|pwd|secret|пароль)\b[\"'`]?\s*(?:=|:|—|-|это|is)\s*[\"'`]?(?=\S*\d)(?=\S*[a-zа-я])(?![<{$%*])[^\s\"'`,;]{8,}"
-    ),
-}
+class Violation(NamedTuple):
+    """One thing that may not be said: its rule, the rule's action, and the value as it was written."""
+
+    rule: str
+    action: RequiredAction
+    value: str
 
 
 def check_request(message: str, request_type: RequestType, profile: Profile, role: str) -> PolicyFinding:
-    """Judge a request by what the role may ask for, and by the topics that the profile forbids."""
+    """Judge a request by what the role may ask for, and by the topics that the profile forbids.
+
+    All violated rules are reported. A source that the role may use and that is merely not connected is no denial.
+    """
+    denied = [(rule, RequiredAction.SAFE_REFUSAL) for rule in _not_for_the_role(request_type, profile, role)]
     text = skeleton(message)
-    rules = profile.policy
-    hit = [
-        rule for rule in rules if role not in rule.except_roles and rule.pattern and pattern_occurs(rule.pattern, text)
+    denied += [
+        (rule.id, rule.action) for rule in profile.policy if role not in rule.except_roles and _touches(rule, text)
     ]
-    return _finding([rule.id for rule in hit], [rule.action for rule in hit])
+    return _finding(denied)
+
+
+def _not_for_the_role(request_type: RequestType, profile: Profile, role: str) -> Iterator[str]:
+    known = profile.roles.get(role)
+    if known is None:
+        yield ROLE_UNKNOWN
+        return
+    if request_type not in known.request_types:
+        yield REQUEST_TYPE_NOT_ALLOWED
+    rule = EVIDENCE.decide(request_type=request_type).outcome
+    if rule.required and not sources_to_ask(rule, frozenset(known.sources)):
+        yield NO_SOURCE_ALLOWED
+
+
+def _touches(rule: PolicyRule, text: str) -> bool:
+    if rule.pattern and pattern_occurs(rule.pattern, text):
+        return True
+    return bool(rule.words) and bool(Phrases(rule.words).find(text))
 
 
 def check_answer(answer: str, profile: Profile, role: str) -> PolicyFinding:
-    """Judge a draft: secret-shaped values anywhere, links to other domains outside of code.
+    """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids.
 
-    Loopback and documentation addresses (RFC 2606) and links inside code pass.
+    Placeholders, the profile's contacts, loopback and documentation addresses (RFC 2606), and links inside code pass.
     """
-    rules = [name for name, pattern in _SECRETS.items() if pattern.search(answer)]
-    actions = [RequiredAction.REDACT_SENSITIVE] * bool(rules)
-    if foreign_links(answer, profile.allowed_link_domains):
-        rules.append("foreign-link")
-        actions.append(RequiredAction.SAFE_REFUSAL)
-    return _finding(rules, actions)
+    return _finding((found.rule, found.action) for found in violations(answer, profile, role))
+
+
+def violations(text: str, profile: Profile, role: str) -> list[Violation]:
+    """Return everything in a text that an answer to a role may not say: secrets, personal data, links, article ids."""
+    policy = profile.answer_policy
+    found: list[Violation] = []
+    if _asked(policy.secrets, role):
+        found += (Violation(rule, policy.secrets.action, text[a:b]) for rule, a, b in secrets(text))
+    if _asked(policy.personal_data, role):
+        found += (Violation(rule, policy.personal_data.action, text[a:b]) for rule, a, b in _personal(text, profile))
+    if _asked(policy.foreign_links, role):
+        found += (Violation(FOREIGN_LINK, policy.foreign_links.action, url) for url in _foreign(text, profile))
+    if profile.kb_ids_from is not None and _asked(policy.low_ids, role):
+        numbers = (n for n in article_ids(text, profile.allowed_link_domains) if n < profile.kb_ids_from)
+        found += (Violation(LOW_ARTICLE_ID, policy.low_ids.action, str(number)) for number in numbers)
+    return found
 
 
 def masked(text: str, profile: Profile, role: str) -> str:
-    """Return a text in which every value that an answer must not say is replaced by the name of its rule."""
-    for name, pattern in _SECRETS.items():
-        text = pattern.sub(f"[{name}]", text)
-    return text
+    """Return a text in which every secret and every piece of personal data is replaced by `[redacted: <rule id>]`.
+
+    What the role may read stays. What is left has no such value, and masking it again changes nothing.
+    """
+    return mask(text, profile, role)[0]
 
 
-def _finding(rules: list[str], actions: list[RequiredAction]) -> PolicyFinding:
-    if not rules:
+def mask(text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
+    """Return the masked text and the rules whose values were in it."""
+    policy = profile.answer_policy
+    with_secrets, with_people = _asked(policy.secrets, role), _asked(policy.personal_data, role)
+
+    def find(said: str) -> list[Span]:
+        found = secrets(said) if with_secrets else []
+        return found + (_personal(said, profile) if with_people else [])
+
+    return replaced(text, find)
+
+
+def _asked(rule: AnswerRule, role: str) -> bool:
+    return role not in rule.except_roles
+
+
+def _personal(text: str, profile: Profile) -> list[Span]:
+    # Contacts are read only where something was found at all: most texts have nothing.
+    found = personal_data(text)
+    return personal_data(text, _contacts(profile)) if found else found
+
+
+def _contacts(profile: Profile) -> Contacts:
+    return Contacts.in_texts((*profile.contact.values(), *profile.answer_policy.contacts))
+
+
+def _foreign(text: str, profile: Profile) -> Iterator[str]:
+    for url in foreign_links(text, profile.allowed_link_domains):
+        scheme, _, address = url.partition(":")
+        listed = _contacts(profile) if scheme.casefold() in ("mailto", "tel") else Contacts()
+        if address.casefold() not in listed.emails and phone_digits(address) not in listed.phones:
+            yield url
+
+
+def _finding(found: Iterable[tuple[str, RequiredAction]]) -> PolicyFinding:
+    pairs = list(found)
+    if not pairs:
         return PolicyFinding()
-    return PolicyFinding(status=PolicyStatus.VIOLATED, rules=tuple(rules), actions=tuple(dict.fromkeys(actions)))
+    return PolicyFinding(
+        status=PolicyStatus.VIOLATED,
+        rules=tuple(dict.fromkeys(rule for rule, _ in pairs)),
+        actions=tuple(dict.fromkeys(action for _, action in pairs)),
+    )

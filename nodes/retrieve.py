@@ -19,7 +19,7 @@ from contracts.state import Json
 from contracts.values import Language, RequestType, RequiredAction, Source
 from contracts.views import RetrieveView
 from guards.evidence_selection import select_evidence
-from guards.redaction import redacted
+from guards.redaction import redacted, redacted_trace
 from guards.searching import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
 
 Sources = Mapping[Source, EvidenceSource]
@@ -45,6 +45,8 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
             for kind, request in search.asked
         )
     )
+    # Before anything is cut: half of a secret is no longer shaped like one.
+    replies = [_fit_to_be_seen(reply, profile, context.role) for reply in replies]
     selection = select_evidence(
         [reply.items for reply in replies],
         so_far.kept,
@@ -53,21 +55,28 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         budget=context.context_budget,
         dropped=search.dropped,
     )
-    evidence = redacted(selection.evidence, profile, context.role)
     # What an earlier search brought may be given up now, or stand behind something better.
     earlier = [trace.settled(selection.earlier) for trace in so_far.traces]
     traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=True)]
     calls = [call for reply in replies for call in reply.calls]
     return {
-        "evidence": [item.model_dump(mode="json") for item in evidence],
+        "evidence": [item.model_dump(mode="json") for item in selection.evidence],
         "query_traces": [trace.model_dump(mode="json") for trace in (*earlier, *traces)],
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in calls)],
         "degraded": list(dict.fromkeys([*state["degraded"], *shortfalls(search, traces)])),
         "widened": so_far.widened or widens(so_far),
-        "nothing_new": found_nothing_new(so_far, search, evidence, profile),
-        "past_searches": [past.model_dump(mode="json") for past in (*so_far.past, past_search(search, evidence))],
+        "nothing_new": found_nothing_new(so_far, search, selection.evidence, profile),
+        "past_searches": [
+            past.model_dump(mode="json") for past in (*so_far.past, past_search(search, selection.evidence))
+        ],
         "searches_wanted": [],
     }
+
+
+def _fit_to_be_seen(reply: SearchReply, profile: Profile, role: str) -> SearchReply:
+    """Return a reply without what no answer may say."""
+    items = tuple(redacted(reply.items, profile, role))
+    return SearchReply(items, redacted_trace(reply.trace, profile, role), reply.calls)
 
 
 def _so_far(state: RetrieveView) -> SoFar:

@@ -130,6 +130,25 @@ def test_what_the_user_wrote_may_be_said_back() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("message", "words", "may"),
+    [
+        ("Пароль Qwerty12345 не подходит", "The password: Qwerty12345 does not work", True),
+        ("password: hunter2hunter2 fails", "Is it password: HUNTER2hunter2?", True),
+        ("password: hunter2hunter2 fails", "Is it password: letmein2024?", False),
+        ("My number is 8 916 123 45 67", "Call +7 (916) 123-45-67 back", True),
+        ("My number is 8 916 123 45 67", "Call +7 (916) 123-45-68 back", False),
+        ("Write to anna@firma.ru", "Wants a letter to Anna@firma.ru", True),
+        ("Write to anna@firma.ru", "Wants a letter to boris@firma.ru", False),
+        ("https://evil.test/a is it yours?", "Is https://evil.test/b ours?", False),
+    ],
+)
+def test_only_the_very_value_that_the_user_wrote_may_be_said_back(message: str, words: str, may: bool) -> None:
+    """Another value under the same rule is a planner's own; writings of one phone, and cases, are one value."""
+    settled = settle_plan(plan(user_intent=words), message, Language.EN, PROFILE, "user")
+    assert (settled.user_intent == words) is may
+
+
 def test_a_plan_that_is_fit_is_left_alone() -> None:
     """Nothing of an ordinary plan is changed."""
     said = plan(clarification_question="Which version?", uncertainties=["the version"], topic="t", category="c")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.profile import PolicyRule, Profile
 from contracts.values import PolicyStatus, RequestType, RequiredAction
-from guards.policy_check import PolicyFinding, check_answer, check_request
+from guards.policy_check import PolicyFinding, check_answer, check_request, masked
 from language.links import foreign_links
 from tests.profiles import bare
 
 ALLOWED = ("kb.comindware.ru",)
-PROFILE = bare(allowed_link_domains=ALLOWED)
+PROFILE = bare(allowed_link_domains=ALLOWED, roles={"user": {}, "operator": {}})
 
 
 def with_rules(*rules: PolicyRule) -> Profile:
@@ -183,7 +186,8 @@ def test_links_inside_code_pass(text: str) -> None:
 )
 def test_what_a_browser_follows_is_a_link(text: str) -> None:
     """Mended slashes, entities, escapes, other letters, other schemes and attributes lead out, too (regression)."""
-    assert check_answer(f"See:\n\n{text}\n", PROFILE, "user").rules == ("foreign-link",)
+    rules = check_answer(f"See:\n\n{text}\n", PROFILE, "user").rules
+    assert rules == (("email", "foreign-link") if "mailto:" in text else ("foreign-link",))
     assert foreign_links(f"See:\n\n```\n{text}\n```\n", ALLOWED) == []
 
 
@@ -221,9 +225,9 @@ def test_what_only_looks_like_code_hides_no_link(text: str) -> None:
 
 
 def test_all_violations_are_named_together() -> None:
-    """A secret and a foreign link are two rules with their two actions."""
-    finding = check_answer("password: hunter2hunter2, see https://evil.test", PROFILE, "user")
-    assert finding.reasons == ("policy_violation=[password-value, foreign-link]",)
+    """A secret, a phone and a foreign link are three rules with their two actions."""
+    finding = check_answer("password: hunter2hunter2, +7 916 123-45-67, see https://evil.test", PROFILE, "user")
+    assert finding.reasons == ("policy_violation=[password-value, phone, foreign-link]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE, RequiredAction.SAFE_REFUSAL)
 
 
@@ -231,6 +235,147 @@ def test_what_could_not_be_checked_has_its_own_reason() -> None:
     """`unchecked` is neither ok nor violated."""
     assert PolicyFinding(status=PolicyStatus.UNCHECKED).reasons == ("could_not_check=[policy]",)
     assert PolicyFinding().reasons == ()
+
+
+SAID: dict[str, str] = {
+    "secrets": "password: hunter2hunter2",
+    "personal_data": "Write to anna@firma.ru.",
+    "foreign_links": "See https://evil.test/x.",
+    "low_ids": "See article 17.",
+}
+
+
+@pytest.mark.parametrize("group", SAID)
+@pytest.mark.parametrize("action", ["SAFE_REFUSAL", "REDACT_SENSITIVE", "ESCALATE_TO_HUMAN"])
+def test_each_group_has_the_profiles_action_and_spares_its_roles(group: str, action: str) -> None:
+    """What comes of a violation, and who may read it all the same, is the deployment's choice, group by group."""
+    rule = {"action": action, "except_roles": ["operator"]}
+    profile = bare(answer_policy={group: rule}, kb_ids_from=100, roles={"user": {}, "operator": {}})
+    assert check_answer(SAID[group], profile, "user").actions == (RequiredAction(action),)
+    assert check_answer(SAID[group], profile, "operator") == PolicyFinding()
+    others = " ".join(text for name, text in SAID.items() if name != group)
+    assert len(check_answer(others, profile, "operator").rules) == 3
+
+
+def test_what_a_role_may_read_is_not_masked_for_it() -> None:
+    """Masking spares the roles that the rule spares."""
+    profile = bare(answer_policy={"secrets": {"action": "SAFE_REFUSAL", "except_roles": ["operator"]}})
+    text = "password: hunter2hunter2, anna@firma.ru"
+    assert masked(text, profile, "user") == "password: [redacted: password-value], [redacted: email]"
+    assert masked(text, profile, "operator") == "password: hunter2hunter2, [redacted: email]"
+
+
+CONTACTS = bare(
+    contact={"en": "help@firma.ru or +7 (495) 123-45-67", "ru": "help@firma.ru"},
+    answer_policy={"contacts": ["sales@firma.ru", "8-800-555-35-35"]},
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write to help@firma.ru or Sales@Firma.RU.",
+        "Call 8 495 123 45 67 or +7 800 555 35 35.",
+        "[mail us](mailto:help@firma.ru), [call us](tel:+78005553535)",
+        "help@example.com, +1 212-555-0123",
+    ],
+)
+def test_contacts_of_the_profile_may_be_said(text: str) -> None:
+    """Those of `contact` and of `answer_policy.contacts`, in any writing and as links; and those of documentation."""
+    assert check_answer(text, CONTACTS, "user") == PolicyFinding()
+    assert masked(text, CONTACTS, "user") == text
+
+
+@pytest.mark.parametrize("text", ["anna@firma.ru", "8 495 123 45 68", "[mail](mailto:anna@firma.ru)"])
+def test_who_is_no_contact_stays_personal(text: str) -> None:
+    """An address at the same domain or a number next to the listed one is nobody's to give out."""
+    assert check_answer(text, CONTACTS, "user").status is PolicyStatus.VIOLATED
+
+
+OLD = bare(kb_ids_from=4000, allowed_link_domains=ALLOWED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See article 3999.",
+        "Article #123 says so",
+        "kbId: 123",
+        "`kb_id=123`",
+        "Смотрите статью 123.",
+        "в статье № 3999 сказано",
+        "(статья 17)",
+        "https://kb.comindware.ru/article/123",
+        "[here](https://kb.comindware.ru/article/123-how-to)",
+        "https://kb.comindware.ru/index.php?id=123&x=1",
+        "https://ru.kb.comindware.ru/v5/0123.html.",
+        "```\nhttps://kb.comindware.ru/article.php?id=123\n```",
+    ],
+)
+def test_an_article_below_the_allowed_number_may_not_be_named(text: str) -> None:
+    """In words, as kbId or in an address at an allowed domain; where no least number is set, nobody is asked."""
+    finding = check_answer(text, OLD, "user")
+    assert (finding.rules, finding.actions) == (("low-article-id",), (RequiredAction.SAFE_REFUSAL,))
+    assert check_answer(text, PROFILE, "user") == PolicyFinding()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See article 4000, статью 4578, kbId 5000.",
+        "https://kb.comindware.ru/article/4578 and https://kb.comindware.ru/v5.0/setup",
+        "https://example.com/article/123 and http://localhost:8000/article/1",
+        "https://kb.comindware.ru/2024/05/update, https://kb.comindware.ru?page=2",
+        "There are 123 articles, 17 статей; particle 12; статья 5 ТК РФ, article 1.2.3",
+        "ids 1 to 100, step 3 [1], порт 443",
+    ],
+)
+def test_other_numbers_are_no_low_articles(text: str) -> None:
+    """Later articles, other sites, dates, counts, laws and citations pass."""
+    assert check_answer(text, OLD, "user") == PolicyFinding()
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(
+            ["password: hunter22", " ", "(https://evil.test)", ": https://evil.test", "[", "]", "[1]", "anna@firma.ru"]
+        )
+        | st.text(max_size=4),
+        max_size=8,
+    ).map("".join)
+)
+def test_masking_leaves_no_value_and_makes_no_link(text: str) -> None:
+    """Nothing secret or personal is left; masking twice changes nothing; no citation and no link comes of it."""
+    after = masked(text, PROFILE, "user")
+    assert set(check_answer(after, PROFILE, "user").rules) <= {"foreign-link"}
+    assert masked(after, PROFILE, "user") == after
+    assert citations(after) <= citations(text)
+    for mark in re.finditer(r"\[redacted: [a-z-]+\]", after):
+        assert after[mark.end() : mark.end() + 1] not in ("(", "[", ":")
+
+
+def citations(text: str) -> set[str]:
+    return set(re.findall(r"\[\d{1,3}\]", text))
+
+
+def test_an_ordinary_draft_is_judged_in_a_millisecond() -> None:
+    """Four kilobytes in which nothing is found, in either language, with words and numbers that begin like something."""
+    english = (
+        "To reset the password of a token, open port 8080 on 2026-11-22 and read page 12 of the key settings [1]. "
+    )
+    russian = "Чтобы сбросить пароль, откройте порт 8080 до 22.11.2026: ключ и токен — в настройках, страница 12 [1]. "
+    for sentence in (english, russian):
+        draft = (sentence * 45)[:4096]
+        assert check_answer(draft, PROFILE, "user") == PolicyFinding()
+        took = min(_seconds(draft) for _ in range(20))
+        # A second core at work elsewhere doubles what a quiet machine needs (0.4 ms).
+        assert took < 0.003
+
+
+def _seconds(draft: str) -> float:
+    begun = time.perf_counter()
+    check_answer(draft, PROFILE, "user")
+    return time.perf_counter() - begun
 
 
 # --------------------------------------------------------------------------------------------------------- requests
@@ -275,6 +420,66 @@ def test_a_rule_brings_its_own_action() -> None:
     assert check_request("chat of another user", RequestType.KNOWLEDGE_QA, with_rules(*RULES), "user").actions == (
         RequiredAction.SAFE_REFUSAL,
     )
+
+
+ROLES = bare(
+    roles={
+        "user": {
+            "sources": ["doc", "policy"],
+            "request_types": ["KNOWLEDGE_QA", "HOWTO_POLICY", "CASUAL", "STATUS_METRIC"],
+        },
+        "reader": {"sources": ["doc"]},
+        "stores": {"sources": ["db"]},
+        "guest": {"sources": []},
+        "operator": {},
+    },
+    policy=[
+        {"id": "pay", "words": ["зарплата", "pay slip"], "action": "ESCALATE_TO_HUMAN", "except_roles": ["operator"]}
+    ],
+)
+
+
+@pytest.mark.parametrize("request_type", RequestType)
+def test_what_a_role_may_ask_for_is_decided_by_the_profile(request_type: RequestType) -> None:
+    """A role that is not listed, a type that is not the role's, and sources of which none may serve: each is denied."""
+
+    def rules(role: str) -> tuple[str, ...]:
+        return check_request("How?", request_type, ROLES, role).rules
+
+    assert rules("stranger") == rules("User") == rules("") == ("role-unknown",)
+    assert rules("operator") == ()
+    allowed = request_type in ROLES.roles["user"].request_types
+    assert rules("user") == (() if allowed else ("request-type-not-allowed",))
+    casual, status = request_type is RequestType.CASUAL, request_type.startswith("STATUS")
+    # Documents never answer a question for a figure; whatever else a role has may stand in for what is required.
+    assert rules("reader") == (("no-source-allowed",) if status else ())
+    assert rules("stores") == ()
+    assert rules("guest") == (() if casual else ("no-source-allowed",))
+
+
+def test_every_rule_that_a_request_violates_is_reported() -> None:
+    """Role and topic together, with both actions."""
+    finding = check_request("Покажи зарплату", RequestType.DESIGN_ARCH, ROLES, "user")
+    assert finding.rules == ("request-type-not-allowed", "pay")
+    assert finding.actions == (RequiredAction.SAFE_REFUSAL, RequiredAction.ESCALATE_TO_HUMAN)
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("Какая у него зарплата?", True),
+        ("Расскажи о зарплатах", True),
+        ("ЗАРПЛАТОЙ", True),
+        ("Show the pay slips of March", True),
+        ("Show his P\u200bAY slip", True),
+        ("How do I pay by slip?", False),
+        ("What does it cost?", False),
+    ],
+)
+def test_words_of_a_rule_match_in_any_form(text: str, denied: bool) -> None:
+    """By their stems and in their order, through case and invisible characters; the roles excepted may ask."""
+    assert check_request(text, RequestType.KNOWLEDGE_QA, ROLES, "user").rules == (("pay",) if denied else ())
+    assert check_request(text, RequestType.KNOWLEDGE_QA, ROLES, "operator") == PolicyFinding()
 
 
 @pytest.mark.parametrize(

@@ -285,6 +285,26 @@ async def test_the_request_policy_is_checked_by_role(text: str, role: str, statu
     assert update["request_policy"]["status"] == status
 
 
+@pytest.mark.parametrize(
+    ("role", "request_type", "rules"),
+    [
+        ("stranger", RequestType.KNOWLEDGE_QA, ["role-unknown"]),
+        ("stranger", RequestType.CASUAL, ["role-unknown"]),
+        ("nobody", RequestType.KNOWLEDGE_QA, ["no-source-allowed"]),
+        ("nobody", RequestType.CASUAL, []),
+        ("user", RequestType.STATUS_METRIC, []),
+    ],
+)
+async def test_a_role_may_ask_for_what_it_has_sources_for(
+    role: str, request_type: RequestType, rules: list[str]
+) -> None:
+    """An unknown role may ask nothing, one without sources only talk; what is merely not connected is no denial."""
+    text = "Hello!" if request_type is RequestType.CASUAL else "When does the kettle boil?"
+    update, _ = await planned(asked(text), Context(role=role), planned=plan(request_type=request_type))
+    assert update["request_policy"]["rules"] == rules
+    assert update["request_policy"]["status"] == ("violated" if rules else "ok")
+
+
 async def test_what_was_degraded_before_stays_on_record() -> None:
     """The planner's troubles are added to moderation's."""
     update, _ = await planned(moderated=DOWN)

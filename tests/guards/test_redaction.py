@@ -1,0 +1,84 @@
+"""Evidence without what no answer may say, and traces that say no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.values import Source
+from guards.redaction import redacted, redacted_trace
+from tests.nodes.turn import passage
+from tests.profiles import bare
+
+PROFILE = bare(
+    answer_policy={
+        "secrets": {"action": "REDACT_SENSITIVE", "except_roles": ["operator"]},
+        "contacts": ["help@firma.ru"],
+    },
+    roles={"user": {}, "operator": {}},
+)
+KEY = "sk-" + "live-abcdefghijklmnopqrstuvwx"
+
+
+def one(item: EvidenceItem, role: str = "user") -> EvidenceItem:
+    [after] = redacted([item], PROFILE, role)
+    return after
+
+
+def test_every_text_of_a_passage_is_masked_and_the_rules_are_named() -> None:
+    """Snippet, title and heading lose the values; the rules stand in `redacted`, each once."""
+    item = passage(
+        snippet=f"Use `{KEY}` and call +7 916 123-45-67 or {KEY}.", title=f"Key {KEY}", heading="Anna, anna@firma.ru"
+    )
+    after = one(item)
+    assert after.snippet == "Use `[redacted: api-key]` and call [redacted: phone] or [redacted: api-key]."
+    assert (after.title, after.heading) == ("Key [redacted: api-key]", "Anna, [redacted: email]")
+    assert after.redacted == ("api-key", "phone", "email")
+
+
+def test_a_passage_without_such_values_is_left_alone() -> None:
+    """Words, contacts and links are no reason to touch it."""
+    item = passage(snippet="Reset the password, write to help@firma.ru, see https://other.test/x.", url="/docs/a.md")
+    assert one(item) is item
+
+
+def test_what_was_redacted_stays_as_it_is() -> None:
+    """Redacting evidence of an earlier search again changes nothing, its named rules included."""
+    once = one(passage(snippet=f"Use {KEY}."))
+    assert one(once) is once
+
+
+def test_a_role_that_may_read_secrets_gets_them() -> None:
+    """The group that spares the role is not masked; the others are."""
+    after = one(passage(snippet=f"Use {KEY}, ask anna@firma.ru."), "operator")
+    assert after.snippet == f"Use {KEY}, ask [redacted: email]."
+    assert after.redacted == ("email",)
+
+
+@pytest.mark.parametrize(
+    ("url", "left", "rules"),
+    [
+        ("https://kb.firma.ru/article/4510", "https://kb.firma.ru/article/4510", ()),
+        ("https://bot:tok3ntok3n@kb.firma.ru/a", "https://kb.firma.ru/a", ("connection-string",)),
+        (f"https://kb.firma.ru/a?key={KEY}", None, ("api-key",)),
+    ],
+)
+def test_an_address_loses_its_credentials(url: str, left: str | None, rules: tuple[str, ...]) -> None:
+    """A user name and password go; an address that holds a secret elsewhere is left out."""
+    after = one(passage(url=url))
+    assert (after.url, after.redacted) == (left, rules)
+
+
+def test_a_trace_says_no_more_than_the_evidence() -> None:
+    """Titles, headings and addresses of what was found are masked in the trace of the search, too."""
+    item = passage(title=f"Key {KEY}", heading="anna@firma.ru", url="https://bot:tok3ntok3n@kb.firma.ru/a")
+    trace = QueryTrace(query="x", source=Source.DOC).having([item], 0.5)
+    after = redacted_trace(trace, PROFILE, "user")
+    said = after.model_dump_json()
+    for value in (KEY, "anna@firma.ru", "tok3ntok3n"):
+        assert value in trace.model_dump_json()
+        assert value not in said
+    assert after.passages[0].ref == item.ref
+    assert after.articles[0]["url"] == "https://kb.firma.ru/a"
+    plain = QueryTrace(query="x", source=Source.DOC).having([passage()], 0.5)
+    assert redacted_trace(plain, PROFILE, "user") == plain
