@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
@@ -42,6 +43,7 @@ from contracts.views import (
     SyntheticView,
     TurnInput,
 )
+from graph.callers import settled_role
 from graph.policies import SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from graph.streaming import JudgedGraph, send_in_pieces
@@ -103,6 +105,8 @@ def build_graph(
 
         async def run(state: Any, runtime: Runtime[Context]) -> Json:
             context = runtime.context or settings()  # a run without settings gets the deployment's
+            role = settled_role(get_config().get("configurable", {}), context.role)
+            context = context.model_copy(update={"role": role})
             # A turn that an older version began may lack a key.
             return await node({**missing, **state}, runtime.override(context=context), **bound)
 
