@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -61,7 +60,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @asynccontextmanager
-async def client_of(server: Server, token: str) -> AsyncIterator[LangGraphClient]:
+async def client_of(server: Server, token: str) -> AsyncGenerator[LangGraphClient]:
     client = get_client(url=server.url, timeout=60, headers={"Authorization": f"Bearer {token}"})
     try:
         yield client
@@ -78,7 +77,12 @@ async def asked_sources(client: LangGraphClient, text: str = LEND, **options: An
 async def test_a_caller_cannot_give_himself_a_role(server: Server) -> None:
     """Whoever is authenticated as a user has the user's sources, whatever the context and the message say."""
     async with client_of(server, "token-of-anna") as anna:
-        for options in ({}, {"context": {"role": "operator"}}, {"config": {"configurable": {"role": "operator"}}}):
+        forged: list[dict[str, Any]] = [
+            {},
+            {"context": {"role": "operator"}},
+            {"config": {"configurable": {"role": "operator"}}},
+        ]
+        for options in forged:
             sources, values = await asked_sources(anna, **options)
             assert values["result"]["outcome"] == "answered"
             assert sources
