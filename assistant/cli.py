@@ -246,6 +246,7 @@ def _ask(commands: _Commands) -> None:
         [
             'guardian ask "How do I add my own documents?"',
             'guardian ask "А как удалить диалог?" --thread support-17',
+            'guardian ask "What is a profile?" --explain',
             'guardian ask "What is DT-005?" --json | jq .guardian',
         ],
     )
@@ -256,6 +257,9 @@ def _ask(commands: _Commands) -> None:
     parser.add_argument("--role", help="role of the user (default: user)")
     parser.add_argument("--json", action="store_true", help="print the whole StructuredAgentResult")
     parser.add_argument("--path", action="store_true", help="show each node with its decisions")
+    parser.add_argument(
+        "--explain", action="store_true", help="show the draft with each claim marked, and how the verdict came about"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress")
     _profile(parser)
     parser.set_defaults(module="ask")
@@ -269,6 +273,9 @@ def _chat(commands: _Commands) -> None:
     parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each message)")
     parser.add_argument("--role", help="role of the user (default: user)")
     parser.add_argument("--path", action="store_true", help="show each node with its decisions")
+    parser.add_argument(
+        "--explain", action="store_true", help="show the draft with each claim marked, and how the verdict came about"
+    )
     _profile(parser)
     parser.set_defaults(module="chat")
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from assistant.api import ask_structured
 from assistant.cli import outcome_code
+from assistant.judged import in_colour, judged
 from assistant.progress import path_line, progress_lines
+from contracts.result import StructuredAgentResult
 from contracts.values import Language
 from language.words import detect
 from rendering.texts import without_escapes
+
+_USUAL_WIDTH = 100
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,9 +34,17 @@ def run(options: argparse.Namespace) -> int:
         on_event=None if options.quiet else receiver(text, options.lang, path=options.path),
     )
     print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
+    if options.explain and not options.json:
+        explain(result)
     if not options.quiet:
         print(f"\n[{result.outcome}] --thread {shlex.quote(result.thread_id)}", file=sys.stderr)
     return outcome_code(result.outcome)
+
+
+def explain(result: StructuredAgentResult) -> None:
+    """Print what was judged in a turn, as wide as the terminal."""
+    width = shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
+    print(f"\n{judged(result, width, colour=in_colour(sys.stdout))}", flush=True)
 
 
 def receiver(text: str, language: str | None, *, path: bool) -> Callable[[str, dict[str, Any]], None]:

@@ -10,11 +10,12 @@ from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 
 from assistant.api import run_context
-from assistant.commands.ask import receiver
+from assistant.commands.ask import explain, receiver
 from assistant.progress import phrases
 from assistant.transcript import check_id
 from assistant.wiring import deployment, open_runner
 from contracts.errors import GuardianError
+from contracts.result import StructuredAgentResult
 from contracts.values import Language
 from guards.message_check import message_fault
 from language.clean import clean
@@ -47,6 +48,9 @@ def run(options: argparse.Namespace) -> int:
                     print(f"guardian: {error}", file=sys.stderr)
                     continue
                 print(f"\n{without_escapes(result['answer_text'])}\n", flush=True)
+                if options.explain:
+                    explain(StructuredAgentResult.model_validate(result))
+                    print(flush=True)
         finally:
             loop.run(opened.aclose())
     return 0
