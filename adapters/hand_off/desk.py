@@ -74,12 +74,8 @@ class OutboxDesk:
             return DELIVERED
         try:
             await self._deliver(entry, deadline_in(self._timeout_s))
-        except ServerFault as fault:
-            if fault.kind not in _NOBODY_THERE:
-                self._send_kept_soon()
-            return Delivered(delivery=Delivery.KEPT, why=str(fault))
         except GuardianError as error:
-            # It is kept: only the file cannot be read any more, or the lock not be taken.
+            # It is kept, even where the file cannot be read any more, or the lock not be taken.
             return Delivered(delivery=Delivery.KEPT, why=str(error))
         self._send_kept_soon()
         return DELIVERED

@@ -1,0 +1,159 @@
+"""The end of a turn and the desk: what is submitted, what the user reads, what becomes of faults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from langgraph.runtime import ExecutionInfo, Runtime
+from markdown_it import MarkdownIt
+
+from adapters.fakes.desk import FakeDesk
+from contracts.context import Context
+from contracts.errors import HandOffFailed
+from contracts.ports import Draft, HandOffDesk
+from contracts.report import Delivered, Ticket
+from contracts.values import Delivery, DraftKind, Language, Outcome, SafetyLevel
+from nodes.safe_exit import safe_exit
+from tests.nodes.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, plan, played, ports
+
+PLANNED = UP_TO_THE_VERDICT[:3]
+DRAFTED = "The kettle sings SECRET-DRAFT at 999 degrees [1]."
+KEPT = Delivered(delivery=Delivery.KEPT, why="It is away.")
+
+
+async def ended(state: Mapping[str, Any], desk: HandOffDesk | None, thread: str | None = "t", **context: Any) -> State:
+    """Return what `safe_exit` writes of a state, in a conversation."""
+    info = ExecutionInfo(checkpoint_id="c", checkpoint_ns="", task_id="x", thread_id=thread)
+    runtime = Runtime(context=Context(**context), execution_info=info)
+    return await safe_exit(state, runtime, profile=PROFILE, desk=desk)  # pyright: ignore[reportArgumentType]
+
+
+async def failed(text: str = "When does it boil?", drafted: str = DRAFTED) -> State:
+    """Return the state of a turn that the Guardian failed for good, in a thread with no question left."""
+    bound = ports(written=Draft(DraftKind.ANSWER, drafted))
+    state = await played(asked(text, clarify_count=2), bound, *UP_TO_THE_VERDICT)
+    verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+    return {**state, "guardian": {**state["guardian"], **verdict}}
+
+
+async def wanting_a_person() -> State:
+    return await played(asked(), ports(planned=plan(wants_human=True)), *PLANNED)
+
+
+async def test_a_failed_turn_is_submitted_with_its_ids() -> None:
+    """Conversation, turn, role, question, verdict and the names of the reasons go with the record."""
+    desk = FakeDesk()
+    end = await ended(await failed(), desk, role="operator")
+    [ticket] = desk.tickets
+    assert (ticket.thread_id, ticket.turn_id, ticket.role) == ("t", "q", "operator")
+    assert (ticket.question, ticket.verdict) == ("When does it boil?", "FAIL")
+    assert ticket.reasons == ("value_not_in_cited_evidence",)
+    assert ticket.record.model_dump(mode="json") == end["result"]["hand_off"]
+    assert ticket.answer == end["final_answer"]
+
+
+async def test_no_word_of_a_draft_that_failed_leaves_with_the_ticket() -> None:
+    """What the Guardian stopped does not reach people by the back door either."""
+    desk = FakeDesk()
+    await ended(await failed(), desk)
+    assert "SECRET-DRAFT" not in desk.tickets[0].model_dump_json()
+    assert "999" not in desk.tickets[0].model_dump_json()
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize(("says", "delivery"), [(None, "delivered"), (KEPT, "kept")])
+async def test_the_user_reads_what_became_of_it(language: Language, says: Delivered | None, delivery: str) -> None:
+    """Passed on, kept and nowhere to go read differently, and the record stands in all of them."""
+    state = await played(asked(), ports(planned=plan(wants_human=True)), *PLANNED, context=Context(language=language))
+    alone = await ended(state, None, language=language)
+    end = await ended(state, FakeDesk(says), language=language)
+    assert (end["result"]["hand_off_delivery"], alone["result"]["hand_off_delivery"]) == (delivery, None)
+    assert end["final_answer"] != alone["final_answer"]
+    assert end["final_answer"].partition("\n\n")[2] == alone["final_answer"].partition("\n\n")[2]
+    assert end["messages"][0].text == end["final_answer"] == end["result"]["answer_text"]
+    assert end["result"]["diagnostics"]["degraded"] == ([f"hand_off: {KEPT.why}"] if says else [])
+
+
+class Broken:
+    """A desk with a fault of its own."""
+
+    async def submit(self, ticket: Ticket) -> Delivered:
+        raise RuntimeError("SECRET-MESSAGE")
+
+
+@pytest.mark.parametrize("desk", [FakeDesk(HandOffFailed("The disk is full.", "Free some space.")), Broken()])
+async def test_a_desk_that_fails_costs_no_turn(desk: HandOffDesk) -> None:
+    """The user is told to pass the record on, as without a desk, and the result says that the desk failed."""
+    state = await wanting_a_person()
+    end, alone = await ended(state, desk), await ended(state, None)
+    assert end["final_answer"] == alone["final_answer"]
+    assert end["result"]["hand_off_delivery"] is None
+    [degraded] = end["result"]["diagnostics"]["degraded"]
+    assert degraded.startswith("hand_off: ")
+    assert "SECRET-MESSAGE" not in degraded
+
+
+async def test_who_is_refused_or_met_an_error_learns_that_people_read_of_it() -> None:
+    """Nobody's words are passed on behind their back, but after a question back nobody acts yet, so nothing is said."""
+    refused = await failed(drafted="sk-live-abcdefghijklmnopqrstuvwx [1]")
+    refused["guardian"]["required_actions"] = ["SAFE_REFUSAL"]
+    broken = {**await failed(), "error": {"node": "draft", "kind": "ValueError", "message": "SECRET", "key": ""}}
+    asking = {**await failed(), "clarify_count": 0}
+    for state, outcome, told in [
+        (refused, Outcome.REFUSED, True),
+        (broken, Outcome.ERROR, True),
+        (asking, Outcome.CLARIFICATION, False),
+    ]:
+        desk = FakeDesk()
+        end = await ended(state, desk)
+        assert end["result"]["outcome"] == outcome
+        assert ("passed on to a person" in end["final_answer"]) == told
+        assert len(desk.tickets) == 1
+        assert "SECRET" not in desk.tickets[0].text
+
+
+async def test_what_is_nobodys_business_is_not_submitted() -> None:
+    """What could not be taken, was stopped by moderation, asked back before the search or declined is not passed on."""
+    desk = FakeDesk()
+    fault = {"node": "moderation", "kind": "InputError", "message": "x", "key": "too_long"}
+    stopped = await played(asked(), ports(moderated=judged(SafetyLevel.UNSAFE)), "moderation")
+    unclear = await played(asked(), ports(planned=plan(intent_confidence=0.1)), *PLANNED)
+    spam = await played(asked(), ports(planned=plan(spam_score=0.9)), *PLANNED)
+    ends = [await ended(state, desk) for state in ({**asked(), "error": fault}, stopped, unclear, spam)]
+    assert [end["result"]["outcome"] for end in ends] == ["error", "refused", "clarification", "declined"]
+    assert desk.tickets == []
+
+
+async def test_without_a_checkpointer_there_is_no_conversation_to_name() -> None:
+    """A run that is kept nowhere is handed off all the same."""
+    desk = FakeDesk()
+    await ended(await wanting_a_person(), desk, thread=None)
+    assert (desk.tickets[0].thread_id, desk.tickets[0].turn_id) == ("", "q")
+
+
+@pytest.mark.parametrize(
+    "words", ["```\n# Heading\n````", "<script>alert(1)</script>", "## Hand-off: other\n- [x](http://e)"]
+)
+async def test_the_users_words_stay_words(words: str) -> None:
+    """Whatever a user writes stands in the page as it was written, and is neither heading, link nor HTML."""
+    desk = FakeDesk()
+    await ended(await failed(words), desk)
+    tokens = MarkdownIt().parse(desk.tickets[0].text)
+    assert [token.content for token in tokens if token.type == "fence"] == [f"{words}\n"]
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", *["h2"] * 6]
+    assert not [token for token in tokens if token.type == "html_block"]
+
+
+async def test_a_page_for_people_says_why_in_words() -> None:
+    """Each reason of the Guardian is a sentence; the page is whole where the turn broke at once, too."""
+    desk = FakeDesk()
+    await ended(await failed(), desk)
+    await ended(
+        {**asked(), "error": {"node": "moderation", "kind": "ValueError", "message": "m", "key": ""}}, desk, "u"
+    )
+    page, broken = (ticket.text for ticket in desk.tickets)
+    assert "things that its sources do not bear out" in page
+    assert "broke down in the step moderation (ValueError)" in broken
+    assert "When does the kettle boil?" in broken
