@@ -35,7 +35,7 @@ from contracts.views import FinalView
 from guards.evidence_check import unchecked_sources
 from guards.message_check import MAX_MESSAGE_CHARS
 from language.words import detect
-from rendering.answers import error_text, hand_off_text, minimal_question, refusal, user_view, with_delivery
+from rendering.answers import Sought, error_text, hand_off_text, minimal_question, refusal, user_view, with_delivery
 from rendering.hand_off import hand_off_record, ticket_text
 from rendering.reasons import reason_names
 from rendering.texts import say
@@ -182,7 +182,7 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
     if RequiredAction.ASK_MINIMAL_QUESTION in actions and questions_left:
         drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
         record = hand_off_record(state, Outcome.CLARIFICATION, language)
-        text = minimal_question(drafted, language, profile, _could_not_ask(state))
+        text = minimal_question(drafted, language, profile, _could_not_ask(state), _sought(state))
         return Exit(Outcome.CLARIFICATION, text, hand_off=record)
     if violated:
         return _hand_off(state, language, profile, "hand_off_policy")
@@ -195,6 +195,16 @@ def _hand_off(state: FinalView, language: Language, profile: Profile, key: str, 
     away = frozenset(unasked)
     told = {delivery: hand_off_text(record, language, profile, key, away, delivery) for delivery in Delivery}
     return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key, away), hand_off=record, told=told)
+
+
+def _sought(state: FinalView) -> Sought:
+    return Sought(
+        queries=state["sgr_plan"]["subqueries"],
+        reasons=state["guardian"]["reasons"],
+        found=len(state["evidence"]),
+        figures=state["request_type"].startswith("STATUS_"),
+        looked_up=any(trace["source"] == Source.DB for trace in state["query_traces"]),
+    )
 
 
 def _noted(end: Exit, language: Language) -> Exit:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from textwrap import indent
+from typing import Final
 from urllib.parse import quote
 
 from contracts.decisions import OUTPUT
@@ -17,6 +19,7 @@ from contracts.values import Channel, Delivery, Language, ResponseFormat, SGRAct
 from language.blocks import split_code
 from language.links import foreign_links
 from language.structured import json_block, parsed, recited
+from rendering.reasons import reason_names
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
@@ -197,17 +200,88 @@ def refusal(key: str, language: Language, profile: Profile) -> str:
     return say(language, key, contact=contact_of(profile, language), product=profile.product)
 
 
-def minimal_question(question: str, language: Language, profile: Profile, unasked: Iterable[Source] = ()) -> str:
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a turn looked for in vain.
+
+    Attributes:
+        queries: Of the plan.
+        reasons: The Guardian's; only their names are read, for what stands behind a name may quote a failed draft.
+        found: How many passages there were to answer from.
+        figures: Whether it is a request for a figure or a list of how things stand.
+        looked_up: Whether a database was asked for it.
+    """
+
+    queries: Sequence[str] = ()
+    reasons: Sequence[str] = ()
+    found: int = 0
+    figures: bool = False
+    looked_up: bool = False
+
+
+_WANTING: Final = (
+    ("minimal_question_figures", {"status_request_requires_db", "status_request_must_not_use_doc_as_primary"}),
+    ("minimal_question_nothing", {"abstained"}),
+    (
+        "minimal_question_kinds",
+        {
+            "design_policy_requires_doc_or_policy",
+            "troubleshooting_requires_db_and_neo4j",
+            "knowledge_requires_doc_or_neo4j",
+        },
+    ),
+    ("minimal_question_little", {"insufficient_evidence_count"}),
+    ("minimal_question_loose", {"low_evidence_confidence", "low_source_diversity"}),
+    ("minimal_question_values", {"value_not_in_cited_evidence", "name_not_in_cited_evidence"}),
+    ("minimal_question_unproved", {"claim_without_citation", "citation_unresolvable", "claim_not_entailed"}),
+)
+"""What is said to be missing, by the names of reasons; the first that fits decides."""
+_MOST_NAMED: Final = 3
+_LONGEST_QUERY: Final = 120
+
+
+def minimal_question(
+    question: str,
+    language: Language,
+    profile: Profile,
+    unasked: Iterable[Source] = (),
+    sought: Sought | None = None,
+) -> str:
     """Write the one question that would help; the drafted one, as words, where there is one.
 
-    Our own says that the documents do not answer, so it says as well which sources could not be asked.
+    Our own names what was looked for and what is missing. It says that the documents do not answer, so it says as well
+    which sources could not be asked.
     """
     intro = texts(language)["minimal_question_intro"]
     if drafted := inline(question.translate(_TURNS_TEXT)):
         return f"{intro}\n\n{drafted}"
     away = frozenset(unasked)
     note = say(language, "minimal_question_unasked", unasked=_away(away, language)) if away else ""
-    return "\n\n".join(filter(None, (intro, note, say(language, "minimal_question", product=profile.product))))
+    return "\n\n".join(filter(None, (intro, note, _what_is_missing(sought or Sought(), language, profile))))
+
+
+def _what_is_missing(sought: Sought, language: Language, profile: Profile) -> str:
+    names = set(reason_names(sought.reasons))
+    key = next((key for key, reasons in _WANTING if names & reasons), "")
+    lookups = profile.lookups_of(Source.DB) if sought.looked_up else ()
+    if key == "minimal_question_figures" or (key == "minimal_question_nothing" and sought.figures):
+        key = "minimal_question_lookups" if lookups else "minimal_question_figures"
+    elif key == "minimal_question_little" and not sought.found:
+        key = "minimal_question_nothing"
+    left, right = ("«", "»") if language is Language.RU else ("“", "”")
+    quoted = [f"{left}{inline(query, _LONGEST_QUERY)}{right}" for query in sought.queries[:_MOST_NAMED]]
+    if not key or not quoted:
+        return say(language, "minimal_question", product=profile.product)
+    return say(
+        language,
+        key,
+        product=profile.product,
+        searched="; ".join(quoted),
+        found=sought.found,
+        lookups="; ".join(
+            inline(lookup.title.get(language) or next(iter(lookup.title.values()))) for lookup in lookups[:_MOST_NAMED]
+        ),
+    )
 
 
 def source_names(sources: Iterable[Source], language: Language) -> str:

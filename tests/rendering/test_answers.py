@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from adapters.fakes.sources import FakeSource
+from assistant.profiles import load_profile
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft
@@ -19,6 +21,7 @@ from contracts.report import HandOff
 from contracts.values import DraftKind, HandOffOutcome, Language, Outcome, ResponseFormat, Source
 from language.blocks import split_code
 from rendering.answers import (
+    Sought,
     error_text,
     hand_off_text,
     minimal_question,
@@ -313,6 +316,60 @@ def test_a_minimal_question_is_the_drafted_one_or_a_general_one(language: Langua
     intro = texts(language)["minimal_question_intro"]
     assert minimal_question(" Which? ", language, PROFILE) == f"{intro}\n\nWhich?"
     assert PROFILE.product in minimal_question("", language, PROFILE)
+
+
+WANTING = {
+    "nothing": ("abstained",),
+    "kinds": ("design_policy_requires_doc_or_policy", "insufficient_evidence_count(<2)"),
+    "little": ("insufficient_evidence_count(<2)", "claim_without_citation=[SECRET]"),
+    "loose": ("low_evidence_confidence(avg=0.55)", "value_not_in_cited_evidence=[SECRET]"),
+    "values": ("claim_without_citation=[SECRET]", "value_not_in_cited_evidence=[SECRET]"),
+    "unproved": ("claim_not_entailed=[SECRET]",),
+    "figures": ("status_request_requires_db", "insufficient_evidence_count(<2)"),
+}
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("kind", WANTING)
+def test_a_minimal_question_names_what_was_looked_for_and_what_is_missing(kind: str, language: Language) -> None:
+    """The plan's words as words, the text of the first thing that is missing, and nothing of the draft that failed."""
+    sought = Sought(queries=["lid <b>of</b> {tin}", "spout"], reasons=WANTING[kind], found=1)
+    asked = minimal_question("", language, PROFILE, [Source.DB], sought)
+    quotes = "«{}»" if language is Language.RU else "“{}”"
+    for query in ("lid \\<b\\>of\\</b\\> {tin}", "spout"):
+        assert quotes.format(query) in asked
+    template = texts(language)[f"minimal_question_{kind}"]
+    assert template.partition("{")[0] in asked
+    assert asked.endswith("?")
+    assert "SECRET" not in asked
+    assert texts(language)["source_db"] in asked
+
+
+@pytest.mark.parametrize("language", Language)
+def test_too_little_of_nothing_is_nothing(language: Language) -> None:
+    """Where there was not one passage, the question says that nothing was found."""
+    sought = Sought(["spout"], ["insufficient_evidence_count(<2)"], found=0)
+    nothing = texts(language)["minimal_question_nothing"].partition("{")[0]
+    assert nothing in minimal_question("", language, PROFILE, (), sought)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_figure_that_no_lookup_has_is_answered_with_those_that_there_are(language: Language) -> None:
+    """Where a database was asked, the question names what can be looked up; where none was, that there is none."""
+    handbook = load_profile("handbook")
+    sought = Sought(["questions of Mars"], ["abstained"], figures=True, looked_up=True)
+    asked = minimal_question("", language, handbook, (), sought)
+    assert handbook.lookups_of(Source.DB)[0].title[language] in asked
+    without = minimal_question("", language, handbook, (), replace(sought, looked_up=False))
+    assert handbook.lookups_of(Source.DB)[0].title[language] not in without
+    assert texts(language)["minimal_question_figures"].partition("{")[0] in without
+
+
+def test_long_and_many_queries_are_cut() -> None:
+    """Three queries at most are named, each with 120 characters at most."""
+    sought = Sought([f"{n}" + "x" * 500 for n in range(5)], ["abstained"])
+    asked = minimal_question("", Language.EN, PROFILE, (), sought)
+    assert [len(query) for query in re.findall("“(.*?)”", asked)] == [120] * 3
 
 
 def test_a_drafted_question_is_words() -> None:
