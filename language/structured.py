@@ -31,6 +31,11 @@ _STRING_FAULTS: Final = {
     "Unterminated": "a string that does not end",
     "Invalid control": "a character in a string that must be escaped",
 }
+_LOOSE = re.compile(
+    rf'"{SOURCES}"\s*:\s*\[[0-9,\s]*\]|"(?:[^"\\\n]|\\.)*"\s*:|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<other>[^"]+)'
+)
+_NOT_WORDS = re.compile(r"(?:[\s{}\[\],:0-9+.-]|(?<=[0-9])[eE]|true|false|null)*")
+_LISTED_SOURCES = re.compile(rf'"{SOURCES}"\s*:\s*\[([0-9,\s]*)\]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*json(?:[ \t].*)?", re.IGNORECASE)
 
@@ -93,6 +98,33 @@ def leaves(text: str, start: int = 0) -> list[Leaf]:
         ValueError: As `parsed`.
     """
     return list(_leaves(_root(text), text, start, (), ()))
+
+
+def loose_leaves(text: str, start: int = 0) -> list[Leaf]:
+    """Return what is said in a text that should have been JSON and does not parse: strings, numbers, other words.
+
+    Keys are left out. Which `sources` belong to what cannot be told: what has no mark of its own cites all that there
+    are; words outside of strings cite their marks alone.
+    """
+    around = tuple(int(n) for listed in _LISTED_SOURCES.findall(text) for n in re.findall("[0-9]{1,3}", listed))
+    found: list[Leaf] = []
+    for match in _LOOSE.finditer(text):
+        begin = start + match.start()
+        if string := match["string"]:
+            try:
+                said, _ = _string(string, 0)
+            except ValueError:
+                said = string[1:-1]
+            found.append(_leaf(said, begin, begin + len(string), around))
+        elif (other := match["other"]) and _NOT_WORDS.fullmatch(other):
+            found += (
+                Leaf(number.group(), begin + number.start(), begin + number.end(), around, is_string=False)
+                for number in _NUMBER.finditer(other)
+            )
+        elif other:
+            said = other.strip(" \t\r\n{},:")
+            found.append(_leaf(said, begin + other.index(said), begin + other.index(said) + len(said), ()))
+    return found
 
 
 def json_block(markdown: str) -> JsonBlock:
@@ -188,13 +220,17 @@ def _leaves(node: _Node, text: str, start: int, path: tuple[str, ...], around: t
         for key, child in _members(node):
             if key != SOURCES or cited is None:
                 inside = path if key is None else (*path, key)
-                yield from _leaves(child, text, start, inside, around if cited is None else cited)
+                yield from _leaves(child, text, start, inside, around if cited is None else tuple(dict.fromkeys(cited)))
         return
-    is_string = isinstance(node.value, str)
-    said = node.value if isinstance(node.value, str) else text[node.start : node.end]
-    own = tuple(int(n) for part in split_code(said)[::2] for n in _CITATION.findall(part)) if is_string else ()
-    cites = tuple(dict.fromkeys(own or around))
-    yield Leaf(said, start + node.start, start + node.end, cites, path, is_string)
+    if isinstance(node.value, str):
+        yield _leaf(node.value, start + node.start, start + node.end, around, path)
+    else:
+        yield Leaf(text[node.start : node.end], start + node.start, start + node.end, around, path, is_string=False)
+
+
+def _leaf(said: str, start: int, end: int, around: tuple[int, ...], path: tuple[str, ...] = ()) -> Leaf:
+    own = tuple(int(n) for part in split_code(said)[::2] for n in _CITATION.findall(part))
+    return Leaf(said, start, end, tuple(dict.fromkeys(own or around)), path)
 
 
 def _members(node: _Node) -> Iterator[tuple[str | None, _Node]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.structured import DEEPEST, LONGEST, json_block, leaves, parsed, plain, recited, restrung
+from language.structured import DEEPEST, LONGEST, json_block, leaves, loose_leaves, parsed, plain, recited, restrung
 
 # As Markdown would have it, a string of these is no code, in which `[n]` would be no citation.
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="`~\t"), max_size=12).map(str.strip)
@@ -141,6 +141,40 @@ def test_a_leaf_knows_the_keys_that_lead_to_it() -> None:
     """Lists have no keys; the places count from the beginning of the draft."""
     (leaf,) = leaves('{"a": [{"b": "c"}]}', start=100)
     assert (leaf.path, leaf.start, leaf.end) == (("a", "b"), 113, 116)
+
+
+def test_of_broken_json_is_told_what_is_said_in_it() -> None:
+    """Strings, numbers and words outside of strings, without the keys; with their own citations, or with all sources."""
+    broken = '{"a": ["one [1]", "tw\\u006f \\x",\n"b" : "three", "n": -1.5, true, "sources": [2, 3]} Port 9 [1]. "c'
+    found = loose_leaves(broken, start=5)
+    assert [(leaf.text, leaf.cites, leaf.is_string) for leaf in found] == [
+        ("one [1]", (1,), True),
+        ("tw\\u006f \\x", (2, 3), True),
+        ("three", (2, 3), True),
+        ("-1.5", (2, 3), False),
+        ("Port 9 [1].", (1,), True),
+        ("c", (), True),
+    ]
+    assert loose_leaves("1" * 20_000 + "x")[0].text.endswith("1x")
+    places = [broken[leaf.start - 5 : leaf.end - 5].strip('"') for leaf in found]
+    assert places == [leaf.text for leaf in found]
+
+
+@given(value=objects)
+def test_of_whole_json_the_same_is_told(value: Any) -> None:
+    """Reading loosely finds the same strings and numbers at the same places."""
+    written = json.dumps(value)
+    wanted = [(leaf.text, leaf.start, leaf.end) for leaf in leaves(written)]
+    assert [(leaf.text, leaf.start, leaf.end) for leaf in loose_leaves(written)] == [
+        leaf for leaf in wanted if leaf[0] not in ("true", "false", "null") or written[leaf[1]] == '"'
+    ]
+
+
+@given(written=st.lists(pieces, max_size=12).map("".join) | st.text(max_size=30))
+def test_whatever_is_broken_something_can_be_told_of_it(written: str) -> None:
+    """Nothing raises, and no word outside of strings and keys is lost."""
+    told = " ".join(leaf.text for leaf in loose_leaves(f"{written} nine"))
+    assert "nine" in told or '"' in written
 
 
 @pytest.mark.parametrize(
