@@ -27,10 +27,11 @@ from contracts.calls import ModelCall
 from contracts.errors import DraftingFailed, PortError, ServerFault
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, Drafter, DraftRequest
-from contracts.values import DraftKind, FaultKind, PlanTrace, RequestType
+from contracts.values import DraftKind, FaultKind, PlanTrace, RequestType, ResponseFormat
 from language.blocks import split_code
 from language.clean import clean
 from language.cutting import bytes_of
+from language.structured import json_block, leaves, restrung
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -44,6 +45,7 @@ _LEADING_MARKS: Final = re.compile(r"^[\s*_`>#]+")
 _SEVERAL: Final = re.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})+)\]")
 _BRACKETED: Final = re.compile(r"【(\d{1,3})(?:[:†][^【】\n]{0,60})?】|\[\^(\d{1,3})\]")
 _SOURCES: Final = ("sources", "references", "citations", "источники", "ссылки")
+_FENCED: Final = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL | re.IGNORECASE)
 _ENTRY: Final = re.compile(r"\s*(?:[-*]\s|\d+[.)]\s|\[\^?\d+\])")
 
 
@@ -121,7 +123,8 @@ class _Exchange(ModelExchange):
             if fault.kind not in _UNUSABLE:
                 raise
             return _UNUSABLE[fault.kind]
-        read = read_draft(reply, may_search=self._request.searches_left > 0)
+        wanted = self._request.spec.response_format
+        read = read_draft(reply, may_search=self._request.searches_left > 0, response_format=wanted)
         if isinstance(read, _Unusable):
             self.blame(read.kind)
         return read
@@ -167,9 +170,7 @@ class _Unusable:
     note: str
 
 
-_EMPTY: Final = _Unusable(
-    FaultKind.EMPTY, "it wrote nothing", "Your last reply was empty. Write the answer now, as plain Markdown."
-)
+_EMPTY: Final = _Unusable(FaultKind.EMPTY, "it wrote nothing", "Your last reply was empty. Write the answer now.")
 _CUT: Final = _Unusable(
     FaultKind.CUT_SHORT,
     "its draft was longer than there is room for",
@@ -178,17 +179,19 @@ _CUT: Final = _Unusable(
 _CALLED: Final = _Unusable(
     FaultKind.NOT_AS_ASKED,
     "it called a function instead of writing",
-    "That function cannot be called. Write the answer from the evidence above, as plain Markdown.",
+    "That function cannot be called. Write the answer from the evidence above, as text.",
 )
 _ODD: Final = _Unusable(
     FaultKind.NOT_AS_ASKED,
     "its replies do not have the form of a message",
-    "Your last reply could not be read. Write the answer now, as plain Markdown, and call no function.",
+    "Your last reply could not be read. Write the answer now, as text, and call no function.",
 )
 _UNUSABLE: Final = {FaultKind.EMPTY: _EMPTY, FaultKind.CUT_SHORT: _CUT, FaultKind.NOT_AS_ASKED: _ODD}
 
 
-def read_draft(reply: Reply, *, may_search: bool) -> Draft | _Unusable:
+def read_draft(
+    reply: Reply, *, may_search: bool, response_format: ResponseFormat = ResponseFormat.MARKDOWN
+) -> Draft | _Unusable:
     """Return what a reply is: a draft of one of the three kinds, a wish to search, or nothing usable."""
     if may_search and (searches := _searches(reply)):
         return Draft(DraftKind.ABSTENTION, "", searches)
@@ -197,13 +200,22 @@ def read_draft(reply: Reply, *, may_search: bool) -> Draft | _Unusable:
         return _CUT
     if not text or "<tool_call>" in text:
         return _CALLED if reply.calls or text else _EMPTY
-    bare = _LEADING_MARKS.sub("", text)
+    said = _first_string(_unfenced(text)) if response_format is ResponseFormat.JSON else text
+    bare = _LEADING_MARKS.sub("", said)
     if bare.upper().startswith(ABSTAIN):
         return Draft(DraftKind.ABSTENTION, text)
     if bare.upper().startswith(ASK_BACK):
         question = _one_question(bare[len(ASK_BACK) :])
         return Draft(DraftKind.CLARIFICATION, question) if question else Draft(DraftKind.ABSTENTION, text)
-    return Draft(DraftKind.ANSWER, tidy(text))
+    return Draft(DraftKind.ANSWER, tidy(text, response_format))
+
+
+def _first_string(text: str) -> str:
+    """Return the first string of a text of JSON, where a model may have written its marks; else the text."""
+    try:
+        return next((leaf.text for leaf in leaves(text) if leaf.is_string), text)
+    except ValueError:
+        return text
 
 
 def _one_question(text: str) -> str:
@@ -213,12 +225,35 @@ def _one_question(text: str) -> str:
     return line[:end] if 0 < end <= _LONGEST_QUERY else ""
 
 
-def tidy(text: str) -> str:
+def tidy(text: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -> str:
     """Write citations as `[n]` each, outside code, and leave out a list of sources of the model's own.
 
-    Only marks are changed, no word: the numbers are the model's, and the Guardian judges them.
+    Only marks are changed, no word: the numbers are the model's, and the Guardian judges them. Of JSON, the fence
+    around it goes, which many models cannot be talked out of; what is no JSON is left to the Guardian, too.
     """
-    parts = split_code(_without_sources(text))
+    if response_format is ResponseFormat.JSON:
+        text = _unfenced(text)
+        try:
+            return restrung(text, _cited_one_by_one)
+        except ValueError:
+            return text
+    text = _cited_one_by_one(_without_sources(text))
+    if response_format is ResponseFormat.HYBRID:
+        try:
+            block = json_block(text)
+            inside = restrung(block.text, _cited_one_by_one)
+        except ValueError:
+            return text
+        return text[: block.start] + inside + text[block.start + len(block.text) :]
+    return text
+
+
+def _unfenced(text: str) -> str:
+    return _FENCED.sub(r"\1", text)
+
+
+def _cited_one_by_one(text: str) -> str:
+    parts = split_code(text)
     return "".join(part if place % 2 else _one_by_one(part) for place, part in enumerate(parts))
 
 

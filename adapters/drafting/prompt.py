@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from contracts.evidence import EvidenceItem
 from contracts.ports import DraftRequest
 from contracts.profile import Profile
-from contracts.spec import ArchitectSpec
-from contracts.values import Language, RequiredAction
+from contracts.spec import CITED_SOURCES, ArchitectSpec
+from contracts.values import Language, RequiredAction, ResponseFormat
 
 ABSTAIN: Final = "NO_ANSWER"
 """What a draft begins with that says: the evidence does not tell."""
@@ -39,11 +40,23 @@ Write the answer to: {question}
 What the user wants: {intent}
 Write in {language}."""
 
+_JSON: Final = """\
+Write the answer as one object of JSON and nothing else: no code fence around it, no word before or behind it. It has
+these keys, and under each a list of strings with their citations, a string for a sentence or a step:
+{example}
+No key has a citation in it, and “{reserved}” is no key of yours. What cannot carry a citation, such as a number, stands
+in an object with the list of its citations beside it, as in {{"value": 5, "sources": [1]}}. Code inside a string keeps
+its marks of code. {abstain} and {ask_back} are written without JSON."""
+_HYBRID: Final = """\
+Write the answer in Markdown, and put exactly one fenced block marked json into it, which holds the same facts as valid
+JSON. Its strings have their citations, too; what cannot carry one, such as a number, stands in an object with the list
+of its citations beside it, as in {"value": 5, "sources": [1]}. No key has a citation in it."""
+
 _NEW_EVIDENCE: Final = "use the evidence above, which is new"
 _SPOKEN_OF: Final = {
     RequiredAction.ADD_EVIDENCE_REFERENCES: "put a citation behind every claim",
     RequiredAction.REGENERATE_DRAFT: "leave out, or put right, what is named above",
-    RequiredAction.ADD_REQUIRED_SECTIONS: "add the missing sections as headings",
+    RequiredAction.ADD_REQUIRED_SECTIONS: "add the missing sections, with something to say in each",
     RequiredAction.REMOVE_FORBIDDEN_CONTENT: "do not use the forbidden words",
     RequiredAction.USE_DOMAIN_TERMS: "use at least one of the terms",
     RequiredAction.ADD_EVIDENCE: _NEW_EVIDENCE,
@@ -112,15 +125,28 @@ def instructions(request: DraftRequest, note: str = "") -> str:
 
 
 def _contract(spec: ArchitectSpec, language: Language) -> list[str]:
-    asked: list[str] = []
-    if spec.required_sections:
-        names = ", ".join(f"“{section.title.get(language, section.name)}”" for section in spec.required_sections)
-        asked.append(f"The answer has these sections, each as a Markdown heading: {names}.")
+    titles = [section.title.get(language, section.name) for section in spec.required_sections]
+    asked = _form(spec.response_format, titles)
     if spec.forbidden_content:
         asked.append(f"Never write: {', '.join(spec.forbidden_content)}.")
     if spec.domain_terms:
         asked.append(f"Use at least one of these terms: {', '.join(spec.domain_terms)}.")
     return asked
+
+
+def _form(response_format: ResponseFormat, titles: Sequence[str]) -> list[str]:
+    if response_format is ResponseFormat.JSON:
+        return [_JSON.format(example=_example(titles), reserved=CITED_SOURCES, abstain=ABSTAIN, ask_back=ASK_BACK)]
+    named = ", ".join(f"“{title}”" for title in titles)
+    asked = [f"The answer has these sections, each as a Markdown heading: {named}."] if titles else []
+    if response_format is ResponseFormat.HYBRID:
+        asked.append(_HYBRID)
+    return asked
+
+
+def _example(titles: Sequence[str]) -> str:
+    lists = [[f"One sentence [{n}].", f"The next one [{n}][{n + 1}]."] for n in range(1, max(len(titles), 1) + 1)]
+    return json.dumps(dict(zip(titles or ["answer"], lists, strict=True)), ensure_ascii=False)
 
 
 def _retry(request: DraftRequest) -> str:

@@ -12,7 +12,7 @@ from adapters.drafting.model import MOST_CHARS, read_draft, tidy
 from adapters.models.chat import Reply, ToolCall
 from adapters.models.thinking import without_thinking
 from contracts.ports import Draft
-from contracts.values import DraftKind, FaultKind
+from contracts.values import DraftKind, FaultKind, ResponseFormat
 from language.blocks import split_code
 
 
@@ -112,7 +112,53 @@ def test_queries_are_few_short_and_different() -> None:
     assert asked.searches == ("a b", "c" * 300, "d")
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("NO_ANSWER", DraftKind.ABSTENTION),
+        ('{"What to do": ["NO_ANSWER"]}', DraftKind.ABSTENTION),
+        ('```json\n{"answer": {"a": "**NO_ANSWER**: nothing"}}\n```', DraftKind.ABSTENTION),
+        ("QUESTION: Which kettle?", DraftKind.CLARIFICATION),
+        ('{"answer": "QUESTION: Which kettle?"}', DraftKind.CLARIFICATION),
+        ('{"answer": ["Write NO_ANSWER [1]."]}', DraftKind.ANSWER),
+        ('{"answer": ["It boils', DraftKind.ANSWER),
+    ],
+)
+def test_in_json_a_model_may_abstain_and_ask_back_as_well(text: str, kind: DraftKind) -> None:
+    """With the word alone, or as the first string of its object."""
+    draft = read_draft(reply(text), may_search=False, response_format=ResponseFormat.JSON)
+    assert isinstance(draft, Draft)
+    assert draft.kind is kind
+
+
 # ---------------------------------------------------------------------------------------------------------- citations
+
+
+@pytest.mark.parametrize(
+    ("text", "tidied"),
+    [
+        ('{"a": "It boils [1, 2].", "sources": [1, 2]}', '{"a": "It boils [1][2].", "sources": [1, 2]}'),
+        ('{"a [1, 2]": ["【1†source】", "`x[1, 2]`"]}', '{"a [1, 2]": ["[1]", "`x[1, 2]`"]}'),
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ('```\n{"a": "```"}\n ```', '{"a": "```"}'),
+        ('```json\n{"a": [1, 2]\n```', '{"a": [1, 2]'),
+        ('Here: {"a": "[1, 2]"}', 'Here: {"a": "[1, 2]"}'),
+        ('```json\n{"a": 1}\n```\nDone.', '```json\n{"a": 1}\n```\nDone.'),
+        ('{"a": "x\\n\\nSources:\\n- [1] b"}', '{"a": "x\\n\\nSources:\\n- [1] b"}'),
+    ],
+)
+def test_of_json_only_strings_and_a_fence_around_it_are_touched(text: str, tidied: str) -> None:
+    """Lists of numbers are no citations in brackets, and what is no JSON is left for the Guardian to see."""
+    assert tidy(text, ResponseFormat.JSON) == tidied
+
+
+def test_of_a_hybrid_draft_prose_and_the_strings_of_its_block_are_touched() -> None:
+    """Other code stays, and a list of sources of the model's own goes."""
+    block = '```py\nx[1, 2]\n```\n\n```json\n{"a": "b 【1】", "c": [1, 2]}\n```'
+    assert tidy(f"A [1, 2].\n\n{block}\n\nSources:\n- [1] c", ResponseFormat.HYBRID) == (
+        "A [1][2].\n\n" + block.replace("【1】", "[1]")
+    )
+    assert tidy("A [1, 2].", ResponseFormat.HYBRID) == "A [1][2]."
 
 
 @pytest.mark.parametrize(

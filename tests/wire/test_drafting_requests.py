@@ -14,8 +14,9 @@ from adapters.fakes.drafting import FakeDrafter
 from contracts.errors import DraftingFailed
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, DraftRequest, Exchange
-from contracts.spec import ArchitectSpec, Section
-from contracts.values import DraftKind, Language, PlanTrace, RequestType, RequiredAction
+from contracts.spec import CITED_SOURCES, ArchitectSpec, Section
+from contracts.values import DraftKind, Language, PlanTrace, RequestType, RequiredAction, ResponseFormat, Track
+from guards.contract_check import check_contract
 from tests.wire.models import DRAFTED, EVIDENCE, asked_of, bench, roles, size_of
 from tests.wire.server_process import FakeServer
 
@@ -146,6 +147,43 @@ async def test_the_contract_is_part_of_the_task(server: FakeServer) -> None:
     task = body["messages"][-1]["content"].rpartition("```")[2]
     assert [word in task for word in ("Что сделать", "guaranteed", "kettle", "Russian")] == [True] * 4
     assert "What to do" not in task
+
+
+def test_the_form_of_the_answer_is_part_of_the_task() -> None:
+    """JSON by an example that has the sections' titles as its keys, hybrid by its block, Markdown by headings alone."""
+    sections = tuple(Section(name=name, title={Language.RU: f"«{name}»"}) for name in ("Cause", "Remedy"))
+    tasks: dict[ResponseFormat, str] = {}
+    for form in ResponseFormat:
+        spec = ArchitectSpec(response_format=form, required_sections=sections)
+        tasks[form] = instructions(replace(DRAFTED, spec=spec, language=Language.RU))
+    shown = next(line for line in tasks[ResponseFormat.JSON].splitlines() if line.startswith("{"))
+    assert list(json.loads(shown)) == ["«Cause»", "«Remedy»"]
+    assert (
+        check_contract(
+            shown,
+            ArchitectSpec(response_format=ResponseFormat.JSON, required_sections=sections),
+            track=Track.QUALITY,
+            kind=DraftKind.ANSWER,
+        ).reasons
+        == ()
+    )
+    assert [form for form, task in tasks.items() if "heading" in task] == ["markdown", "hybrid"]
+    assert [form for form, task in tasks.items() if "JSON" in task] == ["json", "hybrid"]
+    assert "one fenced block marked json" in tasks[ResponseFormat.HYBRID]
+    assert CITED_SOURCES in tasks[ResponseFormat.JSON]
+
+
+async def test_without_sections_json_has_one_key(server: FakeServer) -> None:
+    """The example names it."""
+    body = await sent(server, replace(DRAFTED, spec=ArchitectSpec(response_format=ResponseFormat.JSON)))
+    assert '{"answer": ["One sentence [1]."' in body["messages"][-1]["content"]
+
+
+async def test_a_fence_around_json_is_taken_off(server: FakeServer) -> None:
+    """Many models write one, whatever they are told; the draft is what stands in it."""
+    server.script([{"reply": {"text": '```json\n{"answer": ["It boils [1, 2]."]}\n```'}}])
+    draft = await drafted(server, replace(DRAFTED, spec=ArchitectSpec(response_format=ResponseFormat.JSON)))
+    assert draft.text == '{"answer": ["It boils [1][2]."]}'
 
 
 async def test_a_retry_says_what_was_wrong_and_what_to_do(server: FakeServer) -> None:

@@ -14,6 +14,7 @@ from adapters.fakes.sources import FakeSource
 from adapters.moderation.rules import RuleModerator
 from assistant.servers import Servers
 from assistant.wiring import deployment
+from contracts.profile import Profile
 from contracts.values import Source
 from graph.build import Graph, Ports, build_graph
 from tests.assistant.cli_helpers import PROFILE as SHELF
@@ -23,7 +24,14 @@ from tests.wire.server_process import FakeServer
 
 @asynccontextmanager
 async def graph_on(
-    server: FakeServer, data: Path, *, saver: Any = None, moderated: Any = None, found: Any = None, **variables: str
+    server: FakeServer,
+    data: Path,
+    *,
+    saver: Any = None,
+    moderated: Any = None,
+    found: Any = None,
+    profile: Profile = PROFILE,
+    **variables: str,
 ) -> AsyncGenerator[Graph]:
     """Open a graph whose planner and drafter ask the server; further variables are those of the environment."""
     environment = {
@@ -46,4 +54,4 @@ async def graph_on(
             sources={Source.DOC: FakeSource(Source.DOC, [passage(1), passage(2)] if found is None else found)},
             drafter=servers.drafter(quoting) or quoting,
         )
-        yield build_graph(ports, PROFILE, checkpointer=saver)
+        yield build_graph(ports, profile, checkpointer=saver)
