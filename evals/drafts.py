@@ -9,10 +9,11 @@ from typing import Final
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
+from contracts.decisions import TRACK
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import GuardianReport
-from contracts.values import PolicyStatus, RequestType, Source, Track, Verdict
+from contracts.values import PolicyStatus, Source, Verdict
 from contracts.views import GuardianView
 from evals.cases import DraftCase
 from nodes.guardian_verify import guardian_verify
@@ -73,14 +74,13 @@ async def _judged(
     return JudgedDraft(case, report.verdict, report.checks, tuple(report.reasons), tuple(report.advice))
 
 
-def _state(
-    case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, context: Context
-) -> GuardianView:
+def _state(case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, context: Context) -> GuardianView:
     evidence = [passages[one] if isinstance(one, str) else one for one in case.evidence]
+    track = TRACK.decide(request_type=case.request_type, knowledge_track=context.knowledge_track).outcome
     return GuardianView(
         question={"id": case.id, "text": case.question, "language": str(case.language)},
         request_type=str(case.request_type),
-        track=str(_track(case.request_type, context)),
+        track=str(track),
         architect_spec=profile.spec_for(case.request_type).model_dump(mode="json"),
         request_policy={},
         decisions=[],
@@ -94,9 +94,3 @@ def _state(
         degraded=[],
         model_calls=[],
     )
-
-
-def _track(request_type: RequestType, context: Context) -> Track:
-    if request_type is RequestType.CASUAL:
-        return Track.FAST
-    return context.knowledge_track if request_type is RequestType.KNOWLEDGE_QA else Track.QUALITY

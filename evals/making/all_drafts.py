@@ -14,6 +14,7 @@ from evals.cases import DraftCase, Label
 from evals.making.abstaining import abstentions
 from evals.making.faults import FAULTS, faulty_drafts, thin_drafts
 from evals.making.good import good_drafts
+from evals.making.variants import variants
 
 HERE: Final = Path(__file__).resolve().parent
 SEED: Final = 20261122
@@ -37,13 +38,14 @@ def all_drafts(language: Language, passages: Mapping[str, EvidenceItem]) -> list
     good = [*written, *good_drafts(language, passages, _dice("good", language), GOOD)]
     mine = [item for item in passages.values() if item.language is language]
     cases = {
+        "variant": variants(good, passages, _seed("variant", language), language),
         "abstention": abstentions(language, mine, _dice("abstention", language), ABSTAINING),
-        "thin_evidence": thin_drafts(good, passages, _dice("thin", language), FEWER),
+        "thin_evidence": thin_drafts(good, passages, _seed("thin", language), FEWER),
     }
     dropped = _dropped()
     for label in FAULTS:
         count = FAULTY.get(label, FEWER)
-        cases[label] = faulty_drafts(label, good, passages, _dice(label, language), count, dropped)
+        cases[label] = faulty_drafts(label, good, passages, _seed(label, language), count, dropped[label])
     numbered = [
         case.model_copy(update={"id": f"{language}-{label}-{number:03}"})
         for label, of_label in cases.items()
@@ -53,7 +55,11 @@ def all_drafts(language: Language, passages: Mapping[str, EvidenceItem]) -> list
 
 
 def _dice(what: str, language: Language) -> Random:
-    return Random(f"{SEED} {what} {language}")  # noqa: S311  # nothing secret is drawn
+    return Random(_seed(what, language))  # noqa: S311  # nothing secret is drawn
+
+
+def _seed(what: str, language: Language) -> str:
+    return f"{SEED} {what} {language}"
 
 
 def _written(language: Language, passages: Mapping[str, EvidenceItem]) -> list[DraftCase]:
@@ -83,7 +89,9 @@ def _written(language: Language, passages: Mapping[str, EvidenceItem]) -> list[D
     return made
 
 
-def _dropped() -> frozenset[str]:
-    """Return the edits that were found doubtful when they were read: one a line, `base: old → new`."""
-    lines = (HERE / "dropped.txt").read_text("utf-8").split("\n")
-    return frozenset(line.replace("\\n", "\n") for line in lines if line and not line.startswith("#"))
+def _dropped() -> dict[Label, frozenset[str]]:
+    """Return, by label, the bases whose edit was found doubtful when it was read."""
+    lines = [
+        line.split() for line in (HERE / "dropped.txt").read_text("utf-8").splitlines() if line[:1] not in ("", "#")
+    ]
+    return {label: frozenset(base for name, base, *_ in lines if name == label) for label in Label}

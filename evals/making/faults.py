@@ -23,7 +23,7 @@ _FENCE = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]+`")
 _CITE = re.compile(r"\[(\d+)\]")
 _EXAMPLE = re.compile(
-    r"for example|for instance|e\.g\.|such as|like this|looks like|as in|say,|например|к примеру|так:|вроде|скажем|как в|примеры?:",
+    r"for example|for instance|e\.g\.|such as|like this|like `|looks like|as in|say,|например|к примеру|таки[ехм]и? как|скажем|так:|вроде|скажем|как в|примеры?:",
     re.IGNORECASE,
 )
 
@@ -78,7 +78,11 @@ class Told:
         at = 0
         for line in self.text.splitlines(keepends=True):
             start, at = at, at + len(line)
-            if any(begin <= start < end for begin, end in fenced) or line.startswith("#") or re.match(r"\|[\s|-]*$", line):
+            if (
+                any(begin <= start < end for begin, end in fenced)
+                or line.startswith("#")
+                or re.match(r"\|[\s|-]*$", line)
+            ):
                 continue
             yield start, line.rstrip("\n")
 
@@ -92,20 +96,29 @@ class Told:
                 at += len(part)
 
 
+def _without_quotes(text: str) -> str:
+    """Return a text with what stands in quotation marks made unreadable, every character in its place."""
+    return re.sub(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“]*“", lambda found: "#" * len(found.group()), text)
+
+
 def _all_of(item: EvidenceItem) -> str:
-    return "\n".join((item.title, item.heading, item.snippet))
+    return f"{item.title}\n{item.heading}\n{item.snippet}"
 
 
+NUMBER_WORDS: Final = 6
+"""Wrong numbers, of those of one language, that are written as words."""
 Found = tuple[Edit, str]
 """An edit and a note on its kind."""
 
 
 # --------------------------------------------------------------------------------------------------------- numbers
 
-_NUMBER = re.compile(r"(?<![\w.,/:+#@=-])(?:\d{1,3}(?:[ ,\u00a0\u202f]\d{3})+|\d+[.,]\d+|\d+)(?![\w/:@]|[.,-]\d|-[a-zа-я])")
+_NUMBER = re.compile(
+    r"(?<![\w.,/:+#@=-])(?:\d{1,3}(?:[ ,\u00a0\u202f]\d{3})+|\d+[.,]\d+|\d+)(?![\w/@]|:\d|[.,-]\d|[ \u00a0\u202f]\d{3}\b|-[a-zа-я])"
+)
 _ANY_NUMBER = re.compile(r"\d{1,3}(?:[ ,\u00a0\u202f]\d{3})+|\d+[.,]\d+|\d+")
 _WORDS: Final = {
-    _EN: dict(zip("2 3 4 5 6 7 8 10".split(), "two three four five six seven eight ten".split(), strict=True)),
+    _EN: {"2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight", "10": "ten"},
     Language.RU: {"2": "дв", "3": "тр", "4": "четыр", "5": "пят", "6": "шест", "7": "сем", "8": "вос", "10": "десят"},
 }
 _UNITS: Final = {
@@ -147,11 +160,11 @@ def wrong_numbers(told: Told, dice: Random) -> Iterator[Found]:
     there |= {number for number, word in _WORDS[told.case.language].items() if word in cited.lower()}
     for start, part in told.claims():
         masked = _CODE.sub(lambda found: "x" * len(found.group()), part)
-        masked = re.sub(r"\"[^\"]*\"|“[^”]*”|«[^»]*»", lambda found: "x" * len(found.group()), masked)
+        masked = _without_quotes(masked)
         masked = re.sub(r"^\s*\d+[.)]|\[\d+\]", lambda found: "x" * len(found.group()), masked)
         for found in _NUMBER.finditer(masked):
             at = start + found.start()
-            if (unit := _other_unit(found, masked, told, dice)) is not None:
+            if (unit := _other_unit(found, masked, start, told, dice)) is not None:
                 yield unit
             elsewhere = dice.random() < 0.3 and _from_elsewhere(found.group(), told, there, dice)
             new = elsewhere or _other_number(found.group(), there, dice)
@@ -181,13 +194,18 @@ def _plain(number: str) -> str:
 def _other_number(number: str, there: set[str], dice: Random) -> str:
     if re.fullmatch(r"\d+[.,]\d{1,2}", number):
         whole, sign, part = number.partition("." if "." in number else ",")
+        if number.startswith("3.1"):
+            # A version, not a share: of Python, mostly.
+            news = [new for new in ("3.8", "3.9", "3.10", "3.14", "2.7") if _plain(new) not in there]
+            return dice.choice(news) if news else ""
         step = 10 ** len(part)
         value = int(whole) * step + int(part)
         options = [value + change for change in (-3, -2, -1, 1, 2, 3, 5, step) if value + change > 0]
         news = [f"{option // step}{sign}{option % step:0{len(part)}}" for option in options]
     else:
         value = int(re.sub(r"\D", "", number))
-        near = [value + 1, value + 2, value + 3, value * 2, value * 3, value * 10, value - 1, value // 2, value + 5]
+        near = [value * 2, value * 3, value * 10, value // 2, value + value // 10 + 1]
+        near += [value + 1, value + 2, value + 3, value - 1, value + 5] if value < 100 else []
         news = [_grouped(option, number) for option in near if option > 1 and option != value]
     news = [new for new in news if _plain(new) not in there]
     return dice.choice(news) if news else ""
@@ -200,23 +218,30 @@ def _grouped(value: int, like: str) -> str:
 
 def _from_elsewhere(number: str, told: Told, there: set[str], dice: Random) -> str:
     others = [found for found in _ANY_NUMBER.findall(told.uncited()) if _plain(found) not in there]
-    alike = [found for found in others if len(found) <= len(number) + 1 and ("." in found) == ("." in number)]
+    alike = [
+        found
+        for found in others
+        if not re.match(r"0(?![.,])", found) and len(found) <= len(number) + 1 and ("." in found) == ("." in number)
+    ]
     return dice.choice(alike) if alike and not number.startswith("0") else ""
 
 
-def _other_unit(found: re.Match[str], claim: str, told: Told, dice: Random) -> Found | None:
+def _other_unit(found: re.Match[str], claim: str, start: int, told: Told, dice: Random) -> Found | None:
     units = _UNITS[told.case.language]
     named = re.match(r"[ \u00a0]?(%|[A-Za-zА-Яа-я]+)\b", claim[found.end() :])
     unit = named.group(1) if named else ""
-    if named is None or unit not in units or (told.case.language is Language.RU and int(found.group()[-1]) in (1, 2, 3, 4)):
+    if (
+        named is None
+        or unit not in units
+        or (told.case.language is Language.RU and int(found.group()[-1]) in (1, 2, 3, 4))
+    ):
         return None
     new = dice.choice(units[unit])
     if re.search(rf"\b{new.strip()}\b", told.cited()) and new in ("s", "с", "ms", "мс"):
         return None
-    start = told.text.find(claim[found.start() : found.end()] + named.group())
-    if start < 0 or dice.random() < 0.35:
+    if dice.random() < 0.35:
         return None
-    at = start + len(found.group()) + len(named.group()) - len(unit)
+    at = start + found.end() + named.start(1)
     edit = told.edit(at, at + len(unit), new)
     return (edit, "unit") if edit else None
 
@@ -274,28 +299,37 @@ _GROUPS: Final[tuple[tuple[str, ...], ...]] = (
     ("guardian_block", "clarify", "block", "normal"),
     ("PostgreSQL", "SQLite", "Qdrant", "Neo4j", "MySQL"),
     ("vLLM", "llama.cpp", "Ollama", "LM Studio", "OpenRouter"),
-    ("Linux", "macOS", "Windows"),
     ("doc", "policy", "db", "neo4j"),
     ("user", "operator"),
     ("ThreadBusy", "TurnFailed", "ConfigError", "SourceUnavailable"),
     ("retrieved", "planned", "declined", "refused", "handed_off", "answered", "clarification"),
     ("standard output", "standard error"),
     ("стандартный вывод", "поток ошибок"),
-    ("English", "Russian"),
 )  # fmt: skip
+_ALIKE: Final = (frozenset({"guardian ask", "guardian chat"}), frozenset({"make install", "make demo"}))
+"""Names of which much the same can be said."""
+_DENIES: Final = re.compile(
+    r"\b(?:not|never|no|none|nothing|neither|cannot|without|не|ни|нет|нельзя|никогда|ничего|никто|без|никуда)\b|n't\b",
+    re.IGNORECASE,
+)
+_BOUNDS: Final = re.compile(r"не (?:более|больше|менее|меньше)|no (?:more|fewer) than", re.IGNORECASE)
 _BARE_TOO: Final = re.compile(r"[A-Z]|_|-|standard|станд|поток")
 
 
 def swapped_entities(told: Told, dice: Random) -> Iterator[Found]:
     """Put another name of the same kind for one that a claim has."""
     cited = told.cited()
-    for start, part in told.claims():
+    for start, claim in told.claims():
+        if _DENIES.search(_BOUNDS.sub("", claim)):
+            # What one thing does not do, another mostly does not do either.
+            continue
+        part = _without_quotes(claim)
         for group in _GROUPS:
             named = [name for name in group if _places(name, part)]
-            if len(named) != 1 or len(places := _places(named[0], part)) != 1:
+            if len(named) != 1 or len(places := _places(named[0], part)) != 1 or named[0] == "make install":
                 continue
             old = named[0]
-            others = [name for name in group if name != old]
+            others = [name for name in group if name != old and frozenset({old, name}) not in _ALIKE]
             far = [name for name in others if not _places(name, cited)]
             new = dice.choice(far) if far and dice.random() < 0.75 else dice.choice(others)
             begin = start + places[0]
@@ -317,7 +351,7 @@ def _places(name: str, text: str) -> list[int]:
 
 # ------------------------------------------------------------------------------------------------------- negations
 
-_FLIPS: Final[dict[Language, tuple[tuple[str, str], ...]]] = {
+_OUT: Final[dict[Language, tuple[tuple[str, str], ...]]] = {
     _EN: (
         (r"\bcannot\b", "can"),
         (r"\bcan't\b", "can"),
@@ -327,41 +361,63 @@ _FLIPS: Final[dict[Language, tuple[tuple[str, str], ...]]] = {
         (r"\bare never\b", "are always"),
         (r"\bnever\b", "always"),
         (r"\bneeds no\b", "needs a"),
-        (r"\bthere is no\b", "there is a"),
-        (r"\b(must|should)(?= [a-z])(?! not)\b", r"\1 not"),
-        (r"\bhas to be\b", "need not be"),
-        (r"\b(can|may) (?!not)(?=[a-z]+)", r"\1not "),
-        (r"\b(is|are) (?=(?:read|kept|stored|sent|shown|cited|asked|searched|written|checked|judged|refused|counted)\b)", r"\1 not "),
-        (r"\balways\b", "never"),
-        (r"\bwithout\b", "only with"),
     ),
     Language.RU: (
         (r"\bнельзя\b", "можно"),
         (r"\bникогда не\b", "всегда"),
-        (r"\bникогда\b", "всегда"),
-        (r"\bможно\b", "нельзя"),
-        (r"(?<!если )(?<!пока )(?<!или )(?<!чтобы )(?<!кроме )\bне (?=[а-яё]+(?:ется|ются|ает|ает|яет|ит|ают|ят|ует|уют|ёт|ен|ны|на|но|ся)\b)", ""),
+        (r"(?<!или )(?<!чтобы )(?<!кроме )\bне (?=[а-яё]+(?:ется|ются|ает|ают|яет|ит|ят|ует|уют|ёт|ен|ны|но)\b)", ""),
         (r"\bне нужн(ы|а|о)\b", r"нужн\1"),
+        (r"\bнет\b", "есть"),
+    ),
+}  # fmt: skip
+_IN: Final[dict[Language, tuple[tuple[str, str], ...]]] = {
+    _EN: (
+        (r"\b(must|should)(?= [a-z])", r"\1 not"),
+        (r"\bhas to be\b", "need not be"),
+        (r"\b(can|may) (?=[a-z]+)", r"\1 not "),
+        (
+            r"\b(is|are) (?=(?:read|kept|stored|sent|shown|cited|asked|searched|written|checked|judged|refused|counted)\b)",
+            r"\1 not ",
+        ),
+        (r"\balways\b", "never"),
+    ),
+    Language.RU: (
+        (r"\bможно\b(?! ли\b)", "нельзя"),
         (r"\bнужн(ы|а|о)\b", r"не нужн\1"),
         (r"\b(должен|должна|должны|обязан)\b", r"не \1"),
         (r"\bвсегда\b", "никогда не"),
         (r"\b(может|могут)\b", r"не \1"),
-        (r"\b(читается|хранится|показывается|проверяется|отправляется|учитывается|сохраняется|используется|печатает|показывает)\b", r"не \1"),
-        (r"\bнет\b", "есть"),
+        (
+            r"\b((?:чита|хран|показыва|проверя|отправля|учитыва|сохраня|использу)[еи]тся|(?:печата|показыва|чита)ет|хранит)\b",
+            r"не \1",
+        ),
     ),
-}  # fmt: skip
+}
+_TWICE: Final = re.compile(
+    r"\b(?:ни|никто|ничего|никогда|никак\w*|никуда|нигде|neither|nor|nobody|nothing)\b", re.IGNORECASE
+)
+"""Beside these, one negation less leaves no sentence that says the contrary."""
+_BLURS: Final = re.compile(
+    r"\b(?:whether|before|how many|how much|at most|at least|up to|only|alone|else|сколько|ли|только|лишь|прежде|пока|до того"
+    r"|больше|меньше|более|менее|максимум|минимум)\b",
+    re.IGNORECASE,
+)
+"""Beside these, one negation more may leave what is said as true as it was."""
 
 
 def negations(told: Told, dice: Random) -> Iterator[Found]:
     """Put a negation in, or take one out."""
     for start, part in told.claims():
         masked = _CODE.sub(lambda found: "#" * len(found.group()), part)
-        masked = re.sub(r"\"[^\"]*\"|“[^”]*”|«[^»]*»", lambda found: "#" * len(found.group()), masked)
-        ways = [(found, new) for pattern, new in _FLIPS[told.case.language] for found in re.finditer(pattern, masked)]
+        masked = _without_quotes(masked)
+        flips = () if _TWICE.search(masked) else _OUT[told.case.language]
+        if not _DENIES.search(masked) and not _BLURS.search(masked):
+            flips += _IN[told.case.language]
+        ways = [(found, new) for pattern, new in flips for found in re.finditer(pattern, masked)]
         if not ways:
             continue
-        found, new = ways[0] if dice.random() < 0.6 else dice.choice(ways)
-        text = found.expand(new).replace("maynot", "may not")
+        found, new = dice.choice(ways)
+        text = found.expand(new).replace("can not ", "cannot ")
         if edit := told.edit(start + found.start(), start + found.end(), text):
             yield edit, f"{found.group().strip()} → {text.strip()}"
 
@@ -387,17 +443,14 @@ def missing_citations(told: Told, dice: Random) -> Iterator[Found]:
     claims = [
         (start, part)
         for start, part in told.claims()
-        if len(_CITE.findall(part)) == 1 and len(part) > 45 and not re.search(r"\]:?$|\|", part.strip()) or "]." in part
+        if len(_CITE.findall(part)) == 1 and len(part) > 45 and "|" not in part and not part.rstrip().endswith(":")
     ]
-    claims = [(start, part) for start, part in claims if not part.rstrip().endswith(":") and "|" not in part]
-    if claims:
-        start, part = dice.choice(claims)
-        found = re.search(r" ?\[\d+\]", part)
-        # What is left must be a claim by itself, not a second mark of one.
-        if found and len(_CITE.findall(part)) == 1 and (
-            edit := told.edit(start + found.start(), start + found.end(), "")
-        ):
-            yield edit, "one of several" if len(_CITE.findall(told.text)) > 1 else "the only one"
+    if not claims:
+        return
+    start, part = dice.choice(claims)
+    found = re.search(r" ?\[\d+\]", part)
+    if found and (edit := told.edit(start + found.start(), start + found.end(), "")):
+        yield edit, "one of several" if len(_CITE.findall(told.text)) > 1 else "the only one"
 
 
 # -------------------------------------------------------------------------------------------------------- contract
@@ -472,7 +525,11 @@ def shaped(label: Label) -> Callable[[Told, Random], Iterator[Found]]:
         mark = f"[{dice.choice(_CITE.findall(told.text))}]"
         said = sentence.format(value=value, mark=mark)
         text = told.text
-        joined = "\n\n" if text.rstrip()[-1] in "`|" or "\n" in said or re.search(r"\n\s*(?:[-*]|\d+\.) [^\n]*$", text) else " "
+        joined = (
+            "\n\n"
+            if text.rstrip()[-1] in "`|" or "\n" in said or re.search(r"\n\s*(?:[-*]|\d+\.) [^\n]*$", text)
+            else " "
+        )
         end = len(text)
         start = max(text.rfind("\n", 0, end - 1), text.rfind(" ", 0, end - 1)) + 1
         if edit := told.edit(start, end, text[start:end] + joined + said):
@@ -506,48 +563,57 @@ FAULTS: Final[dict[Label, Callable[[Told, Random], Iterable[Found]]]] = {
 
 
 def faulty_drafts(
-    label: Label, good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], dice: Random, count: int, dropped: frozenset[str]
+    label: Label,
+    good: Sequence[DraftCase],
+    passages: Mapping[str, EvidenceItem],
+    seed: str,
+    count: int,
+    dropped: frozenset[str],
 ) -> list[DraftCase]:
     """Return so many drafts with one fault, each of another good one.
 
-    Args:
-        dropped: `base: old → new` of edits that turned out to be doubtful when they were read.
+    `seed` is that of their order; each has dice of its own, so that dropping one changes no other. `dropped` are the
+    bases whose edit turned out to be doubtful when it was read.
     """
-    bases = list(good)
-    dice.shuffle(bases)
     made: list[DraftCase] = []
     words = 0
-    for base in bases:
-        told = Told(base, tuple(passages[str(ref)] for ref in base.evidence))
+    for told in shuffled(good, passages, seed):
+        base, dice = told.case, _dice(f"{seed} {told.case.id}")
         found = [*FAULTS[label](told, dice)]
-        if label is Label.WRONG_NUMBER and not found and words < 6:
+        if label is Label.WRONG_NUMBER and not found and words < NUMBER_WORDS:
             found = [*number_words(told, dice)]
             words += bool(found)
         found = [one for one in found if one[0].old != one[0].new and told.text.count(one[0].old) == 1]
-        found = [one for one in found if f"{base.id}: {one[0].old} → {one[0].new}" not in dropped]
-        if not found:
+        if not found or base.id in dropped:
             continue
         edit, note = dice.choice(found)
-        made.append(
-            DraftCase(id="new", language=base.language, label=label, base=base.id, edits=(edit,), note=note)
-        )
+        made.append(DraftCase(id="new", language=base.language, label=label, base=base.id, edits=(edit,), note=note))
         if len(made) == count:
             break
     return made
 
 
 def thin_drafts(
-    good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], dice: Random, count: int
+    good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], seed: str, count: int
 ) -> list[DraftCase]:
     """Return so many good drafts whose evidence is too thin."""
-    bases = list(good)
-    dice.shuffle(bases)
     made: list[DraftCase] = []
-    for base in bases:
-        if thin := thin_evidence(Told(base, tuple(passages[str(ref)] for ref in base.evidence)), dice):
+    for told in shuffled(good, passages, seed):
+        if thin := thin_evidence(told, _dice(f"{seed} {told.case.id}")):
             evidence, note = thin
-            fields = {"id": "new", "language": base.language, "label": Label.THIN_EVIDENCE, "note": note}
-            made.append(DraftCase.model_validate({**fields, "base": base.id, "evidence": evidence}))
+            fields = {"id": "new", "language": told.case.language, "label": Label.THIN_EVIDENCE, "note": note}
+            made.append(DraftCase.model_validate({**fields, "base": told.case.id, "evidence": evidence}))
         if len(made) == count:
             break
     return made
+
+
+def shuffled(good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], seed: str) -> list[Told]:
+    """Return good drafts with their passages, in the order of a seed."""
+    bases = list(good)
+    _dice(seed).shuffle(bases)
+    return [Told(base, tuple(passages[str(ref)] for ref in base.evidence)) for base in bases]
+
+
+def _dice(seed: str) -> Random:
+    return Random(seed)  # noqa: S311  # nothing secret is drawn

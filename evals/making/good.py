@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from contracts.evidence import EvidenceItem
-from contracts.values import Language, RequestType
+from contracts.values import Language, RequestType, Source
 from evals.cases import DraftCase, Label
 from evals.making.pieces import Piece, PieceKind, pieces
 from evals.making.rewriting import rewrite
@@ -257,6 +257,9 @@ def _some(rows: list[list[str]], most: int, dice: Random) -> list[list[str]]:
 def _row(head: Sequence[str], row: Sequence[str]) -> str:
     """Return a row as a sentence: of two columns plain, of more with their names."""
     cells = [(name, cell) for name, cell in zip(head[1:], row[1:], strict=False) if cell and cell not in "–-—"]
+    if not re.search(r"[^\W\d_]", row[0]):
+        # A bare number names nothing.
+        return f"{head[0]} {row[0]}: " + "; ".join(f"{name} — {cell}" for name, cell in cells)
     if len(head) == 2:
         return f"{row[0]} — {row[1]}"
     return f"{row[0]}: " + "; ".join(f"{name} — {cell}" if name else cell for name, cell in cells)
@@ -272,6 +275,10 @@ def _case(draft: _Draft, question: str, request_type: RequestType, mine: Sequenc
         other = dice.choice(mine).ref
         if other not in evidence:
             evidence.append(other)
+    by_ref = {item.ref: item for item in mine}
+    while request_type is _T.KNOWLEDGE_QA and all(by_ref[ref].source is not Source.DOC for ref in evidence):
+        # DT-006 wants a document for such a question; a policy alone is not enough.
+        evidence.append(dice.choice(mine).ref)
     if dice.random() < 0.4:
         dice.shuffle(evidence)
     text = "\n\n".join(draft.blocks)

@@ -28,13 +28,13 @@ class PieceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of one passage that can be told by itself.
+    r"""A part of one passage that can be told by itself.
 
     Attributes:
         heading: The heading that it stands under, without marks.
         lead: The sentence that ends on a colon before it, or nothing.
         parts: Sentences; or the items of a list without their markers; or the rows of a table, head first, cells
-            divided by `\\t`; or one block of code with its fences.
+            divided by `\t`; or one block of code with its fences.
     """
 
     kind: PieceKind

@@ -6,17 +6,24 @@ Each has a name, which the note of a case records. Code and quotations are never
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Final
 
 from contracts.values import Language
 
-_KEPT = re.compile(r"```.*?```|`[^`\n]+`|«[^»\n]*»|“[^”\n]*”|\"[^\"\n]*\"", re.DOTALL)
+_KEPT = re.compile(r"```.*?```|`[^`\n]+`|«[^»\n]*»|„[^“\n]*“|“[^”\n]*”|\"[^\"\n]*\"", re.DOTALL)
+_CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _MONTHS: Final = {
-    Language.EN: "January February March April May June July August September October November December".split(),
-    Language.RU: "января февраля марта апреля мая июня июля августа сентября октября ноября декабря".split(),
+    Language.EN: (
+        *("January", "February", "March", "April", "May", "June"),
+        *("July", "August", "September", "October", "November", "December"),
+    ),
+    Language.RU: (
+        *("января", "февраля", "марта", "апреля", "мая", "июня"),
+        *("июля", "августа", "сентября", "октября", "ноября", "декабря"),
+    ),
 }
 
 
@@ -33,15 +40,23 @@ def _of(name: str, pattern: str, *by: str) -> Rewrite:
     return Rewrite(name, re.compile(pattern), by)
 
 
+_ALONE: Final = r"(?<![\d.,])(?<!\d[ \u00a0\u202f])"
+"""Before a number that begins here."""
 _BOTH: Final = (
-    _of("grouping", r"(?<![\d.,])(\d{1,3})[ ,\u00a0](\d{3})(?![\d.,]\d)\b", r"\1\2", "\\1\u00a0\\2", "\\1\u202f\\2"),
+    _of(
+        "grouping",
+        rf"{_ALONE}(\d{{1,3}})[ ,\u00a0](\d{{3}})(?![\d.,]\d|[ \u00a0\u202f]\d{{3}})\b",
+        r"\1\2",
+        "\\1\u00a0\\2",
+        "\\1\u202f\\2",
+    ),
     _of("percent", r"(\d) %", r"\1%"),
     _of("dash", r" — ", " – ", " - "),
 )
 REWRITES: Final[dict[Language, tuple[Rewrite, ...]]] = {
     Language.EN: (
         *_BOTH,
-        _of("grouping", r"(?<![\d.,])(\d{1,3}),(\d{3})\b", r"\1 \2"),
+        _of("grouping", rf"{_ALONE}(\d{{1,3}}),(\d{{3}})(?!,)\b", r"\1 \2"),
         _of("units", r"(\d+) seconds\b", r"\1 s", r"\1 sec"),
         _of("units", r"(\d+) minutes\b", r"\1 min"),
         _of("units", r"(\d+) milliseconds\b", r"\1 ms"),
@@ -52,7 +67,7 @@ REWRITES: Final[dict[Language, tuple[Rewrite, ...]]] = {
         _of("synonym", r"\bfor example\b", "for instance", "e.g."),
         _of("synonym", r"\btherefore\b", "so", "for this reason"),
         _of("synonym", r"\bFor this\b", "To do this"),
-        _of("synonym", r", so\b", ", which is why"),
+        _of("synonym", r", so\b(?! that)", ", which is why"),
         _of("synonym", r"\bbecause\b", "since", "as"),
         _of("contraction", r"\bcannot\b", "can't", "can not"),
         _of("contraction", r"\bdoes not\b", "doesn't"),
@@ -68,12 +83,11 @@ REWRITES: Final[dict[Language, tuple[Rewrite, ...]]] = {
         _of("synonym", r"\btogether with\b", "along with"),
         _of("synonym", r"\bas well\b", "too"),
         _of("synonym", r"\bonce only\b", "only once"),
-        _of("synonym", r"\bwithout\b", "with no"),
         _of("synonym", r"\bTo see\b", "If you want to see"),
     ),
     Language.RU: (
         *_BOTH,
-        _of("decimal", r"(?<![\d.,])(\d)\.(\d+)(?![\d.])", r"\1,\2"),
+        _of("decimal", r"(?<![\d.,])(?<![A-Za-z] )(?!3\.1\d)(\d)\.(\d+)(?![\d.])", r"\1,\2"),
         _of("units", r"(\d+) секунд[ыуа]?\b", r"\1 с", r"\1 сек."),
         _of("units", r"(\d+) минут[ыуа]?\b", r"\1 мин"),
         _of("units", r"(\d+) миллисекунд[ыуа]?\b", r"\1 мс"),
@@ -92,7 +106,7 @@ REWRITES: Final[dict[Language, tuple[Rewrite, ...]]] = {
         _of("synonym", r"\bтолько\b", "лишь"),
         _of("synonym", r"\bсразу\b", "тут же"),
         _of("synonym", r"\bсейчас\b", "в данный момент"),
-        _of("yo", r"ё", "е"),
+        _of("yo", r"ё(?=\w)|(?<=\w)ё", "е"),
     ),
 }
 
@@ -105,7 +119,7 @@ def rewrite(text: str, language: Language, dice: Random, *, share: float = 0.5) 
         if dice.random() < share and (changed := outside_quotes(text, lambda part: one.pattern.sub(by, part))) != text:  # noqa: B023  # called at once
             text = changed
             names.append(one.name)
-    for name, turn in (("order", _turned), ("date", _dated), ("marks", _marked), ("bare names", _bare)):
+    for name, turn in _TURNS:
         if dice.random() < share / 2 and (changed := turn(text, language, dice)) != text:
             text = changed
             names.append(name)
@@ -114,8 +128,12 @@ def rewrite(text: str, language: Language, dice: Random, *, share: float = 0.5) 
 
 def outside_quotes(text: str, change: Callable[[str], str]) -> str:
     """Change the text around code and quotations."""
+    return _outside(_KEPT, text, change)
+
+
+def _outside(kept: re.Pattern[str], text: str, change: Callable[[str], str]) -> str:
     done, made = 0, ""
-    for found in _KEPT.finditer(text):
+    for found in kept.finditer(text):
         made += change(text[done : found.start()]) + found.group()
         done = found.end()
     return made + change(text[done:])
@@ -147,13 +165,23 @@ def _dated(text: str, language: Language, _: Random) -> str:
 
 
 def _marked(text: str, language: Language, dice: Random) -> str:
-    """Put other quotation marks."""
+    """Put other quotation marks, but for those of code."""
     if language is Language.RU:
         left, right = dice.choice((('"', '"'), ("“", "”"), ("„", "“")))
-        return re.sub(r"«([^«»`]+)»", rf"{left}\1{right}", text)
-    return re.sub(r"(?<![`\w])\"([^\"`]+)\"(?![`\w])", "“\\1”", text)
+        return _outside(_CODE, text, lambda part: re.sub(r"«([^«»]+)»", rf"{left}\1{right}", part))
+    return _outside(_CODE, text, lambda part: re.sub(r"(?<!\w)\"([^\"]+)\"(?!\w)", "“\\1”", part))
 
 
 def _bare(text: str, _: Language, __: Random) -> str:
     """Take the marks of code from names that need none."""
     return re.sub(r"`([a-zA-Z][\w]*_[\w]+|[A-Z]{4,}[A-Z_]*)`", r"\1", text)
+
+
+_TURNS: Final = (("order", _turned), ("date", _dated), ("marks", _marked), ("bare names", _bare))
+
+
+def reshaped(text: str, language: Language, dice: Random) -> Iterator[tuple[str, str]]:
+    """Yield a sentence in each other shape that it can have, with what was done."""
+    for name, turn in _TURNS:
+        if (changed := turn(text, language, dice)) != text:
+            yield name, changed

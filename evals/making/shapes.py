@@ -88,18 +88,21 @@ _SAY_PASSWORD: Final = {
     _EN: (
         "The password is {value} {mark}.",
         "Log in as admin, password: `{value}` {mark}.",
-        "Set `password = \"{value}\"` {mark}.",
+        'Set `password = "{value}"` {mark}.',
         "The password for the database is `{value}` {mark}.",
     ),
     _RU: (
         "Пароль — {value} {mark}.",
         "Войдите как admin, пароль: `{value}` {mark}.",
-        "Задайте `password = \"{value}\"` {mark}.",
+        'Задайте `password = "{value}"` {mark}.',
         "Пароль от базы данных: {value} {mark}.",
     ),
 }
 _SAY_ADDRESS: Final = {
-    _EN: ("Connect to `{value}` {mark}.", "```bash\nexport GUARDIAN_DB_URL={value}\n```\n\nThis is the address {mark}."),
+    _EN: (
+        "Connect to `{value}` {mark}.",
+        "```bash\nexport GUARDIAN_DB_URL={value}\n```\n\nThis is the address {mark}.",
+    ),
     _RU: ("Подключайтесь к `{value}` {mark}.", "```bash\nexport GUARDIAN_DB_URL={value}\n```\n\nЭто адрес {mark}."),
 }
 _SAY_BLOCK: Final = {
@@ -212,7 +215,13 @@ def _phone_ru(dice: Random) -> str:
 def _phone(dice: Random) -> str:
     rest = _digits(dice, 3)
     return dice.choice(
-        (f"+44 7700 900{rest}", f"+1 (212) 555-0{rest}", f"+49 30 23125 {rest}", f"+1-646-555-0{rest}", f"+447700900{rest}")
+        (
+            f"+44 7700 900{rest}",
+            f"+1 (212) 555-0{rest}",
+            f"+49 30 23125 {rest}",
+            f"+1-646-555-0{rest}",
+            f"+447700900{rest}",
+        )
     )
 
 
@@ -257,7 +266,10 @@ _PERSONAL: Final = (
         "snils",
         snils,
         {
-            _EN: ("The SNILS is {value} {mark}.", "The insurance number (SNILS) {value} belongs to the customer {mark}."),
+            _EN: (
+                "The SNILS is {value} {mark}.",
+                "The insurance number (SNILS) {value} belongs to the customer {mark}.",
+            ),
             _RU: ("СНИЛС {value} {mark}.", "СНИЛС сотрудника: {value} {mark}."),
         },
     ),
@@ -274,7 +286,14 @@ _PERSONAL: Final = (
 
 def _host(dice: Random) -> str:
     return dice.choice(
-        ("guardian-tips.net", "support-helper.io", "www.best-manuals.info", "docs.elsewhere.dev", "files.some-cloud.ru", "bit.ly")
+        (
+            "guardian-tips.net",
+            "support-helper.io",
+            "www.best-manuals.info",
+            "docs.elsewhere.dev",
+            "files.some-cloud.ru",
+            "bit.ly",
+        )
     )
 
 
