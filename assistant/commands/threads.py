@@ -9,6 +9,7 @@ import os
 from dataclasses import asdict
 
 from assistant.commands.ask import receiver
+from assistant.hand_offs import hand_offs_file
 from assistant.progress import phrases
 from assistant.transcript import ThreadSummary, check_id
 from assistant.wiring import Deployment, deployment, open_runner, open_store
@@ -23,7 +24,9 @@ def run(options: argparse.Namespace) -> int:
     if options.action != "list":
         check_id("conversation's", options.thread)
     deployed = deployment(options.profile)
-    if options.action != "list" and not deployed.threads_file.exists():
+    # Of a conversation held in Studio there may be hand-offs, which are deleted here as well.
+    kept = options.action == "delete" and hand_offs_file(deployed).exists()
+    if options.action != "list" and not deployed.threads_file.exists() and not kept:
         raise _unknown(options.thread)
     work = {"list": _list, "show": _show, "resume": _resume, "delete": _delete}[options.action]
     return asyncio.run(work(deployed, options))

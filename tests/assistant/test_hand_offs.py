@@ -187,18 +187,32 @@ asyncio.run(main())
 """
 
 
-def test_studio_hands_off_as_well(desk: Desk, tmp_path: Path) -> None:
-    """The graph of the dev server has the same desk, and its tickets name the server's thread."""
-    out = tmp_path / "out"
-    done = subprocess.run(
+def in_studio(desk: Desk, cwd: Path) -> str:
+    """Return the end of a turn of the dev server's graph, in the thread `from-studio`."""
+    return subprocess.run(
         [sys.executable, "-W", "error", "-c", STUDIO, PERSON],
-        env=desk.having(GUARDIAN_HANDOFF_TO=str(out)).environment,
-        cwd=tmp_path,
+        env=desk.environment,
+        cwd=cwd,
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
-    )
-    assert "I have passed it on" in done.stdout
+    ).stdout
+
+
+def test_studio_hands_off_as_well(desk: Desk, tmp_path: Path) -> None:
+    """The graph of the dev server has the same desk, and its tickets name the server's thread."""
+    out = tmp_path / "out"
+    assert "I have passed it on" in in_studio(desk.having(GUARDIAN_HANDOFF_TO=str(out)), tmp_path)
     [ticket] = written(out)
     assert ticket["thread_id"] == "from-studio"
+
+
+def test_what_studio_could_not_pass_on_is_deleted_with_its_thread(desk: Desk, tmp_path: Path) -> None:
+    """`guardian threads delete` knows the thread by its hand-offs alone, once."""
+    sending = desk.having(GUARDIAN_HANDOFF_TO=f"http://127.0.0.1:{free_port()}/", GUARDIAN_HANDOFF_TIMEOUT="1")
+    in_studio(sending, tmp_path)
+    assert [entry["thread_id"] for entry in sending.here("hand-offs", "list", "--json").json] == ["from-studio"]
+    assert sending.here("threads", "delete", "from-studio").code == 0
+    assert sending.here("hand-offs", "list", "--json").json == []
+    sending.here("threads", "delete", "from-studio").complains(1, "no conversation")
