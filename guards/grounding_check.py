@@ -1,24 +1,35 @@
 """Does each claim rest on what it cites?
 
-Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`, and every number, version,
-identifier, URL and quoted name in it must occur in a snippet it cites. Lexical dissimilarity is advice only: no
-threshold of it carries over from one kind of text to another.
+Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`, and every number with its unit,
+version, date, identifier, URL and quoted name in it must occur in a snippet it cites. What only hints at a fault is
+advice: few words in common, a denial that the source does not have, a name that it does not have. No threshold of
+these carries over from one kind of text to another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from contracts.evidence import EvidenceItem
-from contracts.report import Finding
-from contracts.values import CheckStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
-from language.claims import claims, without_citations
-from language.values import missing_from
+from contracts.report import ClaimFinding, Finding
+from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
+from language.claims import Claim, claims, opener, without_citations
+from language.names import names_missing
+from language.nearest import exchanged_values
+from language.negation import opening, polarity_differs
+from language.values import Passage, missing_values, passage, values
 from language.words import stems
 
 NAME = "grounding"
 _A = RequiredAction
 _DISSIMILAR = 0.34
+_ACTIONS: Final = {
+    "claim_without_citation": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
+    "citation_unresolvable": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
+    "value_not_in_cited_evidence": (_A.REGENERATE_DRAFT,),
+}
 
 
 def check_grounding(
@@ -32,50 +43,87 @@ def check_grounding(
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
 
     Unresolvable citations, claims without one, and values that no cited snippet has fail the check; and so does an
-    answer that cites nothing at all, be it too short to claim anything.
+    answer that cites nothing at all, be it too short to claim anything. The finding's `claims` say the same claim by
+    claim, in the order of the draft.
     """
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    uncited: list[str] = []
-    unresolvable: list[str] = []
-    unsupported: list[str] = []
-    advice: list[str] = []
-    found_claims = claims(draft)
-    for claim in found_claims:
-        known = [number for number in claim.cites if 1 <= number <= len(evidence)]
-        unresolvable += [f"[{number}]" for number in claim.cites if number not in known]
-        if not claim.cites:
-            uncited.append(_short(claim.text))
-        elif known:
-            cited = "\n".join(_citable(evidence[number - 1]) for number in known)
-            unsupported += missing_from(claim.text, cited)
-            if _overlap(claim.text, cited) < _DISSIMILAR:
-                advice.append(f"claim_unlike_its_source=[{_short(claim.text)}]")
-    if not any(claim.cites for claim in found_claims) and not uncited:
-        # "Yes." answers, and a heading or an item of one word may: whoever reads it takes it for a fact.
-        uncited.append(_short(draft))
-    faults = [
-        ("claim_without_citation", uncited, (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT)),
-        ("citation_unresolvable", unresolvable, (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT)),
-        ("value_not_in_cited_evidence", unsupported, (_A.REGENERATE_DRAFT,)),
-    ]
-    found = [(name, dict.fromkeys(items), actions) for name, items, actions in faults if items]
+    judged = [_judge(claim, draft, evidence) for claim in claims(draft, response_format)]
+    if not any(one.finding.cites for one in judged) and not any(one.uncited for one in judged):
+        # "Unlimited." answers, and a heading or an item of one word may: whoever reads it takes it for a fact.
+        whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
+        judged.append(_Judged(whole, uncited=(_short(draft),)))
+    faults = {
+        "claim_without_citation": [item for one in judged for item in one.uncited],
+        "citation_unresolvable": [item for one in judged for item in one.unresolvable],
+        "value_not_in_cited_evidence": [item for one in judged for item in one.finding.missing],
+    }
+    found = {name: dict.fromkeys(items) for name, items in faults.items() if items}
     return Finding(
         check=NAME,
         status=CheckStatus.FAILED if found else CheckStatus.OK,
-        reasons=tuple(f"{name}=[{', '.join(items)}]" for name, items, _ in found),
-        actions=tuple(dict.fromkeys(action for *_, actions in found for action in actions)),
-        advice=tuple(advice),
+        reasons=tuple(f"{name}=[{', '.join(items)}]" for name, items in found.items()),
+        actions=tuple(dict.fromkeys(action for name in found for action in _ACTIONS[name])),
+        advice=tuple(dict.fromkeys(remark for one in judged for remark in one.finding.advice)),
+        claims=tuple(one.finding for one in judged),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What was found of a claim, and what of that the reasons name."""
+
+    finding: ClaimFinding
+    uncited: tuple[str, ...] = ()
+    unresolvable: tuple[str, ...] = ()
+
+
+def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judged:
+    known = [number for number in claim.cites if 1 <= number <= len(evidence)]
+    unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
+    cited = [passage(_citable(evidence[number - 1])) for number in known]
+    wanted = values(claim.text, code=True)
+    missing = missing_values(wanted, cited) if cited else []
+    missing = missing or exchanged_values(without_citations(claim.text), wanted, cited)
+    if not claim.cites:
+        status = ClaimStatus.UNCITED
+    elif unresolvable:
+        status = ClaimStatus.UNRESOLVABLE
+    else:
+        status = ClaimStatus.UNSUPPORTED if missing else ClaimStatus.SUPPORTED
+    finding = ClaimFinding(
+        text=draft[claim.start : claim.end] if claim.end else claim.text,
+        start=claim.start,
+        end=claim.end,
+        status=status,
+        cites=claim.cites,
+        refs=tuple(dict.fromkeys(evidence[number - 1].ref for number in known)),
+        missing=tuple(missing),
+        advice=tuple(_advice(claim, cited)) if cited else (),
+    )
+    return _Judged(finding, () if claim.cites else (_short(claim.text),), unresolvable)
+
+
+def _advice(claim: Claim, cited: list[Passage]) -> Iterable[str]:
+    said = without_citations(claim.text)
+    if _overlap(said, cited) < _DISSIMILAR:
+        yield f"claim_unlike_its_source=[{_short(claim.text)}]"
+    first = opener(said)
+    if polarity_differs(said.removeprefix(first), [there.text for there in cited], opens=opening(first)):
+        yield f"negation_differs=[{_short(claim.text)}]"
+    if names := names_missing(said, cited):
+        yield f"name_not_in_cited_evidence=[{', '.join(names)}]"
+
+
 def _citable(item: EvidenceItem) -> str:
-    return "\n".join(filter(None, (item.title, item.heading, item.snippet, item.found)))
+    heads = (f"# {head}" for head in (item.title, item.heading) if head)
+    return "\n\n".join(filter(None, (*heads, item.snippet, item.found)))
 
 
-def _overlap(claim: str, snippet: str) -> float:
-    wanted = set(stems(without_citations(claim)))
-    return len(wanted.intersection(stems(snippet))) / len(wanted) if wanted else 1.0
+def _overlap(claim: str, cited: Sequence[Passage]) -> float:
+    wanted = set(stems(claim))
+    there = {word for passage_ in cited for word in passage_.said_stems.split()}
+    return len(wanted & there) / len(wanted) if wanted else 1.0
 
 
 def _short(text: str) -> str:

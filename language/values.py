@@ -1,86 +1,587 @@
-"""The values of a claim: numbers, versions, identifiers, addresses and quoted names.
+"""The values of a claim, and which of them a passage does not have.
 
-These are what a wrong answer gets wrong in a checkable way. Measured elsewhere: a number that is not in the
-cited snippet marks a wrong claim with a precision of .84 to .97 once list markers and formats are normalised.
+Values are what a wrong answer gets wrong in a checkable way: numbers with their units, versions, dates, identifiers,
+addresses and quoted names. Measured elsewhere: a number that is not in the cited snippet marks a wrong claim with a
+precision of .84 to .97 once list markers and formats are normalised. A passage is read in every way it may be read, a
+claim only as it stands: what is compared is a doubt, and doubts are the passage's.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Final
 
 from language.blocks import split_code
 from language.clean import fold
-from language.words import tokens
+from language.dates import DATE, TIME, Date, agrees, read, time_of
+from language.numbers import CARDINALS, NUMBER, SCALE, number, readings, scaled, word_number
+from language.units import UNIT, Amount, amounts, meaning
+from language.words import stem, tokens
+
+__all__ = ["Passage", "Values", "missing_from", "missing_values", "number", "passage", "values"]
 
 _URL = re.compile(r"(?:https?|ftp|wss?)://[^\s<>()\[\]\"'`«»“”„…|]+", re.IGNORECASE)
-_CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
-_QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|\"([^\"\n]{2,80})\"")
-_IDENTIFIER = re.compile(
-    r"(?<![\w/.-])(?:--[a-z][\w-]+|[A-Za-z_][\w]*(?:_[\w]+)+|[A-Z]{2,}[A-Z0-9]*-\d+|[\w-]+\.(?:py|toml|json|md|db|yaml|yml|txt|ini|cfg|exe|xml|csv)"
-    r"|[a-z]+[A-Z]\w+)(?!\w)"
+_URL_END: Final = ".,;:!?*_~"
+_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1", re.DOTALL)
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`\n]*\n")
+_QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|„([^“\n]{2,80})“|\"([^\"\n]{2,80})\"")
+_FILE = (
+    r"(?:py|toml|jsonl?|md|db|ya?ml|txt|ini|cfg|conf|exe|dll|xml|csv|sh|bat|ps1|jsx?|tsx?|html?|css|log|pdf|docx?|xlsx?|pptx?|zip|gz|"
+    r"tar|jar|sql|lock|cs|java|go|rs|png|jpe?g|svg|env)"
 )
-_VERSION = re.compile(r"(?<![\w.])v?\d+(?:\.\d+){2,}(?:[-+.]?[a-z]+\d*)?(?![\w])", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w.,])[-−]?\d{1,3}(?:[ \u00a0\u202f,]\d{3})+(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)?")
+_IDENTIFIER = re.compile(
+    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*(?:_\w+)+|[A-ZА-ЯЁ]{2,}[A-ZА-ЯЁ0-9]*-\d+"
+    rf"|(?:[\w.-]+/)+[\w-]+\.{_FILE}|[\w-]+(?:\.[\w-]+)*\.{_FILE}"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
+    r"|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z]+[A-Z]{2,}[a-z]*)(?!\w)"
+    r"|(?<![\w/.:<>)\]*-])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?|(?<!\w)[A-Za-z]:\\[\w\\.-]+"
+)
+_SUFFIX = r"(?:[-+.]?[A-Za-z]+\d*)?"
+_FIGURE = re.compile(
+    rf"(?<![\w.])(?P<version>v\.?\d+(?:\.\d+)*{_SUFFIX}|\d+(?:\.\d+){{2,}}{_SUFFIX})(?!\w|,\d)"
+    r"|(?P<money>[$€£₽])?(?P<sign>(?:(?<![^\s(\[{=:<>≤≥~,;\"«|])[-−])|(?<!\w)(?:minus|минус)[ \u00a0])?"
+    rf"(?<![\w.])(?P<number>{NUMBER})(?:[ \u00a0\u202f]?(?P<scale>{SCALE}))?",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(UNIT)
+_WORD_FIGURE = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(sorted(CARDINALS, key=len, reverse=True)).replace('е', '[её]')})(?=[ \u00a0-][^\W\d_])",
+    re.IGNORECASE,
+)
+_NEXT_WORD = re.compile(r"[ \u00a0-]?([^\W\d_]+)")
+_BETWEEN = re.compile(
+    r"[ \u00a0\u202f]*(?:[-–—−‑]|\.{2,3}|…|to|up to|through|till|until|до|по)[ \u00a0\u202f]*", re.IGNORECASE
+)
+_TOGETHER = re.compile(r"[ \u00a0\u202f]*(?:,|and|и)?[ \u00a0\u202f]*", re.IGNORECASE)
+_HALVES = re.compile(
+    r"(?<!\w)(?:(?P<half>half an?|пол)[ \u00a0-]?(?P<one>[^\W\d_]+)|(?:полтора|полторы|полутора|one and a half)[ \u00a0](?P<more>[^\W\d_]+))",
+    re.IGNORECASE,
+)
+_VERSION_BEFORE = re.compile(
+    r"(?:(?<!\w)(?:version|versions|ver\.?|release|верси[яюиейхм]+|релиз[а-яё]*|редакци[яюией]+)(?:[ \u00a0]+(?:№|no\.))?|(?<!\w)[A-Z][A-Za-z+#.]*[a-z])"
+    r"[ \u00a0]+(?:v\.?)?$"
+)
+_VERSION_BEHIND = re.compile(
+    r"\+|[ \u00a0]*(?:and|or|и|или)[ \u00a0]+(?:later|newer|higher|above|older|earlier|below|выше|новее|старше|ниже|позже)",
+    re.IGNORECASE,
+)
+_DOTTED = re.compile(rf"(?<![\w.])v?\.?(\d+(?:\.\d+)+)({_SUFFIX})", re.IGNORECASE)
+_PIECES = re.compile(r"\d+(?:[.,]\d+)?")
+_POINTED = re.compile(r"(?<![\w.])\.\d+")
+_DAY_BEFORE = re.compile(r"(\d{1,2})[ \u00a0]*(?:[-–—]|по|до|to|and|и)[ \u00a0]*$", re.IGNORECASE)
+
 _LIST_MARKER = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:\d{1,3}[.)]|[-*+])[ \t]+", re.MULTILINE)
 _CITATION = re.compile(r"[ \t]*\[\d{1,3}\]")
 _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
-
 _LINK_TARGET = re.compile(r"\](?:\([^)\n]*\)|\[[^\]\n]*\])")
+_TARGET = re.compile(r"\]\(([^()\s#]+)")
 _TAG = re.compile(r"<[^<>\n]*>")
 _TAG_BUT_ADDRESS = re.compile(r"<(?!https?://)[^<>\n]*>")
+
+_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)[ \t].*$", re.MULTILINE)
+_STRING = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
+_PLACEHOLDER = re.compile(r"<[^<>\n]*>|\{\w*\}")
+_CODE_WORD = re.compile(r"(?<!\w)\d+(?:[.,]\d+)+(?!\w)|[^\s\"'`=,;:(){}\[\]<>|&$\\*«»“”„]+")
+
+_CLICKED = re.compile(
+    r"(?:\b(?:click|press|select|choose|open|tap|button|menu|tab|field|checkbox)|(?<!\w)(?:нажм|нажат|выб[ие]р|откро|кнопк|меню|вкладк|пол[еяю]|"
+    r"флажо?к)\w*)(?:[ \u00a0]+(?:on|the|на|в))*[ \u00a0]+$",
+    re.IGNORECASE,
+)
+_BOLD = re.compile(r"(?<!\*)\*\*(?!\*|\s)([^*\n]{2,60}?)(?<!\s)\*\*(?!\*)")
+_MENU = re.compile(r"([^\W_][\w-]*)[*»”\"]{0,3}[ \u00a0]*(?:→|➔|⇒)[ \u00a0]*[*«“\"]{0,3}([^\W_][\w-]*)")
+
+_GONE: Final = " \ue000 "
+_SPANNED: Final = "\ue001"
+"""In the place of what is no prose, and of a code span: no number reaches over them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number, version, date or time as it stands in a text.
+
+    Attributes:
+        written: As it stands, its unit with it.
+        start, end: Where, without the unit.
+        normal: The normal forms that it may mean; of a date none.
+        unit: What it may amount to in units; empty for a bare number.
+        whole: What it amounts to together with its neighbours: "1 h 30 min".
+        dates: What a date may mean.
+        kind: `number`, `version`, `date`, `time`, or `word` for a number word without a unit.
+        of: The stem of the word that is counted: of a number word.
+    """
+
+    written: str
+    start: int
+    end: int
+    normal: tuple[str, ...]
+    unit: frozenset[Amount] = frozenset()
+    whole: frozenset[Amount] = frozenset()
+    dates: frozenset[Date] = frozenset()
+    kind: str = "number"
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
     """What was found, normalised for comparing: folded, numbers with a point and without grouping."""
 
-    numbers: frozenset[str] = field(default_factory=frozenset[str])
+    figures: tuple[Figure, ...] = ()
     identifiers: frozenset[str] = field(default_factory=frozenset[str])
     urls: frozenset[str] = field(default_factory=frozenset[str])
     quoted: frozenset[str] = field(default_factory=frozenset[str])
 
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Every figure as reasons show it, number words left out: they count things more often than they state them."""
+        return frozenset(_shown(figure) for figure in self.figures if figure.kind != "word")
 
-def values(text: str) -> Values:
-    """Return the values of a claim; list markers, heading marks and citations are none."""
-    parts = split_code(text)
-    text = "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(parts))
-    text = _LIST_MARKER.sub("", _HEADING_MARK.sub("", text))
-    urls = frozenset(_flat(url.rstrip(".,;:!?*_~")) for url in _URL.findall(text))
-    code = [inner.strip() for _, inner in _CODE.findall(text)]
-    quoted = frozenset(_flat(part) for groups in _QUOTED.findall(text) for part in groups if part)
-    text = _URL.sub(" ", text)
-    identifiers = frozenset(_flat(name) for name in (*_IDENTIFIER.findall(text), *code))
-    versions = frozenset(fold(v).removeprefix("v") for v in _VERSION.findall(text))
-    numbers = frozenset(
-        number(n) for n in _NUMBER.findall(_VERSION.sub(" ", _IDENTIFIER.sub(" ", _CODE.sub(" ", text))))
+    def __bool__(self) -> bool:
+        """Whether there is any, number words left out."""
+        return bool(self.numbers or self.identifiers or self.urls or self.quoted)
+
+
+def values(text: str, *, code: bool = False) -> Values:
+    """Return the values of a claim; list markers, heading marks and citations are none.
+
+    Args:
+        text: Markdown.
+        code: Whether its fenced blocks are quotations: then each word of them is a value, but for comments, strings
+            and what stands in angle brackets for something else.
+    """
+    prose, spans, fenced = _parted(text)
+    named, figures = _of_code(fenced) if code else (set[str](), list[Figure]())
+    if fenced and not code:
+        prose += "\n" + fenced
+    marked = _LIST_MARKER.sub("", _HEADING_MARK.sub("", prose))
+    urls = {_address(url) for url in _URL.findall(marked)} | {_address(url) for url in _URL.findall(fenced)}
+    urls |= {_address(url) for span in spans for url in _URL.findall(span)}
+    plain = _unmasked(marked, spans)
+    quoted = {_flat(part) for groups in _QUOTED.findall(plain) for part in groups if part}
+    quoted |= set(_clicked(marked))
+    masked = _URL.sub(_GONE, marked)
+    targets = (target for target in _TARGET.findall(masked) if "\ue000" not in target)
+    identifiers = {_flat(name) for name in (*_IDENTIFIER.findall(masked), *targets, *spans)} | named
+    figures += figures_of(_IDENTIFIER.sub(_GONE, masked))
+    return Values(
+        tuple(figures),
+        frozenset(filter(None, identifiers)),
+        frozenset(urls),
+        frozenset(name for name in quoted if tokens(name)),
     )
-    return Values(numbers | versions, identifiers, urls, quoted)
+
+
+def _parted(text: str) -> tuple[str, list[str], str]:
+    """Return prose with a mark in the place of each code span, the spans, and the lines of code blocks."""
+    prose, spans, fenced = "", list[str](), list[str]()
+    for i, part in enumerate(split_code(text)):
+        if i % 2 == 0:
+            prose += _CITATION.sub("", part)
+        elif not _FENCE.match(part) and (match := _SPAN.fullmatch(part)):
+            spans.append(match[2].strip())
+            prose += _SPANNED
+        elif _FENCE.match(part):
+            lines = part.strip("\n").split("\n")[1:]
+            fenced.append("\n".join(line for line in lines if not re.fullmatch(r"\s*(?:`{3,}|~{3,})\s*", line)))
+            prose += "\n"
+        else:
+            prose += part  # indented: as often a quotation as code
+    return prose, spans, "\n".join(fenced)
+
+
+def _unmasked(text: str, spans: Sequence[str]) -> str:
+    inside = iter(spans)
+    return re.sub(_SPANNED, lambda _: f"`{next(inside, '')}`", text) if spans else text
+
+
+def _of_code(code: str) -> tuple[set[str], list[Figure]]:
+    code = _URL.sub(" ", code)
+    # Inside strings and comments are words of one's own, and values like anywhere else.
+    prose = _GONE.join(match.group() for way in (_STRING, _COMMENT) for match in way.finditer(code))
+    code = _PLACEHOLDER.sub(" ", _STRING.sub(" ", _COMMENT.sub("", code)))
+    named = set(map(_flat, _IDENTIFIER.findall(prose)))
+    figures = figures_of(_IDENTIFIER.sub(_GONE, prose))
+    for match in _CODE_WORD.finditer(code):
+        word = match.group().strip(".!?")
+        if re.fullmatch(r"\d+(?:[.,]\d+)*", word) and word.count(".") < 2:
+            figures.append(Figure(word, 0, 0, readings(word)))
+        elif len(word) > 1 and re.search(r"\w", word):
+            named.add(_flat(word))
+    return named, figures
+
+
+def _clicked(text: str) -> Iterator[str]:
+    """Return names of the interface in bold, where the words before say that they are such, and the steps of menu paths."""
+    for match in _BOLD.finditer(text):
+        if _CLICKED.search(text, max(0, match.start() - 40), match.start()):
+            yield from (_flat(part) for part in re.split(r"[→➔⇒>]", match[1]) if tokens(part))
+    for match in _MENU.finditer(text):
+        yield from map(_flat, match.groups())
+
+
+# ---------------------------------------------------------------------------------------------------------- figures
+
+
+def figures_of(text: str) -> list[Figure]:
+    """Return the numbers, versions, dates and times of a prose in order, and number words that count something."""
+    found: list[Figure] = []
+    if any(map(str.isdigit, text)):
+        found += [
+            Figure(match.group(), *match.span(), (), dates=dates, kind="date")
+            for match in DATE.finditer(text)
+            if (dates := read(match))
+        ]
+        text = _without(text, found)
+        times = [Figure(m.group(), *m.span(), (time_of(m),), kind="time") for m in TIME.finditer(text) if _is_time(m)]
+        found += times
+        text = _without(text, times)
+        found += _with_ranges(list(_numbers(text)), text)
+    found += _words(text)
+    return sorted(found, key=lambda figure: figure.start)
+
+
+def _is_time(match: re.Match[str]) -> bool:
+    return bool(match["minute"] or match["half"])
+
+
+def _without(text: str, figures: Iterable[Figure]) -> str:
+    for figure in figures:
+        text = text[: figure.start] + "\ue000" * (figure.end - figure.start) + text[figure.end :]
+    return text
+
+
+def _numbers(text: str) -> Iterator[Figure]:
+    for match in _FIGURE.finditer(text):
+        start, end = match.span()
+        if version := match["version"]:
+            yield Figure(version, start, end, (_version(version),), kind="version")
+            continue
+        said = match["number"]
+        if re.fullmatch(r"\d+\.\d+", said) and not match["sign"] and not match["money"] and _is_version(text, match):
+            yield Figure(said, start, end, (said,), kind="version")
+            continue
+        minus = "-" if match["sign"] else ""
+        normal = tuple(number(minus + form) for form in readings(said))
+        if match["scale"]:
+            normal = (scaled(minus + said, match["scale"]),)
+        unit, behind = _unit(text, match, normal)
+        yield Figure(
+            text[start:behind],
+            start,
+            behind if unit else end,
+            normal,
+            frozenset(amount for form in normal for amount in amounts(form, unit)) if unit else frozenset(),
+        )
+
+
+def _is_version(text: str, match: re.Match[str]) -> bool:
+    start, end = match.span("number")
+    return bool(_VERSION_BEFORE.search(text, max(0, start - 40), start) or _VERSION_BEHIND.match(text, end))
+
+
+def _unit(text: str, match: re.Match[str], normal: Sequence[str]) -> tuple[tuple[tuple[str, Fraction], ...], int]:
+    """Return the unit of a number, and where it ends."""
+    end = match.end()
+    if match["money"]:
+        return meaning(match["money"]), end
+    found = _UNIT.match(text, end)
+    if not found:
+        return (), end
+    word = fold(found.group()).strip(" -.")
+    if re.fullmatch(r"(?:19|20)\d\d", normal[0]) and (word.startswith("год") or word in ("г", "гг", "year")):
+        return (), end  # "2026 год" is a year, not a span of time
+    stop = found.end() - (found.group().endswith(".") and found.end() == len(text.rstrip()))
+    unit = meaning(found.group(), text[found.end() : found.end() + 5])
+    return unit, stop if unit else end
+
+
+def _with_ranges(found: list[Figure], text: str) -> list[Figure]:
+    """Give the first end of a range the unit of the second, and amounts of several units their sum."""
+    for i in range(len(found) - 2, -1, -1):
+        one, two = found[i], found[i + 1]
+        if one.kind != "number" or not two.unit:
+            continue
+        gap = text[one.end : two.start]
+        if not one.unit and two.normal and _BETWEEN.fullmatch(gap):
+            size = [(dimension, amount / Fraction(form)) for form in two.normal[:1] if Fraction(form)
+                    for dimension, amount in two.unit]  # fmt: skip
+            unit = tuple(dict.fromkeys(size))
+            own = frozenset(amount for form in one.normal for amount in amounts(form, unit))
+            found[i] = Figure(text[one.start : two.end], one.start, one.end, one.normal, own)
+        elif one.unit and _TOGETHER.fullmatch(gap):
+            others = two.whole or two.unit
+            whole = frozenset((d, a + b) for d, a in one.unit for e, b in others if d == e and b < a)
+            if whole:
+                found[i] = Figure(one.written, one.start, one.end, one.normal, one.unit, whole)
+                found[i + 1] = Figure(two.written, two.start, two.end, two.normal, two.unit, whole)
+    return found
+
+
+def _words(text: str) -> Iterator[Figure]:
+    for match in _WORD_FIGURE.finditer(text):
+        value = str(CARDINALS[fold(match.group())])
+        following = _UNIT.match(text, match.end())
+        unit = meaning(following.group(), text[following.end() : following.end() + 5]) if following else ()
+        if following and unit:
+            yield Figure(text[match.start() : following.end()], *match.span(), (value,), amounts(value, unit))
+        elif noun := _NEXT_WORD.match(text, match.end()):
+            yield Figure(match.group(), *match.span(), (value,), kind="word", of=stem(fold(noun[1])))
+
+
+def _version(written: str) -> str:
+    return re.sub(r"^v\.?", "", fold(written))
+
+
+def _shown(figure: Figure) -> str:
+    return figure.normal[0] if figure.normal else " ".join(figure.written.split())
+
+
+# ----------------------------------------------------------------------------------------------------- the passages
+
+
+class Passage:
+    """A text that may be cited, read in every way in which somebody may have read it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def flat(self) -> str:
+        """The text in one line, folded and without marks; twice, for "`Item`s" is one word or a name with an ending."""
+        return f"{_flat(self.text)}\n{_flat(self.text.replace('`', ' '))}"
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The text in one line, as it is and without tags: what they held apart may then stand together."""
+        readings = dict.fromkeys((self.text, *(_TAG.sub(gap, self.text) for gap in ("", " ") if "<" in self.text)))
+        return tuple(" ".join(reading.split()) for reading in readings)
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """Of every reading: by lines, so that list markers are none, and in one line."""
+        unmarked = _LIST_MARKER.sub("", self.text)
+        found = dict.fromkeys(figures_of(_LINK_TARGET.sub("] ", unmarked)))
+        for line in (*self.lines, re.sub(r"[*_`]", "", self.lines[0])):
+            found |= dict.fromkeys(figure for figure in figures_of(line) if figure.unit or figure.kind != "number")
+        return tuple(found)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Every number that may be read in it, those inside code, names and versions among them."""
+        found = {number(piece) for piece in _PIECES.findall(self.text)}
+        found |= {number(f"0{piece}") for piece in _POINTED.findall(self.text)}
+        for line in self.lines:
+            for match in _FIGURE.finditer(line):
+                if match["number"]:
+                    minus = "-" if match["sign"] else ""
+                    found.update(number(minus + form) for form in readings(match["number"]))
+        found.update(form for figure in self.figures if figure.kind == "number" for form in figure.normal)
+        words = (_word_number(word) for word in tokens(self.text))
+        found.update(str(value) for value in words if value is not None)
+        found.update(
+            number(str(int(a) / int(b))) for a, b in re.findall(r"(?<![\d/])(\d{1,3})/([2-9]|10)(?![\d/])", self.text)
+        )
+        return frozenset(found)
+
+    @cached_property
+    def bare(self) -> frozenset[str]:
+        """The numbers that stand somewhere without a unit."""
+        return frozenset(form for f in self.figures if f.kind in ("number", "word") and not f.unit for form in f.normal)
+
+    @cached_property
+    def measured(self) -> frozenset[str]:
+        """The numbers that stand somewhere with a unit."""
+        return frozenset(form for figure in self.figures if figure.unit for form in figure.normal)
+
+    @cached_property
+    def amounts(self) -> frozenset[Amount]:
+        """What its numbers amount to in their units; a unit without a number is one of it."""
+        found = {amount for figure in self.figures for amount in (*figure.unit, *figure.whole)}
+        for word in set(tokens(self.text)):
+            if len(word) > 2:
+                found |= amounts("1", meaning(f" {word}"))
+        for match in _HALVES.finditer(self.text):
+            word, by = (match["one"], "1/2") if match["half"] else (match["more"], "3/2")
+            found |= amounts(by, meaning(f" {word}"))
+        return frozenset(found)
+
+    @cached_property
+    def versions(self) -> frozenset[str]:
+        """Everything dotted, with its suffix where it has three parts, and without."""
+        found: set[str] = set()
+        for digits, suffix in _DOTTED.findall(self.text):
+            found.add(fold(digits + suffix) if digits.count(".") > 1 else digits)
+        return frozenset(found | {form for f in self.figures if f.kind == "version" for form in f.normal})
+
+    @cached_property
+    def dates(self) -> frozenset[Date]:
+        """Every reading of every date; of a range, its first day also."""
+        found = {date for figure in self.figures for date in figure.dates}
+        for line in self.lines:
+            for match in DATE.finditer(line):
+                if before := _DAY_BEFORE.search(line, max(0, match.start() - 12), match.start()):
+                    found |= {(year, month, int(before[1])) for year, month, _ in read(match)}
+        return frozenset(found)
+
+    @cached_property
+    def times(self) -> frozenset[str]:
+        """Every time of day."""
+        return frozenset(form for figure in self.figures if figure.kind == "time" for form in figure.normal)
+
+    @cached_property
+    def counted(self) -> dict[str, set[str]]:
+        """How many there are of what, by the stem of the word behind the number."""
+        found: dict[str, set[str]] = {}
+        for figure in self.figures:
+            if figure.kind == "word":
+                found.setdefault(figure.of, set()).update(figure.normal)
+        for said, noun in re.findall(rf"(?<![\w.])({NUMBER})[ \u00a0]([^\W\d_]+)", self.lines[0]):
+            found.setdefault(stem(fold(noun)), set()).add(number(said))
+        return found
+
+    @cached_property
+    def urls(self) -> frozenset[str]:
+        """Every address."""
+        return frozenset(_address(url) for url in _URL.findall(self.text))
+
+    @cached_property
+    def said(self) -> str:
+        """Its words in order, in every reading."""
+        parts = split_code(self.text)
+        return _said(self.text) + "".join(_said(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
+
+    @cached_property
+    def said_stems(self) -> str:
+        """The stems of its words in order."""
+        return f" {' '.join(map(stem, self.said.split()))} "
+
+    @cached_property
+    def folded(self) -> tuple[str, ...]:
+        """Its readings in one line, folded."""
+        return tuple(map(fold, self.lines))
+
+
+@lru_cache(maxsize=256)
+def passage(text: str) -> Passage:
+    """Return a text ready for comparing; the passages of a turn are asked of again for each claim and each retry."""
+    return Passage(text)
+
+
+_word_number = lru_cache(maxsize=20_000)(word_number)
+
+
+# ------------------------------------------------------------------------------------------------------- comparing
 
 
 def missing_from(claim: str, snippet: str) -> list[str]:
-    """Return the values of a claim that do not occur in a snippet, in a fixed order.
+    """Return the values of a claim that do not occur in a snippet, in a fixed order."""
+    return missing_values(values(claim), [passage(snippet)])
+
+
+def missing_values(wanted: Values, cited: Sequence[Passage]) -> list[str]:
+    """Return the values that no cited passage has: figures first, then identifiers, addresses and names, each sorted.
 
     Identifiers and addresses must occur as they are written, quoted names word by word; none as a part of a longer
-    word.
+    word. A number with a unit is named with it where the passages have that number with another unit only.
     """
-    # "`Item`s" is read as one word and written as a name with an ending: either may be claimed.
-    wanted, flat = values(claim), f"{_flat(snippet)}\n{_flat(snippet.replace('`', ' '))}"
-    # Every number of the snippet counts, also those inside its code, identifiers and versions.
-    numbers = {number(n) for n in _NUMBER.findall(snippet)} | {
-        number(n) for n in re.findall(r"\d+(?:[.,]\d+)?", snippet)
-    }
-    numbers |= {fold(v).removeprefix("v") for v in _VERSION.findall(snippet)}
-    # Read in one line and without tags, two numbers may look like one with a space in it.
-    for gap in ("", " "):
-        numbers |= {number(n) for n in _NUMBER.findall(" ".join(_TAG.sub(gap, snippet).split()))}
-    parts = split_code(snippet)
-    said = _words(snippet) + "".join(_words(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
-    absent = sorted(n for n in wanted.numbers if n not in numbers)
-    absent += sorted(name for name in wanted.identifiers if not _occurs(name, flat))
-    absent += sorted(url for url in wanted.urls if url not in flat)
-    absent += sorted(name for name in wanted.quoted if _words(name) not in said)
-    return absent
+    absent = sorted({shown for figure in wanted.figures if (shown := _lacking(figure, cited))})
+    absent += sorted(name for name in wanted.identifiers if not any(_named(name, there) for there in cited))
+    absent += sorted(url for url in wanted.urls if not any(_leads(url, there) for there in cited))
+    return absent + sorted(name for name in wanted.quoted if not any(_quoted(name, there) for there in cited))
+
+
+def _lacking(figure: Figure, cited: Sequence[Passage]) -> str:
+    """Return how a figure that no passage has is shown; nothing where one has it."""
+    shown = _shown(figure)
+    match figure.kind:
+        case "date":
+            there = any(agrees(d, known) for d in figure.dates for text in cited for known in text.dates)
+        case "time":
+            there = any(form in text.times for form in figure.normal for text in cited)
+        case "version":
+            there = any(_has_version(figure.normal[0], text) for text in cited)
+        case "word":
+            counts = {n for text in cited for n in text.counted.get(figure.of, ())}
+            there = not counts or any(form in text.numbers for form in figure.normal for text in cited)
+            shown = figure.written
+        case _ if figure.unit:
+            amounts_of = figure.unit | figure.whole
+            there = any(amounts_of & text.amounts or not text.bare.isdisjoint(figure.normal) for text in cited)
+            if any(not text.measured.isdisjoint(figure.normal) for text in cited):
+                shown = " ".join(figure.written.split())
+        case _:
+            there = any(not text.numbers.isdisjoint(figure.normal) for text in cited)
+    if there or any(_stands(figure.written, text) for text in cited):
+        return ""
+    return shown
+
+
+def _has_version(wanted: str, text: Passage) -> bool:
+    if "." not in wanted and wanted in text.numbers:
+        return True
+    short = re.sub(r"(?:\.0)+$", "", wanted)
+    return any(
+        known == wanted or known.startswith(f"{wanted}.") or re.sub(r"(?:\.0)+$", "", known) == short
+        for known in text.versions
+    ) or ("." in wanted and "." not in short and short in text.bare)
+
+
+def _stands(written: str, text: Passage) -> bool:
+    """Whether something stands in a text as it is written, bounded by what cannot belong to it."""
+    wanted = fold(" ".join(written.split()))
+    for line in text.folded:
+        at = line.find(wanted)
+        while at >= 0:
+            before, behind = line[max(0, at - 2) : at], line[at + len(wanted) : at + len(wanted) + 2]
+            if _bounded(before, behind):
+                return True
+            at = line.find(wanted, at + 1)
+    return False
+
+
+def _bounded(before: str, behind: str) -> bool:
+    if before[-1:].isalnum() or before[-1:] == "_" or behind[:1].isalnum() or behind[:1] == "_":
+        return False
+    if before[-1:] in ("-", "−") and not before[:-1].strip():
+        return False  # a minus
+    return not (before[-1:] in (".", ",", ":") and before[:1].isdigit()) and not (
+        behind[:1] in (".", ",", ":") and behind[1:].isdigit()
+    )
+
+
+def _named(name: str, there: Passage) -> bool:
+    if _occurs(name, there.flat):
+        return True
+    # A command may be put together of what the passage names: its words must be there, each as it is written.
+    words = name.split()
+    return len(words) > 1 and all(_occurs(word, there.flat) for word in words)
+
+
+def _occurs(name: str, flat: str) -> bool:
+    if name not in flat:
+        return False
+    before, after = r"(?<!\w)" if name[:1].isalnum() else "", r"(?!\w)" if name[-1:].isalnum() else ""
+    return bool(re.search(before + re.escape(name) + after, flat))
+
+
+def _leads(url: str, there: Passage) -> bool:
+    if url in there.urls:
+        return True
+    # The site of an address that is there; whatever stands behind the host must be there as it is.
+    is_site = url.count("/") == 2
+    return is_site and any(known.startswith((f"{url}/", f"{url}?")) for known in there.urls)
+
+
+def _quoted(name: str, there: Passage) -> bool:
+    words = tokens(name)
+    if f" {' '.join(words)} " in there.said:
+        return True
+    # Russian names are declined; of an English one, "Save" is not "Saved".
+    return not name.isascii() and f" {' '.join(map(stem, words))} " in there.said_stems
 
 
 def _as_read(parts: list[str], tag: re.Pattern[str]) -> str:
@@ -88,25 +589,16 @@ def _as_read(parts: list[str], tag: re.Pattern[str]) -> str:
     return "".join(part if i % 2 else _LINK_TARGET.sub("]", tag.sub("", part)) for i, part in enumerate(parts))
 
 
-def _occurs(name: str, flat: str) -> bool:
-    before, after = r"(?<!\w)" if name[:1].isalnum() else "", r"(?!\w)" if name[-1:].isalnum() else ""
-    return bool(re.search(before + re.escape(name) + after, flat))
-
-
-def _words(text: str) -> str:
+def _said(text: str) -> str:
     return f" {' '.join(tokens(text))} "
 
 
-def number(text: str) -> str:
-    """Normalise a number's format: "1 500,50", "1,500.50" and "1500.5" are one."""
-    text = re.sub(r"[ \u00a0\u202f]", "", text).replace("−", "-")
-    if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
-        text = text.replace(",", "")
-    text = text.replace(",", ".")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return re.sub(r"^(-?)0+(?=\d)", r"\1", text)
+def _address(url: str) -> str:
+    """Normalise an address: scheme and host folded, no slash and no punctuation at its end."""
+    url = url.rstrip(_URL_END)
+    match = re.match(r"([a-z]+://[^/?#]*)(.*)", url, re.IGNORECASE | re.DOTALL)
+    return (fold(match[1]) + match[2] if match else url).rstrip("/")
 
 
 def _flat(text: str) -> str:
-    return " ".join(re.sub(r"[*`«»“”\"]", "", fold(text)).split())
+    return " ".join(re.sub(r"[*`«»“”„\"]", "", fold(text)).split())

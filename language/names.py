@@ -1,0 +1,68 @@
+"""Proper names of a claim, as far as letters tell: capitals inside a sentence, and Latin words in Russian text."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from contracts.values import Language
+from language.clean import fold
+from language.units import meaning
+from language.values import Passage
+from language.words import detect, stem
+
+_CODE = re.compile(r"`[^`]*`|https?://\S+")
+_WORD = re.compile(r"[^\W_][\w'’]*")
+_STARTS = re.compile(r"(?:^|[.!?:;…|»”\"—–(\n]|[*_]{2})[\s*_«“\"\[(]*$|^\s*(?:[-*+>#]+|\d+[.)])\s+[*_«“\"\[(]*$")
+_NO_NAMES: Final = frozenset(
+    (
+        *(
+            "i",
+            "i'm",
+            "ok",
+            "api",
+            "url",
+            "json",
+            "html",
+            "http",
+            "https",
+            "pdf",
+            "id",
+            "ip",
+            "sql",
+            "ui",
+            "cli",
+            "ai",
+            "faq",
+        ),
+        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+        *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
+        *("december", "english", "russian", "cyrillic", "latin"),
+    )
+)
+"""Words with capitals that name nothing which a source would have to name."""
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the words of a claim that look like proper names, in order: code, addresses and sentence starts are none."""
+    prose = _CODE.sub(" \ue000 ", text)
+    russian = detect(prose) is Language.RU
+    found: list[str] = []
+    for match in _WORD.finditer(prose):
+        word = re.sub(r"['’]s$", "", match.group())
+        if len(word) < 2 or fold(word) in _NO_NAMES or any(map(str.isdigit, word)) or meaning(f" {word}"):
+            continue
+        inside = word[0].isupper() and not _STARTS.search(prose, 0, match.start())
+        if inside or (word.isascii() and russian and word[0].isupper()):
+            found.append(word)
+    return tuple(dict.fromkeys(found))
+
+
+def names_missing(text: str, cited: list[Passage]) -> list[str]:
+    """Return the names of a claim that stand in no cited passage, whatever their case and ending."""
+    missing: list[str] = []
+    for name in names(text):
+        wanted = " ".join(map(stem, re.findall(r"[^\W_]+", fold(name))))
+        if wanted and not any(f" {wanted} " in there.said_stems for there in cited):
+            missing.append(name)
+    return missing

@@ -1,0 +1,122 @@
+"""Values that a passage has, but not where the claim takes its words from.
+
+A claim that quotes one sentence, item or row nearly word by word takes its values from there. Where it has another
+number than that place, and the place one that the claim lacks, the number was exchanged, be it found elsewhere in the
+passage or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from language.blocks import split_code
+from language.values import Figure, Passage, Values, missing_values, passage, values
+from language.words import stems, tokens
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+|>#]|\d{1,3}[.)][ \t]))|\n(?<=\|\n)")
+_SENTENCE = re.compile(r"(?<=[.!?;])[*_)»”\"]*\s+(?=[^\W\d_a-zа-яё]|[`*«“\"\[(\d-])")
+_FENCED = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
+_KEPT: Final = "\ue000"
+"""For the spaces inside a code span while sentences are cut: none ends there."""
+_CLAIM_SHARE: Final = 0.8
+"""Share of the claim's words that a place must have to be the one that is quoted."""
+_PLACE_SHARE: Final = 0.5
+"""Share of that place's words that the claim must have."""
+_LEAST_WORDS: Final = 2
+
+
+def exchanged_values(claim: str, wanted: Values, cited: Iterable[Passage]) -> list[str]:
+    """Return the values of a claim that the places which it quotes do not have, while they have others instead.
+
+    Args:
+        claim: The claim without its citations.
+        wanted: Its values.
+        cited: The passages that it cites; what their headings name may stand in every claim.
+    """
+    passages = list(cited)
+    if not wanted or not passages:
+        return []
+    if not _FENCED.search(claim):
+        return _exchanged(claim, wanted, passages)
+    # Line by line: of code, each is quoted for itself. What stands in its strings is anybody's own.
+    found = [_exchanged(line, replace(values(line), quoted=frozenset()), passages) for line in claim.split("\n")]
+    return list(dict.fromkeys(name for names in found for name in names))
+
+
+def _exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str]:
+    words = frozenset(_words(claim))
+    spoken = f" {' '.join(tokens(claim))} "
+    if any(spoken in there.said for there in cited):
+        return []  # word by word: odd marks may have cut the passage elsewhere
+    near = [place for there in cited for place, said in _places(there.text) if _quotes(words, said)]
+    if not wanted or len(words) < _LEAST_WORDS or not near:
+        return []
+    heads = [passage(line) for there in cited for line in _heads(there.text)]
+    there = [values(place.text) for place in near]
+    instead = Values(
+        tuple(f for found in there for f in found.figures if not _same(f, wanted.figures)),
+        frozenset(name for found in there for name in found.identifiers - wanted.identifiers),
+        frozenset(url for found in there for url in found.urls - wanted.urls),
+        frozenset(name for found in there for name in found.quoted - wanted.quoted),
+    )
+    suspects = Values(
+        wanted.figures if instead.numbers else (),
+        wanted.identifiers if instead.identifiers else frozenset(),
+        wanted.urls if instead.urls else frozenset(),
+        wanted.quoted if instead.quoted else frozenset(),
+    )
+    if not suspects:
+        return []
+    missing = missing_values(suspects, [*near, *heads])
+    return missing or _said_too_often(suspects, there)
+
+
+def _said_too_often(suspects: Values, there: Sequence[Values]) -> list[str]:
+    """Return the numbers that a claim has more often than each of the places, which have others instead: "1 to 1"."""
+    own = Counter(figure.normal[0] for figure in suspects.figures if figure.normal)
+    theirs = [Counter(form for figure in found.figures for form in figure.normal) for found in there]
+    return sorted(number for number, count in own.items() if count > 1 and all(0 < t[number] < count for t in theirs))
+
+
+def _same(figure: Figure, others: Iterable[Figure]) -> bool:
+    return any(
+        figure.unit & other.unit or figure.dates & other.dates
+        if (figure.unit and other.unit) or figure.dates
+        else bool(set(figure.normal) & set(other.normal))
+        for other in others
+    )
+
+
+def _quotes(claim: frozenset[str], place: frozenset[str]) -> bool:
+    shared = len(claim & place)
+    return shared >= _CLAIM_SHARE * len(claim) and shared >= _PLACE_SHARE * len(place)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in stems(text) if not any(map(str.isdigit, word))]
+
+
+@lru_cache(maxsize=256)
+def _places(text: str) -> Sequence[tuple[Passage, frozenset[str]]]:
+    """Return the sentences, items and rows of a text, with their words."""
+    prose, code = list[str](), list[str]()
+    for i, part in enumerate(split_code(text)):
+        if i % 2 and _FENCED.match(part):
+            code.append(part)
+        else:
+            prose.append(re.sub(r"\s", _KEPT, part) if i % 2 and part.startswith("`") else part)
+    split = (sentence for part in _PARAGRAPH.split("".join(prose)) if part for sentence in _SENTENCE.split(part))
+    parts = [part.replace(_KEPT, " ") for part in split]
+    parts += [line for block in code for line in block.split("\n")]
+    return [(passage(part.strip()), said) for part in parts if (said := frozenset(_words(part)))]
+
+
+@lru_cache(maxsize=256)
+def _heads(text: str) -> Sequence[str]:
+    return [match.group() for match in _HEADING.finditer(text)]
