@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.values import ResponseFormat
-from language.blocks import Block, BlockKind, blocks, without_code
+from language.blocks import Block, BlockKind, blocks, split_code, without_code
 from language.links import has_link
 from language.sentences import sentences
 from language.structured import Leaf, json_block, leaves, loose_leaves
@@ -64,8 +64,10 @@ def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN
 
 
 def without_citations(text: str) -> str:
-    """Return a text without its citations."""
-    return _CITATION.sub("", text)
+    """Return a text without its citations; what looks like one inside code is none."""
+    if "[" not in text:
+        return text
+    return "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(split_code(text)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,13 @@ def exchanged_values(claim: str, wanted: Values, cited: Iterable[Passage]) -> li
     passages = list(cited)
     if not wanted or not passages:
         return []
-    if not _FENCED.search(claim):
+    # Sentence by sentence, and code line by line: each is quoted for itself.
+    prose, code = _cut(claim)
+    if len(prose) == 1 and not code:
         return _exchanged(claim, wanted, passages)
-    # Line by line: of code, each is quoted for itself. What stands in its strings is anybody's own.
-    found = [_exchanged(line, replace(values(line), quoted=frozenset()), passages) for line in claim.split("\n")]
+    found = [_exchanged(part, values(part), passages) for part in prose]
+    # What stands in the strings of code is anybody's own.
+    found += [_exchanged(line, replace(values(line), quoted=frozenset()), passages) for line in code]
     return list(dict.fromkeys(name for names in found for name in names))
 
 
@@ -105,16 +108,20 @@ def _words(text: str) -> list[str]:
 @lru_cache(maxsize=256)
 def _places(text: str) -> Sequence[tuple[Passage, frozenset[str]]]:
     """Return the sentences, items and rows of a text, with their words."""
+    prose, code = _cut(text)
+    return [(passage(part), said) for part in (*prose, *code) if (said := frozenset(_words(part)))]
+
+
+def _cut(text: str) -> tuple[list[str], list[str]]:
+    """Return the sentences, items and rows of a text, and the lines of its code blocks."""
     prose, code = list[str](), list[str]()
     for i, part in enumerate(split_code(text)):
         if i % 2 and _FENCED.match(part):
-            code.append(part)
+            code += part.split("\n")[1:]
         else:
             prose.append(re.sub(r"\s", _KEPT, part) if i % 2 and part.startswith("`") else part)
     split = (sentence for part in _PARAGRAPH.split("".join(prose)) if part for sentence in _SENTENCE.split(part))
-    parts = [part.replace(_KEPT, " ") for part in split]
-    parts += [line for block in code for line in block.split("\n")]
-    return [(passage(part.strip()), said) for part in parts if (said := frozenset(_words(part)))]
+    return [part.replace(_KEPT, " ").strip() for part in split if part.strip()], [line for line in code if line.strip()]
 
 
 @lru_cache(maxsize=256)
