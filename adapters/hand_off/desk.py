@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from adapters.checkpoints.lock import ProcessLock
 from adapters.hand_off.outbox import Entry, Outbox
-from adapters.hand_off.parcel import Channel
+from adapters.hand_off.parcel import Channel, Parcel
 from adapters.models.retrying import deadline_in
 from contracts.errors import GuardianError, ServerFault
 from contracts.report import Delivered, Ticket
@@ -123,11 +123,12 @@ class OutboxDesk:
             if now is not None and now.delivered_at is None:
                 await self._send(now, deadline)
         finally:
-            lock.release()
+            # Files are not touched in the event loop: the dev server forbids it.
+            await asyncio.shield(asyncio.to_thread(lock.release))
 
     async def _send(self, entry: Entry, deadline: float) -> None:
         try:
-            await self.channel.send(entry.parcel(), deadline)
+            await self.channel.send(_parcel(entry), deadline)
         except ServerFault as fault:
             await self._outbox.failed(entry, str(fault), refused=fault.kind in _REFUSED)
             raise
@@ -136,6 +137,17 @@ class OutboxDesk:
         except GuardianError as error:
             # It has arrived all the same. It will be sent again, with the same key.
             _LOG.warning("A hand-off was delivered, but that could not be noted: %s", error)
+
+
+def _parcel(entry: Entry) -> Parcel:
+    try:
+        return entry.parcel()
+    except ValueError as error:
+        raise ServerFault(
+            "What is kept of it cannot be read: another version of the program wrote it, or the file is damaged.",
+            "Read the conversation with `guardian threads show`.",
+            kind=FaultKind.BAD_REQUEST,
+        ) from error
 
 
 async def _acquired(lock: ProcessLock, deadline: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -173,12 +174,12 @@ class Outbox:
         Raises:
             HandOffFailed: The file cannot be written.
         """
-        if not self.path.exists():
+        if not await asyncio.to_thread(self.path.exists):
             return 0
         return await self._write("DELETE FROM hand_offs WHERE thread_id = ?", (_text(thread_id),))
 
     async def _read(self, where: str, values: Sequence[object] = ()) -> list[Entry]:
-        if not self.path.exists():
+        if not await asyncio.to_thread(self.path.exists):
             return []
         async with self._opened() as connection:
             return await _entries(connection, where, values)

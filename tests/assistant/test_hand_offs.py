@@ -174,44 +174,61 @@ def test_a_turn_that_was_killed_while_sending_is_handed_off_once_it_goes_on(desk
 STUDIO = """
 import asyncio, sys
 from assistant import studio
-from langgraph.checkpoint.memory import InMemorySaver
+from blockbuster import blockbuster_ctx
 
 async def main():
     async with studio.checkpointer() as saver:
-        studio.graph.checkpointer = saver
-        place = {"configurable": {"thread_id": "from-studio"}}
-        end = await studio.graph.ainvoke({"messages": [("user", sys.argv[1])]}, place)
-        print(end["final_answer"])
+        graph = studio.graph.copy(update={"checkpointer": saver})
+        with blockbuster_ctx():
+            for text in sys.argv[1:]:
+                place = {"configurable": {"thread_id": "from-studio"}}
+                end = await graph.ainvoke({"messages": [("user", text)]}, place, durability="sync")
+                print(end["result"]["hand_off_delivery"], end["result"]["diagnostics"]["degraded"])
+            # What was kept is sent in the background.
+            while len(asyncio.all_tasks()) > 1:
+                await asyncio.sleep(0.05)
 
 asyncio.run(main())
 """
+"""The dev server's graph, where no file and no socket may be waited for on the event loop."""
 
 
-def in_studio(desk: Desk, cwd: Path) -> str:
-    """Return the end of a turn of the dev server's graph, in the thread `from-studio`."""
+def in_studio(desk: Desk, cwd: Path, *texts: str) -> list[str]:
+    """Return what became of each message's hand-off, in the thread `from-studio`."""
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", STUDIO, PERSON],
+        [sys.executable, "-W", "error", "-c", STUDIO, *texts],
         env=desk.environment,
         cwd=cwd,
         capture_output=True,
         text=True,
         check=True,
         timeout=120,
-    ).stdout
+    ).stdout.splitlines()
 
 
-def test_studio_hands_off_as_well(desk: Desk, tmp_path: Path) -> None:
+def test_studio_hands_off_to_a_folder(desk: Desk, tmp_path: Path) -> None:
     """The graph of the dev server has the same desk, and its tickets name the server's thread."""
     out = tmp_path / "out"
-    assert "I have passed it on" in in_studio(desk.having(GUARDIAN_HANDOFF_TO=str(out)), tmp_path)
+    assert in_studio(desk.having(GUARDIAN_HANDOFF_TO=str(out)), tmp_path, PERSON) == ["delivered []"]
     [ticket] = written(out)
     assert ticket["thread_id"] == "from-studio"
+
+
+def test_studio_hands_off_to_a_webhook_and_sends_what_was_kept(desk: Desk, tmp_path: Path) -> None:
+    """A ticket that could not be delivered goes out behind the next one."""
+    with receiver(reply(400), reply(200)) as running:
+        sending = desk.having(GUARDIAN_HANDOFF_TO=running.url)
+        first, second = in_studio(sending, tmp_path, PERSON, PERSON)
+    assert first.startswith("kept ['hand_off: The webhook at 127.0.0.1")
+    assert second == "delivered []"
+    assert len(running.keys) == 3
+    assert [entry["state"] for entry in sending.here("hand-offs", "list", "--json").json] == ["delivered"] * 2
 
 
 def test_what_studio_could_not_pass_on_is_deleted_with_its_thread(desk: Desk, tmp_path: Path) -> None:
     """`guardian threads delete` knows the thread by its hand-offs alone, once."""
     sending = desk.having(GUARDIAN_HANDOFF_TO=f"http://127.0.0.1:{free_port()}/", GUARDIAN_HANDOFF_TIMEOUT="1")
-    in_studio(sending, tmp_path)
+    in_studio(sending, tmp_path, PERSON)
     assert [entry["thread_id"] for entry in sending.here("hand-offs", "list", "--json").json] == ["from-studio"]
     assert sending.here("threads", "delete", "from-studio").code == 0
     assert sending.here("hand-offs", "list", "--json").json == []

@@ -235,6 +235,24 @@ async def test_looking_makes_no_file(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+async def test_a_ticket_that_cannot_be_read_any_more_holds_up_no_other(tmp_path: Path) -> None:
+    """One that another version of the program kept is passed over, and says so."""
+    desk = hasty(tmp_path, f"http://127.0.0.1:{free_port()}/")
+    await desk.submit(ticket("old"))
+    await desk.submit(ticket("new"))
+    changed = sqlite3.connect(tmp_path / "hand_offs.db")
+    with changed:
+        changed.execute("UPDATE hand_offs SET ticket = '{}', tries = 0 WHERE thread_id = 'old'")
+    changed.close()
+    with receiver() as running:
+        await hasty(tmp_path, running.url).send_kept()
+    assert len(running.requests) == 1
+    assert {entry.thread_id: (entry.state, entry.why[:12]) for entry in await entries(tmp_path)} == {
+        "old": ("kept", "What is kept"),
+        "new": ("delivered", ""),
+    }
+
+
 # -------------------------------------------------------------------------------------------------------------- folder
 
 
@@ -256,7 +274,8 @@ async def test_a_ticket_that_is_written_again_is_the_same_file(tmp_path: Path) -
     async with desk_at(tmp_path, str(out)) as desk:
         await desk.submit(ticket())
     before = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
-    with sqlite3.connect(tmp_path / "hand_offs.db") as changed:
+    changed = sqlite3.connect(tmp_path / "hand_offs.db")
+    with changed:
         changed.execute("UPDATE hand_offs SET delivered_at = NULL, ticket = ?", (ticket().model_dump_json(),))
     changed.close()
     await desk.send_kept()
