@@ -26,12 +26,41 @@ HEADINGS: Final = {
 }
 """Headings that the handbook's profile counts as the section that a request type must have."""
 _INTROS: Final = {
-    _EN: ("Here is what the documentation says:", "In short:", "Here is how it works:", "Short answer:", "Sure:"),
-    Language.RU: ("Вот что сказано в документации:", "Коротко:", "Вот как это устроено:", "Если кратко:", "Конечно:"),
+    _EN: (
+        ("Here is what the documentation says:", "According to the documentation:", "From the handbook:"),
+        ("In short:", "Briefly:", "To sum it up:"),
+        ("Here is how it works:", "It works like this:", "Thanks for asking!"),
+        ("Short answer:", "The answer in brief:", "Good question!"),
+        ("Sure:", "Of course!", "Sure, here you go:"),
+    ),
+    Language.RU: (
+        ("Вот что сказано в документации:", "По документации:", "Согласно справочнику:"),
+        ("Коротко:", "Вкратце:", "Если в двух словах:"),
+        ("Вот как это устроено:", "Это работает так:", "Спасибо за вопрос! Вот ответ:"),
+        ("Если кратко:", "Короткий ответ:", "Хороший вопрос!"),
+        ("Конечно:", "Разумеется!", "Да, конечно, вот ответ:"),
+    ),
 }
+"""Words before an answer that say nothing, in groups; which one of a group falls by the length of what follows."""
 _CLOSINGS: Final = {
-    _EN: ("I hope this helps!", "Let me know if you have any questions.", "Happy to help!"),
-    Language.RU: ("Надеюсь, это поможет!", "Если останутся вопросы, пишите.", "Обращайтесь!"),
+    _EN: (
+        ("I hope this helps!", "Hope that helps.", "I hope that answers your question."),
+        (
+            "Let me know if you have any questions.",
+            "Feel free to ask if anything is unclear.",
+            "Just ask if you need more.",
+        ),
+        ("Happy to help!", "Good luck!", "Have a nice day!"),
+    ),
+    Language.RU: (
+        ("Надеюсь, это поможет!", "Надеюсь, я ответил на ваш вопрос.", "Надеюсь, так понятнее."),
+        (
+            "Если останутся вопросы, пишите.",
+            "Если что-то непонятно, спрашивайте.",
+            "Если нужны подробности, дайте знать.",
+        ),
+        ("Обращайтесь!", "Удачи!", "Хорошего дня!"),
+    ),
 }
 _TABLE_LEADS: Final = {
     _EN: ("The rows that matter here", "From the table in the handbook", "In table form"),
@@ -147,15 +176,19 @@ def _write(draft: _Draft, piece: Piece, others: Sequence[Piece], request_type: R
     elif dice.random() < 0.08:
         draft.blocks.append(f"## {'Answer' if language is _EN else 'Ответ'}")
     if dice.random() < 0.1:
-        draft.blocks.append(dice.choice(_INTROS[language]))
+        draft.blocks.append(_one_of(dice.choice(_INTROS[language]), piece))
         draft.names.append("intro")
     _tell(draft, piece)
     if draft.recipe == "two passages":
         other = dice.choice([one for one in others if one.ref != piece.ref and _near(one, piece, dice)])
         _tell(draft, other)
     if dice.random() < 0.07:
-        draft.blocks.append(dice.choice(_CLOSINGS[language]))
+        draft.blocks.append(_one_of(dice.choice(_CLOSINGS[language]), piece))
         draft.names.append("closing")
+
+
+def _one_of(group: Sequence[str], piece: Piece) -> str:
+    return group[len(piece.parts[0]) % len(group)]
 
 
 def _near(one: Piece, piece: Piece, dice: Random) -> bool:
