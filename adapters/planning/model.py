@@ -285,7 +285,12 @@ class _Exchange(ModelExchange):
     async def _send(self, rung: Rung, repair: str, *, by_bytes: bool) -> Reply:
         asked, request = self.asked, self._request
         options = rung.options(parallel=asked.model.access.parallel_tool_calls)
-        system = system_prompt(asked.profile, request.moderation, with_form=rung.form is ToolForm.JSON_SCHEMA)
+        system = system_prompt(
+            asked.profile,
+            request.moderation,
+            clarifications=request.clarifications,
+            with_form=rung.form is ToolForm.JSON_SCHEMA,
+        )
         # The schema is part of the prompt in every form: servers write it out for the model.
         fixed = bytes_of(system) + bytes_of(repair) + bytes_of(str(options))
         parts = Parts(fixed, request.message, request.history)

@@ -16,6 +16,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
+from adapters.planning.asking_back import Gap, gap_in, join_answer, stands_alone
 from adapters.sources.looking_up import utc_now
 from adapters.sources.lookups import Chooser
 from adapters.sources.periods import period_of
@@ -39,6 +40,7 @@ ALMOST_WORD_FOR_WORD: Final = 0.9
 """The same where it asks neither: "Which questions are handed off?" asks for the rule, "Which were?" for the list."""
 _MOST_QUERIES = 10
 _LONGEST_QUERY = 300
+_LONGEST_QUOTE = 100
 _SPAM_AT = ((0.0, 1.0), (0.35, 0.7), (0.5, 0.5), (1.0, 0.0))
 """Confidence of the index, and the spam score there; straight lines in between."""
 _HARDLY = 0.5
@@ -90,19 +92,23 @@ class OfflinePlanner:
         seconds = self._profile.behaviour.source_seconds
         try:
             async with asyncio.timeout(seconds):
-                probes = dict.fromkeys((*queries, *_told(whole)))
+                # Who was asked back is not off topic for having answered.
+                parts = _parts(request) if whole != request.message else []
+                probes = dict.fromkeys((*queries, *_told(whole), *parts))
                 topic = max([await self._probe.on_topic(text) for text in probes], default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"
         except TimeoutError:
             unasked = f"it was not asked how far the message is on topic. It timed out after {seconds:g} s."
         stands = None if casual else self._asks_how_things_stand(queries, request)
-        vague = not casual and stands is None and lexicon.is_vague(whole)
+        gap = None if casual else gap_in(whole, self._now().astimezone(UTC).date())
+        vague = not casual and (gap is not None or (stands is None and lexicon.is_vague(whole)))
         return _Reading(
             text=whole,
             queries=queries,
             casual=casual,
             vague=vague,
+            gap=gap,
             person=lexicon.wants_person(request.message),
             topic=topic,
             unasked=unasked,
@@ -135,7 +141,13 @@ class OfflinePlanner:
         say = _phrases()[request.language]
         spam, reason = _spam(reading, say)
         confidence = _confidence(reading)
-        question, gap = lexicon.question_about(reading.text, request.language)
+        if reading.gap:
+            question, gap = (
+                say[f"{part}_{reading.gap.kind}"].format(word=reading.gap.word, question=_short(reading.gap.question))
+                for part in ("ask", "gap")
+            )
+        else:
+            question, gap = lexicon.question_about(reading.text, request.language)
         unclear = confidence < self._profile.thresholds.confidence
         joined = _quoted(reading.queries, request.language)
         intent = "intent_person" if reading.person else f"intent_{reading.kind}"
@@ -178,6 +190,7 @@ class _Reading:
     queries: list[str]
     casual: bool
     vague: bool
+    gap: Gap | None
     person: bool
     topic: float | None
     unasked: str
@@ -188,16 +201,19 @@ class _Reading:
 
 def _with_what_was_asked_before(request: PlanRequest) -> str:
     """Join the answer to a clarifying question with the questions that it belongs to."""
-    if not request.clarifications or lexicon.is_casual(request.message) or _stands_alone(request.message):
+    if not request.clarifications or lexicon.is_casual(request.message) or stands_alone(request.message):
         return request.message
+    joined = ""
+    for text in _parts(request):
+        # What was answered before the last question was asked may have been a subject of its own.
+        joined = text if not joined or stands_alone(text) else join_answer(joined, text)
+    return joined
+
+
+def _parts(request: PlanRequest) -> list[str]:
+    """Return what the user wrote since the first of the questions that were asked back in a row, the newest last."""
     earlier = [exchange.text for exchange in request.history if exchange.role == "user"]
-    return "\n".join((*(text.rstrip(" ?.!") for text in earlier[-request.clarifications :]), request.message))
-
-
-def _stands_alone(message: str) -> bool:
-    """Whether a message is a question of its own rather than the answer to one."""
-    whole_sentence = message.rstrip().endswith("?") and len(tokens(message)) >= 3
-    return whole_sentence and not lexicon.is_vague(message)
+    return [*earlier[-request.clarifications :], request.message]
 
 
 def _queries(text: str) -> list[str]:
@@ -304,6 +320,10 @@ def _steps(reading: _Reading, say: dict[str, str], *, unclear: bool) -> list[str
     sources = ", ".join(EVIDENCE.decide(request_type=reading.kind).outcome.allowed())
     steps = [say["plan_search"].format(sources=sources), say["plan_read"]]
     return [*steps, *([say[special]] if special else []), say["plan_cite"]]
+
+
+def _short(question: str) -> str:
+    return question if len(question) <= _LONGEST_QUOTE else question[: _LONGEST_QUOTE - 1] + "…"
 
 
 def _quoted(queries: list[str], language: Language) -> str:

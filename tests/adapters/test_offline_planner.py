@@ -186,7 +186,7 @@ async def test_an_answer_to_a_question_belongs_to_what_was_asked() -> None:
         Exchange("assistant", "What exactly does not open?"),
     )
     plan = await planned("The lid of the kettle", history=history, clarifications=1)
-    assert plan.subqueries == ["It does not open The lid of the kettle"]
+    assert plan.subqueries == ["It does not open, The lid of the kettle"]
     assert plan.request_type is RequestType.TROUBLESHOOTING
     assert plan.action is SGRAction.NORMAL
     alone = await planned("How do I boil water?", history=history, clarifications=1)

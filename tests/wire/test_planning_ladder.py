@@ -98,12 +98,12 @@ def moderated(level: SafetyLevel, *categories: HarmCategory) -> ModerationResult
     return ModerationResult(safety_level=level, state=state, categories=list(categories))
 
 
-async def test_only_moderation_changes_the_system_prompt(server: FakeServer) -> None:
-    """Two turns of one level have the same prompt to the byte; others differ in the block at its end alone."""
+async def test_only_moderation_and_questions_asked_back_change_the_system_prompt(server: FakeServer) -> None:
+    """Two turns of one level have the same prompt to the byte; others differ in the blocks at its end alone."""
     jailbreak = moderated(SafetyLevel.CONTROVERSIAL, HarmCategory.JAILBREAK)
     requests = [
         ASKED,
-        PlanRequest("Что это?", Language.RU, (Exchange("user", "x"), Exchange("assistant", "y")), 2, turn_id="other"),
+        PlanRequest("Что это?", Language.RU, (Exchange("user", "x"), Exchange("assistant", "y")), turn_id="other"),
         *(replace(ASKED, moderation=moderated(level)) for level in SafetyLevel),
         replace(ASKED, moderation=jailbreak),
         replace(ASKED, message="Another?", moderation=jailbreak),
@@ -112,8 +112,11 @@ async def test_only_moderation_changes_the_system_prompt(server: FakeServer) -> 
         planner = made.planner()
         for request in requests:
             await planner.plan(request)
-    prompts = [body["messages"][0]["content"] for body in asked_of(server)]
+        await planner.plan(replace(ASKED, clarifications=2))
+    *prompts, answering = [body["messages"][0]["content"] for body in asked_of(server)]
     assert len(prompts) == len(requests)
+    assert answering.startswith(prompts[0])
+    assert "asked back in a row just before the newest message: 2." in answering.removeprefix(prompts[0])
     assert prompts[0] == prompts[1]
     assert prompts[-1] == prompts[-2]
     heads = {prompt.partition("Moderation of the newest message")[0] for prompt in prompts}

@@ -1,0 +1,194 @@
+"""What is missing in a message, and whether the next message brings it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from adapters.planning.asking_back import LONGEST_JOINED, gap_in, join_answer, stands_alone
+from adapters.planning.offline import OfflinePlanner
+from contracts.ports import Exchange, PlanRequest
+from contracts.values import Language, SGRAction
+from tests.nodes.turn import PROFILE
+from tests.ports.test_planners import Probe
+
+TODAY = date(2026, 11, 22)
+
+
+@pytest.mark.parametrize(
+    ("message", "word"),
+    [
+        ("How do I restore it?", "it"),
+        ("Hello! How do I restore it?", "it"),
+        ("How can I completely delete them now?", "them"),
+        ("Can I do that?", "that"),
+        ("I want to delete this.", "this"),
+        ("Is it possible to move it back?", "it"),
+        ("Как это удалить?", "это"),
+        ("Здравствуйте! Как его восстановить?", "его"),
+        ("Как мне её потом включить обратно?", "её"),
+        ("Можно ли их удалить?", "их"),
+        ("Как удалить это?", "это"),
+    ],
+)
+def test_a_pronoun_in_the_place_of_the_object_is_a_gap(message: str, word: str) -> None:
+    """An action on "it", and nothing that "it" could be, leaves open which object is meant."""
+    gap = gap_in(message, TODAY)
+    assert gap is not None
+    assert (gap.kind, gap.word) == ("object", word)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "How do I delete this conversation?",
+        "How do I turn it off in the profile?",
+        "My index is broken. How do I repair it?",
+        "How do I delete a conversation? And how do I restore it?",
+        "How do I install it?",
+        "How does it work?",
+        "Как удалить этот диалог?",
+        "Индекс сломан. Как его починить?",
+        "Как его установить?",
+        "Как это работает?",
+        "",
+    ],
+)
+def test_what_names_an_object_or_means_the_product_has_no_gap(message: str) -> None:
+    """An object in the question, before it, or the product itself, which is what one installs, is enough to look for."""
+    assert gap_in(message, TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("It does not work in the old version", "version"),
+        ("Не работает в новой версии", "version"),
+        ("It does not work in version 2.1", None),
+        ("What is new in the latest version?", None),
+        ("How many questions were asked in that period?", "period"),
+        ("Сколько вопросов было за тот период?", "period"),
+        ("Сколько вопросов было за период с 1 по 5 мая?", None),
+        ("How many questions were asked last week?", None),
+    ],
+)
+def test_a_version_or_a_period_that_is_meant_and_not_said_is_a_gap(message: str, kind: str | None) -> None:
+    """A symptom in "the old version" without its number, or a figure of "that period" without its days."""
+    gap = gap_in(message, TODAY)
+    assert (gap.kind if gap else None) == kind
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("topic", [0.0, 0.9])
+async def test_the_question_names_the_gap(language: Language, topic: float) -> None:
+    """A message with a gap is asked about, however much the documents know of its words, and quotes what is unclear."""
+    message, word = {Language.EN: ("How do I clean it?", "“it”"), Language.RU: ("Как его почистить?", "«его»")}[
+        language
+    ]
+    plan = (await OfflinePlanner(Probe(topic), PROFILE).plan(PlanRequest(message, language))).plan
+    assert plan.action is SGRAction.CLARIFY
+    assert word in (plan.clarification_question or "")
+    assert message in (plan.clarification_question or "")
+    assert word in plan.uncertainties[0]
+
+
+async def test_a_long_question_is_quoted_in_part() -> None:
+    """What is asked back stays within the form's bounds, whatever the user wrote."""
+    plan = (
+        await OfflinePlanner(Probe(0.9), PROFILE).plan(PlanRequest("Hello " * 80 + "! How do I clean it?", Language.EN))
+    ).plan
+    assert plan.action is SGRAction.CLARIFY
+    assert len(plan.clarification_question or "") <= 300
+
+
+# ----------------------------------------------------------------------------------------------------- the answer to it
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "How do I boil water?",
+        "how do I boil water",
+        "Tell me about kettles",
+        "Actually, the spout of the kettle",
+        "Another question: kettles",
+        "Расскажи про чайники",
+        "Лучше расскажи про носик чайника",
+        "Другой вопрос: носик чайника",
+        "как вскипятить воду",
+    ],
+)
+def test_another_subject_stands_alone(message: str) -> None:
+    """A question or a request of its own, or what is said to be another subject, is not joined with what was asked."""
+    assert stands_alone(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "a conversation",
+        "the lid of the kettle",
+        "when I open the lid",
+        "I want to see the list",
+        "It does not open",
+        "Why?",
+        "",
+        "диалог",
+        "когда открываю крышку",
+        "что-то с крышкой",
+        "как обычно",
+        "Где именно?",
+    ],
+)
+def test_an_answer_does_not_stand_alone(message: str) -> None:
+    """A name, a part of a sentence, or a message that names no object itself belongs to what was asked."""
+    assert not stands_alone(message)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "joined"),
+    [
+        ("How do I restore it?", "a conversation", "How do I restore a conversation?"),
+        ("How do I restore it?", "The catalogue.", "How do I restore The catalogue?"),
+        ("Как его восстановить?", "диалог", "Как диалог восстановить?"),
+        ("Как удалить это?", "диалог", "Как удалить диалог?"),
+        ("It does not open!", "the lid", "It does not open, the lid"),
+        ("How do I restore it?", "the one that I have used since last week", None),
+    ],
+)
+def test_an_answer_takes_the_place_of_the_pronoun_or_follows(asked: str, answer: str, joined: str | None) -> None:
+    """A name of a few words is put where the pronoun stood; all else comes behind the question."""
+    assert join_answer(asked, answer) == (joined or f"{asked.rstrip('?')}, {answer}")
+
+
+def test_what_is_long_together_stays_two_queries() -> None:
+    """A query is cut to 300 characters; an answer must not be what is cut off."""
+    asked = "x" * LONGEST_JOINED
+    assert join_answer(asked, "the lid") == f"{asked}\nthe lid"
+
+
+async def queries(message: str, *said: str, clarifications: int) -> list[str]:
+    history = tuple(Exchange("user" if n % 2 == 0 else "assistant", text) for n, text in enumerate(said))
+    request = PlanRequest(message, Language.EN, history, clarifications)
+    return (await OfflinePlanner(Probe(0.9), PROFILE).plan(request)).plan.subqueries
+
+
+async def test_two_answers_in_a_row_join_the_first_question() -> None:
+    """After two questions back, the plan has the first message and both answers."""
+    found = await queries("made of tin", "It does not open", "What?", "the lid", "Which?", clarifications=2)
+    assert found == ["It does not open, the lid, made of tin"]
+
+
+async def test_a_subject_that_was_changed_in_between_begins_anew() -> None:
+    """What was asked before the change is not part of the request that the last answer belongs to."""
+    found = await queries(
+        "made of tin", "It does not open", "What?", "How do I clean a lid?", "Which?", clarifications=2
+    )
+    assert found == ["How do I clean a lid, made of tin"]
+
+
+async def test_earlier_requests_that_were_answered_stay_out() -> None:
+    """Only as many messages are joined as questions were asked back in a row."""
+    found = await queries("the lid", "What is a kettle?", "A kettle.", "It does not open", "What?", clarifications=1)
+    assert found == ["It does not open, the lid"]
