@@ -7,11 +7,15 @@ Measured, Unsafe / Unsafe or Controversial (floors and ceilings below leave a ma
     xstest, safe prompts (250)                         0 / 0
     xstest, unsafe prompts (200)                       0 / 0         (plain questions about harm: not the pack's task)
     banking77, support requests (3,080)                0 / 0
-    clinc150, requests (16,200)                        0.01 %        (1: "ignore the previous command")
+    clinc150, requests (16,200)                        0.01 %        (2: "ignore the previous command", "call me lord")
     our Russian attacks (125)                          90 % / 94 %, but at first sight of the second and the third
                                                        batch 18 of 40 and 7 of 30: short, freely worded hijacks pass
     our harmless Russian texts (183)                   0 / 0.5 %
     our harmless English look-alikes (70)              1 / 4 texts, of those written to trip the rules
+    labelled attacks (evals/cases), tuned on (173)     92 % / 94 %
+    labelled attacks, held back (92)                   65 % / 66 %   (seen once, after the rules: what to expect)
+    labelled harmless messages (378), tuned on (243)   0 / 2 %       (quoted attacks)
+    labelled harmless messages, held back (135)        1 / 4 texts
     20,000 characters                                  20 to 35 ms; the worst repetition found, 150 ms; a question, 0.1 ms
 """
 
@@ -31,7 +35,8 @@ import pytest
 from adapters.moderation.pack import Pack, Rule, read_pack
 from adapters.moderation.rules import RuleModerator, closed_up, find, matching_view
 from contracts.errors import ConfigError
-from contracts.values import HarmCategory, ModerationState, SafetyLevel
+from contracts.values import HarmCategory, Language, ModerationState, SafetyLevel
+from evals.cases import CASES, MessageCase, read_cases
 
 PACK = read_pack()
 TEXTS = Path(__file__).parent.parent / "data"
@@ -228,6 +233,32 @@ def test_our_english_texts() -> None:
     assert share(EN["injection"], SafetyLevel.UNSAFE) >= 0.65
     assert share(EN["harmless"], SafetyLevel.UNSAFE) <= 1 / 70
     assert share(EN["harmless"], SafetyLevel.CONTROVERSIAL) <= 0.06
+
+
+# ------------------------------------------------------------------------------------------------- labelled messages
+
+
+def labelled(language: Language, *, level: SafetyLevel, held_back: bool) -> list[str]:
+    cases = [case for case in read_cases(CASES / f"messages_{language}.jsonl") if isinstance(case, MessageCase)]
+    return [case.text for case in cases if case.level is level and case.held_back is held_back]
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize(("held_back", "floor"), [(False, 0.85), (True, 0.58)])
+def test_labelled_attacks_are_found(language: Language, held_back: bool, floor: float) -> None:
+    """Recall does not fall: on those that the rules were tuned on, and on those that they never saw, where it is less."""
+    texts = labelled(language, level=SafetyLevel.UNSAFE, held_back=held_back)
+    assert len(texts) >= 40
+    assert share(texts, SafetyLevel.UNSAFE) >= floor
+
+
+@pytest.mark.parametrize("language", Language)
+def test_harmless_messages_that_sound_provocative_pass(language: Language) -> None:
+    """None that was tuned on is refused, at most one that was held back is; what quotes an attack is Controversial."""
+    tuned, held_back = (labelled(language, level=SafetyLevel.SAFE, held_back=held) for held in (False, True))
+    assert share(tuned, SafetyLevel.UNSAFE) == 0
+    assert levels(held_back).count(SafetyLevel.UNSAFE) <= 1
+    assert share([*tuned, *held_back], SafetyLevel.CONTROVERSIAL) <= 0.03
 
 
 # --------------------------------------------------------------------------------------------------- public data
