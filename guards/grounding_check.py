@@ -109,7 +109,7 @@ def _advice(claim: Claim, cited: list[Passage]) -> Iterable[str]:
     if _overlap(said, cited) < _DISSIMILAR:
         yield f"claim_unlike_its_source=[{_short(claim.text)}]"
     first = opener(said)
-    if polarity_differs(said.removeprefix(first), [there.text for there in cited], opens=opening(first)):
+    if polarity_differs(said.removeprefix(first), cited, opens=opening(first)):
         yield f"negation_differs=[{_short(claim.text)}]"
     if names := names_missing(said, cited):
         yield f"name_not_in_cited_evidence=[{', '.join(names)}]"
@@ -122,7 +122,7 @@ def _citable(item: EvidenceItem) -> str:
 
 def _overlap(claim: str, cited: Sequence[Passage]) -> float:
     wanted = set(stems(claim))
-    there = {word for passage_ in cited for word in passage_.said_stems.split()}
+    there = frozenset[str]().union(*(text.vocabulary for text in cited))
     return len(wanted & there) / len(wanted) if wanted else 1.0
 
 

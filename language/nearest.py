@@ -53,11 +53,11 @@ def exchanged_values(claim: str, wanted: Values, cited: Iterable[Passage]) -> li
 
 
 def _exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str]:
-    words = frozenset(_words(claim))
+    words = frozenset(content_words(claim))
     spoken = f" {' '.join(tokens(claim))} "
     if any(spoken in there.said for there in cited):
         return []  # word by word: odd marks may have cut the passage elsewhere
-    near = [place for there in cited for place, said in _places(there.text) if _quotes(words, said)]
+    near = [place for there in cited for place, said in places(there.text) if _quotes(words, said)]
     if not wanted or len(words) < _LEAST_WORDS or not near:
         return []
     heads = [passage(line) for there in cited for line in _heads(there.text)]
@@ -101,15 +101,16 @@ def _quotes(claim: frozenset[str], place: frozenset[str]) -> bool:
     return shared >= _CLAIM_SHARE * len(claim) and shared >= _PLACE_SHARE * len(place)
 
 
-def _words(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
+    """Return the stems of a text's content words; what holds a digit is a value and no word."""
     return [word for word in stems(text) if not any(map(str.isdigit, word))]
 
 
 @lru_cache(maxsize=256)
-def _places(text: str) -> Sequence[tuple[Passage, frozenset[str]]]:
+def places(text: str) -> Sequence[tuple[Passage, frozenset[str]]]:
     """Return the sentences, items and rows of a text, with their words."""
     prose, code = _cut(text)
-    return [(passage(part), said) for part in (*prose, *code) if (said := frozenset(_words(part)))]
+    return [(passage(part), said) for part in (*prose, *code) if (said := frozenset(content_words(part)))]
 
 
 def _cut(text: str) -> tuple[list[str], list[str]]:

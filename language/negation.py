@@ -13,9 +13,14 @@ from functools import lru_cache
 from typing import Final
 
 from language.clean import fold
+from language.nearest import content_words, places
+from language.values import Passage
 from language.words import stem, stop_words
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;:])[\s*_]+|\n\s*(?:\n|[-*+|>#]|\d{1,3}[.)])|\s\|\s")
+_LEAST_SHARE: Final = 0.5
+"""Share of a claim's words that a sentence must have to be compared."""
+_NEAR: Final = 0.9
+"""Share of the best sentence's share that makes another one as close."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _CLAUSE_END = re.compile(r"[,;:.!?()—|]")
 _REACH: Final = 3
@@ -74,31 +79,25 @@ class _Said:
         return self.denied | self.plain
 
 
-def polarity_differs(claim: str, texts: Iterable[str], *, opens: bool | None = None) -> bool:
-    """Whether the sentence of some texts that is closest to a claim says the opposite of it.
+def polarity_differs(claim: str, cited: Iterable[Passage], *, opens: bool | None = None) -> bool:
+    """Whether the sentence of some passages that is closest to a claim says the opposite of it.
 
     Args:
-        claim: One sentence.
-        texts: What it cites.
+        claim: What is claimed, without its citations.
+        cited: The passages that it cites.
         opens: What a "Yes." (`True`) or "No." (`False`) before the claim said; it differs from a sentence that denies
             what the claim asserts, or the other way round.
     """
+    words = frozenset(content_words(claim))
+    if not words:
+        return False
+    shares = [(len(words & said) / len(words), place) for there in cited for place, said in places(there.text)]
+    best = max((share for share, _ in shares), default=0.0)
+    if best < _LEAST_SHARE:
+        return False
     said = _said(claim)
-    if not said.words:
-        return False
-    ranked = sorted(
-        ((len(said.words & other.words) / len(said.words), other) for text in texts for other in _sentences(text)),
-        key=lambda pair: -pair[0],
-    )
-    if not ranked or ranked[0][0] < 0.5:
-        return False
-    best = ranked[0][0]
-    near = [other for share, other in ranked if share >= 0.9 * best]
-    if (
-        opens is not None
-        and all(bool(other.denied & said.words) is opens for other in near)
-        and opens is not bool(said.denied)
-    ):
+    near = [_said(place.text) for share, place in shares if share >= _NEAR * best]
+    if opens is not None and opens is bool(said.denied) and all(bool(n.denied & said.words) is opens for n in near):
         return True
     return all(_opposed(said, other) for other in near)
 
@@ -115,11 +114,7 @@ def _opposed(one: _Said, other: _Said) -> bool:
     return False
 
 
-@lru_cache(maxsize=256)
-def _sentences(text: str) -> tuple[_Said, ...]:
-    return tuple(said for part in _SENTENCE_END.split(text) if part and (said := _said(part)).words)
-
-
+@lru_cache(maxsize=2048)
 def _said(sentence: str) -> _Said:
     denied: set[str] = set()
     plain: set[str] = set()

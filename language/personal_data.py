@@ -234,8 +234,8 @@ _INTERNATIONAL = re.compile(r"(?<![\w+/=])\+[1-9](?:[ ().\-]{0,2}\d){7,14}" + _E
 _CITY = re.compile(_APART + r"(?:\([3489]\d{2,4}\) ?|[3489]\d\d[ \-])\d{1,3}-\d\d-\d\d" + _ENDS, re.ASCII)
 _AMERICAN = re.compile(_APART + r"(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[\-.])[2-9]\d\d[\-.]\d{4}" + _ENDS, re.ASCII)
 _LABELLED = re.compile(
-    r"(?:(?<![a-zа-яё])(?:тел|моб|факс|phone|tel|mobile|fax|whatsapp)(?:ефон\w{0,3})?(?: (?:number|no|номер))?[.:№*`|\"' =]{1,4}"
-    r"|(?<![a-zа-яё])звоните(?: по(?: номеру| телефону)?)?:? )(\(?\d(?:[ ()\-]{0,2}\d){5,14})" + _ENDS
+    r"(?:(?:тел|моб|факс|phone|tel|mobile|fax|whatsapp)(?:ефон\w{0,3})?(?: (?:number|no|номер))?[.:№*`|\"' =]{1,4}"
+    r"|звоните(?: по(?: номеру| телефону)?)?:? )(\(?\d(?:[ ()\-]{0,2}\d){5,14})" + _ENDS
 )
 _PHONES = (_RUSSIAN, _INTERNATIONAL, _CITY, _AMERICAN)
 
@@ -257,7 +257,8 @@ def _phones(plain: str, place: _Place, taken: Collection[Span], listed: Collecti
 def _labelled_phones(plain: str, low: str, taken: Collection[Span], listed: Collection[str]) -> Iterator[Span]:
     if any(hint in low for hint in _LABEL_HINTS):
         for match in _LABELLED.finditer(low):
-            if _is_phone(plain, match.span(1), taken, listed):
+            whole_word = not low[max(0, match.start() - 1) : match.start()].isalpha()
+            if whole_word and _is_phone(plain, match.span(1), taken, listed):
                 yield Span("phone", *match.span(1))
 
 

@@ -168,20 +168,21 @@ def _web_tokens(plain: str) -> Iterator[Span]:
 
 # ---------------------------------------------------------------------------------------------- headers and addresses
 
-_BEARER = re.compile(r"\bbearer[ \t:]+[\"'`]?([A-Za-z0-9._~+/=-]{12,})", re.IGNORECASE)
-_BASIC = re.compile(r"\bbasic[ \t]+[\"'`]?([A-Za-z0-9+/]{6,}={0,2})", re.IGNORECASE)
+_BEARER = re.compile(r"bearer[ \t:]+[\"'`]?([a-z0-9._~+/=-]{12,})")
+_BASIC = re.compile(r"basic[ \t]+[\"'`]?([a-z0-9+/]{6,}={0,2})")
 _CURL_USER = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =][\"']?[^\s:\"'<>{}$]{1,64}:([^\s\"'<>]{3,128})")
 
 
 def _headers(plain: str, low: str) -> Iterator[Span]:
     """Find the credentials of HTTP's Authorization header (RFC 6750, RFC 7617), and those given to curl."""
     if "bearer" in low:
-        for match in _BEARER.finditer(plain):
-            if _is_random(match[1]) and not _is_placeholder(match[1]):
+        for match in _BEARER.finditer(low):
+            value = plain[slice(*match.span(1))]
+            if _is_random(value) and not _is_placeholder(value):
                 yield Span("bearer-token", *match.span(1))
     if "basic" in low:
-        for match in _BASIC.finditer(plain):
-            if _is_a_pair(match[1]):
+        for match in _BASIC.finditer(low):
+            if _is_a_pair(plain[slice(*match.span(1))]):
                 yield Span("basic-auth", *match.span(1))
     if "-u" in plain:
         for match in _CURL_USER.finditer(plain):
@@ -239,7 +240,7 @@ _PASSWORD = re.compile(
     # Some names follow others: DB_PASSWORD, spring.datasource.password, "пароль от базы".
     r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|парол[ьяюеи]м?)(?![a-zа-яё])"
     rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is|was|будет)\s{_BEFORE_VALUE}"
-    rf"|[ \t][^\n:=|\0]{{1,40}}(?::|=)[ \t]?{_BEFORE_VALUE}|[ \t]{{1,2}}(?=[\"'`«“]){_BEFORE_VALUE}){_VALUE}"
+    rf"|[ \t][^\n:=|\0]{{1,40}}(?::|=|\s(?:—|is|was|будет|это)\s){_BEFORE_VALUE}|[ \t]{{1,2}}(?=[\"'`«“]){_BEFORE_VALUE}){_VALUE}"
 )
 _TOKEN = re.compile(
     rf"(?:token|key|secret|credentials?|токен\w{{0,2}}|ключ\w{{0,2}})(?:[ _-]?(?:id|api|апи|value))?(?![a-zа-яё])"
@@ -259,6 +260,7 @@ def _named_values(plain: str, low: str) -> Iterator[Span]:
             value = plain[slice(*match.span(1))].rstrip(".:)]}*_")
             if _is_password(value, least=6):
                 yield Span("password-value", match.start(1), match.start(1) + len(value))
+        yield from _columns(plain, low)
     if any(hint in low for hint in _TOKEN_HINTS):
         for match in _each(_TOKEN, low):
             value = plain[slice(*match.span(1))].rstrip(".")
@@ -268,6 +270,36 @@ def _named_values(plain: str, low: str) -> Iterator[Span]:
                 continue
             if _is_random(value) and not _is_placeholder(value):
                 yield Span("token-value", match.start(1), match.start(1) + len(value))
+
+
+_DELIMITER_ROW = re.compile(r"^[ \t>|:-]*-[ \t|:-]*$")
+_PASSWORD_HEAD = re.compile(r"(?<![a-zа-яё])(?:passw(?:or)?d|passphrase|passcode|pwd|парол[ья])(?![a-zа-яё])")
+
+
+def _columns(plain: str, low: str) -> Iterator[Span]:
+    """Find the passwords of a table whose head says that a column holds them."""
+    if not _PASSWORD_HEAD.search(low) or "|" not in plain:
+        return
+    place, before = 0, ""
+    columns: frozenset[int] = frozenset()
+    for line in plain.split("\n"):
+        if "|" not in line:
+            columns = frozenset()
+        elif _DELIMITER_ROW.match(line):
+            heads = before.lower().split("|")
+            columns = frozenset(n for n, head in enumerate(heads) if len(head) <= 40 and _PASSWORD_HEAD.search(head))
+        elif columns:
+            yield from _passwords_in_row(line, place, columns)
+        place, before = place + len(line) + 1, line
+
+
+def _passwords_in_row(line: str, place: int, columns: frozenset[int]) -> Iterator[Span]:
+    for number, cell in enumerate(line.split("|")):
+        value = cell.strip(" \t*_`\"'")
+        if number in columns and not re.search(r"[\s\0]", value) and _is_password(value, least=6):
+            start = place + cell.index(value)
+            yield Span("password-value", start, start + len(value))
+        place += len(cell) + 1
 
 
 def _each(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

@@ -322,6 +322,8 @@ def _with_ranges(found: list[Figure], text: str) -> list[Figure]:
 
 
 def _words(text: str) -> Iterator[Figure]:
+    if CARDINALS.keys().isdisjoint(tokens(text)):
+        return  # as mostly; the expression takes long
     for match in _WORD_FIGURE.finditer(text):
         value = str(CARDINALS[fold(match.group())])
         following = _UNIT.match(text, match.end())
@@ -458,6 +460,11 @@ class Passage:
     def said_stems(self) -> str:
         """The stems of its words in order."""
         return f" {' '.join(map(stem, self.said.split()))} "
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The stems of its words."""
+        return frozenset(self.said_stems.split())
 
     @cached_property
     def folded(self) -> tuple[str, ...]:
