@@ -148,6 +148,8 @@ WEB_TOKEN = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNry
         ("password-value", "spring.datasource.password: s3cr3t-value", "s3cr3t-value"),
         ("password-value", '{"password": "s3cr3t-value"}', "s3cr3t-value"),
         ("password-value", "the password is tr0ub4dor3", "tr0ub4dor3"),
+        ("password-value", "The password for the database is `Falcon4Q26#`.", "Falcon4Q26#"),
+        ("password-value", "Пароль учётной записи admin — Zima2024!", "Zima2024!"),
         ("password-value", "| Login | Password |\n| - | - |\n| admin | x |\n\n| Password | P@ssw0rd! |", "P@ssw0rd!"),
         ("password-value", "the password `hunter22` works", "hunter22"),
         ("password-value", "Enter the password:\n\n```\nhunter22\n```", "hunter22"),
@@ -252,6 +254,21 @@ def test_typesetting_hides_no_secret(text: str) -> None:
     assert "werty" not in replaced(text, secrets)[0]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| Login | Password |\n| --- | --- |\n| admin | Zima2024! |\n| guest | `Leto2025` |\n| none | required |",
+        "Login | Пароль от входа | Note\n:-: | :- | -\nadmin | **Zima2024!** | x1y2z3a4\nguest | Leto2025 |",
+        "- item:\n\n  | Пароль |\n  |-|\n  | Zima2024! |\n  | Leto2025 |",
+    ],
+)
+def test_a_column_of_passwords_is_found_by_its_head(table: str) -> None:
+    """Each value of the column, and of no other; a cell in words is no password."""
+    found = values(f"Accounts:\n\n{table}\n\nAfter it | Zima2026! | nothing.")
+    assert found == ["Zima2024!", "Leto2025"]
+    assert secrets(table.replace("Password", "Length").replace("Пароль", "Длина")) == []
+
+
 def test_an_address_loses_its_credentials_and_nothing_else() -> None:
     """User name and password go; an at-sign in the path stays."""
     assert without_credentials("https://bot:tok3n@host:8/a?b=c") == "https://host:8/a?b=c"
@@ -323,6 +340,7 @@ HOSTILE = [
     "\u200b" * 40_000,
     "пароль" + " |" * 20_000,
     "-u a:" * 8_000,
+    "| пароль |\n| - |\n" * 2_000 + "| a1b2c3d4 " * 1_000,
 ]
 
 
