@@ -34,7 +34,7 @@ _COLOURS: Final = {
 }
 _REASON: Final = re.compile(r"([a-z0-9_]+)(?:=\[(.*)\]|\((?:avg=|<)?(.*)\))?", re.DOTALL)
 _BROKE: Final = re.compile(r"([a-z_]+): (\w+)")
-_LEADS_IN: Final = re.compile(r"[^\w\n]{0,8}|[^\w\n]*\d+[.)]\s*|\s*\"[^\"\n]*\":\s*\"?")
+_LEADS_IN: Final = re.compile(r" *[^\w\n]{0,8}|[^\w\n]*\d+[.)]\s*|\s*\"[^\"\n]*\":\s*\"?")
 """What stands in front of a claim in its line: an item's sign or number, or the key of a JSON object."""
 
 
@@ -94,8 +94,7 @@ def _draft(
         return
     told: set[int] = set()
     for claim, text in pieces(report.draft, report.claims):
-        lines = [line for line in map(_line, text.split("\n")) if line.strip()]
-        folded = [part for line in lines for part in wrapped(line, width - _MARGIN)]
+        folded = [part for line in text.split("\n") for part in _lines(line, width - _MARGIN)]
         sign = MARKS[claim.status] if claim else " "
         for number, line in enumerate(folded):
             shown = paint(sign, sign) if number == 0 and claim else " "
@@ -150,16 +149,17 @@ def _between(draft: str, start: int, end: int) -> Iterator[tuple[None, str]]:
             yield None, line
 
 
-def _line(text: str) -> str:
-    """Return one line for a terminal, indented as it was."""
-    blanks = len(text) - len(text.lstrip(" "))
-    return " " * min(blanks, 8) + flat(text)
+def _lines(text: str, width: int) -> list[str]:
+    """Return one line of a draft for a terminal, folded, and indented as it was; nothing where it is empty."""
+    indent = " " * min(len(text) - len(text.lstrip(" ")), 8)
+    said = flat(text)
+    return [indent + part for part in wrapped(said, width - len(indent))] if said else []
 
 
 def _claim(claim: ClaimFinding, result: StructuredAgentResult, told: set[int], say: Words, width: int) -> Iterator[str]:
     """Say below a claim what it rests on, what of it is not there, and what is to be remarked.
 
-    A source that was `told` before stands there without its reference.
+    A source that was `told` before stands there by its title alone.
     """
     rests = [_source(number, result, say, short=number in told) for number in claim.cites]
     told.update(claim.cites)
@@ -179,10 +179,11 @@ def _source(number: int, result: StructuredAgentResult, say: Words, *, short: bo
     if not 1 <= number <= len(result.final_articles):
         return say["claims_no_such_source"].format(number=number)
     item = result.final_articles[number - 1]
+    if short:
+        return f"[{number}] {flat(item.title or item.ref)}"
     inside = item.heading.removeprefix(item.title).strip(" ›/>")
     name = " › ".join(filter(None, (flat(item.title), flat(inside))))
-    ref = f"({flat(item.ref)})"
-    return f"[{number}] {(name or ref) if short else GAP.join(filter(None, (name, ref)))}"
+    return f"[{number}] {GAP.join(filter(None, (name, f'({flat(item.ref)})')))}"
 
 
 def _why_no_claims(result: StructuredAgentResult) -> str:

@@ -35,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
     )
     print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
     if options.explain and not options.json:
+        print()
         explain(result)
     if not options.quiet:
         print(f"\n[{result.outcome}] --thread {shlex.quote(result.thread_id)}", file=sys.stderr)
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 def explain(result: StructuredAgentResult) -> None:
     """Print what was judged in a turn, as wide as the terminal."""
     width = shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
-    print(f"\n{judged(result, width, colour=in_colour(sys.stdout))}", flush=True)
+    print(judged(result, width, colour=in_colour(sys.stdout)), flush=True)
 
 
 def receiver(text: str, language: str | None, *, path: bool) -> Callable[[str, dict[str, Any]], None]:

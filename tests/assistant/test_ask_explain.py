@@ -92,7 +92,7 @@ def test_each_claim_is_marked_and_says_what_it_rests_on() -> None:
         " +  The kettle boils at 100 degrees [1].",
         "      rests on   [1] Kettle › Boiling  (doc:kettle.md#0)",
         " !  The kettle boils at 999 degrees [1].",
-        "      rests on   [1] Kettle › Boiling",
+        "      rests on   [1] Kettle",
         "      not there  999",
         " ?  - Every lid of ours is made of copper.",
         "      rests on   nothing: it cites no source",
