@@ -97,7 +97,8 @@ def test_a_question_after_a_failed_draft_is_handed_off_too(desk: Desk, tmp_path:
 def test_what_could_not_be_delivered_is_listed_and_sent(desk: Desk) -> None:
     """The user reads that it is kept; the operator sees it, and sends it once the receiver is back."""
     port = free_port()
-    sending = desk.having(GUARDIAN_HANDOFF_TO=f"http://127.0.0.1:{port}/hook/SECRET-PATH", GUARDIAN_HANDOFF_TIMEOUT="1")
+    address = f"http://127.0.0.1:{port}/hook/SECRET-PATH"
+    sending = desk.having(GUARDIAN_HANDOFF_TO=address, GUARDIAN_HANDOFF_KEY="SECRET-KEY", GUARDIAN_HANDOFF_TIMEOUT="1")
     result = sending.result(PERSON, "--thread", "t", "--id", "1")
     assert result["hand_off_delivery"] == "kept"
     assert "will be passed on as soon as that works" in result["answer_text"]
@@ -112,8 +113,10 @@ def test_what_could_not_be_delivered_is_listed_and_sent(desk: Desk) -> None:
     assert (entry["state"], entry["thread_id"], entry["tries"]) == ("kept", "t", 2)
     doctor = sending.here("doctor")
     assert "guardian hand-offs send" in doctor.out
-    for said in (listed.out, failed.out, doctor.out, degraded, str(entry)):
-        assert "SECRET-PATH" not in said
+    shown = sending.here("show", "settings", "--json")
+    files = [path.read_bytes() for path in desk.folder.rglob("*") if path.is_file()]
+    for said in (listed.out, failed.out, doctor.out, shown.out, json.dumps(result), str(entry), repr(files)):
+        assert "SECRET" not in said
     with receiver(port=port) as running:
         assert sending.here("hand-offs", "send").code == 0
         assert len(running.requests) == 1
