@@ -13,7 +13,7 @@ from language.blocks import Block, BlockKind, blocks, heading_text
 from language.claims import without_citations
 from language.clean import fold
 from language.forbidden import forbidden_in
-from language.structured import json_block, leaves, parsed, plain
+from language.structured import inside_json, json_block, leaves, parsed
 from language.words import Phrases, tokens
 
 NAME = "contract"
@@ -149,12 +149,7 @@ def _comparable(heading: str) -> str:
 
 def _uses_one_of(terms: tuple[str, ...], draft: str) -> bool:
     phrases = Phrases(terms)
-    if phrases.find(draft):
-        return True
-    try:
-        return bool(phrases.find(plain(draft)))
-    except ValueError:
-        return False
+    return any(phrases.find(said) for said in (draft, *inside_json(draft)))
 
 
 def _keys(value: object) -> Iterator[str]:

@@ -23,6 +23,7 @@ from language.links import foreign_links
 from language.personal_data import Contacts, personal_data, phone_digits
 from language.secrets import secrets
 from language.spans import Span, replaced
+from language.structured import inside_json, with_strings
 from language.words import Phrases, pattern_occurs
 
 NAME = "policy"
@@ -98,8 +99,13 @@ def check_answer(answer: str, profile: Profile, role: str) -> PolicyFinding:
     """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids.
 
     Placeholders, the profile's contacts, loopback and documentation addresses (RFC 2606), and links inside code pass.
+    What escapes hide in JSON is judged as it reads.
     """
-    return _finding((found.rule, found.action) for found in violations(answer, profile, role))
+    whole, block = inside_json(answer)
+    found = [*violations(answer, profile, role), *violations(whole, profile, role)]
+    # A block is code, in which links pass.
+    found += (violation for violation in violations(block, profile, role) if violation.rule != FOREIGN_LINK)
+    return _finding((violation.rule, violation.action) for violation in found)
 
 
 def violations(text: str, profile: Profile, role: str) -> list[Violation]:
@@ -135,7 +141,16 @@ def mask(text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
         found = secrets(said) if with_secrets else []
         return found + (_personal(said, profile) if with_people else [])
 
-    return replaced(text, find)
+    inside: dict[str, None] = {}
+
+    def say(string: str) -> str:
+        said, rules = replaced(string, find)
+        inside.update(dict.fromkeys(rules))
+        return said
+
+    # Where the text is JSON, an escape before a value hides it: a line break's `n` becomes its first letter.
+    text, rules = replaced(with_strings(text, say), find)
+    return text, tuple(dict.fromkeys((*inside, *rules)))
 
 
 def _asked(rule: AnswerRule, role: str) -> bool:

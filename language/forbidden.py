@@ -14,7 +14,7 @@ from html import unescape
 from typing import Final
 
 from language.clean import skeleton
-from language.structured import json_block, plain
+from language.structured import inside_json
 from language.words import pattern_occurs
 
 _ALIKE: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("’‘‛ʼ", "'") | dict.fromkeys("“”„«»", '"'))
@@ -35,7 +35,7 @@ def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
     wanted = list(entries)
     if not wanted:
         return []
-    written = (text, *_decoded(text))
+    written = (text, *filter(None, inside_json(text)))
     readings = [skeleton(reading) for source in written for reading in (source, _seen(source))]
     return [entry for entry in wanted if _occurs(entry, (text, *readings))]
 
@@ -67,16 +67,3 @@ def _phrase(entry: str) -> re.Pattern[str]:
 def _seen(text: str) -> str:
     """Return a Markdown text without its marks, about as its reader sees it."""
     return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", unescape(text))))
-
-
-def _decoded(text: str) -> tuple[str, ...]:
-    try:
-        return (plain(text),)
-    except ValueError:
-        pass
-    if "json" not in text.casefold():
-        return ()  # spares most texts the parsing
-    try:
-        return (plain(json_block(text).text),)
-    except ValueError:
-        return ()

@@ -190,6 +190,40 @@ def restrung(text: str, say: Callable[[str], str]) -> str:
     return _written(text, list, say)
 
 
+def with_strings(text: str, say: Callable[[str], str]) -> str:
+    """Like `restrung`, for a text that is JSON or has one block of JSON; any other text stays as it is."""
+    try:
+        return restrung(text, say)
+    except ValueError:
+        pass
+    if block := _whole_block(text):
+        return text[: block.start] + restrung(block.text, say) + text[block.start + len(block.text) :]
+    return text
+
+
+def inside_json(text: str) -> tuple[str, str]:
+    """Return what the JSON of a text says as `plain` does: of a text that is JSON, and of a block of JSON in one.
+
+    At most one of the two is not empty.
+    """
+    try:
+        return plain(text), ""
+    except ValueError:
+        block = _whole_block(text)
+        return "", plain(block.text) if block else ""
+
+
+def _whole_block(text: str) -> JsonBlock | None:
+    if "json" not in text.casefold():
+        return None  # spares most texts the parsing
+    try:
+        block = json_block(text)
+        parsed(block.text)
+    except ValueError:
+        return None
+    return block
+
+
 def _written(text: str, cite: Callable[[tuple[int, ...]], list[int]], say: Callable[[str], str]) -> str:
     written: list[str] = []
     done = 0

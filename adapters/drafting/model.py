@@ -31,7 +31,7 @@ from contracts.values import DraftKind, FaultKind, PlanTrace, RequestType, Respo
 from language.blocks import split_code
 from language.clean import clean
 from language.cutting import bytes_of
-from language.structured import json_block, leaves, restrung
+from language.structured import leaves, with_strings
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -232,20 +232,9 @@ def tidy(text: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -
     around it goes, which many models cannot be talked out of; what is no JSON is left to the Guardian, too.
     """
     if response_format is ResponseFormat.JSON:
-        text = _unfenced(text)
-        try:
-            return restrung(text, _cited_one_by_one)
-        except ValueError:
-            return text
+        return with_strings(_unfenced(text), _cited_one_by_one)
     text = _cited_one_by_one(_without_sources(text))
-    if response_format is ResponseFormat.HYBRID:
-        try:
-            block = json_block(text)
-            inside = restrung(block.text, _cited_one_by_one)
-        except ValueError:
-            return text
-        return text[: block.start] + inside + text[block.start + len(block.text) :]
-    return text
+    return with_strings(text, _cited_one_by_one) if response_format is ResponseFormat.HYBRID else text
 
 
 def _unfenced(text: str) -> str:

@@ -490,6 +490,41 @@ def test_the_words_password_and_token_may_be_asked_about(text: str) -> None:
     assert check_request(text, RequestType.KNOWLEDGE_QA, with_rules(*RULES), "user") == PolicyFinding()
 
 
+KEY = "AKIAIOSFODNN7EXAMPLE"
+
+
+@pytest.mark.parametrize("frame", ["{}", "Text.\n\n```json\n{}\n```"])
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (f'{{"code": "key:\\n{KEY}"}}', "api-key"),
+        (f'{{"a": ["\\u0041{KEY[1:]}"]}}', "api-key"),
+        (f'{{"\\t{KEY}": 1}}', "api-key"),
+        ('{"mail": "bob.smith\\u0040corp.ru"}', "email"),
+    ],
+)
+def test_the_escapes_of_json_hide_nothing(frame: str, text: str, rule: str) -> None:
+    """What a reader of the JSON gets is judged, be it the whole answer or a block in it."""
+    assert rule in check_answer(frame.replace("{}", text, 1), PROFILE, "user").rules
+
+
+@pytest.mark.parametrize("frame", ["{}", "Text.\n\n```json\n{}\n```"])
+def test_what_escapes_hide_is_masked_as_well(frame: str) -> None:
+    """A report shows the draft, and it stays JSON."""
+    text = f'{{"a": "key:\\n{KEY}",\n "b": 1}}'
+    shown = masked(frame.replace("{}", text), PROFILE, "user")
+    assert shown == frame.replace("{}", '{"a": "key:\\n[redacted: api-key]",\n "b": 1}')
+    assert masked(shown, PROFILE, "user") == shown
+
+
+def test_links_of_json_are_judged_where_it_is_no_code() -> None:
+    """An answer in JSON has no links elsewhere but in code; a block of JSON is code."""
+    for hidden in ('{"a": "\\u0068ttps://evil.test/x"}', '{"a": "[b](https:\\/\\/evil.test)"}'):
+        assert check_answer(hidden, PROFILE, "user").rules == ("foreign-link",)
+        assert check_answer(f"Text.\n\n```json\n{hidden}\n```", PROFILE, "user").rules == ()
+    assert check_answer('{"a": "`curl https://any.test`"}', PROFILE, "user").rules == ()
+
+
 @given(text=st.text())
 def test_any_text_can_be_judged(text: str) -> None:
     """Neither request nor answer can break the check."""

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.structured import DEEPEST, LONGEST, json_block, leaves, loose_leaves, parsed, plain, recited, restrung
+from language.structured import (
+    DEEPEST,
+    LONGEST,
+    inside_json,
+    json_block,
+    leaves,
+    loose_leaves,
+    parsed,
+    plain,
+    recited,
+    restrung,
+    with_strings,
+)
 
 # As Markdown would have it, a string of these is no code, in which `[n]` would be no citation.
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="`~\t"), max_size=12).map(str.strip)
@@ -246,3 +258,19 @@ def test_strings_are_said_otherwise_where_they_stand() -> None:
     assert restrung(written, lambda said: said.replace("a", 'é"')) == (
         '{"a": ["é\\"", "\\u0062"],  "sources": [1], "c": 1}'
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "block", "said"),
+    [
+        ('{"a": "b"}', "a\n\nb", "", '{"a": "B"}'),
+        ('a\n\n```json\n{"a": "b"}\n```\n\n"c"', "", "a\n\nb", 'a\n\n```json\n{"a": "B"}\n```\n\n"c"'),
+        ('a\n\n```json\n{"a": b}\n```', "", "", 'a\n\n```json\n{"a": b}\n```'),
+        ('a "b"', "", "", 'a "b"'),
+        ('{"a": "b"', "", "", '{"a": "b"'),
+    ],
+)
+def test_the_json_of_a_text_is_all_of_it_or_its_one_block(text: str, whole: str, block: str, said: str) -> None:
+    """What is neither is left alone."""
+    assert inside_json(text) == (whole, block)
+    assert with_strings(text, str.upper) == said
