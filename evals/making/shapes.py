@@ -213,14 +213,15 @@ def _phone_ru(dice: Random) -> str:
 
 
 def _phone(dice: Random) -> str:
+    """Return a foreign number; not one that is kept free for fiction, which an answer may have."""
     rest = _digits(dice, 3)
     return dice.choice(
         (
-            f"+44 7700 900{rest}",
-            f"+1 (212) 555-0{rest}",
+            f"+44 113 000 4{rest}",
+            f"+1 (212) 555-8{rest}",
             f"+49 30 23125 {rest}",
-            f"+1-646-555-0{rest}",
-            f"+447700900{rest}",
+            f"+1-646-555-9{rest}",
+            f"+441130005{rest}",
         )
     )
 
