@@ -101,7 +101,7 @@ class OfflinePlanner:
         except TimeoutError:
             unasked = f"it was not asked how far the message is on topic. It timed out after {seconds:g} s."
         stands = None if casual else self._asks_how_things_stand(queries, request)
-        gap = None if casual else gap_in(whole, self._now().astimezone(UTC).date())
+        gap = None if casual else _gap(whole, request, self._now().astimezone(UTC).date())
         vague = not casual and (gap is not None or (stands is None and lexicon.is_vague(whole)))
         return _Reading(
             text=whole,
@@ -208,6 +208,17 @@ def _with_what_was_asked_before(request: PlanRequest) -> str:
         # What was answered before the last question was asked may have been a subject of its own.
         joined = text if not joined or stands_alone(text) else join_answer(joined, text)
     return joined
+
+
+def _gap(whole: str, request: PlanRequest, today: date) -> Gap | None:
+    """Return what a request leaves out; a pronoun leaves nothing out where the talk before it named something."""
+    gap = gap_in(whole, today)
+    if gap is None or gap.kind != "object":
+        return gap
+    earlier = [exchange.text for exchange in request.history if exchange.role == "user"]
+    before = earlier[: len(earlier) - request.clarifications]
+    named = any(not (lexicon.is_casual(text) or lexicon.is_vague(text) or gap_in(text, today)) for text in before)
+    return None if named else gap
 
 
 def _parts(request: PlanRequest) -> list[str]:

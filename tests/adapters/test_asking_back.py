@@ -93,6 +93,24 @@ async def test_the_question_names_the_gap(language: Language, topic: float) -> N
     assert word in plan.uncertainties[0]
 
 
+@pytest.mark.parametrize(
+    ("before", "asked_back"),
+    [
+        ("What is the lid of a kettle?", False),
+        ("Hello!", True),
+        ("It does not work", True),
+        ("How do I open it?", True),
+    ],
+)
+async def test_a_pronoun_may_stand_for_what_was_spoken_of(before: str, asked_back: bool) -> None:
+    """Where an earlier message of the talk named something, "it" may be that, and nothing is asked back."""
+    history = (Exchange("user", before), Exchange("assistant", "So it is."))
+    plan = (
+        await OfflinePlanner(Probe(0.9), PROFILE).plan(PlanRequest("How do I clean it?", Language.EN, history))
+    ).plan
+    assert (plan.action is SGRAction.CLARIFY) == asked_back
+
+
 async def test_a_long_question_is_quoted_in_part() -> None:
     """What is asked back stays within the form's bounds, whatever the user wrote."""
     plan = (
