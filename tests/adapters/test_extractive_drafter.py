@@ -28,6 +28,7 @@ from contracts.values import (
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer
+from guards.redaction import redacted
 from language.blocks import BlockKind, blocks, without_code
 from tests.profiles import bare
 
@@ -733,12 +734,12 @@ async def test_answers_from_real_documentation_pass_the_guards(public_data: Any,
         for part in parts:
             if len(part) < 80:
                 continue
-            items = evidence(part, title=path.stem, heading="")
+            # Examples of tokens and passwords are shaped like real ones: a drafter gets them masked.
+            items = redacted(evidence(part, title=path.stem, heading=""), DESK, "user")
             question = part.splitlines()[0].lstrip("# ").split("{")[0]
             draft = await drafted(question, items=items)
             grounding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
             assert grounding.reasons == (), path
-            # One page shows a token as an example: shaped like a secret, it is one to the policy.
-            assert set(check_answer(draft.text, DESK, "user").rules) <= {"web-token"}, path
+            assert check_answer(draft.text, DESK, "user").rules == (), path
             judged += draft.kind is DraftKind.ANSWER
     assert judged >= 100
