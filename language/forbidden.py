@@ -19,8 +19,9 @@ from language.words import pattern_occurs
 
 _ALIKE: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("’‘‛ʼ", "'") | dict.fromkeys("“”„«»", '"'))
 # One line break may stand between two words; a blank line ends what is said.
-_BETWEEN: Final = r"(?:[^\S\n]+\n?|\n)[^\S\n]*"
-_LINK = re.compile(r"!?\[([^\]\n]*)\](?:\([^()\n]*\)|\[[^\]\n]*\])")
+_BETWEEN: Final = r"(?: \n? ?|\n ?)"
+_SPACES = re.compile(r"[^\S\n]+")
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
 _CITATION = re.compile(r"\[\d{1,3}\]")
 # What a reader of Markdown does not see; an underscore inside a word is a part of a name.
 _MARKS = re.compile(r"[*`]|~~|^[ \t]*(?:>[ \t]?)+|(?<![^\W_])_+|_+(?![^\W_])|\\(?=[^\w\s])", re.MULTILINE)
@@ -37,19 +38,21 @@ def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
         return []
     written = (text, *filter(None, inside_json(text)))
     readings = [skeleton(reading) for source in written for reading in (source, _seen(source))]
-    return [entry for entry in wanted if _occurs(entry, (text, *readings))]
+    said = [_SPACES.sub(" ", reading.translate(_ALIKE)) for reading in readings]
+    return [
+        entry
+        for entry in wanted
+        if (
+            any(pattern_occurs(entry[1:-1], reading) for reading in (text, *readings))
+            if is_expression(entry)
+            else any(map(_phrase(entry).search, said))
+        )
+    ]
 
 
 def is_expression(entry: str) -> bool:
     """Whether an entry of forbidden content is a regular expression."""
     return len(entry) > 2 and entry.startswith("/") and entry.endswith("/")
-
-
-def _occurs(entry: str, readings: tuple[str, ...]) -> bool:
-    if is_expression(entry):
-        return any(pattern_occurs(entry[1:-1], reading) for reading in readings)
-    phrase = _phrase(entry)
-    return any(phrase.search(reading.translate(_ALIKE)) for reading in readings[1:])
 
 
 @lru_cache(maxsize=512)

@@ -31,8 +31,10 @@ _STRING_FAULTS: Final = {
     "Unterminated": "a string that does not end",
     "Invalid control": "a character in a string that must be escaped",
 }
+# A string that does not end is taken up to the end of its line, so that no place is looked at twice.
+_CHARACTERS: Final = r'"(?:[^"\\\n]|\\.)*+'
 _LOOSE = re.compile(
-    rf'"{SOURCES}"\s*:\s*\[[0-9,\s]*\]|"(?:[^"\\\n]|\\.)*"\s*:|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<other>[^"]+)'
+    rf'"{SOURCES}"\s*:\s*\[[0-9,\s]*\]|{_CHARACTERS}"\s*:|(?P<string>{_CHARACTERS}")|(?P<other>[^"]+|{_CHARACTERS})'
 )
 _NOT_WORDS = re.compile(r"(?:[\s{}\[\],:0-9+.-]|(?<=[0-9])[eE]|true|false|null)*")
 _LISTED_SOURCES = re.compile(rf'"{SOURCES}"\s*:\s*\[([0-9,\s]*)\]')
@@ -121,8 +123,7 @@ def loose_leaves(text: str, start: int = 0) -> list[Leaf]:
                 Leaf(number.group(), begin + number.start(), begin + number.end(), around, is_string=False)
                 for number in _NUMBER.finditer(other)
             )
-        elif other:
-            said = other.strip(" \t\r\n{},:")
+        elif other and (said := other.strip(' \t\r\n{},:"')):
             found.append(_leaf(said, begin + other.index(said), begin + other.index(said) + len(said), ()))
     return found
 

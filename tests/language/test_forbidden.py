@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,6 +99,14 @@ def test_between_slashes_stands_an_expression(entry: str, text: str, occurs: boo
 def test_entries_come_in_their_own_order() -> None:
     """Whatever comes first in the text."""
     assert forbidden_in(["b", "c", "/A/"], "a b") == ["b", "/A/"]
+
+
+@pytest.mark.parametrize("piece", ["[", "[a", " ", "*", "as an ", "&amp;", "_ ", "` a", "> ", "\\", "[1]", "](", "аb"])
+def test_long_odd_texts_are_searched_at_once(piece: str) -> None:
+    """No draft is so odd that searching it takes longer than it takes to write it."""
+    begun = time.perf_counter()
+    forbidden_in(["as an AI", "a b", "/never+ ever/"], "as" + piece * (20_000 // len(piece)))
+    assert time.perf_counter() - begun < 1
 
 
 @given(entry=st.text(), text=st.text())

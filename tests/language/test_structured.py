@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -170,6 +171,18 @@ def test_of_broken_json_is_told_what_is_said_in_it() -> None:
     assert loose_leaves("1" * 20_000 + "x")[0].text.endswith("1x")
     places = [broken[leaf.start - 5 : leaf.end - 5].strip('"') for leaf in found]
     assert places == [leaf.text for leaf in found]
+
+
+@pytest.mark.parametrize(
+    "piece", ['\\"', '{"', '"sources": [1,1', '"a": ', "1e", "-", "[", '{"a":', "` a", '"sources"   ']
+)
+def test_long_broken_texts_are_read_at_once(piece: str) -> None:
+    """No draft is so odd that reading it takes longer than it takes to write it."""
+    text = "{" + piece * (20_000 // len(piece))
+    begun = time.perf_counter()
+    loose_leaves(text)
+    inside_json(text)
+    assert time.perf_counter() - begun < 1
 
 
 @given(value=objects)
