@@ -735,7 +735,7 @@ async def test_answers_from_real_documentation_pass_the_guards(public_data: Any,
             if len(part) < 80:
                 continue
             # Examples of tokens and passwords are shaped like real ones: a drafter gets them masked.
-            items = redacted(evidence(part, title=path.stem, heading=""), DESK, "user")
+            items = tuple(redacted(evidence(part, title=path.stem, heading=""), DESK, "user"))
             question = part.splitlines()[0].lstrip("# ").split("{")[0]
             draft = await drafted(question, items=items)
             grounding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
