@@ -187,7 +187,7 @@ class DraftRequest:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft and what it says it is. `text` is Markdown with citations `[n]`, without a list of sources.
+    """A draft and what it says it is. `text` has citations `[n]` and no list of sources, in the contract's format.
 
     Attributes:
         searches: What the drafter wants searched before it writes; then there is no text yet.
