@@ -21,6 +21,7 @@ from language.words import stems, tokens
 _PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+|>#]|\d{1,3}[.)][ \t]))|\n(?<=\|\n)")
 _SENTENCE = re.compile(r"(?<=[.!?;])[*_)»”\"]*\s+(?=[^\W\d_a-zа-яё]|[`*«“\"\[(\d-])")
 _FENCED = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
+_SPAN = re.compile(r"`[^`]*`")
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _KEPT: Final = "\ue000"
 """For the spaces inside a code span while sentences are cut: none ends there."""
@@ -102,8 +103,8 @@ def _quotes(claim: frozenset[str], place: frozenset[str]) -> bool:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the stems of a text's content words; what holds a digit is a value and no word."""
-    return [word for word in stems(text) if not any(map(str.isdigit, word))]
+    """Return the stems of a text's content words; what holds a digit or stands in code is a value and no word."""
+    return [word for word in stems(_SPAN.sub(" ", text) if "`" in text else text) if not any(map(str.isdigit, word))]
 
 
 @lru_cache(maxsize=256)

@@ -38,7 +38,7 @@ _IDENTIFIER = re.compile(
     rf"|(?:[\w.-]+/)+[\w-]+\.{_FILE}|[\w-]+(?:\.[\w-]+)*\.{_FILE}"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
     r"|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z]+[A-Z]{2,}[a-z]*)(?!\w)"
-    r"|(?<![\w/.:<>)\]*-])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?|(?<!\w)[A-Za-z]:\\[\w\\.-]+"
+    r"|(?<![\w/.:<>)\]*-])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
 )
 _SUFFIX = r"(?:[-+.]?[A-Za-z]+\d*)?"
 _FIGURE = re.compile(
@@ -555,6 +555,8 @@ def _bounded(before: str, behind: str) -> bool:
         return False
     if before[-1:] in ("-", "−") and not before[:-1].strip():
         return False  # a minus
+    if behind[:1] in ("-", "+") and behind[1:].isalpha():
+        return False  # "1.2.3" is not "1.2.3-rc1"
     return not (before[-1:] in (".", ",", ":") and before[:1].isdigit()) and not (
         behind[:1] in (".", ",", ":") and behind[1:].isdigit()
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contracts.evidence import EvidenceItem
 from contracts.report import Finding
-from contracts.values import CheckStatus, DraftKind, RequestType, RequiredAction, Source
+from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat, Source
 from guards.grounding_check import check_grounding
 
 
@@ -221,6 +221,143 @@ def test_a_long_claim_is_quoted_short() -> None:
     """Reasons stay readable: sixty characters of a claim are enough to find it."""
     (reason,) = check("The kettle boils water " + "and water " * 30 + "again.").reasons
     assert len(reason) <= len("claim_without_citation=[]") + 60
+
+
+def test_a_row_of_a_table_is_judged_by_its_own_citation() -> None:
+    """What another row cites does not help."""
+    head = "| what | boils at |\n| - | - |\n"
+    snippets = ("The kettle boils at 100 degrees.", "The pot boils at 90 degrees.")
+    assert check(f"{head}| kettle | 100 degrees [1] |\n| pot | 90 degrees [2] |", *snippets).reasons == ()
+    finding = check(f"{head}| kettle | 100 degrees [1] |\n| pot | 100 degrees [2] |", *snippets)
+    assert finding.reasons == ("value_not_in_cited_evidence=[100]",)
+    assert [claim.status for claim in finding.claims] == [ClaimStatus.SUPPORTED, ClaimStatus.UNSUPPORTED]
+
+
+@pytest.mark.parametrize(
+    ("code", "missing"),
+    [
+        ("app serve --port 8080", ""),
+        ("app serve --port 9090", "9090"),
+        ("app serve --host 8080", "--host"),
+        ("app start --port 8080", "start"),
+        ("APP_PORT=8080 app serve  # on whatever day you like", "app_port"),
+        ("app serve <your folder> --port 8080", ""),
+        ('app serve --port 8080 "words of your own"', ""),
+        ("curl http://a.test/b", "curl, http://a.test/b"),
+    ],
+)
+def test_code_is_a_quotation(code: str, missing: str) -> None:
+    """Each of its words must stand in the source, but for comments, strings and what stands for something else."""
+    finding = check(f"Run this [1]:\n\n```sh\n{code}\n```", "Run this:\n\n```sh\napp serve --port 8080\n```")
+    assert finding.reasons == ((f"value_not_in_cited_evidence=[{missing}]",) if missing else ())
+
+
+# ---------------------------------------------------------------------------------------------- values of elsewhere
+
+TWO = "The kettle boils fresh water within 5 minutes. The old iron pot needs 9 minutes for its soup."
+
+
+@pytest.mark.parametrize(
+    ("claim", "missing"),
+    [
+        ("The kettle boils fresh water within 5 minutes", ""),
+        ("The kettle boils fresh water within 9 minutes", "9"),
+        ("Boiling takes 5 to 9 minutes, kettle or pot", ""),
+        ("Of the two, the iron one takes 9 minutes", ""),
+    ],
+)
+def test_a_number_of_another_sentence_is_exchanged(claim: str, missing: str) -> None:
+    """What quotes a sentence nearly word by word has its numbers from there; what tells it in other words may not."""
+    assert check(f"{claim} [1].", TWO).reasons == ((f"value_not_in_cited_evidence=[{missing}]",) if missing else ())
+
+
+def test_an_exchanged_name_in_code_is_found() -> None:
+    """Two settings of one page are not each other."""
+    source = "Set `port_number` before the server begins. Set `host_name` before the browser begins."
+    assert check("Set `port_number` before the server begins [1].", source).reasons == ()
+    finding = check("Set `host_name` before the server begins [1].", source)
+    assert finding.reasons == ("value_not_in_cited_evidence=[host_name]",)
+
+
+def test_a_number_said_twice_is_exchanged() -> None:
+    """Of "from 0 to 1", "from 1 to 1" has the values, and says something else."""
+    source = "The share of copper goes from 0 to 1 in steps."
+    finding = check("The share of copper goes from 1 to 1 in steps [1].", source)
+    assert finding.reasons == ("value_not_in_cited_evidence=[1]",)
+
+
+def test_what_a_heading_names_may_stand_in_any_claim() -> None:
+    """A version in the title is of every sentence under it."""
+    source = "# Kettle 4.7\n\nPress the copper button 2 times."
+    assert check("In 4.7, press the copper button 2 times [1].", source).reasons == ()
+
+
+# ------------------------------------------------------------------------------------------------ claim by claim
+
+
+def test_the_finding_tells_of_each_claim() -> None:
+    """Its place, its status, what it cites and rests on, and what is missing, in the order of the draft."""
+    draft = "# Kettles\n\nThe kettle is **copper** [1]. Kettles sing songs daily.\n\n- It boils at 90 degrees [2] [1]\n- It whistles loudly [7] [1]"
+    finding = check(draft, "The kettle is copper. It whistles.", "It boils at 100 degrees.")
+    assert [claim.text for claim in finding.claims] == [
+        "The kettle is **copper** [1].",
+        "Kettles sing songs daily.",
+        "- It boils at 90 degrees [2] [1]",
+        "- It whistles loudly [7] [1]",
+    ]
+    assert all(draft[claim.start : claim.end] == claim.text for claim in finding.claims)
+    assert [claim.status for claim in finding.claims] == [
+        ClaimStatus.SUPPORTED,
+        ClaimStatus.UNCITED,
+        ClaimStatus.UNSUPPORTED,
+        ClaimStatus.UNRESOLVABLE,
+    ]
+    assert [claim.cites for claim in finding.claims] == [(1,), (), (2, 1), (7, 1)]
+    assert [claim.refs for claim in finding.claims] == [("doc:1",), (), ("doc:2", "doc:1"), ("doc:1",)]
+    assert [claim.missing for claim in finding.claims] == [(), (), ("90",), ()]
+
+
+def test_a_draft_without_claims_is_one() -> None:
+    """An answer too short to claim anything is reported whole."""
+    finding = check("👍", "A kettle.")
+    assert [(claim.text, claim.start, claim.end) for claim in finding.claims] == [("👍", 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("draft", "advice"),
+    [
+        ("The kettle must not boil dry [1].", "negation_differs=[The kettle must not boil dry [1].]"),
+        ("No. The kettle must boil dry [1].", "negation_differs=[No. The kettle must boil dry [1].]"),
+        ("The kettle must boil dry at Acme [1].", "name_not_in_cited_evidence=[Acme]"),
+    ],
+)
+def test_hints_are_advice_of_their_claim(draft: str, advice: str) -> None:
+    """A denial and a name that the source does not have fail nothing, and are said of the claim and of the whole."""
+    finding = check(draft, "The kettle must boil dry.")
+    assert (finding.status, finding.advice, finding.claims[0].advice) == (CheckStatus.OK, (advice,), (advice,))
+
+
+def test_a_yes_with_a_cited_sentence_passes_and_alone_does_not() -> None:
+    """The sentence behind it carries the citation."""
+    assert check("Yes. The kettle is made of copper [1].", "The kettle is made of copper.").reasons == ()
+    assert check("Да.", "Чайник медный.").reasons == ("claim_without_citation=[Да.]",)
+
+
+def test_leaves_of_json_are_judged() -> None:
+    """Each against what its object cites."""
+
+    def judged(draft: str) -> Finding:
+        return check_grounding(
+            draft,
+            evidence("The kettle boils at 100 degrees."),
+            request_type=RequestType.KNOWLEDGE_QA,
+            kind=DraftKind.ANSWER,
+            response_format=ResponseFormat.JSON,
+        )
+
+    assert judged('{"at": 100, "text": "The kettle boils water", "sources": [1]}').reasons == ()
+    assert judged('{"at": 90, "sources": [1]}').reasons == ("value_not_in_cited_evidence=[90]",)
+    assert judged('{"at": 100}').reasons == ("claim_without_citation=[100]",)
 
 
 # ----------------------------------------------------------------------------------------------------- who is asked
