@@ -73,6 +73,7 @@ def model_server(seconds_per_call: float) -> Generator[str]:
 async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables: str) -> list[Turn]:
     environment = {
         **os.environ,
+        "GUARDIAN_HANDOFF_TO": "",  # a measured turn opens no ticket
         "GUARDIAN_MODEL": "fake-model",
         "OPENAI_BASE_URL": f"{server}/v1",
         **variables,
