@@ -94,7 +94,6 @@ def test_whoever_builds_the_result_can_read_all_that_a_turn_wrote() -> None:
     """The last nodes see every channel but the ones that they write and those that no result shows."""
     unread = set(CHANNELS) - set(get_type_hints(contracts.views.FinalView))
     assert unread == {
-        "architect_spec",
         "past_searches",
         "widened",
         "nothing_new",
