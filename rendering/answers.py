@@ -232,7 +232,7 @@ _WANTING: Final = (
     ),
     ("minimal_question_little", {"insufficient_evidence_count"}),
     ("minimal_question_loose", {"low_evidence_confidence", "low_source_diversity"}),
-    ("minimal_question_values", {"value_not_in_cited_evidence", "name_not_in_cited_evidence"}),
+    ("minimal_question_values", {"value_not_in_cited_evidence"}),
     ("minimal_question_unproved", {"claim_without_citation", "citation_unresolvable", "claim_not_entailed"}),
 )
 """What is said to be missing, by the names of reasons; the first that fits decides."""
