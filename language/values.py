@@ -165,7 +165,7 @@ def values(text: str, *, code: bool = False) -> Values:
     quoted |= set(_clicked(marked))
     masked = _URL.sub(_GONE, marked)
     targets = (target for target in _TARGET.findall(masked) if "\ue000" not in target)
-    identifiers = {_flat(name) for name in (*_IDENTIFIER.findall(masked), *targets, *spans)} | named
+    identifiers = {_flat(name.strip()) for name in (*_IDENTIFIER.findall(masked), *targets, *spans)} | named
     figures += figures_of(_IDENTIFIER.sub(_GONE, masked))
     return Values(
         tuple(figures),
@@ -182,7 +182,7 @@ def _parted(text: str) -> tuple[str, list[str], str]:
         if i % 2 == 0:
             prose += _CITATION.sub("", part)
         elif not _FENCE.match(part) and (match := _SPAN.fullmatch(part)):
-            spans.append(match[2].strip())
+            spans.append(match[2])
             prose += _SPANNED
         elif _FENCE.match(part):
             lines = part.strip("\n").split("\n")[1:]
