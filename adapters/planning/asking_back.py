@@ -17,28 +17,29 @@ LONGEST_NAME: Final = 5
 """Words of an answer that can stand in the place of a pronoun."""
 LONGEST_JOINED: Final = 300
 """Characters of a question and its answer that are one query; longer ones are searched for one by one."""
+# Repeated parts are bounded: of a message of any shape the time must stay in proportion to its length.
 _FLAGS: Final = re.IGNORECASE | re.VERBOSE
 
 _OBJECT_EN: Final = re.compile(
     r"""\b(?:how|where|when|can|could|may|should|want|need|like|possible)
-    (?:\s+(?:do|can|could|should|would|may|might|is|it|possible|else|now|then|exactly|best|for|me|us))* \s+(?:i|we|you|one|to)\s+
+    (?:\s+(?:do|can|could|should|would|may|might|is|it|possible|else|now|then|exactly|best|for|me|us)){0,6} \s+(?:i|we|you|one|to)\s+
     (?:\w+ly\s+)? (?P<verb>[\w-]+)\s+ (?P<word>it|this|that|them|these|those)
-    (?:\s+(?:back|off|on|out|up|down|in|away|again|now|then|please|here|there|first|myself|completely))*\W*$""",
+    (?:\s+(?:back|off|on|out|up|down|in|away|again|now|then|please|here|there|first|myself|completely)){0,6}\W*$""",
     _FLAGS,
 )
 _IT_RU: Final = "это|этого|его|её|ее|их|эту|этот|эти|этим|ими|им"
 _OBJECT_RU: Final = re.compile(
     rf"""(?:^|\W)(?:как|где|когда|можно|могу|нужно|надо|хочу|хотел\w*|получится|умеет)\b
-    (?:\s+(?:мне|нам|я|мы|ли|же|бы|можно|нужно|надо|лучше|быстро|правильно|теперь|потом|тогда|снова|обратно))* \s+
-    (?:(?P<word>{_IT_RU})(?:\s+(?:мне|нам|теперь|снова|потом|обратно|быстро|правильно|можно))*\s+(?P<does>[а-яё]+(?:ть|ти|чь|ться|тись))
-      |(?P<do>[а-яё]+(?:ть|ти|чь))(?:\s+(?:мне|нам|теперь|снова|потом|обратно))*\s+(?P<after>{_IT_RU}))
-    (?:\s+(?:обратно|снова|назад|потом|теперь|тут|здесь|пожалуйста|полностью|совсем|самому))*\W*$""",
+    (?:\s+(?:мне|нам|я|мы|ли|же|бы|можно|нужно|надо|лучше|быстро|правильно|теперь|потом|тогда|снова|обратно)){{0,6}} \s+
+    (?:(?P<word>{_IT_RU})(?:\s+(?:мне|нам|теперь|снова|потом|обратно|быстро|правильно|можно)){{0,6}}\s+(?P<does>[а-яё]+(?:ть|ти|чь|ться|тись))
+      |(?P<do>[а-яё]+(?:ть|ти|чь))(?:\s+(?:мне|нам|теперь|снова|потом|обратно)){{0,6}}\s+(?P<after>{_IT_RU}))
+    (?:\s+(?:обратно|снова|назад|потом|теперь|тут|здесь|пожалуйста|полностью|совсем|самому)){{0,6}}\W*$""",
     _FLAGS,
 )
 _VERSION: Final = re.compile(
-    r"""\b(?:(?:the|that|this|our|my|a|an)\s+)?(?:(?:old|older|new|newer|previous|earlier|latest|last|current|other|another)\s+)*
+    r"""\b(?:(?:the|that|this|our|my|a|an)\s+)?(?:(?:old|older|new|newer|previous|earlier|latest|last|current|other|another)\s+){0,4}
     (?:version|release)s?\b
-    |\b(?:(?:стар|нов|прошл|предыдущ|последн|текущ|друг|наш|эт|т)[а-яё]+\s+)*(?:верси[а-яё]+|релиз[а-яё]*)\b""",
+    |\b(?:(?:стар|нов|прошл|предыдущ|последн|текущ|друг|наш|эт|т)[а-яё]+\s+){0,4}(?:верси[а-яё]+|релиз[а-яё]*)\b""",
     _FLAGS,
 )
 _PERIOD: Final = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 
 import pytest
@@ -210,3 +211,16 @@ async def test_earlier_requests_that_were_answered_stay_out() -> None:
     """Only as many messages are joined as questions were asked back in a row."""
     found = await queries("the lid", "What is a kettle?", "A kettle.", "It does not open", "What?", clarifications=1)
     assert found == ["It does not open, the lid"]
+
+
+@pytest.mark.parametrize(
+    "part", ["can ", "how can i do it ", "можно ", "как это ", "новой ", "the older ", "how    \t", "та "]
+)
+def test_no_message_takes_long_to_read(part: str) -> None:
+    """The longest message that is taken, made of nothing but beginnings, is read within a second."""
+    message = (part * 20_000)[:20_000]
+    began = time.monotonic()
+    gap_in(message, TODAY)
+    stands_alone(message)
+    join_answer(message, "the lid")
+    assert time.monotonic() - began < 1
