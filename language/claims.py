@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.values import ResponseFormat
-from language.blocks import Block, BlockKind, blocks, split_code, without_code
+from language.blocks import Block, BlockKind, blocks
 from language.links import has_link
 from language.sentences import sentences
 from language.structured import Leaf, json_block, leaves, loose_leaves
-from language.values import Values, values
+from language.values import Values, code_parts, values
 from language.words import stems
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
@@ -67,7 +67,7 @@ def without_citations(text: str) -> str:
     """Return a text without its citations; what looks like one inside code is none."""
     if "[" not in text:
         return text
-    return "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(split_code(text)))
+    return "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(code_parts(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def _cited_sentences(text: str) -> list[str]:
 def _cites(text: str) -> tuple[int, ...]:
     if "[" not in text:
         return ()
-    return tuple(dict.fromkeys(int(n) for n in _CITATION.findall(without_code(text))))
+    return tuple(dict.fromkeys(int(n) for n in _CITATION.findall(" ".join(code_parts(text)[::2]))))
 
 
 def _asserts(text: str) -> bool:

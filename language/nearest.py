@@ -14,8 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from language.blocks import split_code
-from language.values import Figure, Passage, Values, missing_values, passage, values
+from language.values import Figure, Passage, Values, code_parts, missing_values, passage, values
 from language.words import stems, tokens
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+|>#]|\d{1,3}[.)][ \t]))|\n(?<=\|\n)")
@@ -117,7 +116,7 @@ def places(text: str) -> Sequence[tuple[Passage, frozenset[str]]]:
 def _cut(text: str) -> tuple[list[str], list[str]]:
     """Return the sentences, items and rows of a text, and the lines of its code blocks."""
     prose, code = list[str](), list[str]()
-    for i, part in enumerate(split_code(text)):
+    for i, part in enumerate(code_parts(text)):
         if i % 2 and _FENCED.match(part):
             code += part.split("\n")[1:]
         else:

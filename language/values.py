@@ -175,10 +175,16 @@ def values(text: str, *, code: bool = False) -> Values:
     )
 
 
+@lru_cache(maxsize=1024)
+def code_parts(text: str) -> tuple[str, ...]:
+    """Return prose and code in turns, as `split_code`; the same texts are asked of several times in one check."""
+    return tuple(split_code(text))
+
+
 def _parted(text: str) -> tuple[str, list[str], str]:
     """Return prose with a mark in the place of each code span, the spans, and the lines of code blocks."""
     prose, spans, fenced = "", list[str](), list[str]()
-    for i, part in enumerate(split_code(text)):
+    for i, part in enumerate(code_parts(text)):
         if i % 2 == 0:
             prose += _CITATION.sub("", part)
         elif not _FENCE.match(part) and (match := _SPAN.fullmatch(part)):
@@ -453,7 +459,9 @@ class Passage:
     @cached_property
     def said(self) -> str:
         """Its words in order, in every reading."""
-        parts = split_code(self.text)
+        if "<" not in self.text and "](" not in self.text:
+            return _said(self.text)
+        parts = code_parts(self.text)
         return _said(self.text) + "".join(_said(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
 
     @cached_property
@@ -593,7 +601,7 @@ def _quoted(name: str, there: Passage) -> bool:
     return not name.isascii() and f" {' '.join(map(stem, words))} " in there.said_stems
 
 
-def _as_read(parts: list[str], tag: re.Pattern[str]) -> str:
+def _as_read(parts: Sequence[str], tag: re.Pattern[str]) -> str:
     """Return a text without tags and targets of links, but for those inside code."""
     return "".join(part if i % 2 else _LINK_TARGET.sub("]", tag.sub("", part)) for i, part in enumerate(parts))
 
