@@ -100,7 +100,7 @@ async def test_calls_that_failed_are_counted_too(server: FakeServer, tmp_path: P
 
 async def test_the_moderators_calls_are_counted(server: FakeServer, tmp_path: Path) -> None:
     """A moderation model is a model: its tokens are part of the turn's."""
-    variables = {
+    variables: Any = {
         "GUARD_PROVIDER_TYPE": "vllm",
         "GUARD_VLLM_URL": server.url,
         "GUARD_VLLM_MODEL": "fake-guard",
@@ -238,7 +238,7 @@ async def test_the_strictest_server_takes_every_request(
     server.options(strict=True)
     wrong = {"when": {"purpose": "draft"}, "times": 1, "reply": WRONG}
     server.script([wrong])
-    variables = {"GUARDIAN_SYSTEM_ROLE": role}
+    variables: Any = {"GUARDIAN_SYSTEM_ROLE": role}
     async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE, **variables) as graph:
         for number, text in enumerate((QUESTION, "Hello!", QUESTION, "And in Russian? Когда закипит чайник?")):
             result = await ask(graph, text, turn=f"q{number}", **context)
@@ -254,7 +254,7 @@ async def test_planning_beside_moderation_changes_no_decision(server: FakeServer
     """Safe: the plan is used. Controversial: planned again with what was found. Unsafe: thrown away, and on record."""
     controversial = judged(SafetyLevel.CONTROVERSIAL, HarmCategory.UNETHICAL)
     unsafe = judged(SafetyLevel.UNSAFE, HarmCategory.VIOLENT)
-    remote = {"GUARD_PROVIDER_TYPE": "mosec", "GUARD_MOSEC_URL": server.root}
+    remote: Any = {"GUARD_PROVIDER_TYPE": "mosec", "GUARD_MOSEC_URL": server.root}
     server.options(delay_ms=50)
     said: dict[str, list[Any]] = {}
     for ahead in ("false", "true"):
