@@ -13,6 +13,7 @@ from typing import Final
 
 from contracts.values import ResponseFormat
 from language.blocks import Block, BlockKind, blocks
+from language.lexicon import is_courtesy
 from language.links import has_link
 from language.sentences import sentences
 from language.structured import Leaf, json_block, leaves, loose_leaves
@@ -108,7 +109,12 @@ def _leaf(leaf: Leaf, lead: tuple[int, ...]) -> Claim | None:
     if leaf.is_string:
         states = bool(_cites(leaf.text)) or _asserts(leaf.text)
     else:
-        states = leaf.text not in ("true", "false", "null") and (leaf.path or ("",))[-1].casefold() not in _PLACES
+        key = str((leaf.path or ("",))[-1])
+        if leaf.text in ("true", "false", "null"):
+            # A key of several words is a sentence, and this says whether it holds.
+            said = f"{key}: {leaf.text}"
+            return Claim(said, cites, leaf.start, leaf.end) if " " in key and _asserts(key) else None
+        states = key.casefold() not in _PLACES
     return Claim(leaf.text, cites, leaf.start, leaf.end) if states else None
 
 
@@ -118,7 +124,11 @@ def _claims_of(block: Block, found: list[Block], position: int) -> Iterator[Clai
             yield from (inner.claim for inner in _of_markdown(_QUOTE_MARK.sub("", block.text)))
         case BlockKind.PARAGRAPH:
             said = _cited_sentences(block.text)
-            yield from (Claim(text, _cites(text)) for text in said if _asserts(text) or _OPENER.fullmatch(text))
+            shown = _shown(found, position)
+            for place, text in enumerate(said, 1):
+                if _asserts(text) or _OPENER.fullmatch(text):
+                    leads = place == len(said) and without_citations(text).rstrip(" *_").endswith(":")
+                    yield Claim(text, _cites(text) or (shown if leads else ()))
         case BlockKind.BULLETS | BlockKind.STEPS:
             yield from (Claim(item, _cites(item)) for item in block.parts if _asserts(item))
         case BlockKind.TABLE:
@@ -128,6 +138,12 @@ def _claims_of(block: Block, found: list[Block], position: int) -> Iterator[Clai
             yield Claim(block.text, _lead(found, position))
         case BlockKind.HEADING:
             pass
+
+
+def _shown(found: list[Block], position: int) -> tuple[int, ...]:
+    """Return what the block right behind one cites, a heading aside: a line that leads into it rests on the same."""
+    behind = found[position + 1] if position + 1 < len(found) else None
+    return _cites(behind.text) if behind and behind.kind is not BlockKind.HEADING else ()
 
 
 def _lead(found: list[Block], position: int) -> tuple[int, ...]:
@@ -236,5 +252,8 @@ def _asserts(text: str) -> bool:
         # A question that brings a fact along asserts it: "Will you pay 500 dollars?"
         named: Values = values(bare)
         return bool(_cites(text) or named.numbers or named.identifiers or named.urls or has_link(bare))
-    # What cites or names something asserts it, however short; without either, three words say something.
-    return bool(_cites(text)) or len(stems(bare)) >= 3 or bool(values(bare))
+    if _cites(text) or values(bare):
+        return True  # what cites or names something asserts it, however short
+    # Two words say something, and so does one that is a whole sentence: "You must pay."
+    ends = bare.rstrip(' *_)»”"').endswith((".", "!", "…"))
+    return len(stems(bare)) >= (1 if ends else 2) and not is_courtesy(bare)

@@ -53,6 +53,23 @@ def figure_or_list(texts: Iterable[str]) -> RequestType:
     return RequestType.STATUS_LIST if lists > figures else RequestType.STATUS_METRIC
 
 
+def is_courtesy(text: str) -> bool:
+    """Whether a sentence is one that ends or opens an answer politely, and states nothing: "I hope this helps."
+
+    All its content words are such as courtesies are made of, and one phrase of a courtesy is among them.
+    """
+    found = stems(text)
+    words, phrases = _courtesies()
+    return bool(found) and words.issuperset(found) and bool(phrases.find(text))
+
+
+@cache
+def _courtesies() -> tuple[frozenset[str], Phrases]:
+    courtesy = lexicon()["courtesy"]
+    said = " ".join((*courtesy["words"], *courtesy["phrases"]))
+    return frozenset(stems(said)), Phrases(courtesy["phrases"])
+
+
 def casual_kind(text: str) -> str | None:
     """Return greetings, thanks, farewells or small_talk where a message is nothing else; `None` otherwise."""
     stemmed = all_stems(text)

@@ -21,6 +21,7 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+|>#]|\d{1,3}[.)][ \t]))|\
 _SENTENCE = re.compile(r"(?<=[.!?;])[*_)»”\"]*\s+(?=[^\W\d_a-zа-яё]|[`*«“\"\[(\d-])")
 _FENCED = re.compile(r"^[ \t]*(?:`{3,}|~{3,})", re.MULTILINE)
 _SPAN = re.compile(r"`[^`]*`")
+_DELIMITER = re.compile(r"[\s|:-]+")
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _KEPT: Final = "\ue000"
 """For the spaces inside a code span while sentences are cut: none ends there."""
@@ -121,8 +122,22 @@ def _cut(text: str) -> tuple[list[str], list[str]]:
             code += part.split("\n")[1:]
         else:
             prose.append(re.sub(r"\s", _KEPT, part) if i % 2 and part.startswith("`") else part)
-    split = (sentence for part in _PARAGRAPH.split("".join(prose)) if part for sentence in _SENTENCE.split(part))
+    split = _sentences([part for part in _PARAGRAPH.split("".join(prose)) if part])
     return [part.replace(_KEPT, " ").strip() for part in split if part.strip()], [line for line in code if line.strip()]
+
+
+def _sentences(parts: Sequence[str]) -> list[str]:
+    """Split paragraphs into sentences; a table's row is read with its head, which says what its cells are."""
+    found, head = list[list[str]](), ""
+    for before, part in zip(("", *parts), parts, strict=False):
+        if not part.lstrip().startswith("|"):
+            head = ""
+        elif _DELIMITER.fullmatch(part) and found:
+            found.pop()
+            head = before
+            continue
+        found.append([f"{head}\n{sentence}" if head else sentence for sentence in _SENTENCE.split(part)])
+    return [sentence for sentences in found for sentence in sentences]
 
 
 @lru_cache(maxsize=256)

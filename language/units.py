@@ -2,7 +2,8 @@
 
 Exact conversions count: 60 s are a minute, 1.5 kB are 1500 bytes. What a word leaves open matches either way: KB, MB
 and GB are read by thousands and by 1024 ("1024 MB" is "1 GB", and so is "1000 MB"); degrees without a scale are those
-of either. A month is no number of days, and no currency is another.
+of either. A month is no number of days, and no currency is another. What is counted in manuals is a unit, too: 8
+characters are not 8 lines; a Russian "строка" is a line or a row.
 """
 
 from __future__ import annotations
@@ -71,6 +72,16 @@ _TABLE: Final[tuple[tuple[str, tuple[tuple[str, Fraction], ...]], ...]] = (
     ("°c celsius", (("degc", Fraction(1)),)),
     ("°f fahrenheit", (("degf", Fraction(1)),)),
     ("° degree degrees градус*", (("degc", Fraction(1)), ("degf", Fraction(1)), ("deg", Fraction(1)))),
+    ("character characters char chars символ* знака знаков знаки", (("character", Fraction(1)),)),
+    ("line lines", (("line", Fraction(1)),)),
+    ("row rows", (("row", Fraction(1)),)),
+    ("строка строки строк строкам строками строках", (("line", Fraction(1)), ("row", Fraction(1)))),
+    ("word words слово слова слов словам словами словах", (("word", Fraction(1)),)),
+    ("token tokens токен*", (("token", Fraction(1)),)),
+    ("passage passages фрагмент*", (("passage", Fraction(1)),)),
+    ("document documents документ*", (("document", Fraction(1)),)),
+    ("page pages страниц*", (("page", Fraction(1)),)),
+    ("file files файл*", (("file", Fraction(1)),)),
     ("₽ rub rur руб рубл* rouble roubles ruble rubles", (("rub", Fraction(1)),)),
     ("$ usd dollar dollars доллар*", (("usd", Fraction(1)),)),
     ("€ eur euro euros евро", (("eur", Fraction(1)),)),

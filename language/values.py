@@ -38,7 +38,7 @@ _IDENTIFIER = re.compile(
     rf"|(?:[\w.-]+/)+[\w-]+\.{_FILE}|[\w-]+(?:\.[\w-]+)*\.{_FILE}"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
     r"|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z]+[A-Z]{2,}[a-z]*)(?!\w)"
-    r"|(?<![\w/.:<>)\]*-])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
+    r"|(?<![\w/.:<>)\]*-])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?(?![\w>-])|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
 )
 _SUFFIX = r"(?:[-+.]?[A-Za-z]+\d*)?"
 _FIGURE = re.compile(
@@ -459,7 +459,7 @@ class Passage:
     @cached_property
     def said(self) -> str:
         """Its words in order, in every reading."""
-        if "<" not in self.text and "](" not in self.text:
+        if not any(mark in self.text for mark in ("<", "](", "][")):
             return _said(self.text)
         parts = code_parts(self.text)
         return _said(self.text) + "".join(_said(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))

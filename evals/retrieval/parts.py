@@ -36,7 +36,7 @@ class Part:
 
     def __str__(self) -> str:
         head, *rows = self.rows
-        return f"### {self.title}\n\n{self.about}\n\n{table([head, ['---'] * len(head), *rows])}"
+        return f"### {self.title}\n\n{self.about}\n\n{table([head, *rows])}"
 
 
 def _ndcg(pages: Sequence[Sequence[str]], asked: Sequence[Question]) -> Figure:

@@ -50,6 +50,7 @@ def test_a_folder_is_read_in_with_all_that_a_citation_needs(docs: Path, kb: Path
         "updated": "2025-05-01",
         "version": "",
         "found": "",
+        "redacted": (),
     }
     assert item.snippet == "## Assigning a role\n\nOpen the pomegranate page."
 

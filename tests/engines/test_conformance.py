@@ -151,6 +151,11 @@ def told(items: Sequence[EvidenceItem]) -> list[dict[str, object]]:
     return [item.model_dump(exclude={"score", "confidence"}) for item in items]
 
 
+def settled(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+    """Return items without those that share the last place: which of them are among the first so many, is open."""
+    return [item for item in items if item.score > items[-1].score * (1 + 1e-4)] if len(items) > 1 else list(items)
+
+
 REQUESTS = {
     "documents": SearchRequest("command line options", top_k=10),
     "in Russian": SearchRequest("параметры командной строки", top_k=10),
@@ -179,7 +184,7 @@ def test_the_same_is_found_under_every_limit(
     with KnowledgeBase(shelf) as embedded:
         here = embedded.search_now(request_, kind).items
     there = remote_shelf.search_now(request_, kind).items
-    assert told(there) == told(here)
+    assert told(settled(there)) == told(settled(here))
     assert [item.score for item in there] == pytest.approx([item.score for item in here], rel=1e-4)
     assert [item.confidence for item in there] == pytest.approx([item.confidence for item in here], abs=1e-4)
 

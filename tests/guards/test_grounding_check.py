@@ -397,3 +397,30 @@ def test_no_unresolvable_citation_is_overlooked(draft: str, cites: int) -> None:
     before = draft.replace("`", "").replace("<", "").replace(">", "").strip()
     finding = check(f"{before}\n\nThe kettle boils water daily [{cites}].", "a b 1", "b a 2")
     assert any(reason.startswith("citation_unresolvable") and f"[{cites}]" in reason for reason in finding.reasons)
+
+
+def test_a_row_told_in_words_may_have_the_numbers_of_the_tables_head() -> None:
+    """Who quotes a row says what its cells are, and so takes numbers from the head as well; a wrong one is still found."""
+    table = "| passages | vectors of 384 | vectors of 1024 |\n| --- | --- | --- |\n| 1,000 | 0.02 s | 0.03 s |"
+    item = EvidenceItem(source=Source.DOC, ref="doc:1#1", snippet=table, confidence=0.9)
+    for said, status in (("0.02 s", CheckStatus.OK), ("0.05 s", CheckStatus.FAILED)):
+        draft = f"- passages 1,000: vectors of 384 – {said}; vectors of 1024 – 0.03 s [1]"
+        found = check_grounding(draft, [item], request_type=RequestType.KNOWLEDGE_QA, kind=DraftKind.ANSWER)
+        assert found.status is status, found.reasons
+
+
+@pytest.mark.parametrize(
+    ("source", "said", "status"),
+    [
+        ("A password has 8 characters.", "A password has 8 lines [1].", CheckStatus.FAILED),
+        ("A password has 8 characters.", "Пароль состоит из 8 символов [1].", CheckStatus.OK),
+        ("В ответе 3 строки.", "The answer has 3 rows [1].", CheckStatus.OK),
+        ("В ответе 3 строки.", "The answer has 3 lines [1].", CheckStatus.OK),
+        ("Нужны два фрагмента.", "Нужны три фрагмента [1].", CheckStatus.FAILED),
+    ],
+)
+def test_what_is_counted_is_a_unit(source: str, said: str, status: CheckStatus) -> None:
+    """The same number of other things is a wrong number; the same things in the other language are not."""
+    item = EvidenceItem(source=Source.DOC, ref="doc:1#1", snippet=source, confidence=0.9)
+    found = check_grounding(said, [item], request_type=RequestType.KNOWLEDGE_QA, kind=DraftKind.ANSWER)
+    assert found.status is status, found.reasons

@@ -174,3 +174,61 @@ def test_a_hybrid_draft_has_both() -> None:
         ("Water boils quickly [1]", (1,)),
     ]
     assert [claim.text for claim in claims(draft)][1].startswith("```json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I hope this helps!",
+        "Feel free to ask if anything is unclear.",
+        "Let me know if you need more details.",
+        "Good question!",
+        "Надеюсь, это поможет.",
+        "Если останутся вопросы, пишите.",
+        "Рады помочь, обращайтесь!",
+    ],
+)
+def test_a_courtesy_claims_nothing(text: str) -> None:
+    """Polite words that open or end an answer need no citation."""
+    assert claims(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I hope the administrator deletes it.",
+        "Feel free to ask support.",
+        "Everything is made of copper.",
+        "Nobody may delete it.",
+        "Обращайтесь в поддержку.",
+        "Надеюсь, пароль не сменят.",
+        "Удалять нельзя никому.",
+    ],
+)
+def test_what_says_anything_beside_a_courtesy_is_a_claim(text: str) -> None:
+    """One content word that no courtesy has makes a sentence a claim, however short it is."""
+    assert [claim.text for claim in claims(text)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("draft", "cites"),
+    [
+        ("Boil water in this order:\n\n- first the lid [1]\n- then the plug [2]", [(1, 2), (1,), (2,)]),
+        ("Boil water in this order [3]:\n\n- first the lid [1]", [(3,), (1,)]),
+        ("The port is 9999:\n\nThe kettle boils [1].", [(1,), (1,)]),
+        ("Boil water in this order:\n\n## Steps\n\nOpen the lid [1].", [(), (1,)]),
+        ("Boil water in this order.\n\n- first the lid [1]", [(), (1,)]),
+    ],
+)
+def test_a_line_that_leads_in_rests_on_what_it_leads_to(draft: str, cites: list[tuple[int, ...]]) -> None:
+    """A last sentence that ends in a colon rests on the citations of the block right behind it, a heading aside."""
+    assert [claim.cites for claim in claims(draft)] == cites
+
+
+def test_a_key_of_json_that_says_a_sentence_is_a_claim() -> None:
+    """What a key says of itself must not pass because its value is yes, no or nothing; a plain flag states nothing."""
+    draft = '{"The port is 9999": true, "done": false, "Nobody may delete the conversation": null}'
+    assert [claim.text for claim in claims(draft, ResponseFormat.JSON)] == [
+        "The port is 9999: true",
+        "Nobody may delete the conversation: null",
+    ]
