@@ -24,7 +24,7 @@ _CITATION = re.compile(r"\[(\d{1,3})\]")
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _OPENER = re.compile(
-    r"\W*(?:yes|no|yep|nope|correct|right|true|false|да|нет|верно|неверно|можно|нельзя|конечно)"
+    r"\W*(?:yes|no|yep|nope|of course|certainly|sure|absolutely|correct|right|true|false|да|нет|верно|неверно|можно|нельзя|конечно|разумеется|безусловно)"
     r"(?:[ ,—-]+(?:of course|it (?:is|does|can)(?: not|n['’]t)?|you (?:can|may|must|should)(?:not| not|n['’]t)?|можно|нельзя|верно|конечно))?[\s*_]*[.!…]+[\s*_]*",
     re.IGNORECASE,
 )
