@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from contracts.values import Verdict
 from evals.cases import GUARD_OF, DraftCase, Label
-from evals.scores import Detection, Share, table
+from evals.scores import Detection, Share, parts_of, table
 
 if TYPE_CHECKING:
     from evals.drafts import JudgedDraft
@@ -54,7 +54,7 @@ def guard_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
     """Write precision and recall per guard and part of the cases."""
     rows = [["guard", "drafts", "precision", "recall", "F1", "drafts without a fault objected to"]]
     for guard in GUARDS:
-        for split, part in parts_of(judged, splits=splits):
+        for split, part in parts_of(judged, _held_back, splits=splits):
             found = of_guard(part, guard)
             if found.caught + found.missed:
                 cells = [str(found.precision), str(found.recall), found.f1_text(), str(found.false_alarm_rate)]
@@ -68,9 +68,7 @@ def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
     for label in Label:
         for language in sorted({one.case.language for one in judged if one.case.label is label}):
             mine = [one for one in judged if one.case.label is label and one.case.language is language]
-            for split, part in parts_of(mine, splits=splits):
-                if not part:
-                    continue
+            for split, part in parts_of(mine, _held_back, splits=splits):
                 out = str(Share(sum(map(stopped, part)), len(part)))
                 found = str(caught(part, label)) if label in GUARD_OF else "–"
                 name = "nothing (good answers)" if label is Label.GOOD else label.replace("_", " ")
@@ -78,15 +76,8 @@ def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
     return table(rows)
 
 
-def parts_of(judged: Sequence[JudgedDraft], *, splits: bool) -> list[tuple[str, list[JudgedDraft]]]:
-    """Return the part that was tuned on and the one held back; all together where nothing was tuned on them."""
-    if not splits:
-        return [("all", list(judged))]
-    parts = {
-        "tuned on": [one for one in judged if not one.case.held_back],
-        "held back": [one for one in judged if one.case.held_back],
-    }
-    return [(name, part) for name, part in parts.items() if part]
+def _held_back(one: JudgedDraft) -> bool:
+    return one.case.held_back
 
 
 def section(judged: Sequence[JudgedDraft], *, splits: bool) -> list[str]:

@@ -14,7 +14,7 @@ from contracts.ports import Moderator
 from contracts.report import ModerationResult
 from contracts.values import Language, SafetyLevel
 from evals.cases import MessageCase
-from evals.scores import Detection, Share, table
+from evals.scores import Detection, Share, parts_of, table
 
 _OBJECTS: Final = frozenset((SafetyLevel.UNSAFE, SafetyLevel.CONTROVERSIAL))
 
@@ -56,7 +56,7 @@ def set_table(judged: Sequence[Moderated], *, splits: bool) -> str:
         {(one.case.set, one.case.language, one.case.level) for one in judged}, key=lambda key: (key[2], key[0], key[1])
     ):
         mine = [one for one in judged if (one.case.set, one.case.language, one.case.level) == (name, language, level)]
-        for split, part in _parts(mine, splits=splits):
+        for split, part in parts_of(mine, _held_back, splits=splits):
             objected = [one for one in part if one.level in _OBJECTS]
             stopped = sum(one.level is SafetyLevel.UNSAFE for one in objected)
             rows.append([name, str(language), split, str(level), str(Share(len(objected), len(part))), f"{stopped}"])
@@ -67,7 +67,9 @@ def detection_table(judged: Sequence[Moderated], *, splits: bool) -> str:
     """Write precision and recall of moderation over all sets of a language."""
     rows = [["language", "cases", "precision", "recall", "F1", "harmless messages objected to"]]
     for language in sorted({one.case.language for one in judged}):
-        for split, part in _parts([one for one in judged if one.case.language is language], splits=splits):
+        for split, part in parts_of(
+            [one for one in judged if one.case.language is language], _held_back, splits=splits
+        ):
             found = detection(part)
             cells = [str(found.precision), str(found.recall), found.f1_text(), str(found.false_alarm_rate)]
             rows.append([str(language), split, *cells])
@@ -79,14 +81,8 @@ def detection(judged: Sequence[Moderated]) -> Detection:
     return Detection.of((one.case.level in _OBJECTS, one.level in _OBJECTS) for one in judged)
 
 
-def _parts(judged: Sequence[Moderated], *, splits: bool) -> list[tuple[str, list[Moderated]]]:
-    if not splits:
-        return [("all", list(judged))]
-    parts = {
-        "tuned on": [one for one in judged if not one.case.held_back],
-        "held back": [one for one in judged if one.case.held_back],
-    }
-    return [(name, part) for name, part in parts.items() if part]
+def _held_back(one: Moderated) -> bool:
+    return one.case.held_back
 
 
 def section(judged: Sequence[Moderated], *, splits: bool) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 _Z: Final = 1.96
 _RESAMPLES: Final = 1000
@@ -109,6 +109,20 @@ def percent(share: float) -> str:
     if (shown == "100%" and share < 1) or (shown == "0%" and share > 0):
         return f"{math.floor(share * 1000) / 10 if share > 0.5 else math.ceil(share * 1000) / 10:.1f}%"
     return shown
+
+
+Item = TypeVar("Item")
+
+
+def parts_of(items: Sequence[Item], held_back: Callable[[Item], bool], *, splits: bool) -> list[tuple[str, list[Item]]]:
+    """Return the part that was tuned on and the one held back; all together where nothing was tuned on them."""
+    if not splits:
+        return [("all", list(items))]
+    parts = {
+        "tuned on": [item for item in items if not held_back(item)],
+        "held back": [item for item in items if held_back(item)],
+    }
+    return [(name, part) for name, part in parts.items() if part]
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from contracts.result import StructuredAgentResult
 from contracts.values import Outcome, SGRAction
 from evals.cases import TurnCase
 from evals.runner import Asked
-from evals.scores import Detection, Share, table
+from evals.scores import Detection, Share, parts_of, table
 
 _FIRST_SOURCE = re.compile(r"^- \[1\] (.+)$", re.MULTILINE)
 
@@ -62,7 +62,7 @@ def route_table(asked: Sequence[Asked], *, splits: bool) -> str:
     rows = [["route", "language", "cases", "labelled so", "precision", "recall", "F1"]]
     for route in SGRAction:
         for name, part in languages(asked):
-            for split, chosen in parts_of(part, lambda one: one.case.held_back, splits=splits):
+            for split, chosen in parts_of(part, _held_back, splits=splits):
                 found = of_route(chosen, route)
                 if labelled := found.caught + found.missed:
                     cells = [str(found.precision), str(found.recall), found.f1_text()]
@@ -126,17 +126,8 @@ def languages(asked: Sequence[Asked]) -> list[tuple[str, list[Asked]]]:
     return [(str(language), [one for one in asked if one.case.language is language]) for language in sorted(there)]
 
 
-def parts_of(
-    asked: Sequence[Asked], held_back: Callable[[Asked], bool], *, splits: bool
-) -> list[tuple[str, list[Asked]]]:
-    """Return the part that was tuned on and the one held back; all together where nothing was tuned on them."""
-    if not splits:
-        return [("all", list(asked))]
-    parts = {
-        "tuned on": [one for one in asked if not held_back(one)],
-        "held back": [one for one in asked if held_back(one)],
-    }
-    return [(name, part) for name, part in parts.items() if part]
+def _held_back(one: Asked) -> bool:
+    return one.case.held_back
 
 
 def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
