@@ -12,6 +12,7 @@ import httpx
 from adapters.hand_off.parcel import Parcel
 from adapters.models.access import host_of
 from adapters.models.chat import CONNECT_S
+from adapters.models.http_faults import fault_kind
 from adapters.models.retrying import Pauses, fault_of_status, retry_after, with_retries
 from contracts.errors import ServerFault
 from contracts.values import FaultKind
@@ -93,7 +94,7 @@ class Webhook:
             raise
         except Exception as error:
             # Whatever a stranger's reply breaks in the client is the reply's fault.
-            kind, message = _kind_of(error)
+            kind, message = fault_kind(error)
             raise ServerFault(message, kind=kind) from error
         if not 200 <= status < 300:
             kind = fault_of_status(status) if status >= 400 else FaultKind.NOT_FOUND
@@ -109,16 +110,3 @@ class Webhook:
             headers["Authorization"] = f"Bearer {self._key}"
             headers[SIGNATURE] = f"sha256={hmac.new(self._key.encode(), body, hashlib.sha256).hexdigest()}"
         return headers
-
-
-def _kind_of(error: Exception) -> tuple[FaultKind, str]:
-    match error:
-        case httpx.ConnectError() | httpx.ProxyError():
-            return FaultKind.UNREACHABLE, "it cannot be reached"
-        case httpx.TimeoutException():
-            return FaultKind.UNREACHABLE, "there was no connection in time"
-        case httpx.TransportError():
-            return FaultKind.BROKEN_OFF, "the connection broke off"
-        case _:
-            # The words of a library may quote the reply; its class says enough.
-            return FaultKind.UNREADABLE, f"the reply cannot be read ({type(error).__name__})"

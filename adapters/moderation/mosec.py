@@ -12,6 +12,7 @@ import httpx
 
 from adapters.models.access import host_of
 from adapters.models.chat import CONNECT_S
+from adapters.models.http_faults import fault_kind
 from adapters.models.retrying import Pauses, deadline_in, fault_of_status, retry_after, with_retries
 from adapters.moderation.reply import Reading, read_body, result_of, storable
 from contracts.calls import ModelCall
@@ -140,7 +141,7 @@ class MosecModerator:
             raise
         except Exception as error:
             # Whatever a stranger's reply breaks in the client is the reply's fault.
-            kind, message = _kind_of(error)
+            kind, message = fault_kind(error)
             raise ServerFault(message, kind=kind) from error
         if response.status_code != 200:
             raise _fault_of(response, said)
@@ -182,19 +183,6 @@ def _checked(url: str) -> httpx.URL:
         "The moderation server's address is not an HTTP address.",
         f"Write it as http://host:port/path; it is made of {ADDRESS_SETTINGS}.",
     )
-
-
-def _kind_of(error: Exception) -> tuple[FaultKind, str]:
-    match error:
-        case httpx.ConnectError() | httpx.ProxyError():
-            return FaultKind.UNREACHABLE, "it cannot be reached"
-        case httpx.TimeoutException():
-            return FaultKind.UNREACHABLE, "there was no connection in time"
-        case httpx.TransportError():
-            return FaultKind.BROKEN_OFF, "the connection broke off"
-        case _:
-            # The words of a library may quote the reply; its class says enough.
-            return FaultKind.UNREADABLE, f"the reply cannot be read ({type(error).__name__})"
 
 
 def _fault_of(response: httpx.Response, said: str) -> ServerFault:

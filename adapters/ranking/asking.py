@@ -247,15 +247,7 @@ def entries_of(value: object, count: int, what: str) -> list[dict[str, Any]]:
 
 
 def _fault_of_client(error: Exception) -> ServerFault:
-    import httpx
+    from adapters.models.http_faults import fault_kind
 
-    match error:
-        case httpx.ConnectError() | httpx.ProxyError():
-            return ServerFault("it cannot be reached", kind=FaultKind.UNREACHABLE)
-        case httpx.TimeoutException():
-            return ServerFault("there was no connection in time", kind=FaultKind.UNREACHABLE)
-        case httpx.TransportError():
-            return ServerFault("the connection broke off", kind=FaultKind.BROKEN_OFF)
-        case _:
-            # The words of a library may quote the reply; its class says enough.
-            return ServerFault(f"the reply cannot be read ({type(error).__name__})", kind=FaultKind.UNREADABLE)
+    kind, message = fault_kind(error)
+    return ServerFault(message, kind=kind)
