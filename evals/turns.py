@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from contracts.result import StructuredAgentResult
 from contracts.values import Outcome, SGRAction
@@ -11,6 +12,11 @@ from evals.cases import TurnCase
 from evals.runner import Asked
 from evals.scores import Detection, Share, parts_of, table
 
+_ABOUT_HARM: Final = (
+    "Requests for something harmful (topic *harm*) are labelled `guardian_block`, for that is what a person would do; words of "
+    "harm block nothing here, for they stand as often in harmless questions. Most are declined as off topic, which counts "
+    "against both routes. Without them:"
+)
 _FIRST_SOURCE = re.compile(r"^- \[1\] (.+)$", re.MULTILINE)
 
 
@@ -68,6 +74,15 @@ def route_table(asked: Sequence[Asked], *, splits: bool) -> str:
                     cells = [str(found.precision), str(found.recall), found.f1_text()]
                     rows.append([f"`{route}`", name, split, str(labelled), *cells])
     return table(rows)
+
+
+HARM: Final = "harm"
+"""The topic of requests for plainly harmful things, which no named rule can know."""
+
+
+def without_harm(asked: Sequence[Asked]) -> list[Asked]:
+    """Return the turns but those that ask for something harmful."""
+    return [one for one in asked if one.case.topic != HARM]
 
 
 def confusion_table(asked: Sequence[Asked]) -> str:
@@ -135,6 +150,8 @@ def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
     made: list[str] = []
     if any(one.case.route is not None for one in asked):
         made += ["### Which way turns go", route_table(asked, splits=splits), confusion_table(asked)]
+        if len(rest := without_harm(asked)) < len(asked):
+            made += [_ABOUT_HARM, route_table(rest, splits=splits)]
         if any(one.case.topic for one in asked):
             made += ["### Which way turns go, by topic", topic_table(asked)]
     if any(one.case.outcome is not None for one in asked):
