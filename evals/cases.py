@@ -8,7 +8,7 @@ own tickets.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -166,18 +166,29 @@ def read_cases(*paths: Path) -> list[Case]:
     return cases
 
 
-def _read(path: Path) -> Iterable[Case]:
+def _read(path: Path) -> list[Case]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        text = path.read_text("utf-8-sig")  # editors of some systems begin a file with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"The file of cases {path} cannot be read: {error}.", "Name one that there is.") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield _READ.validate_python({"kind": "turn", **json.loads(line)})
-        except (ValueError, TypeError, ValidationError) as error:
-            raise ConfigError(f"{path.name}:{number} is not a case: {error}.", "Correct the line.") from error
+    # Not `splitlines`: a string of JSON may hold what ends a line elsewhere.
+    found = [_case(line, f"{path.name}:{number}") for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not found:
+        raise ConfigError(f"The file of cases {path} has no case in it.", "Write one JSON object a line.")
+    return found
+
+
+def _case(line: str, place: str) -> Case:
+    try:
+        return _READ.validate_python({"kind": "turn", **json.loads(line)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        # The first part of the place is the kind, which the line itself says.
+        where = ".".join(str(part) for part in first["loc"][1:])
+        said = f"{where}: {first['msg']}" if where else first["msg"]
+    except (ValueError, TypeError) as error:
+        said = str(error)
+    raise ConfigError(f"{place} is not a case: {said.rstrip('.')}.", "Correct the line.")
 
 
 def passages(path: Path = CASES / "passages.jsonl") -> dict[str, EvidenceItem]:

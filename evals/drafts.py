@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.decisions import TRACK
+from contracts.errors import ConfigError
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import GuardianReport
@@ -59,7 +60,7 @@ async def judge(
             defaults.
 
     Raises:
-        KeyError: A case names a passage that there is not.
+        ConfigError: A case names a passage that there is not.
     """
     runtime = Runtime(context=context or Context())
     return [await _judged(case, passages, profile, runtime) for case in cases]
@@ -75,6 +76,10 @@ async def _judged(
 
 
 def _state(case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, context: Context) -> GuardianView:
+    if unknown := [one for one in case.evidence if isinstance(one, str) and one not in passages]:
+        raise ConfigError(
+            f"{case.id}: there is no passage {unknown[0]!r}.", "Write the passage itself into `evidence`."
+        )
     evidence = [passages[one] if isinstance(one, str) else one for one in case.evidence]
     track = TRACK.decide(request_type=case.request_type, knowledge_track=context.knowledge_track).outcome
     return GuardianView(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 from collections.abc import Sequence
@@ -10,9 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assistant.servers import Servers
+from assistant.wiring import Deployment
+from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
-from contracts.values import Language, SafetyLevel
+from contracts.values import Language, ModerationState, SafetyLevel
 from evals.cases import MessageCase
 from evals.scores import Detection, Share, parts_of, table
 
@@ -40,13 +42,25 @@ class Moderated:
 
 async def judge(cases: Sequence[MessageCase], moderator: Moderator) -> list[Moderated]:
     """Moderate every message."""
-    replies = [await moderator.moderate(case.text) for case in cases]
-    return [Moderated(case, reply) for case, reply in zip(cases, replies, strict=True)]
+    return [Moderated(case, await _asked(case.text, moderator)) for case in cases]
 
 
-def judge_now(cases: Sequence[MessageCase], moderator: Moderator) -> list[Moderated]:
-    """Do the same outside of an event loop."""
-    return asyncio.run(judge(cases, moderator))
+async def _asked(text: str, moderator: Moderator) -> ModerationResult:
+    try:
+        return await moderator.moderate(text)
+    except ModerationUnavailable:
+        return ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE)
+
+
+async def judge_by(deployed: Deployment, cases: Sequence[MessageCase]) -> list[Moderated]:
+    """Have every message moderated as the deployment has it done, without its fallback."""
+    async with Servers(deployed) as servers:
+        return await judge(cases, servers.moderator())
+
+
+def unavailable(judged: Sequence[Moderated]) -> int:
+    """Return how many messages nobody could judge."""
+    return sum(one.result.state is ModerationState.UNAVAILABLE for one in judged)
 
 
 def set_table(judged: Sequence[Moderated], *, splits: bool) -> str:

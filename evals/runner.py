@@ -53,6 +53,8 @@ async def ask_all(
     context = run_context(deployed, **(settings or {}))
     asked: list[Asked] = []
     async with _runner(deployed, folder) as runner:
+        for text in cases[0].says if cases else ():
+            await runner.run("warm-up", text, context=context)  # imports and first connections are nobody's time
         for case in tqdm(cases, unit=" turns", file=sys.stderr, leave=False):
             raw: dict[str, Any] = {}
             for text in case.says:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts.errors import ConfigError
 from evals.cases import read_cases
 from evals.command import replaced
 from evals.retrieval.corpora import Data, foreign
@@ -51,8 +52,8 @@ TICKETS = [
 ]
 
 
-def run(*arguments: str, data: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **({"GUARDIAN_DATA_DIR": str(data)} if data else {})}
+def run(*arguments: str, data: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **({"GUARDIAN_DATA_DIR": str(data)} if data else {}), **variables}
     return subprocess.run(
         [sys.executable, "-m", "assistant.cli", "eval", *arguments],
         cwd=ROOT,
@@ -113,11 +114,16 @@ def test_two_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tick
         (["--ab", "no_such=1,2"], "There is no run setting 'no_such'"),
         (["--ab", "top_k=3,3"], "on both sides"),
         (["no-such-file.jsonl"], "no-such-file.jsonl cannot be read"),
+        (["{tickets}", "--parts", "retrieval"], "The files have no case for that"),
+        (["{tickets}", "--tuning"], "Of your own cases nothing is held back"),
+        (["{tickets}", "--parts", "drafts", "--out", "/dev/null/report"], "Name another folder in --out"),
     ],
 )
-def test_what_cannot_be_measured_is_said_with_the_way_out(arguments: list[str], said: str, data: Path) -> None:
-    """A misspelt part, setting or file is named before anything is asked."""
-    done = run(*arguments, data=data)
+def test_what_cannot_be_measured_is_said_with_the_way_out(
+    arguments: list[str], said: str, data: Path, tickets: Path
+) -> None:
+    """A misspelt part, setting or file, and options that do not fit the cases, are named."""
+    done = run(*(argument.format(tickets=tickets) for argument in arguments), data=data)
     assert done.returncode == 2
     assert said in done.stderr
     assert "→" in done.stderr
@@ -142,6 +148,44 @@ def test_a_line_that_is_no_case_is_named(line: str, tmp_path: Path) -> None:
     path.write_text(f"\n{line}\n", "utf-8")
     with pytest.raises(Exception, match=r"cases\.jsonl:2 is not a case"):
         read_cases(path)
+
+
+def test_a_draft_over_a_passage_that_there_is_not_is_named(data: Path, tmp_path: Path) -> None:
+    """Evidence is a passage, or the id of a bundled one."""
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"kind": "draft", "id": "d", "language": "en", "label": "good", "evidence": ["nope"]}', "utf-8")
+    done = run(str(path), data=data)
+    assert (done.returncode, "there is no passage 'nope'" in done.stderr) == (2, True)
+
+
+def test_files_are_read_as_editors_write_them(tmp_path: Path) -> None:
+    """A mark at the beginning and a line separator inside a string are no fault; a file without a case is one."""
+    path = tmp_path / "cases.jsonl"
+    line = '{"id": "x", "language": "en", "says": ["one\u2028two"], "route": "normal"}'
+    path.write_text(line, "utf-8-sig")
+    assert [case.id for case in read_cases(path)] == ["x"]
+    path.write_text("\n", "utf-8")
+    with pytest.raises(ConfigError, match="has no case in it"):
+        read_cases(path)
+
+
+def test_messages_of_ones_own_are_judged_by_the_moderator_in_force(data: Path, tickets: Path) -> None:
+    """Who has a moderation server measures that one, and a server that is away is told, not taken for harmless."""
+    away = {"GUARD_PROVIDER_TYPE": "mosec", "GUARD_MOSEC_URL": "http://127.0.0.1:9", "GUARD_MAX_RETRIES": "0"}
+    done = run(str(tickets), "--parts", "moderation", data=data, **away)
+    assert done.returncode == 0, done.stderr
+    assert "judged by the moderator of the deployment (mosec)" in done.stdout
+    assert "1 of them could not be judged" in done.stdout
+
+
+def test_cases_that_are_held_back_are_never_named() -> None:
+    """Also where the bundled file is named: whoever tunes must not read them."""
+    done = run(str(ROOT / "evals" / "cases" / "messages_en.jsonl"), "--misses")
+    assert done.returncode == 0, done.stderr
+    held_back = {case.id for case in read_cases(ROOT / "evals" / "cases" / "messages_en.jsonl") if case.held_back}
+    named = {line.partition(":")[0] for line in done.stdout.splitlines()}
+    assert held_back
+    assert not held_back & named
 
 
 def test_one_part_is_written_anew_and_the_other_stays() -> None:

@@ -1,0 +1,213 @@
+"""The parts of an evaluation, each as Markdown with its plot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from assistant.profiles import load_profile
+from assistant.wiring import Deployment
+from contracts.values import Language, SGRAction
+from evals import judging, messages, turns
+from evals.aims import aims_table, of_drafts, of_messages, of_turns
+from evals.cases import Case, completed, passages
+from evals.runner import ask_all, handbook
+
+if TYPE_CHECKING:
+    from evals.comparing import Pair
+    from evals.drafts import JudgedDraft
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked of whom.
+
+    Attributes:
+        deployed: The deployment that is asked; `None`: the handbook, indexed for the purpose.
+        own: Whether the cases are somebody's own, of which nothing is held back.
+        tuning: Whether the part that is held back has been left out.
+        plots: The folder for plots; `None` where none are drawn.
+    """
+
+    cases: tuple[Case, ...]
+    deployed: Deployment | None
+    own: bool
+    data: Path
+    questions: int | None
+    misses: bool
+    tuning: bool
+    plots: Path | None
+    pair: Pair | None
+
+    @property
+    def aims(self) -> bool:
+        """Whether there is a part that was held back, and so aims to tell of."""
+        return not self.own and not self.tuning
+
+    def shown(self, case: Case) -> bool:
+        """Whether a case counts for the plots: of bundled ones those held back, if they are there."""
+        return case.held_back or not self.aims
+
+
+def turns_part(task: Task, folder: Path) -> str:
+    """Ask whole turns; or, where two settings are compared, ask them twice."""
+    cases = turns.turn_cases(task.cases)
+    deployed = task.deployed or handbook(folder / "data")
+    if task.pair:
+        return _compared(task.pair, cases, deployed, folder)
+    asked = asyncio.run(ask_all(cases, deployed, folder / "threads"))
+    _tell_misses(
+        task, {one.case.id: f"{one.case.says[-1]!r}: {why}" if (why := turns.missed(one)) else "" for one in asked}
+    )
+    routed = sum(case.route is not None for case in cases)
+    about = f"{len(cases)} conversations, asked of {_engine(deployed)}"
+    if not task.own and routed < len(cases):
+        about += f"; the {len(cases) - routed} that are labelled by outcome and page were all tuned on"
+    bars = {
+        f"{name}, {figure}": [(str(route), getattr(turns.of_route(part, route), figure)) for route in SGRAction]
+        for name, part in turns.languages([one for one in asked if task.shown(one.case)])
+        for figure in ("precision", "recall")
+    }
+    return _joined(
+        "## Whole turns",
+        _made(task, about, "those with a route" if routed < len(cases) else "these cases"),
+        *_picture(task, "routes", "Turns that took the labelled route", bars),
+        *(aims_table(of_turns([one for one in asked if one.case.route])) if task.aims else []),
+        *turns.section(asked, splits=not task.own),
+    )
+
+
+def _compared(pair: Pair, cases: Sequence[Any], deployed: Deployment, folder: Path) -> str:
+    from evals.comparing import section
+
+    one, other = (
+        asyncio.run(ask_all(cases, deployed, folder / f"side-{number}", {pair.name: value}))
+        for number, value in enumerate(pair.values)
+    )
+    return _joined("## Two settings side by side", *section(pair, (one, other)))
+
+
+def drafts_part(task: Task, _folder: Path) -> str:
+    """Have drafts judged by the Guardian."""
+    from assistant.api import run_context
+    from evals import drafts
+
+    cases = completed(judging.draft_cases(task.cases))
+    profile = task.deployed.profile if task.deployed else load_profile("handbook")
+    known = passages() if any(isinstance(part, str) for case in cases for part in case.evidence) else {}
+    settings = run_context(task.deployed) if task.deployed else None
+    judged = asyncio.run(drafts.judge(cases, known, profile, settings))
+    _tell_misses(task, {one.case.id: judging.missed(one) for one in judged})
+    shown = [one for one in judged if task.shown(one.case)]
+    bars = {str(language): _found([one for one in shown if one.case.language is language]) for language in Language}
+    return _joined(
+        "## Drafts with known faults",
+        _made(task, f"{len(cases)} drafts over fixed passages, judged by the Guardian as in a turn"),
+        *_picture(task, "drafts", "Faults found by their own guard", bars),
+        *(aims_table(of_drafts(judged)) if task.aims else []),
+        *judging.section(judged, splits=not task.own),
+    )
+
+
+def _found(judged: Sequence[JudgedDraft]) -> list[tuple[str, Any]]:
+    found = [(label.replace("_", " "), judging.caught(judged, label)) for label in judging.GUARD_OF]
+    return [*found, ("good answers failed", judging.failed_good(judged))]
+
+
+def moderation_part(task: Task, _folder: Path) -> str:
+    """Have messages moderated: the bundled ones by the rules, one's own by the deployment's moderator."""
+    from adapters.moderation.rules import RuleModerator
+
+    cases = messages.message_cases(task.cases)
+    if task.deployed:
+        judged = asyncio.run(messages.judge_by(task.deployed, cases))
+        by = f"the moderator of the deployment ({task.deployed.settings.guard_provider})"
+    else:
+        judged = asyncio.run(messages.judge(cases, RuleModerator()))
+        by = "the rule pack that is the default without a server"
+    _tell_misses(task, {one.case.id: f"{one.case.text[:80]!r}: {one.missed}" if one.missed else "" for one in judged})
+    away = messages.unavailable(judged)
+    return _joined(
+        "## Moderation",
+        _made(task, f"{len(judged)} messages, judged by {by}"),
+        *([f"{away} of them could not be judged: the moderator was not to be had."] if away else []),
+        *(aims_table(of_messages(judged)) if task.aims else []),
+        *messages.section(judged, splits=not task.own),
+        *([] if task.own else _public(task)),
+    )
+
+
+def _public(task: Task) -> list[str]:
+    from adapters.moderation.rules import RuleModerator
+
+    public = asyncio.run(messages.judge(messages.public_cases(task.data), RuleModerator()))
+    if not public:
+        return ["Public sets are left out: the data is not there."]
+    about = (
+        "Public sets, English all, with other people's labels; they lay beside the project while the rules were written, "
+        "so read them as a regression check."
+    )
+    return [about, messages.set_table(public, splits=False)]
+
+
+def retrieval_part(task: Task, folder: Path) -> str:
+    """Measure search."""
+    from evals.retrieval.report import section
+
+    head, _, rest = section(folder, task.data, task.questions).partition("\n\n")
+    return f"{head}\n\nMade by `make eval` on {_today()}. {rest}"
+
+
+PARTS: Final[dict[str, Callable[[Task, Path], str]]] = {
+    "turns": turns_part,
+    "drafts": drafts_part,
+    "moderation": moderation_part,
+    "retrieval": retrieval_part,
+}
+
+
+def _today() -> str:
+    return datetime.now(tz=UTC).date().isoformat()
+
+
+def _made(task: Task, what: str, which: str = "these cases") -> str:
+    by = "`guardian eval`" if task.own else "`make eval`"
+    held = "" if task.own else f" A third of {which}, chosen by the hash of their ids, is held back"
+    ends = "" if task.own else ", and has been left out." if task.tuning else ": nothing was tuned on it."
+    return f"Made by {by} on {_today()}: {what}. Intervals are Wilson's at 95 %, those of F1 by bootstrap.{held}{ends}"
+
+
+def _tell_misses(task: Task, missed: Mapping[str, str]) -> None:
+    """Print what went otherwise than labelled; of bundled cases only those that may be tuned on."""
+    if task.misses:
+        held_back = {case.id for case in task.cases if case.held_back and not task.own}
+        for name, why in missed.items():
+            if why and name not in held_back:
+                print(f"{name}: {why}")
+
+
+def _engine(deployed: Deployment) -> str:
+    models = deployed.settings.models
+    if not (models.planner or models.drafter):
+        return "the offline planner and drafter"
+    return f"{models.planner or 'the offline planner'} (plans) and {models.drafter or 'the offline drafter'} (drafts)"
+
+
+def _picture(task: Task, name: str, title: str, bars: Mapping[str, Any]) -> list[str]:
+    """Draw a plot where plots are wanted and there is anything to draw, and return the line that shows it."""
+    if not task.plots:
+        return []
+    from evals.plots import plot_shares
+
+    path = task.plots / f"{name}.svg"
+    path.unlink(missing_ok=True)
+    plot_shares(path, title + (", held back" if task.aims else ""), bars)
+    return [f"![{title}]({task.plots.name}/{name}.svg)"] if path.exists() else []
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(parts)
