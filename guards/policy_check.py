@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from contracts.decisions import EVIDENCE
-from contracts.decisions.evidence import sources_to_ask
+from contracts.decisions.evidence import sources_that_serve
 from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.article_ids import article_ids
@@ -85,7 +85,7 @@ def _not_for_the_role(request_type: RequestType, profile: Profile, role: str) ->
     if request_type not in known.request_types:
         yield REQUEST_TYPE_NOT_ALLOWED
     rule = EVIDENCE.decide(request_type=request_type).outcome
-    if rule.required and not sources_to_ask(rule, frozenset(known.sources)):
+    if rule.required and not sources_that_serve(rule).intersection(known.sources):
         yield NO_SOURCE_ALLOWED
 
 

@@ -112,6 +112,15 @@ EVIDENCE: Final = DecisionTable(
 )
 
 
+def sources_that_serve(rule: EvidenceRule) -> frozenset[Source]:
+    """Return the sources of which a role must have one, or it may not ask for what the rule is about.
+
+    They are the required ones, and documents and policies where the rule does not forbid them, for these stand in for
+    a database or a graph that a role may not use. Rows never stand in for documents that a role may not read.
+    """
+    return frozenset((*rule.required, _DOC, _POLICY)).difference(rule.forbidden)
+
+
 def sources_to_ask(rule: EvidenceRule, usable: frozenset[Source]) -> tuple[Source, ...]:
     """Return the sources that serve a rule among those that are connected and allowed to the user.
 

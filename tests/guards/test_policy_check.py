@@ -451,9 +451,10 @@ def test_what_a_role_may_ask_for_is_decided_by_the_profile(request_type: Request
     allowed = request_type in ROLES.roles["user"].request_types
     assert rules("user") == (() if allowed else ("request-type-not-allowed",))
     casual, status = request_type is RequestType.CASUAL, request_type.startswith("STATUS")
-    # Documents never answer a question for a figure; whatever else a role has may stand in for what is required.
+    # Documents never answer a question for a figure, and rows never stand in for documents that are not the role's.
+    by_rows = status or casual or request_type is RequestType.TROUBLESHOOTING
     assert rules("reader") == (("no-source-allowed",) if status else ())
-    assert rules("stores") == ()
+    assert rules("stores") == (() if by_rows else ("no-source-allowed",))
     assert rules("guest") == (() if casual else ("no-source-allowed",))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.decisions import EVIDENCE
-from contracts.decisions.evidence import EvidenceRule, could_not_ask, sources_to_ask
+from contracts.decisions.evidence import EvidenceRule, could_not_ask, sources_that_serve, sources_to_ask
 from contracts.evidence import QueryTrace
 from contracts.values import RequestType, Source
 
@@ -60,6 +60,27 @@ def test_a_fault_is_looked_up_in_documents_where_there_is_nothing_else() -> None
 def test_a_status_without_db_may_use_policy_alone(request_type: RequestType) -> None:
     """A current state is not read out of documents because no database is connected."""
     assert sources_to_ask(rule(request_type), DOCUMENTS) == (Source.POLICY,)
+
+
+@pytest.mark.parametrize(
+    ("request_type", "serve"),
+    [
+        (RequestType.KNOWLEDGE_QA, {"doc", "policy", "neo4j"}),
+        (RequestType.HOWTO_POLICY, {"doc", "policy"}),
+        (RequestType.STATUS_METRIC, {"db", "policy"}),
+        (RequestType.TROUBLESHOOTING, {"doc", "policy", "db", "neo4j"}),
+    ],
+)
+def test_rows_do_not_serve_what_is_written_down(request_type: RequestType, serve: set[str]) -> None:
+    """A role needs a required source, or a document that stands in for one; what is only recommended is no permission."""
+    assert sources_that_serve(rule(request_type)) == serve
+
+
+@given(TYPES, USABLE.filter(bool))
+def test_a_role_that_may_ask_has_something_to_ask(request_type: RequestType, allowed: frozenset[Source]) -> None:
+    """With all sources connected, a role that is not denied a search always has a source that is asked."""
+    if sources_that_serve(rule(request_type)).intersection(allowed) and request_type is not RequestType.CASUAL:
+        assert sources_to_ask(rule(request_type), allowed)
 
 
 @given(TYPES)
