@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from language.spans import Span, lowered, merged, reading
+from language.spans import Span, lowered, merged, readings
 
 RULES: Final = ("email", "phone", "payment-card", "passport-ru", "snils", "inn")
 
@@ -34,17 +34,19 @@ class Contacts:
         emails: set[str] = set()
         phones: set[str] = set()
         for text in texts:
-            plain = reading(text).plain
-            emails.update(match.lower() for match in (plain[s.start : s.end] for s in _emails(plain)))
-            phones.update(phone_digits(run) for run in _ANY_NUMBER.findall(plain))
+            for plain in (read.plain for read in readings(text)):
+                emails.update(match.lower() for match in (plain[s.start : s.end] for s in _emails(plain)))
+                phones.update(phone_digits(run) for run in _ANY_NUMBER.findall(plain))
         return cls(frozenset(emails), frozenset(phones) - {""})
 
 
 def personal_data(text: str, contacts: Contacts | None = None) -> list[Span]:
     """Return the places of a text, in their order, that hold personal data; contacts that may be said are left out."""
     known = contacts or Contacts()
-    read = reading(text)
-    plain = read.plain
+    return merged(span for read in readings(text) for span in read.spans(_personal(read.plain, known)))
+
+
+def _personal(plain: str, known: Contacts) -> list[Span]:
     found: list[Span] = []
     if "@" in plain:
         found += (span for span in _emails(plain) if not _may_be_written_to(plain[span.start : span.end], known.emails))
@@ -58,7 +60,7 @@ def personal_data(text: str, contacts: Contacts | None = None) -> list[Span]:
         found += _inns(plain, low, place)
         found += _phones(plain, place, found, known.phones)
     found += _labelled_phones(plain, low, found, known.phones)
-    return merged(read.spans(found))
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------ e-mail

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from language.spans import Span, lowered, merged, reading
+from language.spans import Span, lowered, merged, readings
 
 RULES: Final = (
     "private-key",
@@ -32,15 +32,17 @@ RULES: Final = (
 
 def secrets(text: str) -> list[Span]:
     """Return the places of a text, in their order, that hold something shaped like a secret."""
-    read = reading(text)
-    plain = read.plain
+    return merged(span for read in readings(text) for span in read.spans(_secrets(read.plain)))
+
+
+def _secrets(plain: str) -> list[Span]:
     low = lowered(plain)
     found: list[Span] = []
     for search in (_private_keys, _api_keys, _web_tokens):
         found += search(plain)
     for search_names in (_headers, _connection_strings, _named_values):
         found += search_names(plain, low)
-    return merged(read.spans(found))
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------ private keys

@@ -1,15 +1,22 @@
 """Places in a text that hold what may not be said, and how they are replaced by a name.
 
-A value is looked for in a plain reading of the text: full-width letters and digits, the many dashes and spaces of
-typesetting are as a keyboard writes them, and invisible characters are gone. A place always is one of the text itself.
+A value is looked for in plain readings of the text: letters and digits of other widths and faces, look-alikes in a word
+of another script, the many dashes and spaces of typesetting are as a keyboard writes them, and invisible characters are
+gone. Where Markdown shows something else than is written (escapes, entities, marks inside a word), what is shown is
+read, too. A place always is one of the text itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from html import unescape
 from typing import Final, NamedTuple
 
+from language.blocks import split_code
 from language.clean import INVISIBLE
 
 MARK: Final = re.compile(r"\[redacted: [a-z]+(?:-[a-z]+)*\]")
@@ -20,7 +27,31 @@ _PLAIN: Final = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63", "-"),
     **dict.fromkeys("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000", " "),
 }
-_ODD: Final = re.compile(f"[{''.join(map(re.escape, _PLAIN))}]")
+_ODD: Final = re.compile(
+    "[\u00a0\u0131\u0250-\u02ff\u0660-\u0669\u06f0-\u06f9\u1680\u1d00-\u200a\u2010-\u2013\u202f\u2070-\U0001fbff]"
+)
+"""Characters that may have a plain one for them; the rest of a text in Latin or Cyrillic letters is none of these."""
+_LATIN, _OTHERS = (
+    "aceopyxijshdqwABEKMHOPCTYXIJSaopviABEZHIKMNOPTYX",
+    "асеорухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅαορνιΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+)
+_TO_LATIN: Final = str.maketrans(_OTHERS, _LATIN)
+_TO_CYRILLIC: Final = str.maketrans("aceopyxABEKMHOPCTYX", "асеорухАВЕКМНОРСТУХ")
+_MIXED: Final = re.compile(r"[A-Za-z][\d_]*[\u0370-\u04ff]|[\u0370-\u04ff][\d_]*[A-Za-z]")
+_WORD: Final = re.compile(r"\w+")
+_GONE: Final = re.compile(f"{INVISIBLE.pattern}|(?<=[A-Za-z])[\u0300-\u036f]+")
+_GLUED: Final = re.compile(rf"\w{INVISIBLE.pattern}+\w")
+
+_MAY_HIDE: Final = re.compile(r"\\[!-/:-@\[-`{-~]|&[#A-Za-z]|%40|\w(?:\*{1,4}|~~|\[\d{1,3}\])\w|<(?:[A-Za-z/]|!--)")
+_HIDDEN: Final = re.compile(
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
+    r"|(?P<at>%40)"
+    r"|(?P<break></?(?:br|p|div|li|td|tr)\b[^<>\n]{0,100}>)"
+    r"|</?(?:b|i|em|strong|code|wbr|span|u|s|kbd|tt|small|mark|sub|sup|font|a)\b[^<>\n]{0,200}>|<!--(?:[^-]|-(?!->)){0,200}-->"
+    # Marks inside a word; around one they separate it, and 2 ** 10 is a sum.
+    r"|(?<=\w)(?:\*{1,4}|~~)(?=\w)|(?<=[A-Za-z0-9_])(?:\[\d{1,3}\])+(?=\w)"
+)
 
 
 class Span(NamedTuple):
@@ -36,31 +67,117 @@ class Reading(NamedTuple):
 
     Attributes:
         plain: The text to search; a mark of an earlier replacement is a run of NUL in it.
-        places: Of each of its characters, the place in the text; `None` where both agree.
+        starts, ends: Of each of its characters, the place in the text, `end` exclusive; `None` where both agree.
     """
 
     plain: str
-    places: Sequence[int] | None
+    starts: array[int] | None = None
+    ends: array[int] | None = None
 
     def spans(self, found: Iterable[Span]) -> list[Span]:
         """Return places of the plain reading as places of the text."""
-        if self.places is None:
+        if self.starts is None or self.ends is None:
             return list(found)
-        return [Span(rule, self.places[start], self.places[end - 1] + 1) for rule, start, end in found]
+        return [Span(rule, self.starts[start], self.ends[end - 1]) for rule, start, end in found]
+
+    def without(self, gone: re.Pattern[str]) -> Reading:
+        """Return the reading without what a pattern matches."""
+        matches = list(gone.finditer(self.plain))
+        if not matches:
+            return self
+        starts = self.starts or array("l", range(len(self.plain)))
+        ends = self.ends or array("l", range(1, len(self.plain) + 1))
+        parts: list[str] = []
+        kept_starts, kept_ends = array("l"), array("l")
+        done = 0
+        for start, end in [*(match.span() for match in matches), (len(self.plain), len(self.plain))]:
+            parts.append(self.plain[done:start])
+            kept_starts += starts[done:start]
+            kept_ends += ends[done:start]
+            done = end
+        return Reading("".join(parts), kept_starts, kept_ends)
 
 
-def reading(text: str) -> Reading:
-    """Return the plain reading of a text."""
-    places: list[int] | None = None
-    plain = text
-    if not text.isascii():
-        plain = _ODD.sub(lambda odd: _PLAIN[odd.group()], text)
-        if INVISIBLE.search(plain):
-            places = [place for place, character in enumerate(plain) if not INVISIBLE.match(character)]
-            plain = INVISIBLE.sub("", plain)
+@lru_cache(maxsize=4)
+def readings(text: str) -> tuple[Reading, ...]:
+    """Return the plain readings of a text, the one as it is written first; all but that are wanted by few texts."""
+    written = _typed(Reading(text))
+    found = {written.plain: written}
+    if not text.isascii() and _GLUED.search(text):
+        apart = _typed(Reading(INVISIBLE.sub(" ", text)))
+        found.setdefault(apart.plain, apart)
+    if _MAY_HIDE.search(text):
+        shown = _typed(_shown(text))
+        found.setdefault(shown.plain, shown)
+    return tuple(found.values())
+
+
+def _typed(read: Reading) -> Reading:
+    """Return a reading with the characters of a keyboard."""
+    plain = read.plain
+    if not plain.isascii():
+        plain = _ODD.sub(lambda odd: _plain(odd.group()), plain)
+        if _MIXED.search(plain):
+            plain = _WORD.sub(lambda word: _of_one_script(word.group()), plain)
+        read = read._replace(plain=plain).without(_GONE)
+        plain = read.plain
     if "[redacted: " in plain:
         plain = MARK.sub(lambda mark: "\0" * len(mark.group()), plain)
-    return Reading(plain, places)
+    return read._replace(plain=plain)
+
+
+def _plain(character: str) -> str:
+    if known := _PLAIN.get(character):
+        return known
+    if character in "\u0131\u0261":
+        return "i" if character == "\u0131" else "g"
+    digit = unicodedata.decimal(character, None)
+    if digit is not None:
+        return str(digit)
+    folded = unicodedata.normalize("NFKC", character)
+    return folded if len(folded) == 1 else character
+
+
+def _of_one_script(word: str) -> str:
+    if not _MIXED.search(word):
+        return word
+    latin = sum("a" <= c <= "z" for c in word.lower())
+    cyrillic = sum("\u0400" <= c <= "\u04ff" for c in word)
+    return word.translate(_TO_LATIN if latin >= cyrillic else _TO_CYRILLIC)
+
+
+def _shown(text: str) -> Reading:
+    """Return what a reader of Markdown is shown outside of code: escapes, entities, tags and marks inside words undone."""
+    parts: list[str] = []
+    starts, ends = array("l"), array("l")
+
+    def add(said: str, start: int, end: int) -> None:
+        parts.append(said)
+        if len(said) == end - start:
+            starts.extend(range(start, end))
+            ends.extend(range(start + 1, end + 1))
+        else:
+            starts.extend([start] * len(said))
+            ends.extend([end] * len(said))
+
+    place = 0
+    for number, part in enumerate(split_code(text)):
+        done = 0
+        for match in _HIDDEN.finditer(part) if number % 2 == 0 else ():
+            add(part[done : match.start()], place + done, place + match.start())
+            done = match.end()
+            add(_undone(match), place + match.start(), place + done)
+        add(part[done:], place + done, place + len(part))
+        place += len(part)
+    return Reading("".join(parts), starts, ends)
+
+
+def _undone(match: re.Match[str]) -> str:
+    if match["escaped"]:
+        return match["escaped"]
+    if match["entity"]:
+        return unescape(match["entity"])
+    return "@" if match["at"] else "\n" if match["break"] else ""
 
 
 def lowered(plain: str) -> str:
