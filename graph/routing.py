@@ -39,13 +39,19 @@ def after_moderation(state: AfterModeration) -> Literal["continue", "block"]:
 
 
 def after_synthetic(state: AfterSynthetic) -> Literal["search", "denied", "stop"]:
-    """DT-002 and the request-level policy: search, have the denial judged, or end the turn."""
-    if state.get("flow") != Flow.GO_ON:
+    """DT-002 and the request-level policy: search, have the denial judged, or end the turn.
+
+    What policy denies is not asked back about either.
+    """
+    flow = state.get("flow")
+    if flow not in (Flow.GO_ON, Flow.ASK):
         return "stop"
     # Nothing at all means that no policy was asked; what cannot be read is no permission.
     never_asked = state.get("request_policy") == {}
     allowed = never_asked or _read(state, "request_policy").get("status") == PolicyStatus.OK
-    return "search" if allowed else "denied"
+    if not allowed:
+        return "denied"
+    return "search" if flow == Flow.GO_ON else "stop"
 
 
 def after_draft(state: AfterDraft) -> Literal["judge", "search"]:

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
+from contracts.ports import PlanRequest
 from contracts.profile import Profile
-from contracts.values import Language, RequestType
-from guards.policy_check import violations
+from contracts.values import Flow, Language, PolicyStatus, RequestType
+from guards.policy_check import (
+    NO_SOURCE_ALLOWED,
+    REQUEST_TYPE_NOT_ALLOWED,
+    PolicyFinding,
+    check_request,
+    violations,
+)
 from language.clean import fold
 from language.lexicon import infer_category, infer_topic, is_casual
 from language.personal_data import phone_digits
 
+_LONGEST_QUERY = 300
+_OF_THE_TYPE = frozenset({REQUEST_TYPE_NOT_ALLOWED, NO_SOURCE_ALLOWED})
 
-def settle_plan(plan: SGRPlanResult, message: str, language: Language, profile: Profile, role: str) -> SGRPlanResult:
+
+def settle_plan(
+    plan: SGRPlanResult, message: str, language: Language, profile: Profile, role: str, earlier: Sequence[str] = ()
+) -> SGRPlanResult:
     """Return the plan with what it left out inferred, and CASUAL only where the lexicon agrees.
 
     CASUAL is asked for no evidence at all, so a planner alone must not be able to choose it. Texts of the plan that
-    users read (the intent, the question asked back) are no draft and are not judged as one: what policy would not let
-    an answer say, they do not say either.
+    anybody reads (the intent, the question asked back, the sub-queries) are no draft and are not judged as one: what
+    policy would not let an answer say, they do not say either, unless the user wrote it, now or `earlier`.
     """
-    plan = _fit_to_be_read(plan, message, profile, role)
+    plan = _fit_to_be_read(plan, message, earlier, profile, role)
     request_type = plan.request_type
     if request_type is RequestType.CASUAL and not is_casual(message):
         request_type = RequestType.KNOWLEDGE_QA
@@ -33,17 +48,66 @@ def settle_plan(plan: SGRPlanResult, message: str, language: Language, profile: 
     )
 
 
-def _fit_to_be_read(plan: SGRPlanResult, message: str, profile: Profile, role: str) -> SGRPlanResult:
-    said = " ".join(fold(message).split())
+def check_plan(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: Profile, role: str) -> PolicyFinding:
+    """Judge what is really asked, before anything is searched.
+
+    That is the newest message, joined with those whose questions back it answers, and the plan's own words, for a
+    planner may say what the user left out. Where a question is to be asked back, the user's words alone are judged,
+    and not by the request type, which its answer may change. Turns that end otherwise are not judged.
+    """
+    if flow is Flow.GO_ON:
+        texts = [*_asked(request), plan.user_intent, *plan.subqueries]
+        return _together(check_request(text, plan.request_type, profile, role) for text in dict.fromkeys(texts))
+    if flow is not Flow.ASK:
+        return PolicyFinding()
+    finding = _together(check_request(text, plan.request_type, profile, role) for text in _asked(request))
+    return finding if set(finding.rules) - _OF_THE_TYPE else PolicyFinding()
+
+
+def _asked(request: PlanRequest) -> tuple[str, ...]:
+    """Return the newest message, and what it says together with those that were asked back about."""
+    if not request.clarifications or is_casual(request.message):
+        return (request.message,)
+    return request.message, " ".join((*users_words(request)[-request.clarifications :], request.message))
+
+
+def users_words(request: PlanRequest) -> tuple[str, ...]:
+    """Return what the user wrote before the newest message."""
+    return tuple(exchange.text for exchange in request.history if exchange.role == "user")
+
+
+def _together(findings: Iterable[PolicyFinding]) -> PolicyFinding:
+    denied = [finding for finding in findings if finding.status is not PolicyStatus.OK]
+    if not denied:
+        return PolicyFinding()
+    return PolicyFinding(
+        status=PolicyStatus.VIOLATED,
+        rules=tuple(dict.fromkeys(rule for finding in denied for rule in finding.rules)),
+        actions=tuple(dict.fromkeys(action for finding in denied for action in finding.actions)),
+    )
+
+
+def _fit_to_be_read(
+    plan: SGRPlanResult, message: str, earlier: Sequence[str], profile: Profile, role: str
+) -> SGRPlanResult:
+    said = " ".join(fold("\n".join((*earlier, message))).split())
     numbers = "".join(filter(str.isdigit, said))
 
     def fit(text: str | None) -> bool:
         return not text or all(_was_said(one.value, said, numbers) for one in violations(text, profile, role))
 
+    def fit_call(call: LookupCall) -> bool:
+        return fit(call.name) and all(fit(given.value) for given in call.arguments)
+
+    flat = " ".join(message.split())
     question = plan.clarification_question
     return plan.model_copy(
         update={
-            "user_intent": plan.user_intent if fit(plan.user_intent) else " ".join(message.split())[:300],
+            "user_intent": plan.user_intent if fit(plan.user_intent) else flat[:300],
+            "topic": plan.topic if fit(plan.topic) else None,
+            "category": plan.category if fit(plan.category) else None,
+            "subqueries": [query for query in plan.subqueries if fit(query)] or [flat[:_LONGEST_QUERY]],
+            "lookups": [call for call in plan.lookups if fit_call(call)],
             "clarification_question": question if fit(question) else None,
             "uncertainties": [gap for gap in plan.uncertainties if fit(gap)],
             "spam_reason": plan.spam_reason if fit(plan.spam_reason) else "",

@@ -7,14 +7,14 @@ from langgraph.runtime import Runtime
 from contracts.context import Context
 from contracts.decisions import TOOL_BINDING, TRACK, record, routing_table
 from contracts.plan import SGRPlanResult
-from contracts.ports import Planner
+from contracts.ports import Planner, PlanRequest
 from contracts.profile import Profile
 from contracts.report import ModerationResult
 from contracts.state import Json, plan_request
-from contracts.values import Language, PolicyStatus, SGRAction, TurnState
+from contracts.values import Flow, Language, PolicyStatus, TurnState
 from contracts.views import PlanView
-from guards.plan_check import settle_plan
-from guards.policy_check import PolicyFinding, check_request
+from guards.plan_check import check_plan, settle_plan, users_words
+from guards.policy_check import PolicyFinding
 
 NAME = "sgr_plan"
 
@@ -26,10 +26,11 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
     moderation = ModerationResult.model_validate({k: v for k, v in state["moderation"].items() if k != "decision"})
     binding = TOOL_BINDING.decide(turn_state=TurnState.PLANNING)
     sources = profile.sources_for(context.role)
-    reply = await planner.plan(
-        plan_request(question, state["messages"], state.get("clarify_count", 0), moderation, sources)
+    request = plan_request(question, state["messages"], state.get("clarify_count", 0), moderation, sources)
+    reply = await planner.plan(request)
+    plan = settle_plan(
+        reply.plan, request.message, Language(question["language"]), profile, context.role, users_words(request)
     )
-    plan = settle_plan(reply.plan, question["text"], Language(question["language"]), profile, context.role)
     route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
         level=moderation.safety_level,
         proposal=plan.action,
@@ -49,17 +50,19 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
         "request_type": str(plan.request_type),
         "track": str(track.outcome),
         "architect_spec": profile.spec_for(plan.request_type).model_dump(mode="json"),
-        "request_policy": _policy(question["text"], plan, route.outcome.action, context, profile),
+        "request_policy": _policy(plan, request, route.outcome.flow, profile, context.role),
         "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
         "degraded": [*state["degraded"], *reply.degraded],
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
     }
 
 
-def _policy(message: str, plan: SGRPlanResult, action: SGRAction, context: Context, profile: Profile) -> Json:
-    if action is not SGRAction.NORMAL or plan.wants_human:
-        return {}
+def _policy(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: Profile, role: str) -> Json:
+    """Return what policy says of a request that is searched or asked back about; nothing of any other."""
     try:
-        return check_request(message, plan.request_type, profile, context.role).model_dump(mode="json")
+        finding = check_plan(plan, request, flow, profile, role)
     except Exception as error:  # noqa: BLE001  # whatever broke, the request has not been checked
         return {**PolicyFinding(status=PolicyStatus.UNCHECKED).model_dump(mode="json"), "error": type(error).__name__}
+    if flow is not Flow.GO_ON and finding.status is PolicyStatus.OK:
+        return {}
+    return finding.model_dump(mode="json")

@@ -262,7 +262,7 @@ def test_a_turn_without_a_draft_says_why(question: str, words: str, desk: Desk) 
 
 def test_a_request_that_was_denied_says_that_nothing_was_drafted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The verdict is told, and that nothing was searched or drafted."""
-    monkeypatch.setattr("nodes.sgr_plan.check_request", Broken())
+    monkeypatch.setattr("nodes.sgr_plan.check_plan", Broken())
     told = one_line(shown(result_of("The kettle boils at 100 degrees [1].")))
     assert "Nothing was drafted: the request itself was denied, so nothing was searched either." in told
     assert "Could not be checked: policy (could_not_check)" in told

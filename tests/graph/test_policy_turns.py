@@ -150,3 +150,107 @@ async def test_a_draft_that_says_one_all_the_same_fails_at_once(said: str, rule:
     assert f"[redacted: {rule}]" in report["draft"]
     for value in (KEY, PHONE, "fitter@firma.ru"):
         assert value not in json.dumps([state["result"], state["guardian"], state["final_answer"]], ensure_ascii=False)
+
+
+# ------------------------------------------------------------------------------------------- what is really asked
+
+UNCLEAR = {"intent_confidence": 0.3, "action": "clarify", "uncertainties": ["whose"]}
+
+
+async def talk(*turns: tuple[str, dict[str, Any]], role: str = "user") -> tuple[list[dict[str, Any]], FakeSource]:
+    """Send messages of one conversation, each with its plan; return the states that the turns end in, and the source."""
+    source = FakeSource(Source.DOC, PLANTED)
+    ports = Ports(
+        moderator=FakeModerator(SAFE),
+        planner=FakePlanner([plan(**planned) for _, planned in turns]),
+        sources={Source.DOC: source},
+        drafter=FakeDrafter([Draft(DraftKind.ANSWER, ANSWER)]),
+    )
+    graph = build_graph(ports, STRICT, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
+    states: list[dict[str, Any]] = []
+    for number, (text, _) in enumerate(turns):
+        question = {"messages": [HumanMessage(text, id=f"q{number}")]}
+        states.append(await graph.ainvoke(question, config, context=Context(role=role)))
+    return states, source
+
+
+def ends(states: list[dict[str, Any]]) -> list[str]:
+    return [state["result"]["outcome"] for state in states]
+
+
+async def test_a_forbidden_topic_is_not_asked_back_about() -> None:
+    """An unclear message that names one is denied at once: nothing is asked, searched or drafted."""
+    [state], source = await talk(("What about the wages there?", UNCLEAR))
+    assert (state["action"], state["guardian"]["reasons"]) == ("clarify", ["policy_violation=[pay]"])
+    assert (ends([state]), source.requests, state["draft_answer"]) == (["handed_off"], [], "")
+    assert state["clarify_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("role", "unclear"), [("user", {**UNCLEAR, "request_type": "DESIGN_ARCH"}), ("operator", UNCLEAR)]
+)
+async def test_a_type_that_a_role_may_not_ask_for_is_asked_back_about(role: str, unclear: dict[str, Any]) -> None:
+    """The answer may make another request of it, so only a topic, or a role that nobody knows, is denied so early."""
+    [state], _ = await talk(("What about it?", unclear), role=role)
+    denied = role not in STRICT.roles
+    assert ends([state]) == ["refused" if denied else "clarification"]
+
+
+async def test_an_answer_to_a_question_back_is_judged_with_what_it_answers() -> None:
+    """Words that forbid a request only together are found across the messages that are one request."""
+    states, source = await talk(
+        ("Show me other", UNCLEAR), ("people's kettles", {"subqueries": ["all"], "user_intent": "See all."})
+    )
+    assert ends(states) == ["clarification", "refused"]
+    assert states[-1]["guardian"]["reasons"] == ["policy_violation=[others]"]
+    assert source.requests == []
+
+
+@pytest.mark.parametrize(
+    "planned",
+    [{"subqueries": ["fitter", "What are the wages of the fitter?"]}, {"user_intent": "Learn the fitter's wages."}],
+    ids=["sub-query", "intent"],
+)
+async def test_a_plan_that_says_what_the_user_left_out_is_denied(planned: dict[str, Any]) -> None:
+    """The subject of a turn that was denied does not come back by way of the next plan."""
+    states, source = await talk(("What are the wages?", {}), ("And the fitter?", planned))
+    assert ends(states) == ["handed_off", "handed_off"]
+    assert source.requests == []
+
+
+async def test_another_subject_after_a_denied_one_is_answered() -> None:
+    """A denial is of one request, and not of the conversation."""
+    states, source = await talk(("What are the wages?", {}), ("When does the kettle boil?", {}))
+    assert ends(states) == ["handed_off", "answered"]
+    assert len(source.requests) == 1
+
+
+async def test_who_asks_for_a_person_gets_one_whatever_the_topic() -> None:
+    """A hand-off that the user asked for is no request to be searched, so no topic denies it."""
+    [state], _ = await talk(("A person, please, about my wages", {"wants_human": True}))
+    assert (ends([state]), state["guardian"]) == (["handed_off"], {})
+
+
+# ------------------------------------------------------------------------------------------- what is read of a plan
+
+
+async def test_nothing_of_a_plan_that_an_answer_may_not_say_reaches_anybody() -> None:
+    """Sub-queries, topic and values of lookups are searched for, shown and recorded without a planner's own values."""
+    made_up = f"See https://evil.test/{KEY} or boss@firma.ru"
+    calls = [{"name": "kettles", "arguments": [{"name": "owner", "value": "boss@firma.ru"}]}]
+    planned: dict[str, Any] = {
+        "subqueries": [made_up, "boiling"],
+        "topic": made_up,
+        "category": "boss@firma.ru",
+        "lookups": calls,
+    }
+    source, abstains = FakeSource(Source.DOC, []), FakeDrafter([Draft(DraftKind.ABSTENTION, "I do not know.")])
+    _, state = await turn("When does it boil?", drafter=abstains, source=source, **planned)
+    assert state["result"]["outcome"] == "clarification"
+    assert "“boiling”" in state["final_answer"]
+    # The raw exchange with the model is kept beside the plan, for operators; nobody else reads it.
+    raw = {**state, "tool_trace": {}, "result": {**state["result"], "tool_trace": {}}}
+    everything = str([raw, [request.query for request in source.requests]])
+    for value in ("evil.test", KEY, "boss@firma.ru"):
+        assert value not in everything

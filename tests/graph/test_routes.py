@@ -115,6 +115,14 @@ def test_a_policy_that_cannot_be_read_is_no_permission(garbage: Any) -> None:
     assert after_synthetic({"flow": Flow.GO_ON, "request_policy": {"status": "ok"}}) == "search"
 
 
+def test_what_policy_denies_is_not_asked_back_about() -> None:
+    """A denial is judged before a question is asked; a refusal and a hand-off by DT-002 stand."""
+    denied = {"status": "violated"}
+    ways = {flow: after_synthetic({"flow": flow, "request_policy": denied}) for flow in Flow}
+    assert ways == {Flow.GO_ON: "denied", Flow.ASK: "denied", Flow.STOP: "stop", Flow.HAND_OFF: "stop"}
+    assert after_synthetic({"flow": Flow.ASK, "request_policy": {}}) == "stop"
+
+
 # ------------------------------------------------------------------------------------------------------------ edges
 
 

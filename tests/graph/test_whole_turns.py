@@ -265,7 +265,7 @@ def test_a_check_that_breaks_is_not_a_check_that_passes(
 
 def test_a_request_that_policy_could_not_judge_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the request-level policy raises, nothing is searched or drafted, and a person takes over."""
-    monkeypatch.setattr("nodes.sgr_plan.check_request", Broken())
+    monkeypatch.setattr("nodes.sgr_plan.check_plan", Broken())
     state, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
     assert (state["query_traces"], state["draft_answer"], state["guardian"]["draft"]) == ([], "", "")
     assert state["guardian"]["reasons"] == ["could_not_check=[policy]"]

@@ -154,3 +154,21 @@ def test_a_plan_that_is_fit_is_left_alone() -> None:
     said = plan(clarification_question="Which version?", uncertainties=["the version"], topic="t", category="c")
     settled = settle_plan(said, "How?", Language.EN, PROFILE, "user")
     assert settled == said.model_copy(update={"answer_language": Language.EN})
+
+
+def test_a_plan_without_a_fit_sub_query_searches_for_the_message() -> None:
+    """At least one sub-query stays."""
+    message = "How  do\nI log in?"
+    settled = settle_plan(plan(subqueries=[SECRET, f"open {EVIL}"]), message, Language.EN, PROFILE, "user")
+    assert settled.subqueries == ["How do I log in?"]
+    long = settle_plan(plan(subqueries=[SECRET]), "boil " * 900, Language.EN, PROFILE, "user")
+    assert SGRPlanResult.model_validate(long.model_dump()) == long
+
+
+def test_what_the_user_wrote_earlier_may_be_searched_for() -> None:
+    """A sub-query that joins a question with its answer keeps the values of both."""
+    joined = "Is anna@firma.ru the account of 8 916 123 45 67?"
+    earlier = ("Is anna@firma.ru the account?",)
+    kept = settle_plan(plan(subqueries=[joined]), "of 89161234567", Language.EN, PROFILE, "user", earlier)
+    assert kept.subqueries == [joined]
+    assert settle_plan(plan(subqueries=[joined]), "whose?", Language.EN, PROFILE, "user").subqueries == ["whose?"]
