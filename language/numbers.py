@@ -28,7 +28,7 @@ _SCALES: Final = {"ты": 10**3, "th": 10**3, "млн": 10**6, "милли": 10*
 def number(text: str) -> str:
     """Normalise a number's format: "1 500,50", "1,500.50", "1.500,50" and "1500.5" are one."""
     text = _BLANK.sub("", text).replace("−", "-")
-    if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+    if re.fullmatch(r"-?(?!0)\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
         text = text.replace(",", "")
     elif re.fullmatch(r"-?\d{1,3}(?:\.\d{3})+,\d+", text):
         text = text.replace(".", "")
@@ -38,10 +38,16 @@ def number(text: str) -> str:
     return re.sub(r"^(-?)0+(?=\d)", r"\1", text)
 
 
-def readings(text: str) -> tuple[str, ...]:
-    """Return every normal form that a written number may mean: "1,500" is fifteen hundred, or one and a half."""
+def readings(text: str, *, decimal_comma: bool = False) -> tuple[str, ...]:
+    """Return every normal form that a written number may mean.
+
+    Args:
+        text: The number.
+        decimal_comma: Whether the text around is one that writes fractions with a comma: there, "1,500" is fifteen
+            hundred or one and a half. "1,000" is a thousand anywhere.
+    """
     first = number(text)
-    if re.fullmatch(r"-?\d{1,3},\d{3}", text):
+    if decimal_comma and re.fullmatch(r"-?\d{1,3},(?!000)\d{3}", text):
         return first, number(text.replace(",", "."))
     return (first,)
 

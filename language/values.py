@@ -34,12 +34,33 @@ _FILE = (
     r"tar|jar|sql|lock|cs|java|go|rs|png|jpe?g|svg|env)"
 )
 _IDENTIFIER = re.compile(
-    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*(?:_\w+)+|[A-ZА-ЯЁ]{2,}[A-ZА-ЯЁ0-9]*-\d+"
+    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*_\w+|[A-ZА-ЯЁ]{2,}[A-ZА-ЯЁ0-9]*-\d+"
     rf"|(?:[\w.-]+/)+[\w-]+\.{_FILE}|[\w-]+(?:\.[\w-]+)*\.{_FILE}"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
+    r"|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
     r"|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z]+[A-Z]{2,}[a-z]*)(?!\w)"
-    r"|(?<![\w/.:<>)\]*-])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?(?![\w>-])|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
+    r"|(?<![\w/.:<>)\]*%$€£₽°»”-])(?<![\w.][\"'])(?<![%$€£₽°\d][ \u00a0])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?(?![\w>-])|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
 )
+_CODE: Final = re.compile(
+    r"(?<![\w@/.+-])(?:0x[0-9A-Fa-f]+|[A-Z]{1,10}[-‐‑]\d[0-9A-Za-z]{0,20}|(?![vVxхX]\.?\d+\b)[A-Za-z]{1,24}\d[0-9A-Za-z]{0,30}"
+    r"|[А-ЯЁ]{1,5}[-‐‑]?\d[0-9A-ZА-ЯЁ]{0,20})(?![\w@]|[.,]\d)|(?<!\w)x(?:32|64|86)(?!\w)"
+)
+"""A name of letters and digits: an error, a key, a model, an algorithm. What begins with a digit is a number and its unit."""
+_KEY = (
+    r"(?:ctrl|control|alt|shift|cmd|command|win|windows|option|fn|meta|super|esc|escape|tab|enter|return|del|delete|ins|insert|home|end|"
+    r"backspace|space|pgup|pgdn|pageup|pagedown|f\d{1,2}|[a-zа-яё0-9])"
+)
+_KEYS: Final = re.compile(
+    rf"(?<![\w+-])(?:ctrl|control|alt|shift|cmd|command|win|option|fn|meta|super)(?:[ \u00a0]?[+‐‑-][ \u00a0]?{_KEY}(?![\w])){{1,4}}",
+    re.IGNORECASE,
+)
+_KEYS_APART: Final = re.compile(
+    rf"(?<![\w+-])(?:ctrl|control|alt|shift|cmd|command|win|option|fn|meta|super)(?:(?:[ \u00a0]?[+‐‑-][ \u00a0]?|[ \u00a0](?:and|и)[ \u00a0]|"
+    rf"[ \u00a0]){_KEY}(?![\w])){{1,4}}",
+    re.IGNORECASE,
+)
+_KEY_NAMES: Final = {"control": "ctrl", "command": "cmd", "escape": "esc", "delete": "del", "insert": "ins"}
+_ALIKE: Final = str.maketrans("авекмнорстухіё", "abekmhopctyxie")
+"""Cyrillic letters for the Latin ones that look like them: a code is typed with either."""
 _SUFFIX = r"(?:[-+.]?[A-Za-z]+\d*)?"
 _FIGURE = re.compile(
     rf"(?<![\w.])(?P<version>v\.?\d+(?:\.\d+)*{_SUFFIX}|\d+(?:\.\d+){{2,}}{_SUFFIX})(?!\w|,\d)"
@@ -52,6 +73,7 @@ _WORD_FIGURE = re.compile(
     rf"(?<![\w-])(?:{'|'.join(sorted(CARDINALS, key=len, reverse=True)).replace('е', '[её]')})(?=[ \u00a0-][^\W\d_])",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(rf"\d[ \u00a0\u202f-]?(?:{SCALE}[ \u00a0])?[^\W\d_]+", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"[ \u00a0-]?([^\W\d_]+)")
 _BETWEEN = re.compile(
     r"[ \u00a0\u202f]*(?:[-–—−‑]|\.{2,3}|…|to|up to|through|till|until|до|по)[ \u00a0\u202f]*", re.IGNORECASE
@@ -93,8 +115,11 @@ _CLICKED = re.compile(
     re.IGNORECASE,
 )
 _BOLD = re.compile(r"(?<!\*)\*\*(?!\*|\s)([^*\n]{2,60}?)(?<!\s)\*\*(?!\*)")
-_MENU = re.compile(r"([^\W_][\w-]*)[*»”\"]{0,3}[ \u00a0]*(?:→|➔|⇒)[ \u00a0]*[*«“\"]{0,3}([^\W_][\w-]*)")
+_MENU = re.compile(
+    r"([^\W_][\w-]{0,60}+)[*»”\"]{0,3}[ \u00a0]{0,3}(?:→|➔|⇒)[ \u00a0]{0,3}[*«“\"]{0,3}([^\W_][\w-]{0,60})"
+)
 
+_CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 _GONE: Final = " \ue000 "
 _SPANNED: Final = "\ue001"
 """In the place of what is no prose, and of a code span: no number reaches over them."""
@@ -166,7 +191,11 @@ def values(text: str, *, code: bool = False) -> Values:
     masked = _URL.sub(_GONE, marked)
     targets = (target for target in _TARGET.findall(masked) if "\ue000" not in target)
     identifiers = {_flat(name.strip()) for name in (*_IDENTIFIER.findall(masked), *targets, *spans)} | named
-    figures += figures_of(_IDENTIFIER.sub(_GONE, masked))
+    masked = _IDENTIFIER.sub(_GONE, masked)
+    identifiers |= {_keys(match) for match in _KEYS.finditer(masked)}
+    masked = _KEYS.sub(_GONE, masked)
+    identifiers |= {_flat(match) for match in _CODE.findall(masked)}
+    figures += figures_of(_CODE.sub(_GONE, masked))
     return Values(
         tuple(figures),
         frozenset(filter(None, identifiers)),
@@ -220,6 +249,12 @@ def _of_code(code: str) -> tuple[set[str], list[Figure]]:
     return named, figures
 
 
+def _keys(match: re.Match[str]) -> str:
+    """Return keys that are pressed together as `ctrl+f5`."""
+    keys = re.split(r"[ \u00a0]*[+‐‑-][ \u00a0]*|[ \u00a0]+(?:and|и)[ \u00a0]+|[ \u00a0]+", fold(match.group()))
+    return "+".join(_KEY_NAMES.get(key, key) for key in keys).translate(_ALIKE)
+
+
 def _clicked(text: str) -> Iterator[str]:
     """Return names of the interface in bold, where the words before say that they are such, and the steps of menu paths."""
     for match in _BOLD.finditer(text):
@@ -261,6 +296,7 @@ def _without(text: str, figures: Iterable[Figure]) -> str:
 
 
 def _numbers(text: str) -> Iterator[Figure]:
+    comma = bool(_CYRILLIC.search(text))
     for match in _FIGURE.finditer(text):
         start, end = match.span()
         if version := match["version"]:
@@ -271,7 +307,7 @@ def _numbers(text: str) -> Iterator[Figure]:
             yield Figure(said, start, end, (said,), kind="version")
             continue
         minus = "-" if match["sign"] else ""
-        normal = tuple(number(minus + form) for form in readings(said))
+        normal = tuple(number(minus + form) for form in readings(said, decimal_comma=comma))
         if match["scale"]:
             normal = (scaled(minus + said, match["scale"]),)
         unit, behind = _unit(text, match, normal)
@@ -378,6 +414,17 @@ class Passage:
         return tuple(found)
 
     @cached_property
+    def alike(self) -> str:
+        """The text as `flat`, its letters of one look made one."""
+        return self.flat.translate(_ALIKE)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys that are pressed together, however they are written."""
+        text = re.sub(r"</?kbd>|[*`]", "", self.text)
+        return frozenset(_keys(match) for match in _KEYS_APART.finditer(text))
+
+    @cached_property
     def numbers(self) -> frozenset[str]:
         """Every number that may be read in it, those inside code, names and versions among them."""
         found = {number(piece) for piece in _PIECES.findall(self.text)}
@@ -386,7 +433,8 @@ class Passage:
             for match in _FIGURE.finditer(line):
                 if match["number"]:
                     minus = "-" if match["sign"] else ""
-                    found.update(number(minus + form) for form in readings(match["number"]))
+                    forms = readings(match["number"], decimal_comma=bool(_CYRILLIC.search(line)))
+                    found.update(number(minus + form) for form in forms)
         found.update(form for figure in self.figures if figure.kind == "number" for form in figure.normal)
         words = (_word_number(word) for word in tokens(self.text))
         found.update(str(value) for value in words if value is not None)
@@ -409,8 +457,8 @@ class Passage:
     def amounts(self) -> frozenset[Amount]:
         """What its numbers amount to in their units; a unit without a number is one of it."""
         found = {amount for figure in self.figures for amount in (*figure.unit, *figure.whole)}
-        for word in set(tokens(self.text)):
-            if len(word) > 2:
+        for word in set(tokens(_COUNTED.sub(_GONE, self.text))):
+            if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
                 found |= amounts("1", meaning(f" {word}"))
         for match in _HALVES.finditer(self.text):
             word, by = (match["one"], "1/2") if match["half"] else (match["more"], "3/2")
@@ -571,11 +619,29 @@ def _bounded(before: str, behind: str) -> bool:
 
 
 def _named(name: str, there: Passage) -> bool:
-    if _occurs(name, there.flat):
+    if any(map(str.isdigit, name)) and _is_code(name):
+        return _has_code(name, there)
+    if _occurs(name, there.flat) or ("+" in name and name in there.keys):
         return True
     # A command may be put together of what the passage names: its words must be there, each as it is written.
     words = name.split()
     return len(words) > 1 and all(_occurs(word, there.flat) for word in words)
+
+
+def _is_code(name: str) -> bool:
+    return bool(re.fullmatch(r"(?:[^\W\d_]+[-‐‑]?\d+)+[^\W\d_]*", name))
+
+
+def _has_code(name: str, there: Passage) -> bool:
+    """Whether a code stands in a text; "SHA-256", "SHA 256" and "SHA256" are one, "GPT-4" and "GPT-4.5" are not."""
+    parts = [re.escape(part) for part in re.findall(r"[^\W\d_]+|\d+", name.translate(_ALIKE))]
+    between = r"[ \u00a0\u202f_‐‑–-]?"
+    # "Python3" is a Python 3.11 where a space says that a version follows.
+    joined = rf"(?<![^\W_]){between.join(parts)}(?![^\W_])"
+    return any(
+        re.match(r"[.,]\d", there.alike[match.end() :][:2]) is None or " " in match.group()
+        for match in re.finditer(joined, there.alike)
+    )
 
 
 def _occurs(name: str, flat: str) -> bool:

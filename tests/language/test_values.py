@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -181,3 +182,101 @@ def test_a_text_supports_itself(text: str) -> None:
 def test_more_context_takes_no_support_away(text: str, before: str, after: str) -> None:
     """What a snippet supports, the same snippet with more text around it supports."""
     assert missing_from(text, f"{before}\n\n{text}\n\n{after}") == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Error E1042 means that the disk is full", "| E1042 | The disk is full |"),
+        ("SHA-256 is used", "SHA256 is used"),
+        ("SHA256 is used", "SHA‑256 is used"),
+        ("An RTX4090 is enough", "The RTX 4090 is enough"),
+        ("ext4 and IPv4 and WPA2", "Works with EXT4, IPv4, WPA2."),
+        ("Бумага A4", "Бумага А4"),
+        ("Press Ctrl+F5", "Press Ctrl + F5"),
+        ("Нажмите Ctrl+С", "Press <kbd>Control</kbd>+<kbd>C</kbd>"),
+        ("Press Alt+Tab", "Hold Alt and Tab"),
+        ("Python3 is needed", "Python 3.11 is needed"),
+        ("`SHA256`", "SHA-256"),
+        ("It fails with 0x80070005", "Code 0X80070005"),
+        ("It is x2 faster in v2", "It is 2 times faster in version 2"),
+    ],
+)
+def test_a_code_of_letters_and_digits_is_one_however_it_is_typed(claim: str, source: str) -> None:
+    """Case, a hyphen or a space between letters and digits, and letters that look alike do not tell."""
+    assert missing_from(claim, source) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "missing"),
+    [
+        ("Error E1024 means that", "Error E1042 means that", ["e1024"]),
+        ("Error E7 means that", "E1042: 7 disks", ["e7"]),
+        ("Use 0x80070006", "Use 0x80070005", ["0x80070006"]),
+        ("Install KB5001331", "Install KB5001330", ["kb5001331"]),
+        ("Press F6", "Press F5", ["f6"]),
+        ("Press Ctrl+F6", "Press Ctrl+F5 or F6", ["ctrl+f6"]),
+        ("Press Ctrl+Shift+F5", "Press Ctrl+F5, or Shift", ["ctrl+shift+f5"]),
+        ("SHA512 is used", "SHA256 is used, 512 bits", ["sha512"]),
+        ("WPA3 is used", "WPA2 is used 3 times", ["wpa3"]),
+        ("ext3 is used", "ext4 is used", ["ext3"]),
+        ("IPv6 is used", "IPv4 is used", ["ipv6"]),
+        ("RTX4080 is enough", "RTX 4090 is enough", ["rtx4080"]),
+        ("Use GPT-4", "Use GPT-4.5", ["gpt-4"]),
+        ("Бумага А3", "Бумага А4", ["а3"]),
+    ],
+)
+def test_another_code_is_missing(claim: str, source: str, missing: list[str]) -> None:
+    """A code must stand in the passage; a number that it holds is not enough."""
+    assert missing_from(claim, source) == missing
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "4990 ₽/мес.",
+        "4990 ₽/месяц за пользователя",
+        "4990 ₽/мес./чел.",
+        "Скидка 20 %/год",
+        "Pro: 49 $/user/month",
+        "Pro costs $49 /month",
+        "0.02 €/GB",
+        "«Да»/Нет",
+        '"Yes"/no',
+    ],
+)
+def test_a_slash_behind_an_amount_or_a_quotation_begins_no_path(claim: str) -> None:
+    """ "₽/мес" is a price and no folder."""
+    assert values(claim).identifiers == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "missing"),
+    [
+        ("1 000 pages", "1,000 pages", []),
+        ("1000 pages", "1,000 pages", []),
+        ("1,000 страниц", "1 000 страниц", []),
+        ("1,5 кг", "1,500 кг", []),
+        ("1,5 кг", "1.500 kg", []),
+        ("0,125", "0.125", []),
+        ("1 page", "1,000 pages", ["1"]),
+        ("1,000 pages", "1 page", ["1000"]),
+        ("2 hours", "2,000 hours", ["2"]),
+        ("$1.499", "$1,499", ["1.499"]),
+        ("1,000 страниц", "1 страница", ["1000"]),
+        ("0,125", "125", ["0.125"]),
+    ],
+)
+def test_three_digits_behind_a_comma_are_a_group_where_fractions_have_a_point(
+    claim: str, source: str, missing: list[str]
+) -> None:
+    """Only Russian text may mean a fraction, and "1,000" is a thousand anywhere."""
+    assert missing_from(claim, source) == missing
+
+
+@pytest.mark.parametrize("piece", ["a_", "1-", "a.", "a→", "**a", "Ctrl+", "a1", "/a", "1,", "«a"])
+def test_values_of_a_long_text_are_found_in_time(piece: str) -> None:
+    """No expression takes more than a text's length allows, whatever repeats (regression: a minute)."""
+    start = time.perf_counter()
+    values(piece * (60_000 // len(piece.encode())))
+    assert time.perf_counter() - start < 3
