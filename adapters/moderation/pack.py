@@ -43,10 +43,12 @@ class RuleText(_Part):
 
 
 class MentionText(_Part):
-    """How a question about an attack is told from an attack, as written."""
+    """How an attack that is asked about, quoted or told of is told from an attack, as written."""
 
     question: Some
     report: Some
+    told_before: tuple[Filled, ...] = ()
+    told_after: tuple[Filled, ...] = ()
     examples: Some
 
 
@@ -104,6 +106,8 @@ class Pack:
     rules: tuple[Rule, ...]
     question: re.Pattern[str]
     report: re.Pattern[str]
+    told_before: re.Pattern[str] | None
+    told_after: re.Pattern[str] | None
     mentions: tuple[str, ...]
 
 
@@ -138,6 +142,8 @@ def compile_pack(text: PackText) -> Pack:
         rules=tuple(_compiled(rule, text.parts) for rule in text.rule),
         question=_expression("mention.question", _expanded(text.mention.question, text.parts)),
         report=_expression("mention.report", _expanded(text.mention.report, text.parts)),
+        told_before=_optional("mention.told_before", text.mention.told_before, text.parts),
+        told_after=_optional("mention.told_after", text.mention.told_after, text.parts),
         mentions=text.mention.examples,
     )
 
@@ -148,6 +154,10 @@ def _compiled(rule: RuleText, parts: dict[str, str]) -> Rule:
         pattern=_expression(rule.id, _expanded(rule.any_of, parts)),
         source=_expanded(rule.any_of, parts, loose=True),
     )
+
+
+def _optional(name: str, alternatives: tuple[str, ...], parts: dict[str, str]) -> re.Pattern[str] | None:
+    return _expression(name, _expanded(alternatives, parts)) if alternatives else None
 
 
 def _expression(name: str, source: str) -> re.Pattern[str]:

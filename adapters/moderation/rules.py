@@ -7,8 +7,9 @@ Its reach is small and is stated here, because a guard that promises more than i
 - Words of harm are no rule: on published sets they fire as often on safe prompts as on unsafe ones. A harmful
   question in plain words is Safe here.
 - A mention is told from a use by punctuation and by the shape of the sentence: a strong rule that matches inside
-  quotation marks, or after the beginning of a question ("how does ...", «почему ...»), counts as weak. Whoever words
-  an attack that way is Controversial, not Unsafe, and with the default `block_threshold` the turn goes on.
+  quotation marks, after the beginning of a question ("how does ...", «почему ...»), or in what somebody else is told
+  to say (", the mail says", «пишет начальник») counts as weak. Whoever words an attack that way is Controversial, not
+  Unsafe, and with the default `block_threshold` the turn goes on.
 
 What was measured stands in `tests/adapters/test_moderation_rules.py`, which holds it.
 """
@@ -54,7 +55,7 @@ class Findings:
     Attributes:
         strong: Attacks.
         weak: What may be one.
-        mentioned: Strong rules that matched only where an attack is quoted or asked about; they count as weak.
+        mentioned: Strong rules that matched only where an attack is quoted, asked about or told of; they count as weak.
     """
 
     strong: tuple[str, ...] = ()
@@ -171,17 +172,31 @@ class _View:
         return (match for match in rule.loose.finditer(self._text) if _touches(match, self._runs))
 
     def is_mention(self, match: re.Match[str]) -> bool:
-        """Tell whether a match is only quoted, or asked about."""
-        return self._is_asked_about(match.start()) or (self._is_quoted(match) and self._reports)
+        """Tell whether a match is only quoted, asked about, or told of somebody else."""
+        asked_or_told = self._is_asked_about(match.start()) or self._is_told(match)
+        return asked_or_told or (self._is_quoted(match) and self._reports)
 
     def _is_asked_about(self, start: int) -> bool:
-        reach = max(0, start - _SENTENCE_REACH)
-        ends = [end.end() for end in _SENTENCE_END.finditer(self._text, reach, start)]
-        if not ends and reach:
+        beginning = self._beginning(start)
+        if beginning is None:
             return False
-        beginning = ends[-1] if ends else 0
         question = self._pack.question.match(self._text, beginning)
         return question is not None and beginning < start
+
+    def _is_told(self, match: re.Match[str]) -> bool:
+        before, after = self._pack.told_before, self._pack.told_after
+        # What is found may end with the comma behind it, with which the words of who told it begin.
+        if after is not None and after.match(self._text, max(match.start(), match.end() - 2)):
+            return True
+        beginning = self._beginning(match.start())
+        return (
+            before is not None and beginning is not None and bool(before.search(self._text, beginning, match.start()))
+        )
+
+    def _beginning(self, start: int) -> int | None:
+        reach = max(0, start - _SENTENCE_REACH)
+        ends = [end.end() for end in _SENTENCE_END.finditer(self._text, reach, start)]
+        return ends[-1] if ends else None if reach else 0
 
     def _is_quoted(self, match: re.Match[str]) -> bool:
         after = bisect_right(self._quotes, match.start(), key=lambda span: span[0])
