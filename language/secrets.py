@@ -12,11 +12,11 @@ import binascii
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
-from language.spans import Span, lowered, merged, readings
+from language.spans import Reading, Span, lowered, merged, readings
 
 RULES: Final = (
     "private-key",
@@ -47,7 +47,9 @@ def _secrets(plain: str) -> list[Span]:
 
 # ------------------------------------------------------------------------------------------------------ private keys
 
-_KEY_BEGINS = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|PuTTY-User-Key-File-\d:")
+_KEY_BEGINS = re.compile(
+    r"[-—]{2,5} ?BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?[-—]{2,5}|PuTTY-User-Key-File-\d:"
+)
 _KEY_ENDS = re.compile(r"-{4,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-MAC: ?[0-9a-f]{16,64}")
 _KEY_LINE = re.compile(
     r"(?:\s|\\n|[>|`*\"'])*(?:[A-Z][A-Za-z-]{2,30}: [^\n]{0,100}|[A-Za-z0-9+/=]{4,})(?=\s|\\|[\"'`|]|$)"
@@ -149,13 +151,26 @@ _LONG = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_.:~+/=-]{14,}")
 _MASKED = re.compile(r"x{6,}|X{6,}|0{12,}|\.{3}|your", re.IGNORECASE)
 
 
+_LINE_BREAK = re.compile(r"(?<=[A-Za-z0-9_-])[ \t]*\n[ \t>]*(?=[A-Za-z0-9])")
+
+
 def _api_keys(plain: str) -> Iterator[Span]:
     long = "\n".join(_LONG.findall(plain))
-    for begins, form in _BY_BEGINNING if long else ():
-        if any(begin in long for begin in begins):
-            for match in form.finditer(plain):
-                if not _MASKED.search(match.group()):
-                    yield Span("api-key", *match.span())
+    forms = [form for begins, form in _BY_BEGINNING if any(begin in long for begin in begins)] if long else []
+    whole: set[int] = set()
+    for form in forms:
+        for match in form.finditer(plain):
+            whole.add(match.start())
+            if not _MASKED.search(match.group()):
+                yield Span("api-key", *match.span())
+    joined = Reading(plain).without(_LINE_BREAK) if forms and "\n" in plain else Reading("")
+    for form in forms if joined.starts else ():
+        for match in form.finditer(joined.plain):
+            [span] = joined.spans([Span("api-key", *match.span())])
+            # One that is whole on its line does not go on in the next.
+            broken = span.start not in whole and "\n" in plain[span.start : span.end]
+            if broken and _is_random(match.group()) and not _MASKED.search(match.group()):
+                yield span
 
 
 _WEB_TOKEN = re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)*")
@@ -232,49 +247,117 @@ def _connection_strings(plain: str, low: str) -> Iterator[Span]:
 
 # ------------------------------------------------------------------------------------------------- values behind names
 
-_PASSWORD_HINTS: Final = ("passw", "pwd", "secret", "парол", "passphrase", "passcode")
-_TOKEN_HINTS: Final = ("token", "key", "secret", "токен", "ключ", "credential")
+_PASSWORD_HINTS: Final = ("pass", "pwd", "psw", "pw:", "pw=", "secret", "парол")
+_TOKEN_HINTS: Final = ("token", "key", "secret", "session", "токен", "ключ", "секрет", "credential")
 _AFTER_NAME = r"[\"'`*_\]]{0,4}(?:\s|\|){0,3}"
 _BEFORE_VALUE = r"[\s|\"'`*_«“]{0,7}"
-_VALUE = r"([^\s\"'`,;|<>«»“”\0]{6,256})"
+_VALUE = r"(?P<value>[^\s\"'`,;|<>«»“”\0]{6,256})"
 _SIGN = r"(?::=|=>|==?|:|\|)"
+_NAME = r"(?:passw(?:or)?d|pass ?phrase|passcode|pwd|парол[ьяюеи]м?)(?![a-zа-яё])"
 _PASSWORD = re.compile(
     # Some names follow others: DB_PASSWORD, spring.datasource.password, "пароль от базы".
-    r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|парол[ьяюеи]м?)(?![a-zа-яё])"
+    rf"(?:(?P<name>{_NAME}|secret(?![a-zа-яё]))"
     rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is|was|будет)\s{_BEFORE_VALUE}"
-    rf"|[ \t][^\n:=|\0]{{1,40}}(?::|=|\s(?:—|is|was|будет|это)\s){_BEFORE_VALUE}|[ \t]{{1,2}}(?=[\"'`«“]){_BEFORE_VALUE}){_VALUE}"
+    rf"|[ \t](?P<about>[^\n:=|\0]{{1,60}})(?::|=|\s(?:—|is|was|equals|будет|это)\s){_BEFORE_VALUE}|[ \t]{{1,2}}(?=[\"'`«“]){_BEFORE_VALUE})"
+    rf"|(?<![a-zа-яё])(?:pass|pw|psw)[\"'`]?[ \t]?[:=]{_BEFORE_VALUE}){_VALUE}"
 )
+_SPOKEN = re.compile(
+    # "the password hunter22", "пароль по умолчанию — Qwerty123", "--password Qw3rty99"
+    rf"(?P<flag>--[\w-]{{0,20}})?{_NAME}[\"'`*_]{{0,4}}(?:\s{{1,4}}(?:is|was|are|now|has|have|been|be|set|to|as|of|equals|by|default|value|это|по"
+    rf"|умолчанию|служит|будет|равен|задан|установлен|стал|на|—|-|:|=)(?=\s)){{0,4}}[\s:=—]{{1,4}}[\"'`*_«“(]{{0,4}}{_VALUE}"
+)
+_OTHER_THING = re.compile(
+    r"[\"'`*_(]{0,3}(?:polic|manag|stor|hash|encod|algorith|encrypt|field|propert|rule|regex|expir|strength|length|name\b|history"
+    r"|reset|rotat|generat|vault|file|path|type|format|option|must|should|liv|lie|kept|provider|менедж|политик|алгоритм|х[еэ]ш|протокол"
+    r"|пол[еяю]\b|длин|срок|шифр|хран|меня|истека|правил|долж|имя|имен|назван|файл|путь|переда|лежит)"
+)
+"""What, right behind the name, makes the value one of something else."""
+_BESIDE = re.compile(
+    # The name is a value itself: of a pair in JSON, XML or YAML.
+    rf"{_NAME}[\"'`]?[\s,]{{1,40}}[\"']?(?:value|значение)[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?{_VALUE}"
+    rf"|[\"'](?:value|значение)[\"']\s{{0,3}}:\s{{0,3}}[\"'](?P<first>[^\s\"'<>\0]{{6,256}})[\"']\s{{0,3}},\s{{0,40}}[\"'][\w ]{{1,20}}[\"']\s{{0,3}}:"
+    rf"\s{{0,3}}[\"'][\w .-]{{0,40}}{_NAME}"
+)
+_INSIDE = re.compile(rf"{_NAME}[\"'`]\s{{0,4}}:\s{{0,4}}(?P<group>[\[{{][^\]}}]{{0,1000}})")
+_QUOTED = re.compile(r"[\"']([^\s\"'\\\0]{6,256})[\"'](?!\s{0,4}:)")
+_IN_TAG = re.compile(rf"{_NAME}>\s{{0,40}}([^\s<>\0]{{6,256}})\s{{0,40}}</")
+_IN_COMMAND = re.compile(r"(?:\bmysql\w*\b[^\n|;]{0,80} |\bsshpass )-p ?[\"']?([^\s\"'|;$<>]{6,128})")
 _TOKEN = re.compile(
-    rf"(?:token|key|secret|credentials?|токен\w{{0,2}}|ключ\w{{0,2}})(?:[ _-]?(?:id|api|апи|value))?(?![a-zа-яё])"
-    rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is)\s{_BEFORE_VALUE})"
-    r"(?:(?:bearer|token|basic)[ \t]+)?([a-z0-9._~+/=-]{16,512})"
+    rf"(?:token|key|secret|credentials?|session(?:[ _-]?id)?|токен\w{{0,2}}|ключ\w{{0,2}}|секрет\w{{0,2}})(?:[ _-]?(?:id|api|апи|value))?(?![a-zа-яё])"
+    rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is)\s{_BEFORE_VALUE}"
+    rf"|[ \t](?P<about>[^\n:=|\0]{{1,40}})(?::|=|\s(?:—|is|это)\s){_BEFORE_VALUE}|[ \t]{{1,3}}[\"'`*_«“(]{{0,4}})"
+    r"(?:(?:bearer|token|basic)[ \t]+)?(?P<value>[a-z0-9._~+/=-]{16,512})"
 )
 _SECRET_KEY = re.compile(
     r"(?:api|access|secret|auth|signing|encryption|private|account|app|service|license|webhook)[ _.-]?(?:access[ _-]?)?$"
 )
 """What makes a key a secret one: there are keys of tables and of caches."""
+_PUBLIC_KEY = re.compile(r"(?:открыт|публичн|первичн|внешн|public|primary|foreign|cache)\w*[ _.-]?$")
+_OTHER_KEY = re.compile(
+    r"(?:к[еэ]ш|таблиц|строк|запис|раздел|сортировк|партици|поиск|cache|table|row|partition|index|commit)"
+)
 
 
 def _named_values(plain: str, low: str) -> Iterator[Span]:
     """Find passwords and random values behind a name that says what they are, in code, tables and prose."""
     if any(hint in low for hint in _PASSWORD_HINTS):
         for match in _each(_PASSWORD, low):
-            value = plain[slice(*match.span(1))].rstrip(".:)]}*_")
-            if _is_password(value, least=6):
-                yield Span("password-value", match.start(1), match.start(1) + len(value))
+            yield from _password(plain, match)
+        if any(hint in low for hint in ("pass", "pwd", "парол")):
+            yield from _passwords_without_a_sign(plain, low)
         yield from _columns(plain, low)
+    if "mysql" in low or "sshpass" in low:
+        yield from _checked(plain, (match.span(1) for match in _IN_COMMAND.finditer(low)))
     if any(hint in low for hint in _TOKEN_HINTS):
         for match in _each(_TOKEN, low):
-            value = plain[slice(*match.span(1))].rstrip(".")
-            if low.startswith("key", match.start()) and not _SECRET_KEY.search(
-                low[max(0, match.start() - 24) : match.start()]
-            ):
-                continue
-            if _is_random(value) and not _is_placeholder(value):
-                yield Span("token-value", match.start(1), match.start(1) + len(value))
+            value = plain[slice(*match.span("value"))].rstrip(".")
+            if _is_random(value) and not _is_placeholder(value) and _names_a_secret(low, match):
+                yield Span("token-value", match.start("value"), match.start("value") + len(value))
+
+
+def _password(plain: str, match: re.Match[str]) -> Iterator[Span]:
+    value = plain[slice(*match.span("value"))].rstrip(".:)]}*_")
+    value = re.split(r"&\w+=", value, maxsplit=1)[0]
+    about = match["about"] or ""
+    if about and _OTHER_THING.match(about):
+        return
+    if "secret" in (match["name"] or about) + about and _NAME_OF_A_SECRET.fullmatch(value):
+        return
+    if _is_password(value, least=6):
+        yield Span("password-value", match.start("value"), match.start("value") + len(value))
+
+
+def _passwords_without_a_sign(plain: str, low: str) -> Iterator[Span]:
+    """Find passwords right behind the name, in pairs of a structure, in tags and in commands."""
+    for match in _each(_SPOKEN, low):
+        value = plain[slice(*match.span("value"))].rstrip(".:)]}*_")
+        if _is_password(value, least=6) and (match["flag"] or _is_no_word(value)):
+            yield Span("password-value", match.start("value"), match.start("value") + len(value))
+    places = [match.span("value" if match["value"] else "first") for match in _BESIDE.finditer(low)]
+    for group in _INSIDE.finditer(low):
+        places += [match.span(1) for match in _QUOTED.finditer(plain, *group.span("group"))]
+    places += [match.span(1) for match in _IN_TAG.finditer(low)]
+    yield from _checked(plain, places)
+
+
+def _checked(plain: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    for start, end in places:
+        value = plain[start:end].rstrip(".:)]}*_")
+        if _is_password(value, least=6):
+            yield Span("password-value", start, start + len(value))
+
+
+def _names_a_secret(low: str, match: re.Match[str]) -> bool:
+    before = low[max(0, match.start() - 24) : match.start()]
+    if low.startswith("key", match.start()) and not _SECRET_KEY.search(before):
+        return False
+    if low.startswith("ключ", match.start()) and _PUBLIC_KEY.search(before):
+        return False
+    return not _OTHER_KEY.match(match["about"] or "")
 
 
 _DELIMITER_ROW = re.compile(r"^[ \t>|:-]*-[ \t|:-]*$")
+_IN_CELL = re.compile(r"[^\s\0]+")
 _PASSWORD_HEAD = re.compile(r"(?<![a-zа-яё])(?:passw(?:or)?d|passphrase|passcode|pwd|парол[ья])(?![a-zа-яё])")
 
 
@@ -297,10 +380,13 @@ def _columns(plain: str, low: str) -> Iterator[Span]:
 
 def _passwords_in_row(line: str, place: int, columns: frozenset[int]) -> Iterator[Span]:
     for number, cell in enumerate(line.split("|")):
-        value = cell.strip(" \t*_`\"'")
-        if number in columns and not re.search(r"[\s\0]", value) and _is_password(value, least=6):
-            start = place + cell.index(value)
-            yield Span("password-value", start, start + len(value))
+        said = _IN_CELL.findall(cell) if number in columns else []
+        for match in _IN_CELL.finditer(cell) if said else ():
+            value = match.group().strip("*_`\"'(),;")
+            # A cell in words has a password only where no word looks like it.
+            if _is_password(value, least=6) and (len(said) == 1 or _is_no_word(value)):
+                start = place + match.start() + match.group().index(value)
+                yield Span("password-value", start, start + len(value))
         place += len(cell) + 1
 
 
@@ -309,7 +395,7 @@ def _each(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     place = 0
     while match := pattern.search(text, place):
         yield match
-        place = match.start(1)
+        place = match.start("value")
 
 
 _PLACEHOLDER = re.compile(
@@ -358,25 +444,39 @@ def _is_placeholder(value: str) -> bool:
 
 _NO_PASSWORD = re.compile(
     r"[()\[\]{}\\]|://|^[/.@#-]|^v?\d+(?:[.,:/-]\d+)+\w{0,4}$|^\w+\.[a-z]\w*\.?\w*$|^\w+/\w+(?:/|$)|=|^&|^\d+[a-zа-я]{1,3}$|^-*\d+(?:-|\+)[a-zа-я]+"
-    r"|^(?:sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|base64|utf-?\d|oauth|rfc-?\d|x\.?509|aes-?\d|rsa-?\d|tls|http|pkcs)"
+    r"|^(?:sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|base64|utf-?\d|oauth|rfc-?\d|x\.?509|aes-?\d|rsa-?\d|tls|https?\d?(?![a-z\d])|pkcs|iso-?\d|гост|gost|nist|fips"
+    r"|pci|ed25519|hmac|windows-?\d|ctrl\+|alt\+|shift\+|cmd\+|см\.|п\.|стр\.)"
+    r"|^(?:min|max|от|до|at)?[-_]?\d+[-–]?(?:до)?\d*(?:chars?|characters?|letters?|digits?|симв\w*|знак\w*|букв\w*|дн\w*|days?|hours?|min\w*|бит\w*|bits?|bytes?)?$"
+    r"|^(?:от|до|min|max)\d{1,3}(?:(?:до|[-–])\d{1,3})?$|^a-z0-9$"
     r"|^\$(?:2[abxy]|argon2\w*|\d|scrypt|pbkdf2[\w-]*)\$",
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"^[A-Z]?[a-z]+\d?(?:[A-Z][a-z]+\d{0,2})+$")
 _SNAKE = re.compile(r"^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$")
+_NAME_OF_A_SECRET = re.compile(r"[a-z]+(?:-(?:[a-z]+\d?|v?\d+))+!?", re.IGNORECASE)
+"""As orchestrators call them: app-tls-2024."""
 
 
 def _is_password(value: str, least: int) -> bool:
-    """Whether a value behind the name of a password is one: letters with digits or signs, and no code or placeholder."""
-    if len(value) < least or _is_placeholder(value) or _NO_PASSWORD.search(value):
+    """Whether a value behind the name of a password is one: letters with digits or inner signs, no code or placeholder."""
+    # What ends a sentence is no sign.
+    bare = value.strip("!?…*")
+    if len(value) < least or not bare or _is_placeholder(bare) or _NO_PASSWORD.search(bare):
         return False
-    letters = any(c.isalpha() for c in value)
-    digits = any(c.isdigit() for c in value)
-    signs = any(c in "!@#$%^&*?" for c in value)
+    letters = any(c.isalpha() for c in bare)
+    digits = any(c.isdigit() for c in bare)
+    signs = any(c in "!@#$%^&*?" for c in bare[1:])
     if not letters or not (digits or signs):
         return False
     # user_password1 and Utf8String are names; hunter22 and S3cret are not.
-    return not (_CAMEL.match(value) or ("_" in value and _SNAKE.match(value)))
+    return not (_CAMEL.match(bare) or ("_" in bare and _SNAKE.match(bare)))
+
+
+def _is_no_word(value: str) -> bool:
+    """Whether a password is none of the words that merely stand behind its name, such as "step2"."""
+    bare = value.strip("!?…*")
+    digits = sum(c.isdigit() for c in bare)
+    return len(bare) >= 6 and digits > 0 and (digits > 1 or not bare[-1].isdigit())
 
 
 _LEAST_BITS = 3.0

@@ -269,6 +269,95 @@ def test_a_column_of_passwords_is_found_by_its_head(table: str) -> None:
     assert secrets(table.replace("Password", "Length").replace("Пароль", "Длина")) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Use the password hunter22! to sign in.", "hunter22!"),
+        ("The default password Qwerty123 must be changed.", "Qwerty123"),
+        ("Введите пароль Qwerty123 и нажмите «Войти».", "Qwerty123"),
+        ("Пароль по умолчанию Qwerty123.", "Qwerty123"),
+        ("Пароль по умолчанию — Qwerty123.", "Qwerty123"),
+        ("Паролем служит Qwerty123", "Qwerty123"),
+        ("**Пароль**\n\nQw3rty99", "Qw3rty99"),
+        ("Your password has been set to Qwerty123!", "Qwerty123!"),
+        ("The password is set to Qwerty123!", "Qwerty123!"),
+        ("The admin password equals Qwerty123!", "Qwerty123!"),
+        ("The password for the administrator account of the test server is Qwerty123!", "Qwerty123!"),
+        ("Sign in with login admin, password Qw3rty99!", "Qw3rty99!"),
+        ("mytool --password Qw3rty99 run", "Qw3rty99"),
+        ("mytool --db-password hunter2 run", "hunter2"),
+        ("export DB_PASS=Qw3rty99", "Qw3rty99"),
+        ("login: admin, pass: Qwerty123!", "Qwerty123!"),
+        ("user admin, pw: Qwerty123!", "Qwerty123!"),
+        ("?password=Qw3rty99&user=x", "Qw3rty99"),
+        ("<password>Qw3rty99</password>", "Qw3rty99"),
+        ('<add key="password" value="Qw3rty99"/>', "Qw3rty99"),
+        ("- name: DB_PASSWORD\n  value: Qw3rty99", "Qw3rty99"),
+        ("mysql -uroot -pQw3rty99 shop", "Qw3rty99"),
+        ("sshpass -p Qw3rty99 ssh host", "Qw3rty99"),
+        ("| Login | Password |\n| - | - |\n| admin | Zx99bbb! (change it) |", "Zx99bbb!"),
+        ('{"password": {"value": "Qw3rty99"}}', "Qw3rty99"),
+        ('{"password": {"hint": "a pet", "value": "Qw3rty99"}}', "Qw3rty99"),
+        ('{"name": "password", "value": "Qw3rty99"}', "Qw3rty99"),
+        ('{"value": "Qw3rty99", "name": "password"}', "Qw3rty99"),
+        ('{"password": ["VPN-gateway-night1"]}', "VPN-gateway-night1"),
+        ('{"Пароль": "Qw3rty99"}', "Qw3rty99"),
+        ("Токен доступа для бота: " + H32, H32),
+        ("Ключ доступа: " + H32, H32),
+        ("Секрет: " + H32, H32),
+        ("sessionid: " + H32, H32),
+        ("Cookie: session=" + H32, H32),
+        ("The API key " + H32 + " works.", H32),
+        ("API-ключ " + H32, H32),
+        ("ghp_" + A32[:16] + "\n" + A32[16:] + "abcd", "ghp_" + A32[:16] + "\n" + A32[16:] + "abcd"),
+    ],
+)  # fmt: skip
+def test_a_value_is_found_as_people_write_it(text: str, value: str) -> None:
+    """Right behind the name with few words between, as an option, in tags, pairs, lists and cells, over two lines."""
+    assert values(text) == [value]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is wrong!",
+        "Invalid password: try-again!",
+        "Неверный пароль: повторите!",
+        "Пароль — это важно!",
+        "Пароль: забыли?",
+        "Password reset is simple: click!",
+        "Password changed: done!!",
+        "Password: *required!",
+        "The password is case-sensitive!",
+        "The password policy is ISO27001",
+        "Password manager: KeePass2",
+        "Password hashing algorithm: Argon2id",
+        "Password expires: 2026-11-22T10:00Z",
+        "Password strength: zxcvbn4",
+        "Пароль передаётся по протоколу: TLS1.3",
+        "Пароль меняется раз в: 90дней",
+        "Минимальная длина пароля: 12символов",
+        "password: min8chars, 8-64chars; пароль: от8до64; Password rule: A-Z0-9",
+        "Password: Ctrl+Shift+P7",
+        "Secret manager: AWS-SM2",
+        "Secret name: db-credentials-v2",
+        "secret: app-tls-2024",
+        "The password lives in the Kubernetes secret: db-main1!",
+        "Set the password on step2 of the form, password field login2",
+        "The password SHA256 hash, password ISO27001 rules, пароль AES-256",
+        '{"password": {"type": "string", "title": "Password", "format": "password", "minLength": 8}}',
+        '{"name": "password", "value": "required"}',
+        "The public key " + H32 + " and cache key " + H32,
+        "Ключ строки в таблице: " + H32 + ", открытый ключ " + H32,
+        "tests pass: 12 of 14, pass: true; we pass = by reference",
+        "The key AKIA\nand a token\n" + "is long",
+    ],
+)  # fmt: skip
+def test_other_things_behind_the_name_are_no_values(text: str) -> None:
+    """The sign that ends a sentence, names of methods, policies and stores, lengths and dates."""
+    assert secrets(text) == []
+
+
 def test_an_address_loses_its_credentials_and_nothing_else() -> None:
     """User name and password go; an at-sign in the path stays."""
     assert without_credentials("https://bot:tok3n@host:8/a?b=c") == "https://host:8/a?b=c"
@@ -340,6 +429,14 @@ HOSTILE = [
     "\u200b" * 40_000,
     "пароль" + " |" * 20_000,
     "-u a:" * 8_000,
+    "password is " * 3_500,
+    "password: {" * 3_500,
+    '"password":["a1b2c3d4",' * 1_700,
+    "password, value=" * 2_500,
+    '"value":"a1b2c3d4","x":"' * 1_700,
+    "mysql " * 7_000,
+    "<password>" * 4_000,
+    "ghp_" + "a1\n" * 13_000,
     "| пароль |\n| - |\n" * 2_000 + "| a1b2c3d4 " * 1_000,
 ]
 
