@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
@@ -33,6 +34,7 @@ from contracts.values import (
 )
 from contracts.views import FinalView
 from guards.evidence_check import unchecked_sources
+from guards.leaving import fit_to_leave, values_in
 from guards.message_check import MAX_MESSAGE_CHARS
 from language.words import detect
 from rendering.answers import Sought, error_text, hand_off_text, minimal_question, refusal, user_view, with_delivery
@@ -121,12 +123,13 @@ async def _submitted(desk: HandOffDesk, ticket: Ticket) -> _PassedOn:
 def _ticket(
     state: FinalView, end: Exit, record: HandOff, language: Language, *, role: str, thread_id: str, turn_id: str
 ) -> Ticket:
+    state = _fit_to_leave(state)
     ticket = Ticket(
         thread_id=thread_id,
         turn_id=turn_id,
         language=language,
         role=role,
-        question=state["question"].get("text") or _newest(state),
+        question=state["question"].get("text", ""),
         answer=end.told.get(Delivery.DELIVERED, end.text),
         record=record,
         text="",
@@ -169,19 +172,19 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
     """End a turn that the Guardian failed, by the first of its actions that ends one."""
     actions = [RequiredAction(action) for action in state["guardian"]["required_actions"]]
     if RequiredAction.REDACT_SENSITIVE in actions:
-        record = hand_off_record(state, Outcome.REFUSED, language)
+        record = hand_off_record(_fit_to_leave(state), Outcome.REFUSED, language)
         text = refusal("sensitive_refusal", language, profile)
         return _noted(Exit(Outcome.REFUSED, text, "policy_violation", record), language)
     violated = any(reason.startswith("policy_violation") for reason in state["guardian"]["reasons"])
     if RequiredAction.SAFE_REFUSAL in actions:
         key = "policy_refusal" if violated else "contract_refusal"
-        record = hand_off_record(state, Outcome.REFUSED, language)
+        record = hand_off_record(_fit_to_leave(state), Outcome.REFUSED, language)
         end = Exit(Outcome.REFUSED, refusal(key, language, profile), key.removesuffix("_refusal"), record)
         return _noted(end, language)
     questions_left = state.get("clarify_count", 0) < context.max_clarifications
     if RequiredAction.ASK_MINIMAL_QUESTION in actions and questions_left:
         drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
-        record = hand_off_record(state, Outcome.CLARIFICATION, language)
+        record = hand_off_record(_fit_to_leave(state), Outcome.CLARIFICATION, language)
         text = minimal_question(drafted, language, profile, _could_not_ask(state), _sought(state))
         return Exit(Outcome.CLARIFICATION, text, hand_off=record)
     if violated:
@@ -191,15 +194,34 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
 
 
 def _hand_off(state: FinalView, language: Language, profile: Profile, key: str, unasked: Iterable[Source] = ()) -> Exit:
-    record = hand_off_record(state, Outcome.HANDED_OFF, language)
+    record = hand_off_record(_fit_to_leave(state), Outcome.HANDED_OFF, language)
     away = frozenset(unasked)
     told = {delivery: hand_off_text(record, language, profile, key, away, delivery) for delivery in Delivery}
     return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key, away), hand_off=record, told=told)
 
 
+def _fit_to_leave(state: FinalView) -> FinalView:
+    """Return a turn of which a record can be made: the user's words, without the secrets in them, however often said."""
+    plan = state["sgr_plan"]
+    question = state["question"].get("text") or _newest(state)
+    intent, queries = plan.get("user_intent", ""), plan.get("subqueries", [])
+    try:
+        known = values_in((question, intent, *queries))
+        fit = {text: fit_to_leave(text, known) for text in (question, intent, *queries)}
+        traces = [{**trace, "query": fit_to_leave(trace["query"], known)} for trace in state["query_traces"]]
+    except Exception:  # noqa: BLE001  # what broke may have left everything in them
+        fit, traces = dict.fromkeys((question, intent, *queries), ""), []
+    changed = {
+        "question": {**state["question"], "text": fit[question]},
+        "sgr_plan": {**plan, "user_intent": fit[intent], "subqueries": [fit[one] for one in queries]} if plan else plan,
+        "query_traces": traces,
+    }
+    return cast("FinalView", {**state, **changed})
+
+
 def _sought(state: FinalView) -> Sought:
     return Sought(
-        queries=state["sgr_plan"]["subqueries"],
+        queries=_fit_to_leave(state)["sgr_plan"]["subqueries"],
         reasons=state["guardian"]["reasons"],
         found=len(state["evidence"]),
         figures=state["request_type"].startswith("STATUS_"),
@@ -222,7 +244,7 @@ def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:
         text = say(language, f"input_{error['key']}", limit=f"{MAX_MESSAGE_CHARS:,}")
         return Exit(Outcome.ERROR, text, block_reason="input")
     text = error_text(error["node"], "", language, profile)
-    record = hand_off_record(state, Outcome.ERROR, language)
+    record = hand_off_record(_fit_to_leave(state), Outcome.ERROR, language)
     return _noted(Exit(Outcome.ERROR, text, f"error_in_{error['node']}", record), language)
 
 

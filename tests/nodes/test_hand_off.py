@@ -157,3 +157,48 @@ async def test_a_page_for_people_says_why_in_words() -> None:
     assert "things that its sources do not bear out" in page
     assert "broke down in the step moderation (ValueError)" in broken
     assert "When does the kettle boil?" in broken
+
+
+KEPT_IN = ("Qw3rty99", "4539 1488", "4539148803436467")
+TELLING = "My password: Qw3rty99! and card 4539 1488 0343 6467 fail, write to anna@firma.ru or 8 916 123-45-67"
+
+
+@pytest.mark.parametrize("clarifications", [0, 2], ids=["question back", "hand-off"])
+async def test_the_users_own_secrets_do_not_leave_with_the_ticket(clarifications: int) -> None:
+    """Passwords and cards are masked in title, summary, steps, question and answer; what is needed to reply stays."""
+    telling = plan(user_intent=f"Wants: {TELLING}", subqueries=[TELLING, "my password qw3rty99"])
+    desk, bound = FakeDesk(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED))
+    state = await played(asked(TELLING, clarify_count=clarifications), bound, *UP_TO_THE_VERDICT)
+    verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+    end = await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk)
+    assert end["result"]["outcome"] == ("handed_off" if clarifications else "clarification")
+    left = desk.tickets[0].model_dump_json() + end["final_answer"]
+    assert not [value for value in KEPT_IN if value.lower() in left.lower()]
+    assert desk.tickets[0].question == (
+        "My password: [redacted: password-value] and card [redacted: payment-card] fail, "
+        "write to anna@firma.ru or 8 916 123-45-67"
+    )
+    assert end["result"]["question"] == TELLING
+
+
+async def test_words_that_cannot_be_masked_do_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where masking breaks, the ticket goes without the user's words."""
+
+    def broken(*_: object) -> str:
+        raise RuntimeError
+
+    monkeypatch.setattr("nodes.safe_exit.fit_to_leave", broken)
+    desk = FakeDesk()
+    await ended(await failed(TELLING), desk)
+    [ticket] = desk.tickets
+    assert ticket.question == ""
+    assert "anna@firma.ru" not in ticket.model_dump_json()
+
+
+async def test_a_turn_that_broke_before_it_was_read_leaves_without_secrets() -> None:
+    """The message is then taken from the conversation, and masked as well."""
+    desk = FakeDesk()
+    await ended({**asked(TELLING), "error": {"node": "moderation", "kind": "E", "message": "m", "key": ""}}, desk)
+    left = desk.tickets[0].model_dump_json()
+    assert "anna@firma.ru" in left
+    assert not [value for value in KEPT_IN if value in left]

@@ -1,0 +1,72 @@
+"""The user's words without the secrets in them: what leaves the house."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guards.leaving import fit_to_leave, values_in
+
+CARD = "4539 1488 0343 6467"
+PASSWORD = "Qw3rty99!"  # noqa: S105  # nobody's
+KEY = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"My password: {PASSWORD} fails", "My password: [redacted: password-value] fails"),
+        (f"Мой пароль: {PASSWORD} не подходит", "Мой пароль: [redacted: password-value] не подходит"),
+        (f"I paid with {CARD}.", "I paid with [redacted: payment-card]."),
+        (f"The key is {KEY}", "The key is [redacted: api-key]"),
+        (f'{{"a": "{KEY}"}}', '{"a": "[redacted: api-key]"}'),
+    ],
+)
+def test_secrets_and_cards_stay_in_the_house(text: str, left: str) -> None:
+    """A value is replaced by the name of its rule, and the rest is as it was written."""
+    assert fit_to_leave(text) == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write to anna@firma.ru or call +7 916 123-45-67.",
+        "Is https://evil.test/login yours?",
+        "How do I reset my password?",
+        "Заказ 4539148803436468 не пришёл",
+    ],
+)
+def test_what_a_person_needs_to_reply_leaves(text: str) -> None:
+    """Addresses, phone numbers and links stay, and so do the words password and token."""
+    assert fit_to_leave(text) == text
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        (f"My password: {PASSWORD}", "my password qw3rty99"),
+        (f"My password: {PASSWORD}", f"The user cannot log in with {PASSWORD}"),
+        (f"Card {CARD}", "card 4539-1488-0343-6467 is refused"),
+    ],
+)
+def test_a_value_is_known_again_without_its_context(said: str, again: str) -> None:
+    """Rephrased and retold, it is the same value."""
+    left = fit_to_leave(again, values_in([said]))
+    assert "[redacted: " in left
+    assert "qw3rty99" not in left.lower()
+    assert "4539" not in left
+
+
+def test_a_value_that_is_a_word_takes_no_other_words_away() -> None:
+    """Only values with digits, and of six characters or more, are known again by themselves."""
+    known = values_in(["password: backup!", "PIN: 4821"])
+    assert fit_to_leave("Is there a backup of 4821 rows?", known) == "Is there a backup of 4821 rows?"
+
+
+@given(st.text(max_size=60))
+def test_what_has_left_is_not_changed_again(text: str) -> None:
+    """Masking twice is masking once, for any text with a value in it."""
+    once = fit_to_leave(f"{text} password: {PASSWORD} {text}", values_in([f"password: {PASSWORD}"]))
+    assert PASSWORD not in once
+    assert fit_to_leave(once) == once
