@@ -21,10 +21,15 @@ from contracts.values import DraftKind, Entailment, Language, PlanTrace, Request
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One earlier message, as somebody saw it: the user's words, or what the user was shown."""
+    """One earlier message, as somebody saw it: the user's words, or what the user was shown.
+
+    Attributes:
+        outcome: How the turn ended that what was shown belongs to; empty where nobody knows, and for the user's words.
+    """
 
     role: str
     text: str
+    outcome: str = ""
 
 
 class Moderator(Protocol):

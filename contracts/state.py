@@ -120,7 +120,8 @@ def said_before(messages: Sequence[AnyMessage], question_id: str) -> tuple[Excha
             if message.id not in stopped:
                 said.append(Exchange("user", str(message.text)))
         elif isinstance(message, AIMessage) and message.additional_kwargs.get("turn_id") not in stopped:
-            said.append(Exchange("assistant", str(message.text)))
+            outcome = str(message.additional_kwargs.get("outcome") or "")
+            said.append(Exchange("assistant", str(message.text), outcome))
     return tuple(said)
 
 

@@ -63,6 +63,60 @@ _REQUEST: Final = re.compile(
       |как|где|почему|зачем|сколько|можно\s+ли)\b(?!-)""",
     _FLAGS,
 )
+_MARK: Final = re.compile(
+    r"""^\W{0,9}(?:(?:ok|okay|well|no|нет|ладно|хорошо|ну|так|а|и|and|but|но)\W{1,9}){0,2}
+    (?:(?:by\s+the\s+way|btw|actually|кстати(?:\s+говоря)?|к\s+слову(?:\s+сказать)?|вообще-то|между\s+прочим)\b[\s,:;.…–—-]*
+      |(?:never\s*mind|forget\s+(?:it|that)|instead|something\s+else|(?:on|and\s+now)\s+(?:a|to)\s+(?:another|different)\s+(?:note|topic|subject)
+        |(?:i\s+have\s+|there\s+is\s+)?(?:another|one\s+more|(?:a\s+)?different|next|new)\s+(?:question|topic|thing|subject)
+        |let(?:\s+us|'s|’s)\s+(?:talk\s+about|change\s+to)\s+(?:something\s+else|another\s+(?:thing|topic|subject))
+        |(?:у\s+меня\s+)?(?:(?:уже\s+)?(?:другой|новый|следующий)|(?:и\s+)?(?:ещё|еще)(?:\s+один)?)\s+вопрос(?:ик)?
+        |(?:другая|новая)\s+тема|(?:давай\w*\s+)?(?:теперь\s+)?(?:о|про)\s+друго[ме]\w*|вместо\s+этого|неважно|не\s+важно
+        |забудь\w*(?:\s+(?:об?\s+этом|это))?|проехали)\s*(?:[,:;.!…–—-]+\s*|\n\s*))""",
+    _FLAGS,
+)
+_UNSURE: Final = re.compile(
+    r"""^\W{0,9}(?:(?:well|hm+|sorry|honestly|i|really|just|still|ну|хм+|извините|я|сам\w*|даже|пока|точно|если\s+честно|честно\s+говоря)\W{1,9}){0,4}
+    (?:(?:do\s+not|don'?t|don’t)\s+(?:really\s+)?(?:know|remember|recall|understand)|have\s+no\s+(?:idea|clue)|no\s+(?:idea|clue)|not\s+(?:so\s+|really\s+|quite\s+)?sure
+      |am\s+not\s+sure|i'?m\s+not\s+sure|can(?:not|'?t|’t)\s+(?:say|tell|remember|recall)|forgot|dunno|idk
+      |не\s+(?:знаю|помню|уверена?|понимаю|понял[аи]?|могу\s+(?:сказать|вспомнить))|без\s+(?:понятия|идей|разницы)
+      |(?:понятия|представления)\s+не\s+имею|(?:нет\s+)?ни\s+малейшего\s+(?:понятия|представления)|затрудняюсь(?:\s+(?:ответить|сказать))?|забыл[аи]?|хз|фиг\s+знает|кто\s+(?:его\s+)?знает)\b
+    [\s,:;.!…–—-]*(?:(?:but|maybe|perhaps|probably|i\s+think|i\s+guess|может(?:\s+быть)?|наверное|возможно|кажется|вроде|но|скорее\s+всего)\b[\s,]*){0,3}""",
+    _FLAGS,
+)
+_NAMES_NOTHING: Final = """
+nothing anything something everything idea clue dunno idk sure remember recall forgot forget understand mean guess maybe perhaps probably whatever matter thing things stuff
+one ones entire whole lot care
+знаю знать помню вспомнить забыл забыла понятия понятие представления идей уверен уверена понимаю понял поняла хз фиг затрудняюсь ответить сказать
+вещь вещи штука штуку штуки штуковина разницы разница важно неважно наверное возможно угу ага любой любую любое любые целиком весь вся
+"""
+"""Words of answers to a question asked back that name no more than stop words do."""
+_ASKED_OF_EN: Final = re.compile(
+    r"""^\W{0,9}(?:so|and|ok|okay|hello|hi|please)?\W{0,9}
+    (?:what(?:'s|’s|\s+is|\s+are)|who\s+is|where(?:'s|\s+is|\s+are)|tell\s+me\s+(?:more\s+)?about|explain|describe|what\s+about
+      |(?:what|how)\s+do(?:es)?(?=[^?!.\n]{1,100}\s(?:mean|do|work)\W*$)
+      |(?:how|where|when|can|could|may|should|want|need)(?:\s+(?:do|can|could|should|would|is|it|possible|exactly|best)){0,4}\s+(?:i|we|you|one|to)\s+(?:\w+ly\s+)?[\w-]+)
+    \s+(?P<named>[^?!.,;:\n]+?)
+    (?:\s+(?:mean|do|work|here|now|for|stored|kept|located|good\s+for|used\s+for|needed\s+for))?\W*$""",
+    _FLAGS,
+)
+_ASKED_OF_RU: Final = re.compile(
+    r"""^\W{0,9}(?:а|и|ну|здравствуйте|привет|подскажите|скажите)?\W{0,9}
+    (?:что\s+(?:такое|это\s+за|значит|означает)|кто\s+такой|чем\s+является|что\s+за
+      |(?:для\s+чего|зачем)(?:\s+нуж(?:ен|на|но|ны))?|где(?:\s+(?:лежит|лежат|хранится|хранятся|находится|находятся))?
+      |как\s+(?:работает|работают|устроен[аоы]?|выглядит|выглядят)|расскажи\w*\s+(?:о|об|про)|объясни\w*|опиши\w*
+      |(?:как|где|можно|могу|нужно|надо|хочу)(?:\s+(?:мне|нам|я|мы|ли|же|бы|можно|нужно|надо|лучше|быстро|правильно)){0,4}\s+[а-яё]+(?:ть|ти|чь|ться|тись))
+    \s+(?P<named>[^?!.,;:\n]+?)
+    (?:\s+(?:лежит|лежат|хранится|хранятся|находится|находятся|нуж(?:ен|на|но|ны)|работает|работают|устроен[аоы]?))?\W*$""",
+    _FLAGS,
+)
+_BEFORE_A_NAME: Final = """
+a an the my our your this that these those new own another such all every each any some
+мой моя мое моё мои моего мою наш наша наше нашу наши свой своя свое своё свои свою этот эта это эти эту этого
+новый новая новое новую новые все всё весь всю
+"""
+_INSIDE_A_NAME: Final = ("of", "a", "an", "the")
+_LONGEST_OBJECT: Final = 5
+"""Words of an object that a pronoun can stand for, the article included."""
 _DONE_TO_THE_PRODUCT: Final = """
 install uninstall run start launch use try get buy download upgrade update deploy stop restart test
 установить поставить запустить запускать использовать попробовать скачать купить обновить развернуть остановить
@@ -102,9 +156,20 @@ def _gap_of(query: str, today: date) -> Gap | None:
     if _PERIOD.search(query) and lexicon.asks_of_now(query) and not period_of(query, today):
         return Gap("period")
     without = _VERSION.sub(" ", query)
-    if without != query and not re.search(r"\d", query) and stems(without) and lexicon.is_vague(without):
+    if without != query and not re.search(r"\d", query) and _says_what(without) and lexicon.is_vague(without):
         return Gap("version")
     return None
+
+
+def asks_of_nothing(query: str) -> bool:
+    """Whether a query names no object, so that whatever is found for it answers another question."""
+    said = _OBJECT_EN.search(query) or _OBJECT_RU.search(query)
+    return lexicon.is_vague(query) or (said is not None and _names_nothing(query[: said.start()]))
+
+
+def _says_what(text: str) -> bool:
+    """Whether a text has a content word; "не так" ("wrong") is one that is written with stop words."""
+    return bool(stems(text) or re.search(r"\bне\s+так\b", text, re.IGNORECASE))
 
 
 @cache
@@ -130,11 +195,66 @@ def stands_alone(message: str) -> bool:
     return asks and len(tokens(message)) >= 3
 
 
+def names_nothing(answer: str) -> bool:
+    """Whether an answer to a question asked back names nothing: "I don't know", "all of them", "the thing"."""
+    return not set(stems(_UNSURE.sub("", answer))) - _nameless()
+
+
+@cache
+def _nameless() -> frozenset[str]:
+    fillers = " ".join(lexicon.lexicon()["casual"]["fillers"])
+    return frozenset(map(stem, tokens(f"{_NAMES_NOTHING} {fillers}")))
+
+
+def without_mark(message: str) -> str:
+    """Return a message without the words that announce another subject: "By the way, ..."."""
+    rest = _MARK.sub("", message, count=1).lstrip()
+    return rest if stems(rest) else message
+
+
+def object_of(question: str) -> str:
+    """Return the one thing that a question is about, as it is written there; nothing where that is not plain.
+
+    Only what the whole question is about is plain: of "How do I add a lookup to a profile?" it may be either.
+    """
+    asked = questions(without_mark(question))
+    if len(asked) != 1 or len(asked[0]) > LONGEST_JOINED:
+        return ""
+    match = _ASKED_OF_EN.search(asked[0]) or _ASKED_OF_RU.search(asked[0])
+    return name_in(match["named"]) if match else ""
+
+
+def name_in(text: str) -> str:
+    """Return a text that is one name, an article and all; nothing where it is more than that, or names nothing."""
+    name = " ".join(text.split()).rstrip(" .!")
+    words = name.lower().split()
+    while words and words[0] in _BEFORE_A_NAME.split():
+        words = words[1:]
+    if not words or len(name.split()) > _LONGEST_OBJECT or not re.fullmatch(r"[\w .`'’/-]+", name):
+        return ""
+    # Any other stop word between them is a preposition, or joins two things.
+    if (
+        any(not stems(word) and word not in _INSIDE_A_NAME for word in words)
+        or names_nothing(name)
+        or set(stems(name)) <= lexicon.vague_stems()
+    ):
+        return ""
+    return name
+
+
 def join_answer(asked: str, answer: str) -> str:
-    """Return a question with what its answer adds: in the place of the pronoun that was asked about, or behind it."""
-    asked = asked.rstrip(" ?.!\uff1f")
-    named = answer.strip().rstrip(" .!")
+    """Return a question with what its answer adds: in the place of the pronoun that was asked about, or behind it.
+
+    An answer that names nothing adds nothing, and a pronoun is not replaced by what only says that something is wrong.
+    """
+    if names_nothing(answer):
+        return asked
     match = _OBJECT_EN.search(asked) or _OBJECT_RU.search(asked)
+    answer = _UNSURE.sub("", answer).strip()
+    if match and set(stems(answer)) <= _nameless() | lexicon.vague_stems():
+        return asked
+    asked = asked.rstrip(" ?.!\uff1f")
+    named = answer.rstrip(" .!")
     if match and "\n" not in named and len(tokens(named)) <= LONGEST_NAME:
         group = "word" if match.groupdict().get("word") else "after"
         return f"{asked[: match.start(group)]}{named}{asked[match.end(group) :]}?"

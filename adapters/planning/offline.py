@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
-from adapters.planning.asking_back import Gap, gap_in, join_answer, stands_alone
+from adapters.planning.asking_back import Gap, gap_in, join_answer, name_in, object_of, stands_alone, without_mark
 from adapters.sources.looking_up import utc_now
 from adapters.sources.lookups import Chooser
 from adapters.sources.periods import period_of
@@ -26,7 +26,7 @@ from contracts.lookups import Lookup
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
-from contracts.values import Language, RequestType, SafetyLevel, SGRAction, Source
+from contracts.values import Language, Outcome, RequestType, SafetyLevel, SGRAction, Source
 from language import lexicon
 from language.sentences import questions, sentences
 from language.words import Phrases, stems, tokens
@@ -51,6 +51,8 @@ _STORY = 25
 """Words from which a question of several sentences has a story before it."""
 _NAMES_ENOUGH = 3
 """Different content words of a question that can be searched for without the sentence before it."""
+_ANSWERED = (Outcome.ANSWERED, "")
+"""Ends of a turn whose question named something; of those that nothing is known of, it is assumed."""
 _SURE, _FAIRLY_SURE, _WITH_GAPS, _LOST = 0.9, 0.8, 0.65, 0.35
 
 
@@ -85,7 +87,8 @@ class OfflinePlanner:
         return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else ())
 
     async def _read(self, request: PlanRequest) -> _Reading:
-        whole = _with_what_was_asked_before(request)
+        today = self._now().astimezone(UTC).date()
+        whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request, today)
         casual = lexicon.is_casual(request.message)
         queries = _queries(whole)
         topic, unasked = None, ""
@@ -93,7 +96,7 @@ class OfflinePlanner:
         try:
             async with asyncio.timeout(seconds):
                 # Who was asked back is not off topic for having answered.
-                parts = _parts(request) if whole != request.message else []
+                parts = _parts(request) if _is_answer(request) else []
                 probes = dict.fromkeys((*queries, *_told(whole), *parts))
                 topic = max([await self._probe.on_topic(text) for text in probes], default=0.0)
         except SourceUnavailable as error:
@@ -101,7 +104,7 @@ class OfflinePlanner:
         except TimeoutError:
             unasked = f"it was not asked how far the message is on topic. It timed out after {seconds:g} s."
         stands = None if casual else self._asks_how_things_stand(queries, request)
-        gap = None if casual else _gap(whole, request, self._now().astimezone(UTC).date())
+        gap = None if casual else gap_in(whole, today)
         vague = not casual and (gap is not None or (stands is None and lexicon.is_vague(whole)))
         return _Reading(
             text=whole,
@@ -199,26 +202,67 @@ class _Reading:
     kind: RequestType
 
 
+def _is_answer(request: PlanRequest) -> bool:
+    """Whether the newest message answers a question that was asked back."""
+    return bool(request.clarifications) and not lexicon.is_casual(request.message) and not stands_alone(request.message)
+
+
 def _with_what_was_asked_before(request: PlanRequest) -> str:
-    """Join the answer to a clarifying question with the questions that it belongs to."""
-    if not request.clarifications or lexicon.is_casual(request.message) or stands_alone(request.message):
-        return request.message
+    """Join the answer to a clarifying question with the questions that it belongs to; a wish for a person is none."""
+    if not _is_answer(request):
+        return without_mark(request.message)
     joined = ""
     for text in _parts(request):
         # What was answered before the last question was asked may have been a subject of its own.
-        joined = text if not joined or stands_alone(text) else join_answer(joined, text)
+        if not joined or stands_alone(text):
+            joined = without_mark(text)
+        else:
+            joined = f"{joined}\n{text}" if lexicon.wants_person(text) else join_answer(joined, text)
     return joined
 
 
-def _gap(whole: str, request: PlanRequest, today: date) -> Gap | None:
-    """Return what a request leaves out; a pronoun leaves nothing out where the talk before it named something."""
+def _with_what_was_spoken_of(whole: str, request: PlanRequest, today: date) -> str:
+    """Put what the talk before was about in the place of a pronoun that leaves open what is meant."""
     gap = gap_in(whole, today)
-    if gap is None or gap.kind != "object":
-        return gap
-    earlier = [exchange.text for exchange in request.history if exchange.role == "user"]
-    before = earlier[: len(earlier) - request.clarifications]
-    named = any(not (lexicon.is_casual(text) or lexicon.is_vague(text) or gap_in(text, today)) for text in before)
-    return None if named else gap
+    if gap is None or gap.kind != "object" or not (named := _spoken_of(request, today)):
+        return whole
+    for question in questions(whole):
+        whole = whole.replace(question, join_answer(question, named))
+    return whole
+
+
+def _spoken_of(request: PlanRequest, today: date) -> str:
+    """Return the one thing that the last answered question was about; nothing where that is not plain.
+
+    What was declined, handed over or asked back names nothing, and courtesies are passed over.
+    """
+    turns = _turns(request)
+    for position in range(len(turns) - request.clarifications - 1, -1, -1):
+        text, outcome = turns[position]
+        if lexicon.is_casual(text):
+            continue
+        if outcome not in _ANSWERED or lexicon.wants_person(text):
+            return ""
+        if named := object_of(text):
+            return named
+        if position and turns[position - 1][1] == Outcome.CLARIFICATION and not stands_alone(text):
+            return name_in(text)
+        gap = gap_in(text, today)
+        # Its own pronoun was understood from what stood before it.
+        if gap is None or gap.kind != "object":
+            return ""
+    return ""
+
+
+def _turns(request: PlanRequest) -> list[tuple[str, str]]:
+    """Return what the user wrote before the newest message, each with how its turn ended; an error where it did not."""
+    turns: list[tuple[str, str]] = []
+    for exchange in request.history:
+        if exchange.role == "user":
+            turns.append((exchange.text, Outcome.ERROR))
+        elif turns:
+            turns[-1] = (turns[-1][0], exchange.outcome)
+    return turns
 
 
 def _parts(request: PlanRequest) -> list[str]:

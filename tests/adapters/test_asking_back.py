@@ -7,7 +7,16 @@ from datetime import date
 
 import pytest
 
-from adapters.planning.asking_back import LONGEST_JOINED, gap_in, join_answer, stands_alone
+from adapters.planning.asking_back import (
+    LONGEST_JOINED,
+    asks_of_nothing,
+    gap_in,
+    join_answer,
+    names_nothing,
+    object_of,
+    stands_alone,
+    without_mark,
+)
 from adapters.planning.offline import OfflinePlanner
 from contracts.ports import Exchange, PlanRequest
 from contracts.values import Language, SGRAction
@@ -66,6 +75,9 @@ def test_what_names_an_object_or_means_the_product_has_no_gap(message: str) -> N
     [
         ("It does not work in the old version", "version"),
         ("Не работает в новой версии", "version"),
+        ("Что-то не так со старой версией", "version"),
+        ("Something is wrong with the old version", "version"),
+        ("Старая версия", None),
         ("It does not work in version 2.1", None),
         ("What is new in the latest version?", None),
         ("How many questions were asked in that period?", "period"),
@@ -214,7 +226,20 @@ async def test_earlier_requests_that_were_answered_stay_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["can ", "how can i do it ", "можно ", "как это ", "новой ", "the older ", "how    \t", "та "]
+    "part",
+    [
+        "can ",
+        "how can i do it ",
+        "можно ",
+        "как это ",
+        "новой ",
+        "the older ",
+        "how    \t",
+        "та ",
+        "- ",
+        "no, ",
+        "what is a ",
+    ],
 )
 def test_no_message_takes_long_to_read(part: str) -> None:
     """The longest message that is taken, made of nothing but beginnings, is read within a second."""
@@ -223,4 +248,204 @@ def test_no_message_takes_long_to_read(part: str) -> None:
     gap_in(message, TODAY)
     stands_alone(message)
     join_answer(message, "the lid")
+    join_answer("How do I open it?", message)
+    without_mark(message)
+    object_of(message)
     assert time.monotonic() - began < 1
+
+
+# --------------------------------------------------------------------------------------------- answers that name nothing
+
+
+NAMING_NOTHING = [
+    "I don't know",
+    "I do not know what you mean",
+    "no idea",
+    "dunno",
+    "not sure",
+    "nothing",
+    "all of them",
+    "the thing",
+    "whatever",
+    "yes",
+    "не помню",
+    "без понятия",
+    "понятия не имею",
+    "не знаю",
+    "я не знаю, что это",
+    "всё",
+    "что-нибудь",
+    "любой",
+    "да",
+]
+
+
+@pytest.mark.parametrize("answer", NAMING_NOTHING)
+@pytest.mark.parametrize("asked", ["How do I restore it?", "Как это восстановить?"])
+async def test_an_answer_that_names_nothing_is_never_searched_for(asked: str, answer: str) -> None:
+    """The question stays as it was, and the same is asked once more."""
+    assert names_nothing(answer)
+    history = (Exchange("user", asked), Exchange("assistant", "What?", "clarification"))
+    plan = (await OfflinePlanner(Probe(0.9), PROFILE).plan(PlanRequest(answer, Language.EN, history, 1))).plan
+    assert plan.subqueries == [asked]
+    assert plan.action is SGRAction.CLARIFY
+
+
+@pytest.mark.parametrize(
+    ("answer", "joined"),
+    [
+        ("I don't know, maybe a conversation", "How do I restore a conversation?"),
+        ("не знаю, может быть, диалог", "How do I restore диалог?"),
+        ("a file", "How do I restore a file?"),
+    ],
+)
+def test_a_doubt_before_a_name_is_left_out(answer: str, joined: str) -> None:
+    """Who is not sure and names something all the same has named it."""
+    assert join_answer("How do I restore it?", answer) == joined
+
+
+@pytest.mark.parametrize("answer", ["error", "не работает", "it is broken"])
+def test_what_is_wrong_takes_no_pronouns_place(answer: str) -> None:
+    """A symptom is no object: "How do I restore error?" asks nothing."""
+    assert join_answer("How do I restore it?", answer) == "How do I restore it?"
+
+
+async def test_a_wish_for_a_person_takes_no_pronouns_place() -> None:
+    """Who answers a question with such a wish gets a person, who reads what was asked first."""
+    history = (Exchange("user", "How do I restore it?"), Exchange("assistant", "What?", "clarification"))
+    request = PlanRequest("talk to a human", Language.EN, history, 1)
+    plan = (await OfflinePlanner(Probe(0.9), PROFILE).plan(request)).plan
+    assert plan.wants_human
+    assert plan.subqueries == ["How do I restore it? talk to a human"]
+    assert "How do I restore it?" in plan.user_intent
+
+
+@pytest.mark.parametrize(
+    ("query", "nothing"),
+    [
+        ("How do I delete it?", True),
+        ("Как это удалить?", True),
+        ("Help, still broken", True),
+        ("Помогите, ошибка, не открывается", True),
+        ("How do I delete a conversation?", False),
+        ("Как удалить диалог?", False),
+        ("My index is broken. How do I repair it?", False),
+    ],
+)
+def test_a_query_without_an_object_is_told(query: str, nothing: bool) -> None:
+    """Whatever the documents hold for it answers another question."""
+    assert asks_of_nothing(query) == nothing
+
+
+# ---------------------------------------------------------------------------------------------- what a pronoun stands for
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What is a profile?", "a profile"),
+        ("Hello! What are thresholds?", "thresholds"),
+        ("How do I add a profile?", "a profile"),
+        ("By the way, where are conversations stored?", "conversations"),
+        ("What is the lid of a kettle?", "the lid of a kettle"),
+        ("Что такое профиль?", "профиль"),
+        ("Как мне создать новый профиль?", "новый профиль"),
+        ("Где лежит база знаний?", "база знаний"),
+        ("Как работает модерация?", "модерация"),
+        ("How do I add a lookup to a profile?", ""),
+        ("What is an index and what is a profile?", ""),
+        ("Как добавить документ в индекс?", ""),
+        ("What does the Guardian check?", ""),
+        ("How do I delete it?", ""),
+        ("What is wrong?", ""),
+        ("Что это такое?", ""),
+        ("", ""),
+    ],
+)
+def test_the_one_object_of_a_question_is_told(question: str, named: str) -> None:
+    """What the whole question is about; of two things either may be meant, so neither is."""
+    assert object_of(question) == named
+
+
+async def asked_after(message: str, *said: tuple[str, str]) -> tuple[SGRAction, list[str]]:
+    """Plan a message after turns: what the user wrote, and how each ended."""
+    history = tuple(
+        exchange
+        for text, outcome in said
+        for exchange in (Exchange("user", text), Exchange("assistant", "So it is.", outcome))
+    )
+    plan = (await OfflinePlanner(Probe(0.9), PROFILE).plan(PlanRequest(message, Language.EN, history))).plan
+    return plan.action, plan.subqueries
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "query"),
+    [
+        ([("What is a profile?", "answered")], "How do I delete it?", "How do I delete a profile?"),
+        ([("Что такое профиль?", "answered")], "Как его удалить?", "Как профиль удалить?"),
+        (
+            [("What is a profile?", "answered"), ("Thanks", "answered")],
+            "How do I delete it?",
+            "How do I delete a profile?",
+        ),
+        (
+            [("What is a profile?", "answered"), ("How do I delete it?", "answered")],
+            "How do I restore it?",
+            "How do I restore a profile?",
+        ),
+        (
+            [("How do I delete it?", "clarification"), ("a conversation", "answered")],
+            "How do I restore it?",
+            "How do I restore a conversation?",
+        ),
+    ],
+)
+async def test_a_pronoun_is_replaced_by_what_was_spoken_of(
+    said: list[tuple[str, str]], message: str, query: str
+) -> None:
+    """The object of the question that was answered last is searched for, not a word that says nothing."""
+    assert await asked_after(message, *said) == (SGRAction.NORMAL, [query])
+
+
+@pytest.mark.parametrize("message", ["How do I delete it?", "Как это удалить?"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        [("Talk to a human", "handed_off")],
+        [("Позовите человека", "handed_off")],
+        [("How do I bake bread?", "declined")],
+        [("What is a profile?", "refused")],
+        [("What is a profile?", "answered"), ("What is bread?", "declined")],
+        [("How do I add a lookup to a profile?", "answered")],
+        [("Спасибо!", "answered")],
+    ],
+)
+async def test_what_was_not_answered_or_is_not_plain_names_nothing(said: list[tuple[str, str]], message: str) -> None:
+    """After a turn that was declined or handed over, after thanks, or where two things were named, it is asked about."""
+    assert await asked_after(message, *said) == (SGRAction.CLARIFY, [message])
+
+
+# ------------------------------------------------------------------------------------------------------ another subject
+
+
+@pytest.mark.parametrize(
+    ("message", "query"),
+    [
+        ("Кстати, как удалить диалог?", "как удалить диалог?"),
+        ("Другой вопрос: как удалить диалог?", "как удалить диалог?"),
+        ("Ещё вопрос — где лежит индекс?", "где лежит индекс?"),
+        ("Ладно, проехали, где лежит индекс?", "где лежит индекс?"),
+        ("By the way, how do I delete a conversation?", "how do I delete a conversation?"),
+        ("Another question: how do I delete a conversation?", "how do I delete a conversation?"),
+        ("Ok, never mind. Where is the index?", "Where is the index?"),
+        ("Another question", "Another question"),
+        ("Different questions are asked here", "Different questions are asked here"),
+        ("Другой вопросительный знак", "Другой вопросительный знак"),
+    ],
+)
+async def test_words_that_announce_another_subject_are_not_searched_for(message: str, query: str) -> None:
+    """The documents that speak of "another question" would be found for them."""
+    assert without_mark(message) == query
+    assert await queries(message, "It does not open", "What?", clarifications=1) == [
+        query if stands_alone(message) else f"It does not open, {message}"
+    ]
