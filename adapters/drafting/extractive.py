@@ -19,12 +19,13 @@ from typing import Final
 
 from adapters.drafting.formats import in_format
 from adapters.drafting.passages import LEFT_OUT, Unit, units
+from adapters.planning.asking_back import asks_of_nothing
 from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
 from language.blocks import Block, BlockKind
 from language.claims import claims
 from language.forbidden import forbidden_in
-from language.lexicon import casual_kind
+from language.lexicon import STATUS, casual_kind
 from language.links import foreign_links
 from language.sentences import sentences
 from language.values import missing_from
@@ -74,6 +75,9 @@ class ExtractiveDrafter:
         own = _phrases()[request.language]
         if request.request_type is RequestType.CASUAL:
             return Draft(DraftKind.ANSWER, own[casual_kind(request.question) or "greetings"])
+        # "How do I delete it?" has its words in pages about anything that is deleted.
+        if request.request_type not in STATUS and all(map(asks_of_nothing, request.subqueries)):
+            return Draft(DraftKind.ABSTENTION, own["abstention"])
         quotable = [unit for unit in self._units(request) if self._may_quote(unit, request)]
         while picked := _pick(quotable, request, self._ignored):
             quotes = [_quote(scored.unit, request.subqueries[scored.question]) for scored in picked]
