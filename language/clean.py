@@ -16,6 +16,7 @@ INVISIBLE: Final = re.compile(
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
 _COMBINES = re.compile("[\u0300-\u036f]")
+_DOTTED = re.compile("i\u0307+")
 _WORD = re.compile(r"\w+", re.UNICODE)
 
 
@@ -53,12 +54,13 @@ def _folded(text: str) -> str:
 def skeleton(text: str) -> str:
     """Return folded text in which look-alike letters of a mixed word are those of the word's main script.
 
-    "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is left alone, so "сор" stays Russian.
+    "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is left alone, so "сор" stays Russian. Latin
+    letters that are drawn like one of a to z ("ı", "ɡ", "ɪ") are that one.
     """
     before, now = "", fold(text)
     # A letter of the main script may join the accent behind it, and its word the next one.
     while now != before and not now.isascii():
-        before, now = now, fold(_WORD.sub(lambda match: _unmixed(match.group()), now))
+        before, now = now, fold(_WORD.sub(lambda match: _unmixed(match.group()), _DOTTED.sub("i", now)))
     return now
 
 
@@ -74,7 +76,8 @@ def _unmixed(word: str) -> str:
 
 
 def _look_alike(character: str, script: str) -> str:
-    if not character.isalpha() or script in unicodedata.name(character, ""):
+    of_script = script in unicodedata.name(character, "")
+    if not character.isalpha() or (of_script and (character.isascii() or script != "LATIN")):
         return character
     # Imported here: the data of the library is read on import, and most words are of one script.
     from confusable_homoglyphs import confusables
@@ -82,6 +85,6 @@ def _look_alike(character: str, script: str) -> str:
     found = confusables.is_confusable(character, greedy=True) or []
     for entry in found:
         for glyph in entry["homoglyphs"]:
-            if len(glyph["c"]) == 1 and script in glyph["n"]:
+            if len(glyph["c"]) == 1 and script in glyph["n"] and (glyph["c"].isascii() or not of_script):
                 return glyph["c"].casefold()
     return character

@@ -98,6 +98,11 @@ def test_a_skeleton_is_its_own_skeleton(text: str) -> None:
         ("мама and mother", "мама and mother"),
         ("v2ray", "v2ray"),
         ("IGN\u200bОRE", "ignore"),
+        ("ıgnore", "ignore"),
+        ("\u0130gnore", "ignore"),
+        ("iɡnorе", "ignore"),
+        ("ɪɢnore", "iɢnore"),
+        ("straße déjà", "strasse déjà"),
     ],
 )
 def test_a_skeleton_looks_through_look_alikes(text: str, seen: str) -> None:
