@@ -14,7 +14,7 @@ _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
 
 def sentences(text: str) -> list[str]:
-    """Split one paragraph into sentences; code spans, links, URLs and entities are never cut."""
+    """Split one paragraph into sentences; code spans, links, URLs and entities are never cut, and no semicolon ends one."""
     # razdel reads its rules on import; the CLI's `--help` has no use for them.
     from razdel import sentenize
 
@@ -25,8 +25,13 @@ def sentences(text: str) -> list[str]:
         return f"\ue000{len(masks) - 1}\ue001"
 
     flat = _WHOLE.sub(mask, " ".join(text.split()))
-    found = (part.text.strip() for part in sentenize(flat))
-    return [_unmask(sentence, masks) for sentence in found if sentence]
+    found: list[str] = []
+    for part in (each.text.strip() for each in sentenize(flat)):
+        if found and found[-1].endswith(";"):
+            found[-1] = f"{found[-1]} {part}"
+        elif part:
+            found.append(part)
+    return [_unmask(sentence, masks) for sentence in found]
 
 
 def _unmask(text: str, masks: list[str]) -> str:

@@ -27,6 +27,10 @@ from language.sentences import questions, sentences
             "Boil &amp; Brew is one name. R&#38; D&#x26; X too.",
             ["Boil &amp; Brew is one name.", "R&#38; D&#x26; X too."],
         ),
+        (
+            "Only the owner may; AES-256 is used; `make` too. Done.",
+            ["Only the owner may; AES-256 is used; `make` too.", "Done."],
+        ),
         ("A line\nbroken in two. Next\none.", ["A line broken in two.", "Next one."]),
         ("", []),
         ("  \n ", []),
