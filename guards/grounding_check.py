@@ -15,16 +15,18 @@ from typing import Final
 from contracts.evidence import EvidenceItem
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
-from language.claims import Claim, claims, opener, without_citations
+from language.claims import Claim, claims, opener, stated, without_citations
 from language.names import names_missing
 from language.nearest import exchanged_values
 from language.negation import opening, polarity_differs
 from language.values import Passage, missing_values, passage, values
-from language.words import stems
+from language.words import stems, tokens
 
 NAME = "grounding"
 _A = RequiredAction
 _DISSIMILAR = 0.34
+_BORROWED = 0.5
+"""Share of the words of a line that passages must exceed where it leads into what cites them, with no word in common."""
 _ACTIONS: Final = {
     "claim_without_citation": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
     "citation_unresolvable": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
@@ -49,8 +51,8 @@ def check_grounding(
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
     judged = [_judge(claim, draft, evidence) for claim in claims(draft, response_format)]
-    if not any(one.finding.cites for one in judged) and not any(one.uncited for one in judged):
-        # "Unlimited." answers, and a heading or an item of one word may: whoever reads it takes it for a fact.
+    if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
+        # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
         judged.append(_Judged(whole, uncited=(_short(draft),)))
     faults = {
@@ -82,10 +84,12 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judge
     known = [number for number in claim.cites if 1 <= number <= len(evidence)]
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
     cited = [passage(_citable(evidence[number - 1])) for number in known]
-    wanted = values(claim.text, code=True)
+    said = stated(claim.text)
+    wanted = values(said, code=True)
     missing = missing_values(wanted, cited) if cited else []
-    missing = missing or exchanged_values(without_citations(claim.text), wanted, cited)
-    if not claim.cites:
+    missing = missing or exchanged_values(without_citations(said), wanted, cited)
+    uncited = not claim.cites or (claim.borrowed and _share(without_citations(said), cited) <= _BORROWED)
+    if uncited:
         status = ClaimStatus.UNCITED
     elif unresolvable:
         status = ClaimStatus.UNRESOLVABLE
@@ -96,17 +100,17 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judge
         start=claim.start,
         end=claim.end,
         status=status,
-        cites=claim.cites,
-        refs=tuple(dict.fromkeys(evidence[number - 1].ref for number in known)),
+        cites=() if uncited else claim.cites,
+        refs=() if uncited else tuple(dict.fromkeys(evidence[number - 1].ref for number in known)),
         missing=tuple(missing),
         advice=tuple(_advice(claim, cited)) if cited else (),
     )
-    return _Judged(finding, () if claim.cites else (_short(claim.text),), unresolvable)
+    return _Judged(finding, (_short(claim.text),) if uncited else (), unresolvable)
 
 
 def _advice(claim: Claim, cited: list[Passage]) -> Iterable[str]:
     said = without_citations(claim.text)
-    if _overlap(said, cited) < _DISSIMILAR:
+    if _share(said, cited) < _DISSIMILAR:
         yield f"claim_unlike_its_source=[{_short(claim.text)}]"
     first = opener(said)
     if polarity_differs(said.removeprefix(first), cited, opens=opening(first)):
@@ -120,7 +124,11 @@ def _citable(item: EvidenceItem) -> str:
     return "\n\n".join(filter(None, (*heads, item.snippet, item.found)))
 
 
-def _overlap(claim: str, cited: Sequence[Passage]) -> float:
+def _rests(finding: ClaimFinding) -> bool:
+    return bool(finding.cites) and bool(tokens(without_citations(finding.text)))
+
+
+def _share(claim: str, cited: Sequence[Passage]) -> float:
     wanted = set(stems(claim))
     there = frozenset[str]().union(*(text.vocabulary for text in cited))
     return len(wanted & there) / len(wanted) if wanted else 1.0

@@ -77,6 +77,12 @@ def blocks(markdown: str) -> list[Block]:
     ]
 
 
+def paragraph_lines(markdown: str) -> list[tuple[int, int]]:
+    """Return the first line of each paragraph and the line behind it, those inside lists and quotes included."""
+    found = _parser().parse(markdown + "\n" * (markdown[-1:] != "\n"))  # see `split_code`
+    return [(token.map[0], token.map[1]) for token in found if token.type == "paragraph_open" and token.map]
+
+
 def split_code(markdown: str) -> list[str]:
     """Split a text into prose and code in turns, prose first; joined, the parts are the text again.
 

@@ -1,35 +1,71 @@
 """What a text asserts, and the evidence that it cites for it.
 
-A claim is a sentence, a list item, a table's row, a code block, or a leaf of JSON; a citation is `[n]`, outside of
-code. Who writes citations and who checks them must split a text alike, so there is one way of doing it.
+A claim is a sentence, a list item's paragraph, a table's row, a code block, a heading that says more than what comes,
+or a leaf of JSON; a citation is `[n]`, outside of code. Who writes citations and who checks them must split a text alike, so there is one way of doing it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from contracts.values import ResponseFormat
-from language.blocks import Block, BlockKind, blocks
-from language.lexicon import is_courtesy
+from language.blocks import Block, BlockKind, blocks, heading_text
+from language.lexicon import is_courtesy, is_lead_in, points_ahead
 from language.links import has_link
 from language.sentences import sentences
 from language.structured import Leaf, json_block, leaves, loose_leaves
 from language.values import Values, code_parts, values
-from language.words import stems
+from language.words import stems, tokens
 
-_CITATION = re.compile(r"\[(\d{1,3})\]")
+_CITATION = re.compile(r"\[(0|[1-9][0-9]{0,2})\]")
+# Marks behind a full stop, with what may be around them: ". **[1]**", ". ([1])".
+_MARKS_BEHIND = re.compile(r"^(?:[*_(]*\[(?:0|[1-9][0-9]{0,2})\][*_)]*[,.;]?\s*)+(?![:\w])")
+_AFTER_MARK = re.compile(r"(?<=\][.!?…])\s+(?=\w)")
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _OPENER = re.compile(
-    r"\W*(?:yes|no|yep|nope|of course|certainly|sure|absolutely|correct|right|true|false|да|нет|верно|неверно|можно|нельзя|конечно|разумеется|безусловно)"
+    r"\W*(?:yes|no|yep|nope|of course|certainly|sure|absolutely|exactly|correct|right|true|false|great|excellent|perfect|done|ok|okay"
+    r"|not (?:exactly|quite|really|necessarily|at all|always)|it depends|partly|almost (?:nothing|everything)|unfortunately,? (?:not|no)|yes and no"
+    r"|да|нет|верно|неверно|можно|нельзя|конечно|разумеется|безусловно|отлично|готово|хорошо|именно|окей|ок"
+    r"|не совсем|не всегда|не обязательно|вовсе нет|частично|почти (?:ничего|всё|все)|к сожалению,? (?:нет|нельзя)|и да,? и нет|зависит от (?:случая|ситуации))"
     r"(?:[ ,—-]+(?:of course|it (?:is|does|can)(?: not|n['’]t)?|you (?:can|may|must|should)(?:not| not|n['’]t)?|можно|нельзя|верно|конечно))?[\s*_]*[.!…]+[\s*_]*",
     re.IGNORECASE,
 )
+_MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]{1,4}(?![ \t])|[ \t]|$)", re.MULTILINE)
+# A number at the beginning of a line of an item counts, though it begins no list there.
+_LINE_WITH_MARKER = re.compile(r"\n(?=[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t])")
+# "Step 2:", "Note!": what a sentence begins with, and what its number counts are steps.
+_COUNTED = (
+    r"(?:step|stage|part|option|method|way|case|example|question|шаг|этап|часть|вариант|способ|случай|пример|вопрос)"
+)
+_LABEL = re.compile(
+    rf"(?:[-*+#]+[ \t]+|\d{{1,9}}[.)][ \t]+)?[*_]*(?:{_COUNTED}[ \u00a0]+(?:№[ \u00a0]?|#)?\d{{1,2}}"
+    r"|note|tip|hint|important|attention|caution|warning|nb|p\.[ ]?s|примечание|заметка|важно|внимание|осторожно|совет|подсказка|предупреждение)"
+    r"(?:[*_]*[ \u00a0]*(?:[.:!)]+|[—–-](?=\s))[*_]*|[*_]*$)\s*",
+    re.IGNORECASE,
+)
+_NUMBERING = re.compile(r"#*[ \t]*(?:\d{1,2}(?:\.\d{1,2})+[.)]?|\d{1,2}[.)])[ \t]+(?=[^\W\d_a-zа-яё])")
+_TOLD = re.compile(
+    r"\b(?:did|do) you know\b|\bзнаете ли вы\b|\bзнали ли вы\b|\bа вы знали\b|,\s*(?:не так ли|не правда ли|верно|правда|right|correct|\w+n['’]t (?:it|they|you|he|she|we))\s*\?\W*$",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_SHOWN_BY_TAG = re.compile(r"\b(?:alt|title|label|placeholder|aria-label|value)\s*=\s*[\"']([^\"'<>]+)", re.IGNORECASE)
+_BREAK = re.compile(r"(?<=[.!?…:;\])])[*_]*\s*</?(?:br|p|div|li|tr)\b[^<>]*>\s*", re.IGNORECASE)
+# Alone and without a full stop, models write headings so.
+_BOLD = re.compile(r"\s*(?:\*\*|__)[^*_.!?…]*(?:\*\*|__)\s*")
+_LONG_TITLE: Final = 5
+"""Words of an underlined heading from which on it is read as a paragraph: models mean a rule by the line below."""
 # What counts the entries of a list, and states nothing.
-_PLACES: Final = frozenset(("step", "order", "index", "position", "number", "id", "no"))
+_PLACES: Final = frozenset(("step", "order", "index", "position", "number", "id", "no", "n", "шаг", "номер"))
+# What these say in one word is a name for a state and no statement.
+_STATES: Final = frozenset(
+    ("kind", "type", "status", "state", "language", "lang", "format", "category", "id", "name", "level", "code")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +76,19 @@ class Claim:
         text: What it asserts; a sentence in one line.
         cites: The numbers of the evidence it cites for it (counted from 1).
         start, end: Where it stands in the draft, in characters; both 0 where it stands in no one piece.
+        borrowed: Whether what it cites is cited by the block behind it, with which it has no word in common: it rests
+            on that only where the passages speak of the same.
     """
 
     text: str
     cites: tuple[int, ...]
     start: int = 0
     end: int = 0
+    borrowed: bool = False
 
 
 def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -> list[Claim]:
-    """Return the claims of a draft in order; headings, courtesies and bare questions are none.
+    """Return the claims of a draft in order; plain headings, courtesies and bare questions are none.
 
     A question is bare where it holds no number, identifier, link or citation. A "Yes." or "No." belongs to the claim
     behind it. What should be JSON and is none is read as well as may be: that it is none, the contract says.
@@ -60,8 +99,13 @@ def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN
         except ValueError:
             said = loose_leaves(draft) if draft.lstrip().startswith(("{", "[")) else None
         if said is not None:
-            return [claim for leaf in said if (claim := _leaf(leaf, ()))]
+            return list(_of_leaves(said, ()))
     return list(_placed(_opened(_of_markdown(draft, hybrid=response_format is ResponseFormat.HYBRID)), draft))
+
+
+def stated(claim: str) -> str:
+    """Return a claim without the label it begins with ("Step 2:", "Note!") and without the numbering of a heading."""
+    return _NUMBERING.sub("", _LABEL.sub("", claim, count=1), count=1)
 
 
 def without_citations(text: str) -> str:
@@ -78,20 +122,42 @@ class _Found:
     claim: Claim
     block: int
     prose: bool = True
+    opens: bool = True
 
 
-def _of_markdown(draft: str, *, hybrid: bool = False) -> Iterator[_Found]:
-    found = blocks(draft)
+def _of_markdown(
+    draft: str, *, hybrid: bool = False, item: bool = False, around: tuple[int, ...] = ()
+) -> Iterator[_Found]:
+    """Return the claims of a text.
+
+    Args:
+        draft: Markdown.
+        hybrid: Whether its block of JSON is read as such.
+        item: Whether it is what an item of a list holds.
+        around: What the item cites as a whole: code and tables inside rest on it.
+    """
+    found = _without_lone_marks(blocks(draft))
     inside = _json_leaves(draft) if hybrid else {}
     for position, block in enumerate(found):
         if block.line in inside:
             lead = _lead(found, position)
-            yield from (
-                _Found(claim, position, prose=False) for leaf in inside[block.line] if (claim := _leaf(leaf, lead))
-            )
+            yield from (_Found(claim, position, prose=False) for claim in _of_leaves(inside[block.line], lead))
             continue
         prose = block.kind not in (BlockKind.CODE, BlockKind.TABLE, BlockKind.OTHER)
-        yield from (_Found(claim, position, prose) for claim in _claims_of(block, found, position))
+        for claim in _claims_of(block, found, position, item=item, around=around):
+            yield _Found(claim, position, prose, block.kind is BlockKind.PARAGRAPH)
+
+
+def _without_lone_marks(found: list[Block]) -> list[Block]:
+    """Give a paragraph that is nothing but citations to the paragraph before it."""
+    kept: list[Block] = []
+    for block in found:
+        alone = block.kind is BlockKind.PARAGRAPH and _MARKS_BEHIND.sub("", block.text.strip()) == ""
+        if alone and kept and kept[-1].kind is BlockKind.PARAGRAPH and not _cites(kept[-1].text):
+            kept[-1] = replace(kept[-1], text=f"{kept[-1].text} {block.text.strip()}")
+        else:
+            kept.append(block)
+    return kept
 
 
 def _json_leaves(draft: str) -> dict[int, list[Leaf]]:
@@ -103,47 +169,207 @@ def _json_leaves(draft: str) -> dict[int, list[Leaf]]:
         return {}
 
 
-def _leaf(leaf: Leaf, lead: tuple[int, ...]) -> Claim | None:
-    """Return what a leaf claims: a string by what it says, a number always, where it counts no entries of a list."""
+def _of_leaves(said: Sequence[Leaf], lead: tuple[int, ...]) -> Iterator[Claim]:
+    counting = _counting(said)
+    for leaf in said:
+        yield from _leaf(leaf, lead, counts=leaf.path in counting)
+
+
+def _counting(said: Sequence[Leaf]) -> set[tuple[str, ...]]:
+    """Return the paths of numbers that count the entries of lists: one after the other, and from one or nought on."""
+    numbers: dict[tuple[str, ...], list[str]] = {}
+    for leaf in said:
+        if leaf.path and leaf.path[-1].casefold() in _PLACES and not leaf.is_string:
+            numbers.setdefault(leaf.path, []).append(leaf.text)
+    return {
+        path
+        for path, found in numbers.items()
+        if all(
+            number in ("0", "1")
+            or (place and found[place - 1].isdecimal() and number == str(int(found[place - 1]) + 1))
+            for place, number in enumerate(found)
+        )
+    }
+
+
+def _leaf(leaf: Leaf, lead: tuple[int, ...], *, counts: bool) -> Iterator[Claim]:
+    """Return what a leaf claims: a string by what it says, a number always, where it counts no entries of a list.
+
+    A key of several words is a sentence, or half of one, and the leaf says whether it holds. A sentence of a string
+    that is not covered by the string's own citations is a claim of its own.
+    """
     cites = leaf.cites or lead
-    if leaf.is_string:
-        states = bool(_cites(leaf.text)) or _asserts(leaf.text)
+    key = leaf.path[-1] if leaf.path else ""
+    prose = [name for name in leaf.path if len(name.split()) > 1 and (values(name) or len(stems(name)) > 1)]
+    if not leaf.is_string and leaf.text in ("true", "false", "null"):
+        states = key in prose
+    elif not leaf.is_string:
+        states = not counts
     else:
-        key = str((leaf.path or ("",))[-1])
-        if leaf.text in ("true", "false", "null"):
-            # A key of several words is a sentence, and this says whether it holds.
-            said = f"{key}: {leaf.text}"
-            return Claim(said, cites, leaf.start, leaf.end) if " " in key and _asserts(key) else None
-        states = key.casefold() not in _PLACES
-    return Claim(leaf.text, cites, leaf.start, leaf.end) if states else None
+        one_word = len(leaf.text.split()) == 1
+        named = one_word and key.casefold() in _STATES and not values(leaf.text)
+        states = bool(_cites(leaf.text)) or _asserts(leaf.text) or (one_word and bool(tokens(leaf.text)) and not named)
+        states = states or (bool(tokens(leaf.text)) and key in prose and not leaf.text.rstrip().endswith("?"))
+    if not states:
+        return
+    # A heading of a section is no more than that; what holds a value, or is answered in a word, is said.
+    told = [name for name in prose if values(name) or (name == key and len(leaf.text.split()) <= 1)]
+    yield Claim(": ".join((*told, leaf.text)), cites, leaf.start, leaf.end)
+    if leaf.is_string and _cites(leaf.text):
+        inner = _of_markdown(leaf.text, item=True, around=_cites(leaf.text))
+        yield from (one.claim for one in inner if not one.claim.cites)
 
 
-def _claims_of(block: Block, found: list[Block], position: int) -> Iterator[Claim]:
+def _claims_of(
+    block: Block, found: list[Block], position: int, *, item: bool, around: tuple[int, ...]
+) -> Iterator[Claim]:
     match block.kind:
         case BlockKind.QUOTE:
-            yield from (inner.claim for inner in _of_markdown(_QUOTE_MARK.sub("", block.text)))
+            inner = _of_markdown(_QUOTE_MARK.sub("", block.text), item=item, around=around)
+            yield from (one.claim for one in inner)
         case BlockKind.PARAGRAPH:
-            said = _cited_sentences(block.text)
-            shown = _shown(found, position)
-            for place, text in enumerate(said, 1):
-                if _asserts(text) or _OPENER.fullmatch(text):
-                    leads = place == len(said) and without_citations(text).rstrip(" *_").endswith(":")
-                    yield Claim(text, _cites(text) or (shown if leads else ()))
+            yield from _paragraph(block.text, found, position, item=item, around=around)
         case BlockKind.BULLETS | BlockKind.STEPS:
-            yield from (Claim(item, _cites(item)) for item in block.parts if _asserts(item))
+            shared = _colon_before(found, position)
+            for part in block.parts:
+                yield from _item(part, shared)
         case BlockKind.TABLE:
-            yield from _rows(block, _lead(found, position))
-        case BlockKind.CODE | BlockKind.OTHER:
+            yield from _rows(block, _lead(found, position) or around)
+        case BlockKind.CODE:
             # Code cannot carry a mark inside; the line that leads into it, or follows it, does.
-            yield Claim(block.text, _lead(found, position))
+            yield Claim(block.text, _lead(found, position) or around)
+        case BlockKind.OTHER:
+            yield from _html(block.text)
+        case BlockKind.HEADING if item:
+            yield from _paragraph(heading_text(block.text), found, position, item=True, around=around)
         case BlockKind.HEADING:
-            pass
+            yield from _heading(block, found, position)
 
 
-def _shown(found: list[Block], position: int) -> tuple[int, ...]:
-    """Return what the block right behind one cites, a heading aside: a line that leads into it rests on the same."""
+def _html(text: str) -> Iterator[Claim]:
+    """Return the claims of a block of HTML: some programs show what is written in tags and comments, others the tags."""
+    said = _COMMENT.sub(lambda comment: comment.group().strip("<>!-"), text)
+    shown = _TAG.sub(lambda tag: "\ue000".join(("", *_SHOWN_BY_TAG.findall(tag.group()), "")), said)
+    for piece in re.split(r"\s*\ue000\s*", shown):
+        yield from _paragraph(piece, [], 0, item=True, around=())
+
+
+def _paragraph(text: str, found: list[Block], position: int, *, item: bool, around: tuple[int, ...]) -> Iterator[Claim]:
+    """Return the claims of a paragraph, sentence by sentence.
+
+    In an item of a list, one citation at the end covers the whole paragraph; elsewhere every sentence has its own.
+    """
+    pieces = _LINE_WITH_MARKER.split(text) if item else [text]
+    said = [one for piece in pieces for one in _cited_sentences(piece)]
+    if item and len(said) > 1 and [bool(_cites(one)) for one in said] == [False] * (len(said) - 1) + [True]:
+        said = [text.strip()]
+    shown, behind = _shown(found, position)
+    for place, one in enumerate(said, 1):
+        last = place == len(said)
+        if not _cites(one) and _label_alone(one):
+            continue
+        leads = last and not _cites(one) and _leads(one, behind)
+        if not (
+            _asserts(one) or _OPENER.fullmatch(one) or (not leads and (item or not _BOLD.fullmatch(one)) and _says(one))
+        ):
+            continue
+        if leads:
+            rests = shown or (around if behind and behind.kind in (BlockKind.CODE, BlockKind.TABLE) else ())
+            yield Claim(one, rests, borrowed=bool(rests) and not _rests(one, behind.text if behind else ""))
+        elif _cites(one) or not (is_lead_in(one) and points_ahead(one) and not values(one)):
+            yield Claim(one, _cites(one))
+
+
+def _label_alone(sentence: str) -> bool:
+    return _LABEL.fullmatch(sentence.strip()) is not None
+
+
+def _says(sentence: str) -> bool:
+    """Whether a sentence says anything at all, be it a word; what is polite or asks says nothing."""
+    return bool(tokens(sentence)) and not sentence.rstrip(" *_").endswith("?") and not is_courtesy(sentence)
+
+
+def _leads(sentence: str, behind: Block | None) -> bool:
+    """Whether the last sentence of a paragraph leads into the block behind it."""
+    if without_citations(sentence).rstrip(" *_").endswith(":"):
+        return True
+    listed = behind is not None and behind.kind not in (BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.QUOTE)
+    return listed and points_ahead(sentence)
+
+
+def _rests(lead: str, behind: str) -> bool:
+    """Whether a line may rest on what the text behind it cites: it states nothing, or they speak of the same."""
+    said = without_citations(lead)
+    return is_lead_in(said) or not set(stems(said)).isdisjoint(stems(behind))
+
+
+def _item(part: str, shared: tuple[int, ...]) -> Iterator[Claim]:
+    """Return the claims of an item of a list; the first one begins with the item's marker."""
+    marker = _MARKER.match(part)
+    inside = part[marker.end() :] if marker else part
+    width = len(marker.group()) if marker else 0
+    first, *rest = inside.split("\n")
+    inside = "\n".join((first, *(re.sub(rf"^[ \t]{{0,{width}}}", "", line) for line in rest)))
+    cites = _cites(inside)
+    begins = True
+    for found in _of_markdown(inside, item=True, around=cites):
+        claim = found.claim
+        if begins and marker and found.block == 0 and found.prose and inside.lstrip().startswith(claim.text[:1]):
+            claim = replace(claim, text=f"{marker.group().strip()} {claim.text}")
+        begins = False
+        if not claim.cites and not cites and shared and len(tokens(claim.text)) <= 1 + bool(marker):
+            claim = replace(claim, cites=shared)
+        yield claim
+
+
+def _colon_before(found: list[Block], position: int) -> tuple[int, ...]:
+    """Return what a line with a colon right before a list cites: items of one word rest on it."""
+    before = found[position - 1] if position else None
+    if before is None or before.kind is not BlockKind.PARAGRAPH:
+        return ()
+    last = _cited_sentences(before.text)[-1:]
+    return _cites(last[0]) if last and without_citations(last[0]).rstrip(" *_").endswith(":") else ()
+
+
+def _heading(block: Block, found: list[Block], position: int) -> Iterator[Claim]:
+    """Return what a heading claims: nothing, unless it holds a value or is a sentence.
+
+    Where it cites nothing itself, it rests on what is cited under it. A paragraph that a line below has made a heading
+    is judged as a paragraph.
+    """
+    underlined = not block.text.lstrip().startswith("#")
+    text = block.text.rpartition("\n")[0].strip() if underlined else block.text.strip()
+    words = stated(text).lstrip("# ")
+    ends = without_citations(words).rstrip(' #*_)»”"').endswith((".", "!", "…"))
+    long = underlined and ("\n" in text or len(tokens(text)) > _LONG_TITLE)
+    if words.rstrip(" #*_").endswith("?") and not _asserts(words):
+        return
+    if not (_cites(words) or values(words) or has_link(words) or (ends and tokens(words)) or long):
+        return
+    under = _under(found, position)
+    cites = _cites(text) or _cites(under)
+    borrowed = not _cites(text) and bool(cites) and not values(words) and not _rests(words, under)
+    yield Claim(text, cites, borrowed=borrowed)
+
+
+def _under(found: list[Block], position: int) -> str:
+    """Return what stands under a heading, up to the next one of its level or above."""
+    level = found[position].level
+    behind = found[position + 1 :]
+    end = next((i for i, one in enumerate(behind) if one.kind is BlockKind.HEADING and one.level <= level), len(behind))
+    return "\n\n".join(one.text for one in behind[:end])
+
+
+def _shown(found: list[Block], position: int) -> tuple[tuple[int, ...], Block | None]:
+    """Return what the block right behind one cites, and that block: a line that leads into it rests on the same."""
     behind = found[position + 1] if position + 1 < len(found) else None
-    return _cites(behind.text) if behind and behind.kind is not BlockKind.HEADING else ()
+    if behind is None or behind.kind is BlockKind.HEADING:
+        return (), None
+    cites = _cites(behind.text)
+    if not cites and behind.kind in (BlockKind.CODE, BlockKind.TABLE):
+        after = found[position + 2] if position + 2 < len(found) else None
+        cites = _cites(after.text) if after and after.kind is not BlockKind.HEADING else ()
+    return cites, behind
 
 
 def _lead(found: list[Block], position: int) -> tuple[int, ...]:
@@ -171,7 +397,7 @@ def _opened(found: Iterable[_Found]) -> Iterator[Claim]:
     """Join a "Yes." or "No." with the claim behind it; before a table or code it rests on the same citation."""
     waiting: _Found | None = None
     for one in found:
-        if waiting is None and _is_opener(one.claim):
+        if waiting is None and one.opens and _is_opener(one.claim):
             waiting = one
             continue
         if waiting is None:
@@ -228,14 +454,20 @@ def _dense(text: str) -> tuple[str, list[int]]:
 
 
 def _cited_sentences(text: str) -> list[str]:
-    """Split a paragraph into sentences; a citation behind the full stop belongs to the sentence before it."""
+    """Split a paragraph into sentences; a citation behind the full stop belongs to the sentence before it.
+
+    A label ("Step 1.", "Note!") belongs to the sentence behind it.
+    """
     joined: list[str] = []
-    for part in sentences(text):
-        marks = re.match(r"^(?:\[\d{1,3}\]\s*)+", part)
+    split = [part for piece in _BREAK.split(text) for one in sentences(piece) for part in _AFTER_MARK.split(one)]
+    for part in split:
+        marks = _MARKS_BEHIND.match(part)
         if marks and joined:
             joined[-1] = f"{joined[-1]} {marks.group().strip()}"
             part = part[marks.end() :].strip()
-        if part:
+        if part and joined and _label_alone(joined[-1]) and not _cites(joined[-1]):
+            joined[-1] = f"{joined[-1]} {part}"
+        elif part:
             joined.append(part)
     return joined
 
@@ -243,7 +475,8 @@ def _cited_sentences(text: str) -> list[str]:
 def _cites(text: str) -> tuple[int, ...]:
     if "[" not in text:
         return ()
-    return tuple(dict.fromkeys(int(n) for n in _CITATION.findall(" ".join(code_parts(text)[::2]))))
+    prose = _COMMENT.sub("", " ".join(code_parts(text)[::2]))
+    return tuple(dict.fromkeys(int(n) for n in _CITATION.findall(prose)))
 
 
 def _asserts(text: str) -> bool:
@@ -251,9 +484,10 @@ def _asserts(text: str) -> bool:
     if bare.endswith("?"):
         # A question that brings a fact along asserts it: "Will you pay 500 dollars?"
         named: Values = values(bare)
-        return bool(_cites(text) or named.numbers or named.identifiers or named.urls or has_link(bare))
-    if _cites(text) or values(bare):
+        told = _TOLD.search(bare)
+        return bool(_cites(text) or named.numbers or named.identifiers or named.urls or has_link(bare) or told)
+    if _cites(text) or values(stated(bare)):
         return True  # what cites or names something asserts it, however short
     # Two words say something, and so does one that is a whole sentence: "You must pay."
     ends = bare.rstrip(' *_)»”"').endswith((".", "!", "…"))
-    return len(stems(bare)) >= (1 if ends else 2) and not is_courtesy(bare)
+    return (bool(tokens(bare)) if ends else len(stems(bare)) >= 2) and not is_courtesy(bare)

@@ -15,6 +15,8 @@ from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
 
 _VOWEL = re.compile("[aeiouyаеиоуыэюя]")
 STATUS: Final = (RequestType.STATUS_METRIC, RequestType.STATUS_LIST, RequestType.STATUS_SUMMARY)
+_LONGEST_COURTESY: Final = 160
+"""Characters; a longer sentence says more than that it is polite."""
 _ALONE: Final = 2
 """Words of a message that is a name and no question: "the settings"."""
 _LONG_RUN = re.compile(r"(.)\1{5,}")
@@ -54,20 +56,41 @@ def figure_or_list(texts: Iterable[str]) -> RequestType:
 
 
 def is_courtesy(text: str) -> bool:
-    """Whether a sentence is one that ends or opens an answer politely, and states nothing: "I hope this helps."
+    """Whether a sentence opens or ends an answer politely, and states nothing: "I hope this helps."
 
-    All its content words are such as courtesies are made of, and one phrase of a courtesy is among them.
+    It is made of whole courtesies and nothing else: a polite word beside a statement makes none of it.
     """
-    found = stems(text)
-    words, phrases = _courtesies()
-    return bool(found) and words.issuperset(found) and bool(phrases.find(text))
+    said = " ".join(tokens(text))
+    return 0 < len(said) <= _LONGEST_COURTESY and bool(_courtesies().fullmatch(said))
 
 
 @cache
-def _courtesies() -> tuple[frozenset[str], Phrases]:
+def _courtesies() -> re.Pattern[str]:
     courtesy = lexicon()["courtesy"]
-    said = " ".join((*courtesy["words"], *courtesy["phrases"]))
-    return frozenset(stems(said)), Phrases(courtesy["phrases"])
+    bags = {f"{{{name}}}": f"(?:{'|'.join(words)})" for name, words in courtesy["words"].items()}
+    patterns = [*courtesy["en"], *courtesy["ru"]]
+    for name, words in bags.items():
+        patterns = [pattern.replace(name, words) for pattern in patterns]
+    one = f"(?:{'|'.join(patterns)})"
+    return re.compile(f"{one}(?: (?:(?:and|but|so|и|а|но) )?{one}){{0,3}}")
+
+
+def points_ahead(text: str) -> bool:
+    """Whether a sentence says that something comes: "the following steps", "как показано ниже"."""
+    return not _lead_in("pointers").isdisjoint(tokens(text))
+
+
+def is_lead_in(text: str) -> bool:
+    """Whether a sentence only leads into what comes, and states nothing: "Here is what the documentation says:"."""
+    return _lead_in("stems").issuperset(word for word in stems(text) if not word.isdigit())
+
+
+@cache
+def _lead_in(name: str) -> frozenset[str]:
+    words = lexicon()["lead_in"]
+    if name == "pointers":
+        return frozenset(words["pointers"])
+    return frozenset(stems(" ".join((*words["pointers"], *words["words"]))))
 
 
 def casual_kind(text: str) -> str | None:

@@ -22,7 +22,7 @@ from adapters.drafting.passages import LEFT_OUT, Unit, units
 from adapters.planning.asking_back import asks_of_nothing
 from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
-from language.blocks import Block, BlockKind
+from language.blocks import Block, BlockKind, paragraph_lines
 from language.claims import claims
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
@@ -378,22 +378,22 @@ def _closed(code: str) -> str:
 
 
 def _cited_item(item: str, mark: str) -> str:
-    """Put the mark at the end of an item's first paragraph, so that code inside it stays whole."""
+    """Put the mark at the end of each paragraph of an item, and of the items inside it; code stays whole."""
     lines = item.split("\n")
-    if LEFT_OUT in item:
-        lines = item.replace(LEFT_OUT, "").split("\n")
-        mark = f"{mark} {LEFT_OUT}"
     if opening := _MARKER_AND_FENCE.match(lines[0]):
         # Code alone: the mark takes the item's first line, and the code begins on the next.
         marker, fence = opening.groups()
         return "\n".join((f"{marker}{mark}", " " * len(marker) + fence, *lines[1:]))
-    end = next(
-        (i for i, line in enumerate(lines) if i and (not line.strip() or _FENCED.match(line.strip()))), len(lines)
-    )
-    first = "\n".join(lines[:end])
-    # The full stop of a number alone is no punctuation.
-    first = f"{first.rstrip()} {mark}" if _MARKER_ALONE.fullmatch(first) else _cite(first, mark)
-    return "\n".join((first, *lines[end:]))
+    if _MARKER_ALONE.fullmatch(lines[0]):
+        # The full stop of a number alone is no punctuation.
+        return "\n".join((f"{lines[0].rstrip()} {mark}", *lines[1:]))
+    for start, end in reversed(paragraph_lines(item)):
+        said = "\n".join(lines[start:end])
+        if tokens(_MARKER_ALONE.sub("", said, count=1)):
+            lines[start:end] = [_cite(said, mark)]
+        elif LEFT_OUT in said:
+            lines[start:end] = [f"{said.replace(LEFT_OUT, '').rstrip()} {mark} {LEFT_OUT}"]
+    return "\n".join(lines)
 
 
 def _table(body: Block, question: str) -> str:

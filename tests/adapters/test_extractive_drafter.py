@@ -360,7 +360,7 @@ async def test_in_json_each_sentence_and_step_is_a_string_with_its_citation() ->
             "| Water | `a \\| b` |\n| --- | --- |\n| cold | 5 \\||\n|  | [x](y.md) |",
             {"rows": [["Water", "`a | b`"], ["cold", "5 |"], ["", "x"]]},
         ),
-        ("1. Open:\n\n   ```\n   lid [2]\n   ```\n   then wait", "Open [1]:\n\n```\nlid [2]\n```\nthen wait"),
+        ("1. Open:\n\n   ```\n   lid [2]\n   ```\n   then wait", "Open [1]:\n\n```\nlid [2]\n```\nthen wait [1]"),
     ],
 )
 async def test_in_json_code_and_tables_are_objects_with_their_sources(body: str, entry: object) -> None:
@@ -481,11 +481,11 @@ async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, no
         ("Boil water in «[Kettle](https://evil.test)» now.", "Boil water in «Kettle» now [1] (link left out)."),
         (
             "Boil water in the kettle:\n\n1. Open «[Lid](https://evil.test)».\n\n   See [more](//evil.test).",
-            "Boil water in the kettle [1]:\n\n1. Open «Lid» [1] (link left out).\n\n   See more.",
+            "Boil water in the kettle [1]:\n\n1. Open «Lid» [1] (link left out).\n\n   See more [1] (link left out).",
         ),
         (
             "Boil water in the kettle:\n\n1. <https://evil.test>\n2. <https://evil.test> shows more:\n   - lids\n   - cups",
-            "Boil water in the kettle [1]:\n\n1. [1] (link left out)\n2. shows more:\n   - lids\n   - cups [1] (link left out)",
+            "Boil water in the kettle [1]:\n\n1. [1] (link left out)\n2. shows more [1] (link left out):\n   - lids [1]\n   - cups [1]",
         ),
         (
             "(Boil water in [the kettle](https://evil.test).) Now drink.",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.values import ResponseFormat
-from language.claims import Claim, claims, opener, without_citations
+from language.claims import Claim, claims, opener, stated, without_citations
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,10 @@ def test_what_says_anything_beside_a_courtesy_is_a_claim(text: str) -> None:
         ("Boil water in this order [3]:\n\n- first the lid [1]", [(3,), (1,)]),
         ("The port is 9999:\n\nThe kettle boils [1].", [(1,), (1,)]),
         ("Boil water in this order:\n\n## Steps\n\nOpen the lid [1].", [(), (1,)]),
-        ("Boil water in this order.\n\n- first the lid [1]", [(), (1,)]),
+        ("Boil water in that order.\n\n- first the lid [1]", [(), (1,)]),
+        ("Boil water in the following order.\n\n- first the lid [1]", [(1,), (1,)]),
+        ("Выполните следующие шаги.\n\n1. Снимите крышку [1]", [(1,), (1,)]),
+        ("Boil water so:\n\n```\nboil\n```\n\nThat is it [1].", [(1,), (1,), (1,)]),
     ],
 )
 def test_a_line_that_leads_in_rests_on_what_it_leads_to(draft: str, cites: list[tuple[int, ...]]) -> None:
@@ -232,3 +235,245 @@ def test_a_key_of_json_that_says_a_sentence_is_a_claim() -> None:
         "The port is 9999: true",
         "Nobody may delete the conversation: null",
     ]
+
+
+def uncited(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -> list[str]:
+    return [claim.text for claim in claims(draft, response_format) if not claim.cites]
+
+
+BOILS = "The kettle boils water [1]."
+
+
+# ---------------------------------------------------------------------------------------------------------- headings
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "## What to do", "## 2. Steps", "## Шаг 1", "### Step 2: open the lid", "# 1.2 Setup", "## Два способа", "What to do\n---",
+        "## How does it boil?",
+    ],
+)  # fmt: skip
+def test_a_plain_heading_claims_nothing(heading: str) -> None:
+    """It says what comes, and its number counts sections."""
+    assert [claim.text for claim in claims(f"{heading}\n\n{BOILS}")] == [BOILS]
+
+
+@pytest.mark.parametrize(
+    ("heading", "text"),
+    [
+        ("## The fee is 500 dollars and refunds take 99 days", "## The fee is 500 dollars and refunds take 99 days"),
+        ("## Гарантия 99 лет", "## Гарантия 99 лет"),
+        ("## Set `max_retry`", "## Set `max_retry`"),
+        ("## The kettle boils milk.", "## The kettle boils milk."),
+        ("The fee must be paid in 14 days.\n---", "The fee must be paid in 14 days."),
+        ("The kettle must be paid at once by everybody\n---", "The kettle must be paid at once by everybody"),
+    ],
+)
+def test_a_heading_that_says_more_rests_on_what_is_under_it(heading: str, text: str) -> None:
+    """With a value or a full stop, or as a sentence with a line below, it is a claim that cites what its section cites."""
+    (claim, _) = claims(f"{heading}\n\n{BOILS}\n\n## Next\n\nIt is red [2].")[:2]
+    assert (claim.text, claim.cites) == (text, (1,))
+
+
+def test_a_heading_over_nothing_cited_is_uncited() -> None:
+    """What the next section cites is none of its business."""
+    assert uncited("## The fee is 500 dollars\n\n## Next\n\nIt is red [2].") == ["## The fee is 500 dollars"]
+
+
+def test_a_heading_that_cites_rests_on_that() -> None:
+    """Its own citation comes before those under it."""
+    assert claims(f"## The fee is 500 dollars [3]\n\n{BOILS}")[0].cites == (3,)
+
+
+# ------------------------------------------------------------------------------------------------------ items of lists
+
+
+@pytest.mark.parametrize(
+    ("draft", "left"),
+    [
+        ("- Open the lid. Press the button. [1]", []),
+        ("1. Open the lid. Press the button [1].", []),
+        ("- Open the lid [1]. Press the button [2].", []),
+        ("- A kettle is one pot [1]. Refunds are free. It never ends.", ["Refunds are free.", "It never ends."]),
+        ("- A kettle [1]. Refunds are free. It ends [2].", ["Refunds are free."]),
+        ("- Open the lid [1].\n\n  Refunds are free.", ["Refunds are free."]),
+        ("- Open the lid [1].\n\n  Close it again [1].", []),
+        ("- Open the lid [1].\n  - Refunds are free", ["- Refunds are free"]),
+        ("- Open the lid:\n  - the round lid [1]\n  - Refunds are free", ["- Refunds are free"]),
+        ("- Open the lid [1]:\n\n  ```\n  boil\n  ```", []),
+        ("- Open the lid:\n\n  ```\n  boil\n  ```\n\n  That is it [1].", []),
+        ("- Open the lid [1].\n  > Refunds are free.", ["Refunds are free."]),
+        ("- # Refunds are free\n- Open the lid [1]", ["Refunds are free"]),
+        ("- Free\n- Open the lid [1]", ["- Free"]),
+        ("- Yes\n- No\n\nOpen the lid [1].", ["- Yes", "- No"]),
+        ("The lids are [1]:\n\n- Round\n- Square", []),
+    ],
+)  # fmt: skip
+def test_an_item_is_judged_paragraph_by_paragraph(draft: str, left: list[str]) -> None:
+    """One citation at a paragraph's end covers all of it; nested items and further paragraphs need their own."""
+    assert uncited(draft) == left
+
+
+# ------------------------------------------------------------------------------------------------ labels and openers
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Step 1. Open the lid [1].",
+        "**Шаг 1.** Откройте крышку [1].",
+        "Примечание. Крышка горячая [1].",
+        "Важно! Крышка горячая [1].",
+        "Note! The lid is hot [1].",
+        "Step 2: open the lid [1].",
+        "**Step 2**\n\nOpen the lid [1].",
+    ],
+)
+def test_a_label_belongs_to_the_sentence_behind_it(draft: str) -> None:
+    """It is no claim of its own, and all is cited."""
+    assert [claim.cites for claim in claims(draft)] == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("Step 2: open the lid", "open the lid"),
+        ("1. **Step 2.** Open it", "Open it"),
+        ("## 1.2 Setup", "Setup"),
+        ("Step 2 takes 5 minutes", "Step 2 takes 5 minutes"),
+        ("Шаг 3 — откройте", "откройте"),
+    ],
+)
+def test_the_number_of_a_label_is_no_part_of_what_is_stated(claim: str, said: str) -> None:
+    """Only what a mark closes is a label: what takes five minutes is step 2."""
+    assert stated(claim) == said
+
+
+@pytest.mark.parametrize(
+    "first", ["Отлично!", "Great!", "OK.", "Не совсем.", "Not exactly.", "It depends.", "Unfortunately not.", "Готово!"]
+)
+def test_other_openers_belong_to_the_claim_behind_them(first: str) -> None:
+    """As a "Yes." does; alone they are uncited."""
+    assert [claim.cites for claim in claims(f"{first} {BOILS}")] == [(1,)]
+    assert uncited(first) == [first]
+
+
+# ------------------------------------------------------------------------------------------------ citations behind
+
+
+@pytest.mark.parametrize("mark", ["**[1]**", "([1])", "\n[1]", "\n\n[1]", "[1]."])
+def test_a_citation_behind_a_sentence_is_the_sentences(mark: str) -> None:
+    """Whatever is around it, and on whichever line."""
+    assert [claim.cites for claim in claims(f"The kettle boils water. {mark}")] == [(1,)]
+    assert claims(f"The kettle boils water. {mark}\n\nIt is red [2].")[0].cites == (1,)
+
+
+@pytest.mark.parametrize("mark", ["[01]", "[٤]", "<!-- [1] -->", "`a[1]`", "[1000]"])
+def test_what_only_looks_like_a_citation_is_none(mark: str) -> None:
+    """Digits are 0 to 9 without noughts before them, and a comment is not read."""
+    assert uncited(f"The kettle boils {mark}.") == [f"The kettle boils {mark}."]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "[1]. and refunds are free",
+        "[1].<br>Refunds are free",
+        "[1].\n\n<div>Refunds are free</div>",
+        "[1].\n\n<img alt='Refunds are free'>",
+        "[1].\n\n<!-- Refunds are free -->",
+        "[1].\n\nUnlimited",
+        "[1].\n\nYou can.",
+        "[1].\n\nМожно всё.",
+        "[1].\n\nDid you know that refunds are free?",
+        "[1].\n\nRefunds are free, aren't they?",
+    ],
+)
+def test_nothing_borrows_its_neighbours_citation(more: str) -> None:
+    """A sentence behind a citation, the text of HTML, one word and a question that tells are claims of their own."""
+    assert len(uncited(f"The kettle boils {more}")) == 1
+
+
+# ----------------------------------------------------------------------------------------------------------- lead-ins
+
+
+@pytest.mark.parametrize(
+    ("lead", "borrowed"),
+    [
+        ("The warranty is unlimited:", True),
+        ("Boil it so:", False),
+        ("Here is what the documentation says:", False),
+        ("Согласно справочнику:", False),
+        ("No, there are exceptions:", False),
+    ],
+)
+def test_a_lead_in_with_no_word_of_what_it_leads_to_only_borrows(lead: str, borrowed: bool) -> None:
+    """What states nothing, or speaks of the same, rests on the citations behind it."""
+    found = claims(f"{lead}\n\n- boil the water first [1]\n- then the tea [1]")
+    assert any(claim.borrowed for claim in found) is borrowed
+    assert all(claim.cites for claim in found)
+
+
+@pytest.mark.parametrize("lead", ["Below are the steps.", "See the sources below.", "Here's how to do it."])
+def test_a_sentence_that_only_points_ahead_needs_no_citation(lead: str) -> None:
+    """It states nothing, with or without a colon."""
+    assert uncited(f"{lead} {BOILS}") == uncited(f"{lead}\n\n- {BOILS}") == []
+
+
+# --------------------------------------------------------------------------------------------------------------- JSON
+
+
+@pytest.mark.parametrize(
+    ("draft", "texts"),
+    [
+        ('{"Refunds are free": "yes"}', ["Refunds are free: yes"]),
+        ('{"The fee is 500 dollars": {"a": "Boil it well"}}', ["The fee is 500 dollars: Boil it well"]),
+        ('{"number": 500}', ["500"]),
+        ('{"ok": "Unlimited"}', ["Unlimited"]),
+        ('{"status": "done", "steps": [{"step": 1}, {"step": 2}]}', []),
+        ('[{"step": 1}, {"step": 500}]', ["1", "500"]),
+        ('{"a": "Boil it [1]. Refunds are free. It ends."}', ["Refunds are free.", "It ends."]),
+        ('{"a": "Boil it. Then drink it [1]."}', []),
+        ('{"a": "Boil it [1].\\n\\n- Refunds are free"}', ["- Refunds are free"]),
+    ],
+)  # fmt: skip
+def test_nothing_hides_in_json(draft: str, texts: list[str]) -> None:
+    """Keys of several words, numbers that count no list, one-word answers, and sentences behind a citation are claims."""
+    assert uncited(draft, ResponseFormat.JSON) == texts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I hope this helps, it is free.",
+        "Thank you, it is free.",
+        "Thank you, it is free any time.",
+        "Here you go: more is free.",
+        "Any questions are answered free at any time.",
+        "Пожалуйста, любой ответ готов.",
+        "Напишите в поддержку.",
+        "Let us know: no further information is needed.",
+        "Thank you, you need further information.",
+    ],
+)
+def test_a_polite_word_makes_no_statement_polite(text: str) -> None:
+    """A courtesy is one from its first word to its last."""
+    assert uncited(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Feel free to ask if you get stuck.",
+        "Hope that helps — let me know if you have other questions.",
+        "Обращайтесь, если что-то не получится.",
+        "Если возникнут сложности, обратитесь к нам.",
+        "Let's go through it step by step.",
+        "Давайте разберёмся по порядку.",
+        "Good luck with the setup!",
+    ],
+)
+def test_other_courtesies_claim_nothing(text: str) -> None:
+    """Several in a row are no more than one."""
+    assert claims(text) == []
