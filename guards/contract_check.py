@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 from typing import Final, cast
 
 from contracts.report import Finding
@@ -11,8 +12,8 @@ from contracts.spec import CITED_SOURCES, ArchitectSpec
 from contracts.values import CheckStatus, DraftKind, RequiredAction, ResponseFormat, Track
 from language.blocks import Block, BlockKind, blocks, heading_text
 from language.claims import without_citations
-from language.clean import fold
-from language.forbidden import forbidden_in
+from language.clean import skeleton
+from language.forbidden import forbidden_in, said_literally
 from language.structured import inside_json, json_block, leaves, parsed
 from language.words import Phrases, tokens
 
@@ -25,6 +26,10 @@ _NUMBERING = re.compile(
     r"\W*(?:(?:step|section|part|шаг|этап|раздел|часть|пункт)\s+)?"
     r"(?:\d{1,2}(?:\.\d{1,2})*|[ivx]{1,5}(?=[.)])|[a-zа-я](?=[.)]))\W+(?=\w)"
 )
+# What a reader does not see as words.
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|</?[bh]r\s*/?>", re.DOTALL | re.IGNORECASE)
+# Signs that make another name of a letter or a word: C++, C#, .NET.
+_SIGNED = re.compile(r"[+#*@$%&]|(?<!\w)\.(?=\w)")
 _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
 
 
@@ -32,8 +37,8 @@ def check_contract(draft: str, spec: ArchitectSpec, *, track: Track, kind: Draft
     """Judge form, sections, forbidden content and domain terms; report every fault at once.
 
     FAST drafts, abstentions and clarifications are not asked. A heading counts at any level and in any case; a word
-    in running text is no section, and a section that says nothing is none. Terms match by stems on token boundaries,
-    forbidden phrases by their words. Which sections a draft has cannot be told where it is no object of JSON that
+    in running text is no section, and a section that says nothing is none. Terms match by stems on token boundaries, those
+    with signs, as "C++", and forbidden phrases literally. Look-alike letters and entities read as what they look like. Which sections a draft has cannot be told where it is no object of JSON that
     should be one: then only its form is reported, and what is said in it.
     """
     if track is Track.FAST or kind is not DraftKind.ANSWER:
@@ -121,8 +126,13 @@ def _filled_headings(markdown: str) -> Iterator[str]:
 
 
 def _says_something(block: Block) -> bool:
-    text = _FENCE.sub("", block.text) if block.kind is BlockKind.CODE else block.text
-    return bool(tokens(without_citations(text)))
+    if block.kind is BlockKind.CODE:
+        return bool(tokens(without_citations(_FENCE.sub("", block.text))))
+    return _has_words(block.text)
+
+
+def _has_words(text: str) -> bool:
+    return bool(tokens(without_citations(_COMMENT.sub(" ", unescape(text)))))
 
 
 def _filled_keys(draft: str) -> set[str]:
@@ -130,13 +140,13 @@ def _filled_keys(draft: str) -> set[str]:
     return {
         leaf.path[0]
         for leaf in leaves(draft)
-        if leaf.path and (tokens(without_citations(leaf.text)) if leaf.is_string else leaf.text != "null")
+        if leaf.path and (_has_words(leaf.text) if leaf.is_string else leaf.text != "null")
     }
 
 
 def _ways_to_read(heading: str) -> Iterable[str]:
     """Return a heading for comparing, as it is and without its number: "Step 2. Cause" is "Cause", too."""
-    flat = fold(_LINK.sub("]", without_citations(heading)))
+    flat = skeleton(_LINK.sub("]", without_citations(unescape(heading))))
     yield _comparable(flat)
     if number := _NUMBERING.match(flat):
         yield _comparable(flat[number.end() :])
@@ -144,12 +154,16 @@ def _ways_to_read(heading: str) -> Iterable[str]:
 
 def _comparable(heading: str) -> str:
     # A heading of signs alone is compared by them.
-    return " ".join(tokens(heading)) or " ".join(fold(heading).split())
+    flat = skeleton(heading)
+    return " ".join(tokens(flat)) or " ".join(flat.split())
 
 
 def _uses_one_of(terms: tuple[str, ...], draft: str) -> bool:
-    phrases = Phrases(terms)
-    return any(phrases.find(said) for said in (draft, *inside_json(draft)))
+    signed = [term for term in terms if _SIGNED.search(term)]
+    if said_literally(signed, draft):
+        return True
+    phrases = Phrases([skeleton(term) for term in terms if term not in signed])
+    return any(phrases.find(skeleton(unescape(said))) for said in (draft, *inside_json(draft)))
 
 
 def _keys(value: object) -> Iterator[str]:

@@ -30,24 +30,40 @@ _MARKS = re.compile(r"[*`]|~~|^[ \t]*(?:>[ \t]?)+|(?<![^\W_])_+|_+(?![^\W_])|\\(
 def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
     """Return the entries that occur in a text, in their order; `/.../` is an expression, all else a phrase.
 
-    An expression is looked for in any case, in the text as written and as a reader sees it. Of a text of JSON, or one
+    An expression is looked for in any case, line by line, in the text as written and as a reader sees it. Of a text of JSON, or one
     with a block of JSON, the keys and strings are looked through as they read.
     """
     wanted = list(entries)
     if not wanted:
         return []
-    written = (text, *filter(None, inside_json(text)))
-    readings = [skeleton(reading) for source in written for reading in (source, _seen(source))]
-    said = [_SPACES.sub(" ", reading.translate(_ALIKE)) for reading in readings]
+    readings = _readings(text)
+    said = _as_typed(readings)
     return [
         entry
         for entry in wanted
         if (
-            any(pattern_occurs(entry[1:-1], reading) for reading in (text, *readings))
+            any(pattern_occurs(entry[1:-1], reading, by_line=True) for reading in (text, *readings))
             if is_expression(entry)
             else any(map(_phrase(entry).search, said))
         )
     ]
+
+
+def said_literally(phrases: Iterable[str], text: str) -> bool:
+    """Whether one of these phrases occurs in a text, as a forbidden phrase would."""
+    wanted = list(phrases)
+    said = _as_typed(_readings(text)) if wanted else []
+    return any(_phrase(phrase).search(reading) for phrase in wanted for reading in said)
+
+
+def _readings(text: str) -> list[str]:
+    """Return the ways to read a text: as written and as a reader sees it, with what JSON says in it."""
+    written = (text, *filter(None, inside_json(text)))
+    return [skeleton(reading) for source in written for reading in (source, _seen(source))]
+
+
+def _as_typed(readings: Iterable[str]) -> list[str]:
+    return [_SPACES.sub(" ", reading.translate(_ALIKE)) for reading in readings]
 
 
 def is_expression(entry: str) -> bool:

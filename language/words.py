@@ -129,9 +129,13 @@ def _thesaurus(groups: tuple[tuple[str, ...], ...]) -> Thesaurus:
     return Thesaurus(groups)
 
 
-def pattern_occurs(pattern: str, text: str) -> bool:
-    """Whether a regular expression is found in a text, in any case; ё and е are one letter in both."""
-    return bool(re.search(_one_e(pattern), _one_e(text), re.IGNORECASE))
+def pattern_occurs(pattern: str, text: str, *, by_line: bool = False) -> bool:
+    """Whether a regular expression is found in a text, in any case; ё and е are one letter in both.
+
+    By line, `^` and `$` are the ends of each line, and not those of the text alone.
+    """
+    flags = re.IGNORECASE | re.MULTILINE if by_line else re.IGNORECASE
+    return bool(re.search(_one_e(pattern), _one_e(text), flags))
 
 
 def _one_e(text: str) -> str:

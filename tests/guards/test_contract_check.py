@@ -65,6 +65,10 @@ def reasons(draft: str, wanted: ArchitectSpec) -> tuple[str, ...]:
         "## а) Что сделать",
         "## [Steps](#steps)",
         "## Steps [1]",
+        "## What to&nbsp;do",
+        "## Stеps",
+        "## Чтo сделать",
+        "## 2. Whаt to do",
         "## Steps\n\n### In detail",
     ],
 )
@@ -108,11 +112,20 @@ def test_a_word_in_running_text_is_no_section(draft: str) -> None:
         "## Steps\n\n### Further\n\n# End\n\nPress the button.",
         "## Steps\n\n—\n\n---\n\n[1]",
         "## Steps\n\n```bash\n```\n\n👍",
+        "## Steps\n\n<!-- Press the button. -->",
+        "## Steps\n\n<!--\nPress the button.",
+        "## Steps\n\n[1] <!-- Press --> &nbsp; <br>",
     ],
 )
 def test_a_section_that_says_nothing_is_missing(draft: str) -> None:
     """A heading alone is none, be there a dash, an empty block or another section behind it."""
     assert missing_sections(f"Press the button.\n\n{draft}", spec(STEPS)) == ["Steps"]
+
+
+def test_a_comment_in_code_is_what_the_code_says() -> None:
+    """Only outside of code is it hidden from the reader."""
+    assert missing_sections("## Steps\n\n```html\n<!-- header -->\n```", spec(STEPS)) == []
+    assert missing_sections("## Steps\n\nOpen <https://example.com/a> [1].", spec(STEPS)) == []
 
 
 def test_a_section_that_comes_twice_is_there_where_it_says_something() -> None:
@@ -166,6 +179,17 @@ def test_a_phrase_is_forbidden_wherever_it_stands() -> None:
         ("account", "The discount.", False),
         ("N3", "Пишите на n3.", True),
         ("C#", "In C# only.", True),
+        ("C++", "Written in C++.", True),
+        ("C++", "Written in `C\\+\\+`.", True),
+        ("C++", "Written in C.", False),
+        ("C++", "Written in C+.", False),
+        ("C#", "Written in C.", False),
+        (".NET", "It runs on .NET.", True),
+        (".NET", "It runs on the net.", False),
+        ("C++", '{"a": "in C\\u002b+"}', True),
+        ("account", "Two accоunts.", True),
+        ("роль", "Выберите pоль.", True),
+        ("record template", "Open the record&nbsp;templates.", True),
         ("роль", "| Поле | Смысл |\n| --- | --- |\n| Роли | Кто что может |", True),
         ("record template", "Open the *record templates*.", True),
         ("шаблон записи", '{"a": "\\u0448аблоны записей"}', True),
@@ -245,6 +269,7 @@ def test_the_sections_of_json_are_its_keys(draft: str) -> None:
         '{"Steps": ""}',
         '{"Steps": ["—", {"a": [], "b": "[1]"}]}',
         '{"Steps": {"sources": [1]}}',
+        '{"Steps": "<!-- Press -->"}',
         '{"answer": {"Steps": "Press [1]."}}',
         '{"answer": "# Steps"}',
     ],

@@ -76,7 +76,11 @@ def test_a_phrase_is_no_part_of_another_word(entry: str, text: str) -> None:
     ("entry", "text", "occurs"),
     [
         (r"/a.c/", "ABC", True),
-        (r"/^b/", "a\nb", False),
+        (r"/^b/", "a\nb", True),
+        (r"/^b/", "a b", False),
+        (r"/^note:/", "Press it [1].\n\n> **Note:** it is hot.", True),
+        (r"/soon$/", "It comes soon\nor later.", True),
+        (r"/\Ab/", "a\nb", False),
         (r"/a\.c/", "abc", False),
         ("/", "and", False),
         (r"/\bгаранти\w*/", "Мы ГАРАНТИРУЕМ это.", True),
