@@ -259,13 +259,14 @@ _PASSWORD = re.compile(
     rf"(?:(?P<name>{_NAME}|secret(?![a-zа-яё]))"
     rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is|was|будет)\s{_BEFORE_VALUE}"
     rf"|[ \t](?P<about>[^\n:=|\0]{{1,60}})(?::|=|\s(?:—|is|was|equals|будет|это)\s){_BEFORE_VALUE}|[ \t]{{1,2}}(?=[\"'`«“]){_BEFORE_VALUE})"
-    rf"|(?<![a-zа-яё])(?:pass|pw|psw)[\"'`]?[ \t]?[:=]{_BEFORE_VALUE}){_VALUE}"
+    rf"|(?:pass(?<![a-zа-яё]pass)|pw(?<![a-zа-яё]pw)|psw(?<![a-zа-яё]psw))[\"'`]?[ \t]?[:=]{_BEFORE_VALUE}){_VALUE}"
 )
 _SPOKEN = re.compile(
     # "the password hunter22", "пароль по умолчанию — Qwerty123", "--password Qw3rty99"
-    rf"(?P<flag>--[\w-]{{0,20}})?{_NAME}[\"'`*_]{{0,4}}(?:\s{{1,4}}(?:is|was|are|now|has|have|been|be|set|to|as|of|equals|by|default|value|это|по"
+    rf"{_NAME}[\"'`*_]{{0,4}}(?:\s{{1,4}}(?:is|was|are|now|has|have|been|be|set|to|as|of|equals|by|default|value|это|по"
     rf"|умолчанию|служит|будет|равен|задан|установлен|стал|на|—|-|:|=)(?=\s)){{0,4}}[\s:=—]{{1,4}}[\"'`*_«“(]{{0,4}}{_VALUE}"
 )
+_OPTION = re.compile(r"--[\w-]{0,20}$")
 _OTHER_THING = re.compile(
     r"[\"'`*_(]{0,3}(?:polic|manag|stor|hash|encod|algorith|encrypt|field|propert|rule|regex|expir|strength|length|name\b|history"
     r"|reset|rotat|generat|vault|file|path|type|format|option|must|should|liv|lie|kept|provider|менедж|политик|алгоритм|х[еэ]ш|протокол"
@@ -331,12 +332,18 @@ def _passwords_without_a_sign(plain: str, low: str) -> Iterator[Span]:
     """Find passwords right behind the name, in pairs of a structure, in tags and in commands."""
     for match in _each(_SPOKEN, low):
         value = plain[slice(*match.span("value"))].rstrip(".:)]}*_")
-        if _is_password(value, least=6) and (match["flag"] or _is_no_word(value)):
+        if _is_password(value, least=6) and (
+            _OPTION.search(low, max(0, match.start() - 22), match.start()) or _is_no_word(value)
+        ):
             yield Span("password-value", match.start("value"), match.start("value") + len(value))
-    places = [match.span("value" if match["value"] else "first") for match in _BESIDE.finditer(low)]
-    for group in _INSIDE.finditer(low):
-        places += [match.span(1) for match in _QUOTED.finditer(plain, *group.span("group"))]
-    places += [match.span(1) for match in _IN_TAG.finditer(low)]
+    places: list[tuple[int, int]] = []
+    if "value" in low or "значение" in low:
+        places += [match.span("value" if match["value"] else "first") for match in _BESIDE.finditer(low)]
+    if '"' in low or "'" in low:
+        for group in _INSIDE.finditer(low):
+            places += [match.span(1) for match in _QUOTED.finditer(plain, *group.span("group"))]
+    if "</" in low:
+        places += [match.span(1) for match in _IN_TAG.finditer(low)]
     yield from _checked(plain, places)
 
 

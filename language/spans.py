@@ -37,11 +37,15 @@ _LATIN, _OTHERS = (
 )
 _TO_LATIN: Final = str.maketrans(_OTHERS, _LATIN)
 _TO_CYRILLIC: Final = str.maketrans("aceopyxABEKMHOPCTYX", "асеорухАВЕКМНОРСТУХ")
-_MIXED: Final = re.compile(r"[A-Za-z][\d_]*[\u0370-\u04ff]|[\u0370-\u04ff][\d_]*[A-Za-z]")
+_MIXED: Final = re.compile(
+    r"[A-Za-z](?:[\d_]*[\u0370-\u04ff]|(?<=[\u0370-\u04ff].)|(?<=[\u0370-\u04ff][\d_].)|(?<=[\u0370-\u04ff][\d_]{2}.))"
+)
 _WORD: Final = re.compile(r"\w+")
 _GONE: Final = re.compile(f"{INVISIBLE.pattern}|(?<=[A-Za-z])[\u0300-\u036f]+")
+_MAY_GO: Final = re.compile(f"{INVISIBLE.pattern[:-1]}\u0300-\u036f]")
 _GLUED: Final = re.compile(rf"\w{INVISIBLE.pattern}+\w")
 
+_HINTS: Final = re.compile(r"[\\&<%]|[*~\]]\w")
 _MAY_HIDE: Final = re.compile(r"\\[!-/:-@\[-`{-~]|&[#A-Za-z]|%40|\w(?:\*{1,4}|~~|\[\d{1,3}\])\w|<(?:[A-Za-z/]|!--)")
 _HIDDEN: Final = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
@@ -103,10 +107,10 @@ def readings(text: str) -> tuple[Reading, ...]:
     """Return the plain readings of a text, the one as it is written first; all but that are wanted by few texts."""
     written = _typed(Reading(text))
     found = {written.plain: written}
-    if not text.isascii() and _GLUED.search(text):
+    if not text.isascii() and INVISIBLE.search(text) and _GLUED.search(text):
         apart = _typed(Reading(INVISIBLE.sub(" ", text)))
         found.setdefault(apart.plain, apart)
-    if _MAY_HIDE.search(text):
+    if _HINTS.search(text) and _MAY_HIDE.search(text):
         shown = _typed(_shown(text))
         found.setdefault(shown.plain, shown)
     return tuple(found.values())
@@ -119,8 +123,10 @@ def _typed(read: Reading) -> Reading:
         plain = _ODD.sub(lambda odd: _plain(odd.group()), plain)
         if _MIXED.search(plain):
             plain = _WORD.sub(lambda word: _of_one_script(word.group()), plain)
-        read = read._replace(plain=plain).without(_GONE)
-        plain = read.plain
+        read = read._replace(plain=plain)
+        if _MAY_GO.search(plain):
+            read = read.without(_GONE)
+            plain = read.plain
     if "[redacted: " in plain:
         plain = MARK.sub(lambda mark: "\0" * len(mark.group()), plain)
     return read._replace(plain=plain)
