@@ -149,6 +149,8 @@ class Ticket(BaseModel):
         answer: What the user sees; it says that a hand-off was passed on, which a ticket that can be read was.
         verdict, reasons: Of the Guardian; empty where no draft was judged. Of reasons only the names: what stands
             behind a name may quote a draft that did not pass.
+        earlier: What the user wrote before `question` in the conversation, oldest first: the last 5 messages, each of at
+            most 1,000 characters; those that moderation stopped are left out.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -163,6 +165,7 @@ class Ticket(BaseModel):
     text: str
     verdict: str = ""
     reasons: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
 
 
 class Delivered(BaseModel):

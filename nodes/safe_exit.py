@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Final, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
@@ -19,7 +19,7 @@ from contracts.ports import HandOffDesk
 from contracts.profile import Profile
 from contracts.report import HandOff, Ticket
 from contracts.result import StructuredAgentResult
-from contracts.state import Json, unanswered_id
+from contracts.state import Json, said_before, unanswered_id
 from contracts.values import (
     Delivery,
     DraftKind,
@@ -43,6 +43,11 @@ from rendering.reasons import reason_names
 from rendering.texts import say
 
 _LOG = logging.getLogger(__name__)
+
+MOST_EARLIER: Final = 5
+"""Earlier messages of the user that go with a ticket."""
+LONGEST_EARLIER: Final = 1000
+"""Characters of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,7 @@ def _ticket(
         text="",
         verdict=state["guardian"].get("verdict", ""),
         reasons=tuple(reason_names(state["guardian"].get("reasons", []))),
+        earlier=_earlier(state),
     )
     return ticket.model_copy(update={"text": ticket_text(state, ticket, end.outcome)})
 
@@ -172,19 +178,19 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
     """End a turn that the Guardian failed, by the first of its actions that ends one."""
     actions = [RequiredAction(action) for action in state["guardian"]["required_actions"]]
     if RequiredAction.REDACT_SENSITIVE in actions:
-        record = hand_off_record(_fit_to_leave(state), Outcome.REFUSED, language)
+        record = _record(state, Outcome.REFUSED, language)
         text = refusal("sensitive_refusal", language, profile)
         return _noted(Exit(Outcome.REFUSED, text, "policy_violation", record), language)
     violated = any(reason.startswith("policy_violation") for reason in state["guardian"]["reasons"])
     if RequiredAction.SAFE_REFUSAL in actions:
         key = "policy_refusal" if violated else "contract_refusal"
-        record = hand_off_record(_fit_to_leave(state), Outcome.REFUSED, language)
+        record = _record(state, Outcome.REFUSED, language)
         end = Exit(Outcome.REFUSED, refusal(key, language, profile), key.removesuffix("_refusal"), record)
         return _noted(end, language)
     questions_left = state.get("clarify_count", 0) < context.max_clarifications
     if RequiredAction.ASK_MINIMAL_QUESTION in actions and questions_left:
         drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
-        record = hand_off_record(_fit_to_leave(state), Outcome.CLARIFICATION, language)
+        record = _record(state, Outcome.CLARIFICATION, language)
         text = minimal_question(drafted, language, profile, _could_not_ask(state), _sought(state))
         return Exit(Outcome.CLARIFICATION, text, hand_off=record)
     if violated:
@@ -194,27 +200,54 @@ def _failed(state: FinalView, context: Context, language: Language, profile: Pro
 
 
 def _hand_off(state: FinalView, language: Language, profile: Profile, key: str, unasked: Iterable[Source] = ()) -> Exit:
-    record = hand_off_record(_fit_to_leave(state), Outcome.HANDED_OFF, language)
+    record = _record(state, Outcome.HANDED_OFF, language)
     away = frozenset(unasked)
     told = {delivery: hand_off_text(record, language, profile, key, away, delivery) for delivery in Delivery}
     return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key, away), hand_off=record, told=told)
 
 
+def _record(state: FinalView, outcome: Outcome, language: Language) -> HandOff:
+    fit = _fit_to_leave(state)
+    return hand_off_record(fit, outcome, language, _earlier(fit))
+
+
+def _earlier(fit: FinalView) -> tuple[str, ...]:
+    """Return what the user wrote before, of a turn that is fit to leave."""
+    return tuple(text for message in fit["messages"][-MOST_EARLIER:] if (text := str(message.text)))
+
+
+def _said_before(state: FinalView) -> list[str]:
+    """Return the user's own messages before the one that this turn is about; none of a turn that was stopped."""
+    turn_id = state["question"].get("id") or unanswered_id(state["messages"])
+    said = said_before(state["messages"], turn_id) if turn_id else ()
+    return [_bounded(exchange.text) for exchange in said if exchange.role == "user"][-MOST_EARLIER:]
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= LONGEST_EARLIER else text[: LONGEST_EARLIER - 1].rstrip() + "…"
+
+
 def _fit_to_leave(state: FinalView) -> FinalView:
-    """Return a turn of which a record can be made: the user's words, without the secrets in them, however often said."""
+    """Return a turn of which a record can be made: the user's words, without the secrets in them, however often said.
+
+    Of its messages there are only those that the user wrote before.
+    """
     plan = state["sgr_plan"]
     question = state["question"].get("text") or _newest(state)
     intent, queries = plan.get("user_intent", ""), plan.get("subqueries", [])
+    before = _said_before(state)
+    words = (question, intent, *queries, *before)
     try:
-        known = values_in((question, intent, *queries))
-        fit = {text: fit_to_leave(text, known) for text in (question, intent, *queries)}
+        known = values_in(words)
+        fit = {text: fit_to_leave(text, known) for text in words}
         traces = [{**trace, "query": fit_to_leave(trace["query"], known)} for trace in state["query_traces"]]
     except Exception:  # noqa: BLE001  # what broke may have left everything in them
-        fit, traces = dict.fromkeys((question, intent, *queries), ""), []
+        fit, traces = dict.fromkeys(words, ""), []
     changed = {
         "question": {**state["question"], "text": fit[question]},
         "sgr_plan": {**plan, "user_intent": fit[intent], "subqueries": [fit[one] for one in queries]} if plan else plan,
         "query_traces": traces,
+        "messages": [HumanMessage(fit[text]) for text in before],
     }
     return cast("FinalView", {**state, **changed})
 
@@ -244,7 +277,7 @@ def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:
         text = say(language, f"input_{error['key']}", limit=f"{MAX_MESSAGE_CHARS:,}")
         return Exit(Outcome.ERROR, text, block_reason="input")
     text = error_text(error["node"], "", language, profile)
-    record = hand_off_record(_fit_to_leave(state), Outcome.ERROR, language)
+    record = _record(state, Outcome.ERROR, language)
     return _noted(Exit(Outcome.ERROR, text, f"error_in_{error['node']}", record), language)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from contracts.decisions.evidence import could_not_ask
 from contracts.evidence import QueryTrace
 from contracts.report import HandOff, Ticket
 from contracts.values import Flow, HandOffOutcome, Language, Outcome, Source
+from language.lexicon import is_casual, wants_person
+from language.sentences import questions
 from rendering.reasons import reason_names
 from rendering.texts import bullets, inline, say, texts
 
+_LONGEST_QUOTE: Final = 200
+"""Characters of an earlier message in a summary."""
 _WHY: Final = {
     "abstained": "why_abstained",
     "insufficient_evidence_count": "why_little",
@@ -38,16 +42,37 @@ _WHY: Final = {
 """The Guardian's reasons in words, for people who do not know them."""
 
 
-def hand_off_record(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> HandOff:
-    """Sum up a turn (the keys of `FinalView`) that a person has to look at."""
+def hand_off_record(
+    turn: Mapping[str, Any], outcome: Outcome, language: Language, earlier: Sequence[str] = ()
+) -> HandOff:
+    """Sum up a turn (the keys of `FinalView`) that a person has to look at.
+
+    Args:
+        turn: What the turn came to.
+        outcome: How it ended.
+        language: The user's.
+        earlier: What the user wrote before, oldest first.
+    """
     person = outcome is not Outcome.CLARIFICATION
     return HandOff(
         engineer_intervention_needed=person,
-        issue_summary=inline(turn["sgr_plan"].get("user_intent") or turn["question"].get("text", "")),
+        issue_summary=_summary(turn, language, earlier),
         steps_completed=_done(turn, language),
         next_steps=_next(turn, outcome, language),
         outcome=HandOffOutcome.ESCALATION_REQUIRED if person else HandOffOutcome.USER_FOLLOWUP_NEEDED,
     )
+
+
+def _summary(turn: Mapping[str, Any], language: Language, earlier: Sequence[str]) -> str:
+    """Return what a turn is about; where its message says that only with what was asked before, with that."""
+    about: str = turn["sgr_plan"].get("user_intent") or turn["question"].get("text", "")
+    wish, answers = turn["flow"] == Flow.HAND_OFF, turn.get("clarify_count", 0)
+    asked = [text for text in earlier if not (is_casual(text) or wants_person(text))]
+    meant = asked[-max(answers, 1) :] if wish or answers else []
+    unsaid = [inline(text, _LONGEST_QUOTE) for text in meant if any(part not in about for part in questions(text))]
+    if not unsaid:
+        return inline(about)
+    return say(language, "summary_with_earlier", summary=inline(about), earlier="; ".join(unsaid))
 
 
 def was_searched(trace: Mapping[str, Any]) -> bool:
@@ -119,6 +144,7 @@ def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> st
         say(language, "ticket_title", summary=record.issue_summary),
         words["ticket_act" if record.engineer_intervention_needed else "ticket_wait"],
         say(language, "ticket_asked", role=inline(ticket.role), question=_verbatim(ticket.question)),
+        say(language, "ticket_earlier", messages="\n\n".join(map(_verbatim, ticket.earlier))) if ticket.earlier else "",
         say(language, "ticket_done", steps=bullets(record.steps_completed)) if record.steps_completed else "",
         say(language, "ticket_why", reasons=bullets(_why(turn, ticket.reasons, language))),
         say(language, "ticket_told", answer=told),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import ExecutionInfo, Runtime
 from markdown_it import MarkdownIt
 
@@ -201,4 +202,90 @@ async def test_a_turn_that_broke_before_it_was_read_leaves_without_secrets() -> 
     await ended({**asked(TELLING), "error": {"node": "moderation", "kind": "E", "message": "m", "key": ""}}, desk)
     left = desk.tickets[0].model_dump_json()
     assert "anna@firma.ru" in left
+    assert not [value for value in KEPT_IN if value in left]
+
+
+def talk(*said: tuple[str, str], then: str, **values: Any) -> State:
+    """Return the state at the beginning of a turn after others: what the user wrote, and how each ended."""
+    messages: list[Any] = []
+    for number, (text, outcome) in enumerate(said):
+        marks = {"turn_id": f"e{number}", "outcome": outcome, "moderated": outcome == "refused"}
+        messages += [HumanMessage(text, id=f"e{number}"), AIMessage("So it is.", additional_kwargs=marks)]
+    state = asked(then, **values)
+    return {**state, "messages": [*messages, *state["messages"]]}
+
+
+@pytest.mark.parametrize(
+    ("language", "problem", "wish", "heading"),
+    [
+        (
+            Language.EN,
+            "How do I connect the kettle to SAP? anna@firma.ru",
+            "I want a human",
+            "What the user wrote before",
+        ),
+        (
+            Language.RU,
+            "Как подключить чайник к SAP? anna@firma.ru",
+            "Позовите человека",
+            "Что пользователь писал раньше",
+        ),
+    ],
+)
+@pytest.mark.parametrize(("outcome", "asked_back"), [("answered", 0), ("clarification", 1)])
+async def test_a_wish_for_a_person_leaves_with_what_it_is_about(
+    language: Language, problem: str, wish: str, heading: str, outcome: str, asked_back: int
+) -> None:
+    """The problem stands in an earlier message: it is in the summary, in the ticket and on the page."""
+    desk, bound = FakeDesk(), ports(planned=plan(wants_human=True, user_intent=wish))
+    began = talk((problem, outcome), ("Thanks", "answered"), then=wish, clarify_count=asked_back)
+    end = await ended(await played(began, bound, *PLANNED, context=Context(language=language)), desk, language=language)
+    [ticket] = desk.tickets
+    assert (ticket.question, ticket.earlier) == (wish, (problem, "Thanks"))
+    assert problem in ticket.record.issue_summary
+    assert problem in end["final_answer"]
+    assert f"## {heading}\n" in ticket.text
+    assert f"```text\n{problem}\n```" in ticket.text
+
+
+async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> None:
+    """A ticket whose newest message is "I don't know" says what it was that was not known."""
+    desk = FakeDesk()
+    began = talk(
+        ("What is steam?", "answered"), ("How do I open it?", "clarification"), then="I don't know", clarify_count=2
+    )
+    bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED))
+    state = await played(began, bound, *UP_TO_THE_VERDICT)
+    verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+    await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk)
+    assert desk.tickets[0].record.issue_summary == "Unclear (asked before: What is steam?; How do I open it?)"
+
+
+async def test_what_the_summary_says_already_is_not_said_twice() -> None:
+    """A planner that names the earlier question itself is left alone, and a question of its own needs no other."""
+    problem = "How do I open the lid?"
+    for intent, flow in [(f"A person about: {problem}", True), ("Wants tea", False)]:
+        desk = FakeDesk()
+        began = talk((problem, "answered"), then="Talk to a human" if flow else "When does it boil?")
+        bound = ports(planned=plan(wants_human=flow, user_intent=intent), written=Draft(DraftKind.ANSWER, DRAFTED))
+        state = await played(began, bound, *(PLANNED if flow else UP_TO_THE_VERDICT))
+        failing = {**state["guardian"], "verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+        await ended({**state, "guardian": {} if flow else failing}, desk)
+        assert desk.tickets[0].record.issue_summary == intent
+        assert desk.tickets[0].earlier == (problem,)
+
+
+async def test_earlier_messages_are_few_short_and_without_what_may_not_leave() -> None:
+    """The last five, bounded, secrets masked; none of a turn that moderation stopped, which goes nowhere again."""
+    desk = FakeDesk()
+    said = [(f"Question {n}?", "answered") for n in range(6)]
+    began = talk(
+        *said, ("How do I hurt somebody?", "refused"), (TELLING, "answered"), ("x" * 3000, "answered"), then="A human!"
+    )
+    await ended(await played(began, ports(planned=plan(wants_human=True)), *PLANNED), desk)
+    [ticket] = desk.tickets
+    assert [len(text) for text in ticket.earlier] == [11, 11, 11, len(ticket.earlier[3]), 1000]
+    assert ticket.earlier[:3] == ("Question 3?", "Question 4?", "Question 5?")
+    left = ticket.model_dump_json()
+    assert "hurt somebody" not in left
     assert not [value for value in KEPT_IN if value in left]
