@@ -51,7 +51,8 @@ def _personal(plain: str, known: Contacts) -> list[Span]:
     if "@" in plain:
         found += (span for span in _emails(plain) if not _may_be_written_to(plain[span.start : span.end], known.emails))
     low = lowered(plain)
-    found += _passports(plain, low)
+    found += _passports(low)
+    found += _cards_apart(plain)
     for run in _RUN.finditer(plain):
         # One more character on each side tells whether the number ends there.
         place = (run.start(), run.end() + 2)
@@ -86,11 +87,24 @@ def _emails(plain: str) -> Iterator[Span]:
         yield Span("email", start, match.end())
 
 
+_UNIT = re.compile(
+    # Units of a service manager, files, releases and snapshots: no domain ends so.
+    r"(?:.*\.)?(?:service|socket|timer|mount|target|slice|scope|device|png|jpe?g|gif|svg|webp|ico|next|latest|alpha|beta|canary|rc\d*"
+    r"|stable|nightly|daily|weekly|hourly|monthly)|\dx\.\w+|v\d+(?:\.\w+)*|\d+(?:\.\d+)*\.\w+",
+    re.IGNORECASE,
+)
+_REMOTE = re.compile(
+    # A target on the line of a command, its options before it: "ssh -p 2222 deploy@web1", "scp a.txt deploy@web1:/srv".
+    r"(?<![\w-])(?:(?:ssh|sftp|mosh|ssh-copy-id|sshfs|autossh)(?:[ ]+-\w+(?:[ ]+[^\s@-][^\s@]{0,40})?){0,6}"
+    r"|(?:scp|rsync|systemctl)(?:[ ]+[^\s@]{1,60}){0,6})[ ]+$"
+)
+
+
 def _is_no_address(plain: str, start: int, match: re.Match[str]) -> bool:
-    before = plain[max(0, start - 80) : start]
+    before = plain[max(0, start - 120) : start].rpartition("\n")[2]
     user_of_an_address = re.search(r"//[^\s/@]*$", before)
     repository = plain[start : match.start()] == "git" and plain[match.end() : match.end() + 1] in (":", "/")
-    return bool(user_of_an_address) or repository
+    return bool(user_of_an_address or repository or _UNIT.fullmatch(match[1]) or _REMOTE.search(before))
 
 
 def _may_be_written_to(address: str, listed: Collection[str]) -> bool:
@@ -148,9 +162,23 @@ _CARD = re.compile(
 )
 
 
+_CARD_APART = re.compile(
+    _APART + r"\d{4}(?P<sign>[ \-.·_]{1,2}|[ \t>]*\n[ \t>]*)\d{4}(?:(?P=sign)|[ \-]|[ \t>]*\n[ \t>]*)\d{4}"
+    r"(?:(?P=sign)|[ \-]|[ \t>]*\n[ \t>]*)\d{4}" + _ENDS,
+    re.ASCII,
+)
+"""Four groups with other signs between them, or on two lines."""
+
+
 def _cards(plain: str, place: _Place) -> Iterator[Span]:
     for match in _CARD.finditer(plain, *place):
         if is_card(_digits(match.group())):
+            yield Span("payment-card", *match.span())
+
+
+def _cards_apart(plain: str) -> Iterator[Span]:
+    for match in _CARD_APART.finditer(plain):
+        if match.group().count("\n") <= 1 and is_card(_digits(match.group())):
             yield Span("payment-card", *match.span())
 
 
@@ -167,7 +195,7 @@ def is_snils(digits: str) -> bool:
     return total % 101 % 100 == int(digits[9:])
 
 
-_SNILS = re.compile(_APART + r"\d{3}([ \-]?)\d{3}\1\d{3}[ \-]?\d{2}" + _ENDS, re.ASCII)
+_SNILS = re.compile(_APART + r"\d{3}([ \-.]?)\d{3}\1\d{3}[ \-.]?\d{2}" + _ENDS, re.ASCII)
 _SNILS_WORD = re.compile(r"снилс|snils|страхов\w+ (?:номер|свидетельств)|лицев\w+ сч[её]т")
 
 
@@ -198,29 +226,30 @@ def _check_digit(digits: str, weights: tuple[int, ...]) -> bool:
     return total % 11 % 10 == int(digits[len(weights)])
 
 
-_INN = re.compile(_APART + r"(?:\d{12}|\d{10})" + _ENDS, re.ASCII)
-_INN_WORD = re.compile(r"(?<![a-zа-яё])(?:инн|inn|tin)(?![a-zа-яё])|номер\w* налогоплательщик|taxpayer")
+_INN = re.compile(
+    _APART + r"(?:\d{12}|\d{10}|\d{4}(?: \d{4}){2}|\d{4} \d{6}|\d{4} \d{3} \d{3}|\d{2} \d{2} \d{6} \d{2})" + _ENDS,
+    re.ASCII,
+)
+_INN_WORD = re.compile(r"(?<![a-zа-яё])(?:инн|inn|tin)(?![a-zа-яё])|налогоплательщик|taxpayer")
 
 
 def _inns(plain: str, low: str, place: _Place) -> Iterator[Span]:
     for match in _INN.finditer(plain, *place):
-        if is_inn(match.group()) and _behind(_INN_WORD, low, match.start()):
+        if is_inn(_digits(match.group())) and _behind(_INN_WORD, low, match.start()):
             yield Span("inn", *match.span())
 
 
 _PASSPORT = re.compile(
-    _APART + r"\d{2} ?\d{2}[ ,;\-]{0,2}(?:(?:№|N|No\.?|номер:?|number:?)[ ]{0,2})?\d{6}" + _ENDS,
-    re.ASCII | re.IGNORECASE,
+    _APART + r"\d{2}[ \-]?\d{2}[\s,;|*_\-]{0,6}(?:(?:№|n|no\.?|номер|number)[ :*_№]{0,4})?\d{6}" + _ENDS,
+    re.ASCII,
 )
-_PASSPORT_WORD = re.compile(r"паспорт|passport|(?<![а-яё])сери[яиюей]{1,2}(?![а-яё])")
+_PASSPORT_WORD = re.compile(r"паспорт|passport")
+_PASSPORT_HINTS: Final = ("паспорт", "passport")
 
 
-_PASSPORT_HINTS: Final = ("паспорт", "passport", "сери")
-
-
-def _passports(plain: str, low: str) -> Iterator[Span]:
+def _passports(low: str) -> Iterator[Span]:
     if any(hint in low for hint in _PASSPORT_HINTS):
-        for match in _PASSPORT.finditer(plain):
+        for match in _PASSPORT.finditer(low):
             if _behind(_PASSPORT_WORD, low, match.start()) and len(set(_digits(match.group()))) > 1:
                 yield Span("passport-ru", *match.span())
 
@@ -236,7 +265,7 @@ _INTERNATIONAL = re.compile(r"(?<![\w+/=])\+[1-9](?:[ ().\-]{0,2}\d){7,14}" + _E
 _CITY = re.compile(_APART + r"(?:\([3489]\d{2,4}\) ?|[3489]\d\d[ \-])\d{1,3}-\d\d-\d\d" + _ENDS, re.ASCII)
 _AMERICAN = re.compile(_APART + r"(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[\-.])[2-9]\d\d[\-.]\d{4}" + _ENDS, re.ASCII)
 _LABELLED = re.compile(
-    r"(?:(?:тел|моб|факс|phone|tel|mobile|fax|whatsapp)(?:ефон\w{0,3})?(?: (?:number|no|номер))?[.:№*`|\"' =]{1,4}"
+    r"(?:(?:тел|моб|факс|phone|tel|mobile|fax|whatsapp)(?:ефон(?:а|у|ом|е|ы|ов)?)?(?: (?:number|no|номер))?[.:№*`|\"' =]{1,4}"
     r"|звоните(?: по(?: номеру| телефону)?)?:? )(\(?\d(?:[ ()\-]{0,2}\d){5,14})" + _ENDS
 )
 _PHONES = (_RUSSIAN, _INTERNATIONAL, _CITY, _AMERICAN)
@@ -253,14 +282,25 @@ _LABEL_HINTS: Final = ("тел", "моб", "факс", "phone", "tel", "mobile",
 
 def _phones(plain: str, place: _Place, taken: Collection[Span], listed: Collection[str]) -> Iterator[Span]:
     found = [match.span() for form in _PHONES for match in form.finditer(plain, *place)]
+    if found:
+        before = lowered(plain[max(0, place[0] - 40) : place[0]])
+        found = [] if plain[place[0]].isdigit() and _COUNTED.search(before) else found
     return (Span("phone", *span) for span in found if _is_phone(plain, span, taken, listed))
+
+
+_COUNTED = re.compile(
+    r"(?:build|ticket|issue|order|release|version|revision|invoice|serial|part|case|сборк|заказ|тикет|заявк|верси|накладн|счёт|счет)\w{0,3}"
+    r"[ :#№]{1,3}(?:no\.? |number |номер )?$"
+)
+"""What is counted has numbers that look like those of phones without a code of their country."""
+_DATE = re.compile(r"20[0-4]\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d\d)?")
 
 
 def _labelled_phones(plain: str, low: str, taken: Collection[Span], listed: Collection[str]) -> Iterator[Span]:
     if any(hint in low for hint in _LABEL_HINTS):
         for match in _LABELLED.finditer(low):
             whole_word = not low[max(0, match.start() - 1) : match.start()].isalpha()
-            if whole_word and _is_phone(plain, match.span(1), taken, listed):
+            if whole_word and not _DATE.fullmatch(match[1]) and _is_phone(plain, match.span(1), taken, listed):
                 yield Span("phone", *match.span(1))
 
 

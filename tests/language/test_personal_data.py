@@ -112,9 +112,18 @@ CASES = [
     ("payment-card", "карта: `{}`", "2200 7000 0000 0009"),
     ("passport-ru", "Паспорт {}", "45 10 123456"),
     ("passport-ru", "паспорт гражданина РФ: серия {}", "4510 № 123456"),
-    ("passport-ru", "серия и номер: {}", "4510 123456"),
-    ("passport-ru", "серия {}", "4510 номер 123456"),
+    ("passport-ru", "Паспорт, серия и номер: {}", "4510 123456"),
+    ("passport-ru", "паспорт серия {}", "4510 номер 123456"),
     ("passport-ru", "Russian passport {}", "4510123456"),
+    ("passport-ru", "Паспорт РФ\nСерия: {}", "4510\nНомер: 123456"),
+    ("passport-ru", "паспорт {}", "45-10 123456"),
+    ("passport-ru", "| Паспорт | {} |", "4510 | 123456"),
+    ("payment-card", "{}", "4111 1111\n1111 1111"),
+    ("payment-card", "{}", "4111  1111  1111  1111"),
+    ("payment-card", "{}", "4111.1111.1111.1111"),
+    ("snils", "СНИЛС: {}", "112.233.445-95"),
+    ("inn", "ИНН физлица: {}", "5001 0073 2259"),
+    ("inn", "ИНН {}", "7707 083 893"),
     ("snils", "СНИЛС {}", "112-233-445 95"),
     ("snils", "{}", "112-233-445 95"),
     ("snils", "страховой номер: {}", "11223344595"),
@@ -175,11 +184,27 @@ def test_typesetting_hides_no_number(text: str) -> None:
         "x=+1234567, UTC+03:00, C++20 2026, 1e+1234567890",
         "паспорт 45 10, серия 4510, паспорт системы, passport 0000 000000",
         "SELECT 89 FROM t LIMIT 161234567",
+        "systemctl restart relay@main.service, getty@tty1.service, postgresql@15-main.service, user@1000.service",
+        "icon@2x.png, logo@3x.png, react@18.next, guardian@v1.beta, tank/data@auto.weekly",
+        "ssh deploy@web1.corp.local",
+        "`ssh -p 2222 -i key deploy@web1.firma.ru` or scp a.txt deploy@web1.firma.ru:/srv",
+        "rsync -a x backup@nas.lan:/",
+        "Накладная серии 4509 № 123456, серия сертификата 7700 654321, серия 1200 123456",
+        "Build 415-555-2671, ticket 495-123-45-67, order no. 212-736-5000",
+        "mobile: 2026112201, факс: 20261122, Телефония: 12345678",
     ],
 )  # fmt: skip
 def test_other_addresses_and_numbers_pass(text: str) -> None:
     """Documentation's addresses and phones, dates, versions, amounts, ids and wrong check digits are no personal data."""
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Ask about ssh: anna@firma.ru", "ssh is set up by anna@firma.ru", "scp.\nanna@firma.ru"]
+)
+def test_a_word_of_a_command_hides_no_address(text: str) -> None:
+    """Only what stands where the command takes its target is one."""
+    assert found(text) == [("email", "anna@firma.ru")]
 
 
 def test_contacts_may_be_said_in_any_writing() -> None:
@@ -244,6 +269,11 @@ HOSTILE = [
     "ИНН 7707083894 " * 3_000,
     "4111 1111 1111 1112 " * 2_000,
     "8 916 123 45 6 " * 3_000,
+    "ssh -a b " * 4_000 + "a@b.ru",
+    "ssh " + "-a b " * 8_000 + "a@b.ru",
+    "a@b.ru ssh " * 3_600,
+    "4111 1111\n" * 4_000,
+    "паспорт 4510\n" * 3_000,
     "/" * 40_000 + "a@b.ru",
     "//" + "a" * 40_000 + "@b.ru" * 2_000,
 ]
