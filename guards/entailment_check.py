@@ -14,7 +14,7 @@ from contracts.evidence import EvidenceItem
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction
-from language.blocks import BlockKind, blocks, without_code
+from language.blocks import BlockKind, blocks
 from language.claims import without_citations
 
 LEAST_CONFIDENCE: Final = 0.5
@@ -24,6 +24,8 @@ CONTRADICTED: Final = "claim_contradicted"
 NOT_ASKED: Final = "claim_not_asked"
 _NAME: Final = "entailment"
 _BEFORE_MARK: Final = re.compile(r" +(?=[.,;:!?…])")
+_ROW: Final = re.compile(r"\|[^\n]*\|")
+"""A row of a table begins with a bar and has another."""
 _MARKER: Final = re.compile(r"^(?:[-*+]|\d{1,9}[.)]) ")
 _REMARKS: Final = {Entailment.NEUTRAL: NOT_ENTAILED, Entailment.CONTRADICTED: CONTRADICTED}
 
@@ -31,7 +33,7 @@ _REMARKS: Final = {Entailment.NEUTRAL: NOT_ENTAILED, Entailment.CONTRADICTED: CO
 def entailment_questions(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EntailmentQuestion]:
     """Return what to ask of the claims that grounding found supported, in their order.
 
-    Code and tables are no sentences: of them nothing is asked.
+    Code and the rows of tables are no sentences: of them nothing is asked.
     """
     claims = [grounding.claims[place] for place in _asked(grounding)]
     return [EntailmentQuestion(_words_of(claim), _cited(claim, evidence)) for claim in claims]
@@ -39,6 +41,9 @@ def entailment_questions(grounding: Finding, evidence: Sequence[EvidenceItem]) -
 
 def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | None], mode: EntailmentMode) -> Finding:
     """Return grounding with the checker's word: as advice, or as reasons where it is binding.
+
+    Where it is binding, a sentence that was not asked about leaves the draft unchecked, and code and rows, which never
+    are, are named as advice.
 
     Args:
         grounding: What the questions were made of.
@@ -48,6 +53,7 @@ def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | Non
     places = _asked(grounding)
     if len(answers) != len(places):
         return without_entailment(grounding, mode, f"{len(answers)} answers to {len(places)} questions")
+    binding = mode is EntailmentMode.BINDING
     claims = list(grounding.claims)
     found: dict[str, list[str]] = {NOT_ENTAILED: [], CONTRADICTED: [], NOT_ASKED: []}
     for place, answer in zip(places, answers, strict=True):
@@ -55,14 +61,18 @@ def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | Non
         if remark:
             found[remark].append(_short(claims[place].text))
             claims[place] = _marked(claims[place], remark, mode)
-    refused = [*found[NOT_ENTAILED], *found[CONTRADICTED]] if mode is EntailmentMode.BINDING else []
-    said = {NOT_ASKED: found[NOT_ASKED]} if mode is EntailmentMode.BINDING else found
+    unasked = bool(found[NOT_ASKED])
+    if binding:
+        for place in _left_out(grounding, places):
+            found[NOT_ASKED].append(_short(claims[place].text))
+            claims[place] = _marked(claims[place], NOT_ASKED, mode)
+    said = {NOT_ASKED: found[NOT_ASKED]} if binding else found
     advice = (*grounding.advice, *(_reason(name, items) for name, items in said.items() if items))
     checked = grounding.model_copy(update={"advice": advice, "claims": tuple(claims)})
-    if not refused:
-        return checked
-    in_order = [_short(claim.text) for claim in claims if claim.status is ClaimStatus.NOT_ENTAILED]
-    return _objecting(checked, CheckStatus.FAILED, _reason(NOT_ENTAILED, in_order), RequiredAction.REGENERATE_DRAFT)
+    if binding and (found[NOT_ENTAILED] or found[CONTRADICTED]):
+        in_order = [_short(claim.text) for claim in claims if claim.status is ClaimStatus.NOT_ENTAILED]
+        return _objecting(checked, CheckStatus.FAILED, _reason(NOT_ENTAILED, in_order), RequiredAction.REGENERATE_DRAFT)
+    return _unchecked(checked) if binding and unasked else checked
 
 
 def without_entailment(grounding: Finding, mode: EntailmentMode, why: str) -> Finding:
@@ -76,25 +86,37 @@ def without_entailment(grounding: Finding, mode: EntailmentMode, why: str) -> Fi
     if mode is not EntailmentMode.BINDING:
         return grounding.model_copy(update={"advice": (*grounding.advice, f"could_not_ask=[{_NAME}]")})
     noted = grounding.model_copy(update={"advice": (*grounding.advice, f"{_NAME}: {why}")})
+    return _unchecked(noted)
+
+
+def _unchecked(grounding: Finding) -> Finding:
     reason, action = f"could_not_check=[{_NAME}]", RequiredAction.ESCALATE_TO_HUMAN
-    return _objecting(noted, CheckStatus.UNCHECKED, reason, action)
+    return _objecting(grounding, CheckStatus.UNCHECKED, reason, action)
 
 
 def _asked(grounding: Finding) -> list[int]:
     """Return the places of the claims that are asked about."""
+    return [place for place in _supported(grounding) if _is_sentence(grounding.claims[place].text.strip())]
+
+
+def _left_out(grounding: Finding, asked: Sequence[int]) -> list[int]:
+    """Return the places of the claims that say something, and are not asked about."""
+    return [place for place in _supported(grounding) if place not in asked]
+
+
+def _supported(grounding: Finding) -> list[int]:
     return [
         place
         for place, claim in enumerate(grounding.claims)
-        if claim.status is ClaimStatus.SUPPORTED
-        and claim.cites
-        and _is_sentence(claim.text.strip())
-        and _words_of(claim)
+        if claim.status is ClaimStatus.SUPPORTED and claim.cites and _words_of(claim)
     ]
 
 
 def _is_sentence(text: str) -> bool:
-    """Whether a claim is no code, no table, and no row of one, which has its bars outside of code."""
-    return "|" not in without_code(text) and all(block.kind is not BlockKind.CODE for block in blocks(text))
+    """Whether a claim is no code, no table, and no row of one: a bar inside a sentence makes none of it."""
+    if _ROW.match(text):
+        return False
+    return all(block.kind not in (BlockKind.CODE, BlockKind.TABLE) for block in blocks(text))
 
 
 def _words_of(claim: ClaimFinding) -> str:
@@ -104,7 +126,7 @@ def _words_of(claim: ClaimFinding) -> str:
 
 def _cited(claim: ClaimFinding, evidence: Sequence[EvidenceItem]) -> str:
     items = [evidence[number - 1] for number in claim.cites if 1 <= number <= len(evidence)]
-    texts = ["\n".join(filter(None, (item.title, item.heading, item.snippet))) for item in items]
+    texts = ["\n".join(filter(None, (item.title, item.heading, item.snippet, item.found))) for item in items]
     return "\n\n".join(texts)
 
 

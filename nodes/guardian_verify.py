@@ -146,7 +146,7 @@ async def _entailed(
     calls: tuple[ModelCall, ...] = ()
     try:
         if not (questions := entailment_questions(grounding, evidence)):
-            return _Entailed(grounding)
+            return _Entailed(with_entailment(grounding, (), mode))
         reply = await checker.check(questions)
         calls = reply.calls
         return _Entailed(with_entailment(grounding, reply.answers, mode), (), calls)

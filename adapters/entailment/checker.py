@@ -15,6 +15,11 @@ from language.words import detect
 class EntailmentModel(Protocol):
     """A model that judges pairs of texts, behind a server."""
 
+    @property
+    def longest_claim(self) -> int:
+        """Characters of a claim that it is shown; of a longer one it would judge a part."""
+        ...
+
     async def judge(self, questions: Sequence[EntailmentQuestion], made: list[ModelCall]) -> list[EntailmentAnswer]:
         """Return an answer for each question, in their order; every request is put on record in `made`.
 
@@ -25,7 +30,7 @@ class EntailmentModel(Protocol):
 
 
 class RemoteChecker:
-    """Asks a model about the claims that are in its languages; of all others nothing is said.
+    """Asks a model about the claims that are in its languages and short enough; of all others nothing is said.
 
     Args:
         model: Asked in one go, at most.
@@ -39,10 +44,12 @@ class RemoteChecker:
     async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
         """Return one answer for each question, `None` where claim or cited text is in another language.
 
+        A claim that is too long is not asked about either: of half a claim nothing follows for the whole.
+
         Raises:
             EntailmentUnavailable: The server cannot be asked, or its reply cannot be read.
         """
-        places = [place for place, question in enumerate(questions) if self._speaks(question)]
+        places = [place for place, question in enumerate(questions) if self._can_judge(question)]
         answers: list[EntailmentAnswer | None] = [None] * len(questions)
         made: list[ModelCall] = []
         try:
@@ -53,6 +60,8 @@ class RemoteChecker:
             answers[place] = answer
         return EntailmentReply(tuple(answers), tuple(made))
 
-    def _speaks(self, question: EntailmentQuestion) -> bool:
+    def _can_judge(self, question: EntailmentQuestion) -> bool:
+        if len(question.claim) > self._model.longest_claim:
+            return False
         claim = detect(question.claim, default=min(self._languages))
         return {claim, detect(question.cited, default=claim)} <= self._languages

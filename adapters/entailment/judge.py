@@ -23,6 +23,7 @@ FORM: Final = "entailment"
 LONGEST_TEXT: Final = 6000
 """Characters of a cited text that are sent."""
 LONGEST_CLAIM: Final = 2000
+"""Characters of a claim; a longer one is not asked about."""
 BATCH: Final = 10
 """Claims that are asked about in one request."""
 MAX_TOKENS: Final = 2000
@@ -76,6 +77,11 @@ class ChatJudge:
         self._model = model
         self._settings = settings
         self._in_words = False
+
+    @property
+    def longest_claim(self) -> int:
+        """See `EntailmentModel`."""
+        return LONGEST_CLAIM
 
     async def judge(self, questions: Sequence[EntailmentQuestion], made: list[ModelCall]) -> list[EntailmentAnswer]:
         """Return the model's answer to each question; see `EntailmentModel`."""
@@ -154,8 +160,7 @@ def _messages(questions: Sequence[EntailmentQuestion]) -> list[BaseMessage]:
     from langchain_core.messages import HumanMessage, SystemMessage
 
     entries = [
-        {"n": number, "text": one.cited[:LONGEST_TEXT], "claim": one.claim[:LONGEST_CLAIM]}
-        for number, one in enumerate(questions, 1)
+        {"n": number, "text": one.cited[:LONGEST_TEXT], "claim": one.claim} for number, one in enumerate(questions, 1)
     ]
     # A lone surrogate cannot be sent.
     listed = json.dumps(entries, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")

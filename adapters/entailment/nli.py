@@ -21,6 +21,7 @@ from contracts.values import CallPurpose, Entailment, FaultKind
 LONGEST_TEXT: Final = 4000
 """Characters of a cited text that are sent; models of this kind read some 512 tokens, and the server cuts the rest."""
 LONGEST_CLAIM: Final = 1000
+"""Characters of a claim; a longer one is not asked about."""
 _BATCH: Final = 32
 """Pairs that the server takes at once, unless told otherwise."""
 _LEAST_S: Final = 0.05
@@ -50,12 +51,17 @@ class NliModel:
         self._labels = tuple(labels)
         self._server = RankingServer(access, "predict", "entailment server", CallPurpose.ENTAIL, pauses)
 
+    @property
+    def longest_claim(self) -> int:
+        """See `EntailmentModel`."""
+        return LONGEST_CLAIM
+
     async def judge(self, questions: Sequence[EntailmentQuestion], made: list[ModelCall]) -> list[EntailmentAnswer]:
         """Return the most likely answer to each question; see `EntailmentModel`."""
         deadline = deadline_in(self._access.timeout_s)
         found: list[EntailmentAnswer] = []
         for start in range(0, len(questions), _BATCH):
-            pairs = [[one.cited[:LONGEST_TEXT], one.claim[:LONGEST_CLAIM]] for one in questions[start : start + _BATCH]]
+            pairs = [[one.cited[:LONGEST_TEXT], one.claim] for one in questions[start : start + _BATCH]]
             left = deadline - asyncio.get_running_loop().time()
             if left < _LEAST_S:
                 raise ServerFault(

@@ -120,6 +120,17 @@ async def test_claims_in_another_language_are_not_asked(shape: str, server: Fake
     assert (await ask(shape, server, RUSSIAN, languages=ENGLISH)).calls == ()
 
 
+@pytest.mark.parametrize(("shape", "longest"), [("tei", 1000), ("chat", 2000)])
+async def test_a_claim_that_is_too_long_is_not_asked(shape: str, longest: int, server: FakeServer) -> None:
+    """Of a part of it nothing would follow for the whole; one of just that length is sent whole."""
+    fits, too_long = (EntailmentQuestion("x" * length, FOLLOWS.cited) for length in (longest, longest + 1))
+    reply = await ask(shape, server, too_long, FOLLOWS, fits)
+    assert [answer is None for answer in reply.answers] == [True, False, False]
+    sent = json.dumps(server.requests()[0]["body"])
+    assert "x" * longest in sent
+    assert "x" * (longest + 1) not in sent
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_a_fault_that_passes_is_tried_again(shape: str, server: FakeServer) -> None:
     """After a server's error comes a second request, and both are on record."""

@@ -121,13 +121,23 @@ async def test_binding_a_checker_that_is_down_leads_to_a_person(server: FakeServ
     assert ANSWER.partition(" [")[0] not in result["answer_text"]
 
 
-async def test_a_claim_in_another_language_fails_nobody(server: FakeServer) -> None:
-    """Binding: of what the model does not read nothing is asked; the answer passes, with a remark."""
+@pytest.mark.parametrize(("mode", "outcome"), [(ADVISORY, Outcome.ANSWERED), (BINDING, Outcome.HANDED_OFF)])
+async def test_a_claim_in_another_language_is_not_asked(
+    mode: EntailmentMode, outcome: Outcome, server: FakeServer
+) -> None:
+    """Of what the model does not read nothing is asked: a remark, and where its word is binding, a case for a person."""
     draft = "Чайник кипит при 100 градусах [1]."
-    result = await turn(server, OBJECTS, mode=BINDING, languages=ENGLISH, draft=draft)
-    assert result["outcome"] == Outcome.ANSWERED
+    result = await turn(server, OBJECTS, mode=mode, languages=ENGLISH, draft=draft)
+    assert result["outcome"] == outcome
     assert f"claim_not_asked=[{draft}]" in result["guardian"]["advice"]
     assert server.requests() == []
+
+
+async def test_binding_a_table_alone_is_named(server: FakeServer) -> None:
+    """Where nothing of a draft can be asked, the report says so all the same."""
+    draft = "| what | degrees |\n| - | - |\n| kettle | 100 [1] |"
+    result = await turn(server, OBJECTS, mode=BINDING, draft=draft)
+    assert "claim_not_asked=[| kettle | 100 [1] |]" in result["guardian"]["advice"]
 
 
 async def test_off_asks_nobody(server: FakeServer) -> None:

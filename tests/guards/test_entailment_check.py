@@ -60,7 +60,6 @@ def test_a_claim_is_asked_about_with_all_that_it_cites() -> None:
         *(claim("The lid is tin [1].", status=status) for status in ClaimStatus if status is not ClaimStatus.SUPPORTED),
         claim(A_TABLE),
         claim("| lid | tin [1] |"),
-        claim("lid | tin [1]"),
         claim("```\nlid = tin\n```"),
         claim("[1]"),
     ],
@@ -71,6 +70,19 @@ def test_only_supported_sentences_are_asked_about(left_out: ClaimFinding) -> Non
     kept = claim("The spout is brass [1].")
     asked = entailment_questions(grounding(left_out, kept), evidence("..."))
     assert [question.claim for question in asked] == ["The spout is brass."]
+
+
+def test_a_bar_makes_no_row_of_a_sentence() -> None:
+    """Or else whoever writes one would not be asked."""
+    (question,) = entailment_questions(grounding(claim("The lid is tin | lead [1].")), evidence("..."))
+    assert question.claim == "The lid is tin | lead."
+
+
+def test_the_count_of_rows_is_shown_with_the_rows() -> None:
+    """What grounding may cite, the checker must see."""
+    item = evidence("x")[0].model_copy(update={"found": "12", "source": Source.DB})
+    (question,) = entailment_questions(grounding(claim("There are 12 [1].")), [item])
+    assert question.cited.endswith("\n12")
 
 
 @pytest.mark.parametrize("item", ["- The lid is tin [1].", "12. The lid is tin [1]."])
@@ -154,13 +166,37 @@ def test_a_guess_counts_as_neither_yes_nor_no(answer: Entailment, confidence: fl
     assert said.claims[0].advice == ((advice,) if advice else ())
 
 
-@pytest.mark.parametrize("mode", [ADVISORY, BINDING])
-def test_a_claim_that_was_not_asked_about_is_named(mode: EntailmentMode) -> None:
-    """A claim in a language the checker does not read is advice in both modes, and stays what grounding found."""
-    said = with_entailment(grounding(claim("Крышка из олова [1].")), [None], mode)
+def test_a_claim_that_was_not_asked_about_is_named() -> None:
+    """Advisory: a claim in a language the checker does not read is advice, and stays what grounding found."""
+    said = with_entailment(grounding(claim("Крышка из олова [1].")), [None], ADVISORY)
     assert (said.status, said.reasons) == (CheckStatus.OK, ())
     assert said.advice[-1] == "claim_not_asked=[Крышка из олова [1].]"
     assert said.claims[0].status is ClaimStatus.SUPPORTED
+
+
+def test_binding_a_claim_that_was_not_asked_about_is_not_checked() -> None:
+    """What could not be checked is never fine: a person decides, and the claim is named."""
+    said = with_entailment(grounding(claim("The lid is tin [1]."), claim("Крышка [1].")), [YES, None], BINDING)
+    assert (said.status, said.reasons) == (CheckStatus.UNCHECKED, ("could_not_check=[entailment]",))
+    assert said.actions == (RequiredAction.ESCALATE_TO_HUMAN,)
+    assert said.advice[-1] == "claim_not_asked=[Крышка [1].]"
+    assert [one.advice for one in said.claims] == [(), ("claim_not_asked",)]
+
+
+def test_binding_what_does_not_follow_is_written_anew_whatever_was_not_asked() -> None:
+    """The new draft is asked about again, all of it."""
+    said = with_entailment(grounding(claim("The lid is tin [1]."), claim("Крышка [1].")), [NO, None], BINDING)
+    assert (said.status, said.reasons) == (CheckStatus.FAILED, ("claim_not_entailed=[The lid is tin [1].]",))
+
+
+def test_binding_code_and_rows_are_named() -> None:
+    """They are never asked about, so they fail nothing; who reads the report sees what the checker has not seen."""
+    found = grounding(claim("| lid | tin [1] |"), claim("The lid is tin [1]."))
+    said = with_entailment(found, [YES], BINDING)
+    assert (said.status, said.reasons) == (CheckStatus.OK, ())
+    assert said.advice[-1] == "claim_not_asked=[| lid | tin [1] |]"
+    assert with_entailment(found, [YES], ADVISORY) == found
+    assert with_entailment(grounding(claim("| lid | tin [1] |")), [], BINDING).advice[-1] == said.advice[-1]
 
 
 def test_long_claims_are_shortened() -> None:
