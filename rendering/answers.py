@@ -16,9 +16,10 @@ from contracts.profile import Profile
 from contracts.report import HandOff
 from contracts.spec import CITED_SOURCES
 from contracts.values import Channel, Delivery, Language, ResponseFormat, SGRAction, Source
-from language.blocks import split_code
+from language.blocks import split_code, without_code
 from language.links import foreign_links
 from language.structured import json_block, parsed, recited
+from language.words import tokens
 from rendering.reasons import reason_names
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
@@ -28,6 +29,13 @@ _CITATION = re.compile(r"\[(\d{1,3})\]")
 # An escaped character, or what begins a tag or a comment, closed or not; an address in angle brackets is none.
 _TAG = re.compile(r"\\.|<(?=[A-Za-z/!?])(?!https?://[^\s<>\"'`]*>)", re.DOTALL | re.IGNORECASE)
 _TURNS_TEXT = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+
+_CYRILLIC = re.compile("[а-яё]")
+_TELLING_WORDS: Final = 6
+"""Words of prose that tell in which language a passage is; fewer may be names."""
+_CLEARLY_RUSSIAN: Final = 0.5
+_CLEARLY_NOT: Final = 0.05
+"""Shares of Cyrillic words: between them a passage has the language of its page."""
 
 _NOT_IN_ADDRESSES = re.compile(r"[\s<>\[\]`*|\\\"]")
 
@@ -49,7 +57,7 @@ def verified_answer(
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
     are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and
     nothing turns the direction of reading. A document's address is shown where it leads to an allowed domain, or is a
-    path. Where a cited document is in another language than the answer, a line says so.
+    path. Where a cited passage is in another language than the answer, a line says so.
 
     In a hybrid answer, the citations in the block of JSON are renumbered, too. An answer in JSON stays JSON: its
     sources stand under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`,
@@ -181,11 +189,22 @@ def _address(item: EvidenceItem, allowed_domains: Sequence[str]) -> str:
 
 
 def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language) -> str:
-    others = {item.language for _, item in cited if item.language and item.language is not language}
+    others = {_written_in(item) for _, item in cited} - {None, language}
     if not others:
         return ""
-    name = texts(language)[f"language_{min(others)}"]
+    name = texts(language)[f"language_{min(filter(None, others))}"]
     return f"_{say(language, 'source_language_note', language=name)}_"
+
+
+def _written_in(item: EvidenceItem) -> Language | None:
+    """Return the language of a passage: its page's, unless its own prose is clearly in the other one."""
+    words = [word for word in tokens(without_code(item.snippet)) if word.isalpha()]
+    if item.language is None or len(words) < _TELLING_WORDS:
+        return item.language
+    russian = sum(bool(_CYRILLIC.search(word)) for word in words) / len(words)
+    if russian >= _CLEARLY_RUSSIAN:
+        return Language.RU
+    return Language.EN if russian <= _CLEARLY_NOT else item.language
 
 
 def user_view(intent: str, response: str, action: SGRAction, language: Language) -> str:

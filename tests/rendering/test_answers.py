@@ -94,11 +94,38 @@ def test_an_answer_over_documents_in_the_other_language_says_so(
     language: Language, written_in: Language | None, note: str
 ) -> None:
     """The note comes first, only for documents that are cited (regression: it once raised)."""
-    answer = verified_answer("One [1].", [page(1, language=written_in), page(2, language=language)], language)
+    there = page(1, language=written_in, snippet=PROSE[written_in or Language.EN])
+    evidence = [there, page(2, language=language, snippet=PROSE[language])]
+    answer = verified_answer("One [1].", evidence, language)
     assert answer.startswith("One [1]." if not note else "_")
     assert note in answer.split("\n\n")[0]
-    uncited = verified_answer("One [2].", [page(1, language=written_in), page(2, language=language)], language)
-    assert uncited.startswith("One [1].")
+    assert verified_answer("One [2].", evidence, language).startswith("One [1].")
+
+
+PROSE = {
+    Language.EN: "The kettle boils at 100 degrees when its lid is closed.",
+    Language.RU: "Чайник кипит при 100 градусах, когда его крышка закрыта.",
+}
+
+
+@pytest.mark.parametrize(
+    ("page_in", "snippet", "noted"),
+    [
+        (Language.RU, PROSE[Language.EN], False),
+        (Language.EN, PROSE[Language.RU], True),
+        (Language.RU, "Задайте `KETTLE_MAX_TEMPERATURE`.", True),
+        (Language.RU, "KETTLE_A", True),
+        (Language.RU, "```\nset the kettle to its own highest degree now\n```", True),
+        (Language.RU, "Параметры Kettle Pro Max Deluxe Home Edition: boil, keep warm, descale", True),
+        (Language.EN, "The command «Включить чайник» of the menu starts the kettle at once.", False),
+    ],
+)
+def test_a_page_in_both_languages_is_quoted_in_the_one_of_its_passage(
+    page_in: Language, snippet: str, *, noted: bool
+) -> None:
+    """The prose of the cited passage decides where it is clear; where it is not, the page's language does."""
+    answer = verified_answer("One [1].", [page(1, language=page_in, snippet=snippet)], Language.EN)
+    assert answer.startswith("_The documents say this in Russian") is noted
 
 
 def test_a_source_is_named_by_title_heading_and_place() -> None:
