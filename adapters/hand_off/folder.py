@@ -18,6 +18,9 @@ _WAY_OUT: Final = "Check that the folder can be written and its disk has space (
 class HandOffFolder:
     """Writes tickets into a folder, which is made where it is missing.
 
+    Users' words stand in the files: only their owner may read them (mode 0600), and look into a folder that is made here
+    (0700).
+
     A ticket's files have one name at every try: who sends it again finds them there. The JSON file is written last,
     so whoever waits for one finds both; each appears whole, or not at all.
 
@@ -52,7 +55,7 @@ class HandOffFolder:
             ) from error
 
     def _write(self, parcel: Parcel) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = file_name(parcel)
         last = self._folder / f"{name}.json"
         if last.exists():
@@ -72,7 +75,7 @@ def _write_whole(path: Path, content: bytes) -> None:
     # Of this process alone: another one may be writing the same ticket in a folder that two of them share.
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with beside.open("wb") as file:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import tempfile
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,7 +88,7 @@ class Entry:
 class Outbox:
     """Keeps hand-offs in an SQLite file, which is opened for each piece of work: these are seldom.
 
-    All but `keep` and `forget` leave a file that is not there alone.
+    All but `keep` and `forget` leave a file that is not there alone. Users' words stand in it: only its owner may read it.
 
     Args:
         path: The file.
@@ -192,6 +194,7 @@ class Outbox:
     @asynccontextmanager
     async def _opened(self) -> AsyncGenerator[aiosqlite.Connection]:
         try:
+            await asyncio.to_thread(_keep_private, self.path)
             connection = await open_connection(self.path, None, _WHAT)
             try:
                 with storage_errors_as_ours(self.path, _WHAT):
@@ -205,6 +208,28 @@ class Outbox:
                 await connection.close()
         except ThreadError as error:
             raise HandOffFailed(error.message, error.way_out) from error
+
+
+def _keep_private(path: Path) -> None:
+    """Have a file, and those that SQLite keeps beside it, readable for their owner alone; those take over its mode."""
+    # Whatever is wrong here, opening the database says it better.
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            _make_private(path)
+        for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+            if one.exists() and one.stat().st_mode & 0o077:
+                one.chmod(0o600)
+
+
+def _make_private(path: Path) -> None:
+    # Closing a file frees all locks that this process has on it (POSIX), those of SQLite, too: it is closed beforehand.
+    opened, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        os.close(opened)
+        os.link(beside, path)
+    finally:
+        Path(beside).unlink()
 
 
 async def _entries(connection: aiosqlite.Connection, where: str, values: Sequence[object]) -> list[Entry]:

@@ -283,6 +283,32 @@ async def test_a_ticket_that_is_written_again_is_the_same_file(tmp_path: Path) -
     assert await states(tmp_path) == ["delivered"]
 
 
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir() if path.is_file()}
+
+
+async def test_nobody_else_can_read_a_users_words(tmp_path: Path) -> None:
+    """Tickets, the outbox and what SQLite keeps beside it have mode 0600, folders that are made 0700; old files, too."""
+    data, folder = tmp_path / "data", tmp_path / "in" / "tickets"
+    desk = OutboxDesk(Outbox(data / "hand_offs.db", "tests"), HandOffFolder(folder), tmp_path / "locks")
+    umask = os.umask(0o022)
+    try:
+        await desk.submit(ticket())
+        beside = sqlite3.connect(data / "hand_offs.db")
+        beside.execute("SELECT count(*) FROM hand_offs").fetchall()
+        for name in modes(data):
+            (data / name).chmod(0o644)
+        await entries(data)
+        found = modes(data)
+        beside.close()
+    finally:
+        os.umask(umask)
+    assert {"hand_offs.db", "hand_offs.db-wal", "hand_offs.db-shm"} <= found.keys()
+    assert set(found.values()) == {0o600}
+    assert list(modes(folder).values()) == [0o600, 0o600]
+    assert [path.stat().st_mode & 0o777 for path in (data, folder)] == [0o700, 0o700]
+
+
 async def test_a_full_disk_keeps_the_ticket(tmp_path: Path) -> None:
     """What the folder's disk cannot take stays in the outbox, and says so."""
     if not os.access("/dev/full", os.W_OK):
