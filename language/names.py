@@ -52,7 +52,7 @@ def names(text: str) -> tuple[str, ...]:
         word = re.sub(r"['’]s$", "", match.group())
         if len(word) < 2 or fold(word) in _NO_NAMES or any(map(str.isdigit, word)) or meaning(f" {word}"):
             continue
-        inside = word[0].isupper() and not _STARTS.search(prose, 0, match.start())
+        inside = word[0].isupper() and not _STARTS.search(prose, max(0, match.start() - 40), match.start())
         if inside or (word.isascii() and russian and word[0].isupper()):
             found.append(word)
     return tuple(dict.fromkeys(found))

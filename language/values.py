@@ -19,8 +19,8 @@ from language.blocks import split_code
 from language.clean import fold
 from language.dates import DATE, TIME, Date, agrees, read, time_of
 from language.numbers import CARDINALS, NUMBER, SCALE, number, readings, scaled, word_number
-from language.units import UNIT, Amount, amounts, meaning
-from language.words import stem, tokens
+from language.units import COUNTS, UNIT, Amount, amounts, meaning
+from language.words import stem, stop_words, tokens
 
 __all__ = ["Passage", "Values", "missing_from", "missing_values", "number", "passage", "values"]
 
@@ -71,6 +71,13 @@ _FIGURE = re.compile(
 _UNIT = re.compile(UNIT)
 _WORD_FIGURE = re.compile(
     rf"(?<![\w-])(?:{'|'.join(sorted(CARDINALS, key=len, reverse=True)).replace('е', '[её]')})(?=[ \u00a0-][^\W\d_])",
+    re.IGNORECASE,
+)
+_NOUN = re.compile(r"[ \u00a0]([^\W\d_]{4,})")
+_NUMBERED = re.compile(
+    r"(?<!\w)(?:chapters?|steps?|sections?|pages?|parts?|items?|figures?|tables?|versions?|lines?|levels?|appendix|no|nr|p|ch|sec|fig|port|"
+    r"глав[аеуы]|шаг[аеу]?|раздел[аеу]?|страниц[аеуы]|част[иья]|пункт[аеу]?|рисун(?:ок|ке)|таблиц[аеуы]|верси[яиюй]|строк[аеиу]|"
+    r"уров(?:ень|не|ня)|приложени[ея]|порт[аеу]?|стр|п|гл|рис|табл|разд|№|#)\.?[ \u00a0#№]*$|[#№][ \u00a0]?$",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(rf"\d[ \u00a0\u202f-]?(?:{SCALE}[ \u00a0])?[^\W\d_]+", re.IGNORECASE)
@@ -317,6 +324,7 @@ def _numbers(text: str) -> Iterator[Figure]:
             behind if unit else end,
             normal,
             frozenset(amount for form in normal for amount in amounts(form, unit)) if unit else frozenset(),
+            of=stem(fold(noun[1])) if not unit and (noun := _NOUN.match(text, end)) else "",
         )
 
 
@@ -407,8 +415,7 @@ class Passage:
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
         """Of every reading: by lines, so that list markers are none, and in one line."""
-        unmarked = _LIST_MARKER.sub("", self.text)
-        found = dict.fromkeys(figures_of(_LINK_TARGET.sub("] ", unmarked)))
+        found = dict.fromkeys(figures_of(self._unmarked))
         for line in (*self.lines, re.sub(r"[*_`]", "", self.lines[0])):
             found |= dict.fromkeys(figure for figure in figures_of(line) if figure.unit or figure.kind != "number")
         return tuple(found)
@@ -442,6 +449,43 @@ class Passage:
             number(str(int(a) / int(b))) for a, b in re.findall(r"(?<![\d/])(\d{1,3})/([2-9]|10)(?![\d/])", self.text)
         )
         return frozenset(found)
+
+    @cached_property
+    def _unmarked(self) -> str:
+        return _LINK_TARGET.sub("] ", _LIST_MARKER.sub("", self.text))
+
+    @cached_property
+    def dimensions(self) -> frozenset[str]:
+        """What its numbers measure."""
+        return frozenset(dimension for figure in self.figures for dimension, _ in figure.unit)
+
+    @lru_cache(maxsize=64)  # noqa: B019: passages are few, and kept as long
+    def unmeasured(self, dimensions: frozenset[str]) -> frozenset[str]:
+        """The numbers without a unit that may be of one of these dimensions."""
+        text, found = self._unmarked, set[str]()
+        for figure in figures_of(text):
+            if figure.kind not in ("number", "word") or figure.unit:
+                continue
+            start, end = text.rfind("\n", 0, figure.start) + 1, text.find("\n", figure.end)
+            before, behind = text[start : figure.start], text[figure.end : end if end >= 0 else None]
+            if self._may_measure(before, behind, dimensions):
+                found.update(figure.normal)
+        return frozenset(found)
+
+    def _may_measure(self, before: str, behind: str, dimensions: frozenset[str]) -> bool:
+        if _NUMBERED.search(before[-40:]):
+            return False
+        clause = re.split(r"[.;:!?](?:\s|$)|[()|]", behind[:80], maxsplit=1)[0]
+        following = re.findall(r"[^\W\d_]+|%", clause)[:4]
+        if any(_measures(word, dimensions) for word in following):
+            return True
+        noun = _NEXT_WORD.match(behind)
+        if noun and fold(noun[1]) not in stop_words():
+            return False  # it counts something
+        line = before + behind
+        if "|" in line or "`" in line or "=" in line or "_" in line or not dimensions & self.dimensions:
+            return True
+        return any(_measures(word, dimensions) for word in re.findall(r"[^\W\d_]+", line))
 
     @cached_property
     def bare(self) -> frozenset[str]:
@@ -499,6 +543,15 @@ class Passage:
             found.setdefault(stem(fold(noun)), set()).add(number(said))
         return found
 
+    @lru_cache(maxsize=64)  # noqa: B019: as above
+    def near(self, counted: str) -> frozenset[str]:
+        """The numbers that stand near a word, given by its stem: in one line with it, or in a table or code."""
+        found = set(self.counted.get(counted, ()))
+        for line in self._unmarked.splitlines():
+            if "|" in line or "=" in line or counted in set(map(stem, tokens(line))):
+                found |= Passage(line).numbers
+        return frozenset(found)
+
     @cached_property
     def urls(self) -> frozenset[str]:
         """Every address."""
@@ -526,6 +579,10 @@ class Passage:
     def folded(self) -> tuple[str, ...]:
         """Its readings in one line, folded."""
         return tuple(map(fold, self.lines))
+
+
+def _measures(word: str, dimensions: frozenset[str]) -> bool:
+    return any(dimension in dimensions for dimension, _ in meaning(f" {word}"))
 
 
 @lru_cache(maxsize=256)
@@ -568,19 +625,37 @@ def _lacking(figure: Figure, cited: Sequence[Passage]) -> str:
         case "version":
             there = any(_has_version(figure.normal[0], text) for text in cited)
         case "word":
-            counts = {n for text in cited for n in text.counted.get(figure.of, ())}
-            there = not counts or any(form in text.numbers for form in figure.normal for text in cited)
+            there = _may_count(figure, cited)
             shown = figure.written
         case _ if figure.unit:
             amounts_of = figure.unit | figure.whole
-            there = any(amounts_of & text.amounts or not text.bare.isdisjoint(figure.normal) for text in cited)
+            there = any(amounts_of & text.amounts or _unmeasured(figure, text) for text in cited)
             if any(not text.measured.isdisjoint(figure.normal) for text in cited):
                 shown = " ".join(figure.written.split())
         case _:
+            if figure.of and not _may_count(figure, cited):
+                return shown
             there = any(not text.numbers.isdisjoint(figure.normal) for text in cited)
     if there or any(_stands(figure.written, text) for text in cited):
         return ""
     return shown
+
+
+def _may_count(figure: Figure, cited: Sequence[Passage]) -> bool:
+    """Whether passages do not count what a figure counts, or may do so with its number."""
+    if not any(text.counted.get(figure.of) for text in cited):
+        return True
+    return any(not text.near(figure.of).isdisjoint(figure.normal) for text in cited)
+
+
+def _unmeasured(figure: Figure, text: Passage) -> bool:
+    """Whether a text has the number of an amount without any unit, where it may be one of that amount's."""
+    if text.bare.isdisjoint(figure.normal):
+        return False
+    dimensions = frozenset(dimension for dimension, _ in figure.unit)
+    if dimensions & COUNTS:
+        return True
+    return not text.unmeasured(dimensions).isdisjoint(figure.normal)
 
 
 def _has_version(wanted: str, text: Passage) -> bool:

@@ -155,3 +155,67 @@ def test_a_fraction_is_written_short_or_as_it_is() -> None:
     from fractions import Fraction
 
     assert [decimal(Fraction(n, d)) for n, d in ((3, 1), (3, 2), (1, 8), (1, 3))] == ["3", "1.5", "0.125", "1/3"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("45 watts", "45 W"),
+        ("45 Вт", "0.045 kW"),
+        ("1500 мл", "1.5 litres"),
+        ("1.5 L of water", "1,5 литра"),
+        ("4,200 g", "4.2 kg"),
+        ("22 децибела", "22 dB"),
+        ("5 кВт·ч", "5 kWh"),
+        ("220 В", "220 volts"),
+        ("100 мбит/сек", "100 Mbps"),
+        ("5 cents", "$0.05"),
+        ("250 р. за всё", "250 ₽"),
+        ("10 inches", "25.4 cm"),
+        ("15 minutes", "5, 10 or 15 minutes"),
+        ("5 minutes", "5, 10 or 15 minutes"),
+        ("5 days", "5 business days"),
+        ("30 seconds", "| time-out, s | 30 |"),
+        ("30 seconds", "`time_out` is 30; wait 2 minutes"),
+        ("30 seconds", "The time-out is 30."),
+    ],
+)
+def test_units_of_electricity_volume_mass_and_lists_are_known(claim: str, source: str) -> None:
+    """Exact conversions count, and a bare number is of the unit that its list, table or code may mean."""
+    assert missing_from(claim, source) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("45 kW", "45 W"),
+        ("1.5 ml", "1.5 litres"),
+        ("4,2 г", "4.2 kg"),
+        ("4.2 lb", "4.2 kg"),
+        ("48 V", "48 dB"),
+        ("8 hours", "A session ends after 15 minutes. See chapter 8."),
+        ("3 days", "Step 3: wait 5 days"),
+        ("7 лет", "Хранение 5 лет.\n\n- Готово: 7."),
+        ("14 days", "The last 14 copies are kept"),
+        ("8 hours", "Port 8 is open"),
+        ("1 page", "1,000 pages"),
+    ],
+)
+def test_a_number_of_another_kind_does_not_stand_for_an_amount(claim: str, source: str) -> None:
+    """Another unit, the number of a chapter, or how many there are of something else."""
+    assert missing_from(claim, source) != []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "missing"),
+    [
+        ("The last four copies are kept", "The last 14 copies are kept.\n\nIt has 4 rooms.", ["four"]),
+        ("The last 4 copies are kept", "The last 14 copies are kept.\n\nIt has 4 rooms.", ["4"]),
+        ("The last 14 copies are kept", "The last 14 copies are kept.\n\nIt has 4 rooms.", []),
+        ("Хранятся последние четыре копии", "Хранятся последние 14 копий.\n\nЕсть 4 комнаты.", ["четыре"]),
+        ("It has 4 rooms", "The last 14 copies are kept.\n\nIt has four.", []),
+    ],
+)
+def test_what_the_source_counts_is_counted_with_its_number(claim: str, source: str, missing: list[str]) -> None:
+    """A number of another line does not do, in words or figures."""
+    assert missing_from(claim, source) == missing

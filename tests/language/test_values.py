@@ -246,7 +246,7 @@ def test_another_code_is_missing(claim: str, source: str, missing: list[str]) ->
     ],
 )
 def test_a_slash_behind_an_amount_or_a_quotation_begins_no_path(claim: str) -> None:
-    """ "₽/мес" is a price and no folder."""
+    """A "₽/мес" is a price and no folder."""
     assert values(claim).identifiers == frozenset()
 
 
