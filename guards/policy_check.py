@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict
 
@@ -98,7 +99,7 @@ def _touches(rule: PolicyRule, text: str) -> bool:
 def check_answer(answer: str, profile: Profile, role: str) -> PolicyFinding:
     """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids.
 
-    Placeholders, the profile's contacts, loopback and documentation addresses (RFC 2606), and links inside code pass.
+    Placeholders, the profile's contacts, loopback and documentation addresses, and links inside code pass.
     What escapes hide in JSON is judged as it reads.
     """
     whole, block = inside_json(answer)
@@ -170,6 +171,7 @@ def _contacts(profile: Profile) -> Contacts:
 def _foreign(text: str, profile: Profile) -> Iterator[str]:
     for url in foreign_links(text, profile.allowed_link_domains):
         scheme, _, address = url.partition(":")
+        address = unquote(address.partition("?")[0])
         listed = _contacts(profile) if scheme.casefold() in ("mailto", "tel") else Contacts()
         if address.casefold() not in listed.emails and phone_digits(address) not in listed.phones:
             yield url

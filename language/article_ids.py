@@ -7,24 +7,45 @@ from collections.abc import Iterable
 from itertools import pairwise
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from language.spans import readings
+
+_NUMBER = r"\d{1,9}(?![\w-])(?!\.\d)"
+_OF_A_LAW = r"(?!\.? {1,2}[^\W\d_]{0,24} {0,1}(?:гк|ук|нк|тк|коап|конституц|кодекс|закон|gdpr))"
 _NAMED = re.compile(
-    r"(?<![a-zа-яё])(?:kb[ _-]?id|article|стать(?:я|и|ю|е|ё|ей|ёй))s?(?:[ _-]?(?:id|no\.?|number|номер))?"
-    r"[\"'`*]{0,3}[ :=№#]{1,4}[\"'`*]{0,3}(\d{1,9})(?![\w-])(?!\.\d)(?!\.? {1,2}[^\W\d_]{0,24} {0,1}(?:гк|ук|нк|тк|коап|конституц|кодекс|закон|gdpr))",
+    r"(?:(?<![a-zа-яё])(?:kb[ _-]?id|article|стать(?:я|и|ю|е|ё|ей|ёй|ям|ях))s?(?:[ _-]?(?:id|no\.?|number|номер)| под номером)?"
+    r"[\"'`*]{0,3}[ :=№#]{1,4}|(?<![\w-])(?<!\d )kb[ -]?)[\"'`*№#]{0,3}"
+    rf"({_NUMBER}(?:, ?{_NUMBER}(?! ?[^\W\d_]{{3,}})|,? (?:and|or|и|или) {_NUMBER}){{0,20}}){_OF_A_LAW}",
     re.IGNORECASE,
 )
 """An article of a law is none of ours."""
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`«»|]+", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"(?:\]\([ ]{0,4}<?|\bhref ?= ?[\"']?|^[ ]{0,3}\[[^\]\n]{1,99}\]:[ ]{1,4}<?)(?![a-z][a-z0-9+.-]*:|//|#)([^\s)>\"']+)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _LAST = re.compile(r"(\d{1,9})(?:-[^/]*|\.(?:html?|php|md|aspx?))?")
+_FOLDER_OF_NONE = re.compile(r"v?\d+(?:\.\d+)+|v\d+|[a-z]{2}(?:-[a-z]{2})?")
+"""A version or a language: what is below is named as if it stood above."""
 _KEYS = frozenset(("id", "kbid", "kb_id", "article", "article_id", "articleid"))
 _FOLDERS = frozenset(("article", "articles", "kb", "knowledge", "a", "id"))
 
 
 def article_ids(text: str, domains: Iterable[str]) -> list[int]:
-    """Return the numbers of articles that a text names, each once: in words anywhere, in addresses at the domains."""
-    found = [int(match[1]) for match in _NAMED.finditer(text)]
-    if "://" in text:
-        own = tuple(domain.casefold() for domain in domains)
-        found += [number for address in _ADDRESS.findall(text) for number in _in_address(address, own)]
+    """Return the numbers of articles that a text names, each once: in words anywhere, in addresses at the domains.
+
+    A path without a host is one of ours. A number that ends an address is an article's in a folder of articles, before
+    its words (`12-toc`) or its ending (`12.html`), or at the top, versions and languages aside: `/releases/5` is none.
+    """
+    found: list[int] = []
+    own = tuple(domain.casefold() for domain in domains)
+    for read in readings(text):
+        plain = read.plain
+        for match in _NAMED.finditer(plain):
+            found += map(int, re.findall(r"\d+", match[1]))
+        if "://" in plain:
+            found += [number for address in _ADDRESS.findall(plain) for number in _in_address(address, own)]
+        if "](" in plain or "href" in plain or "]:" in plain:
+            found += [number for path in _RELATIVE.findall(plain) for number in _in_path(*_parted(path))]
     return list(dict.fromkeys(found))
 
 
@@ -36,8 +57,18 @@ def _in_address(address: str, domains: tuple[str, ...]) -> list[int]:
         return []
     if not any(host == domain or host.endswith("." + domain) for domain in domains):
         return []
-    steps = [step for step in unquote(parts.path).casefold().split("/") if step]
-    found = [value for key, value in parse_qsl(parts.query) if key.casefold() in _KEYS]
+    return _in_path(parts.path, parts.query)
+
+
+def _parted(path: str) -> tuple[str, str]:
+    path, _, query = path.partition("#")[0].partition("?")
+    return path, query
+
+
+def _in_path(path: str, query: str) -> list[int]:
+    steps = [step for step in unquote(path).casefold().split("/") if step not in ("", ".", "..")]
+    found = [value for key, value in parse_qsl(query) if key.casefold() in _KEYS]
     found += [step for folder, step in pairwise(steps) if folder in _FOLDERS]
-    found += steps[-1:]
+    if steps and (not steps[-1].isdigit() or all(_FOLDER_OF_NONE.fullmatch(step) for step in steps[:-1])):
+        found += steps[-1:]
     return [int(match[1]) for one in found if (match := _LAST.fullmatch(one))]

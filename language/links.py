@@ -11,14 +11,32 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from html import unescape
+from ipaddress import ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
 from language.blocks import without_code
 
-_HARMLESS_HOSTS: Final = frozenset(
-    {"localhost", "127.0.0.1", "::1", "example.com", "example.org", "example.net", "www.example.com", "www.example.org"}
+_NOBODYS: Final = re.compile(
+    r"(?:[^./@]+\.)*(?:example\.(?:com|org|net)|test|example|invalid|localhost)\.?|ip6-localhost|ip6-loopback",
+    re.IGNORECASE,
 )
+"""Names that nobody can register (RFC 2606, RFC 6761), and those of one's own machine."""
+_NOBODYS_NETWORKS: Final = tuple(
+    map(
+        ip_network,
+        (
+            "127.0.0.0/8",
+            "0.0.0.0/32",
+            "::1/128",
+            "192.0.2.0/24",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "2001:db8::/32",
+        ),
+    )
+)
+"""Loopback (RFC 1122, RFC 4291) and documentation (RFC 5737, RFC 3849)."""
 _AFTER = r"[^\s<>()\[\]\"'`«»“”„…|]"
 _ADDRESS = re.compile(
     rf"(?:https?|ftp):[/\\](?:[/\\]*\[[^\s\]]*\]?{_AFTER}*|{_AFTER}+)|(?<![^\W_])(?<![./@-])www\.{_AFTER}+",
@@ -53,7 +71,7 @@ _BLANKS = "".join(map(chr, range(33)))
 def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
     """Return the links of a Markdown text, code left out, whose host is none of the domains nor below one.
 
-    Loopback and documentation addresses (RFC 2606) are at home everywhere, and so are relative paths and anchors in
+    Loopback and documentation addresses (RFC 2606, 6761, 5737, 3849) are at home everywhere, and so are relative paths and anchors in
     the target of a link or in an attribute. A target with any scheme but that of the web is foreign.
     """
     allowed = tuple(domain.casefold() for domain in allowed_domains)
@@ -118,4 +136,17 @@ def _host_allowed(url: str, allowed: tuple[str, ...]) -> bool:
         host = (urlsplit(f"//{rest}").hostname or "").casefold()
     except ValueError:
         return False
-    return host in _HARMLESS_HOSTS or any(host == domain or host.endswith("." + domain) for domain in allowed)
+    return _is_nobodys(host) or any(host == domain or host.endswith("." + domain) for domain in allowed)
+
+
+def _is_nobodys(host: str) -> bool:
+    if _NOBODYS.fullmatch(host):
+        return True
+    if not host or host.strip("0123456789abcdef:."):
+        return False
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in network for network in _NOBODYS_NETWORKS)

@@ -139,7 +139,7 @@ async def test_a_shortened_list_says_how_many_there_are(said: int, found: str, n
 
 async def test_a_row_that_may_not_be_quoted_is_missed_in_the_count() -> None:
     """A row with a link elsewhere is left out of the list, and the list says that it is not whole."""
-    items = rows(PAGES[0], "The page “Shop” mentions LID: https://elsewhere.test/.", PAGES[2])
+    items = rows(PAGES[0], "The page “Shop” mentions LID: https://elsewhere.ru/.", PAGES[2])
     answer = await drafted("Which pages mention LID?", items=items, request_type=RequestType.KNOWLEDGE_QA)
     assert "elsewhere" not in answer.text
     assert "There are 3 in all" in answer.text
@@ -395,7 +395,7 @@ async def test_a_hybrid_answer_is_both_and_has_one_block_of_json() -> None:
 @pytest.mark.parametrize("spec", [IN_JSON, HYBRID], ids=["json", "hybrid"])
 async def test_the_note_on_a_link_stands_in_every_format(spec: ArchitectSpec) -> None:
     """Also where the words stand in a string of JSON."""
-    draft = await drafted(QUESTION, "Boil [water](https://evil.test) in the kettle.", spec=spec)
+    draft = await drafted(QUESTION, "Boil [water](https://evil.ru) in the kettle.", spec=spec)
     assert draft.text.count("Boil water in the kettle [1] (link left out).") == 1 + (spec is HYBRID)
 
 
@@ -413,12 +413,12 @@ async def test_forbidden_words_are_never_quoted(words: str) -> None:
 @pytest.mark.parametrize(
     "link",
     [
-        "https://evil.test/x",
-        "http://kb.comindware.ru.evil.test",
-        "www.evil.test",
-        "https://evil.test\\@kb.comindware.ru",
-        "http://[2001:db8::1]/",
-        "ftp://files.test/a",
+        "https://evil.ru/x",
+        "http://kb.comindware.ru.evil.ru",
+        "www.evil.ru",
+        "https://evil.ru\\@kb.comindware.ru",
+        "http://[2001:db9::1]/",
+        "ftp://files.ru/a",
     ],
 )
 async def test_links_elsewhere_are_not_quoted(link: str) -> None:
@@ -429,7 +429,7 @@ async def test_links_elsewhere_are_not_quoted(link: str) -> None:
     assert check_answer(draft.text, DESK, "user").status is PolicyStatus.OK
 
 
-@pytest.mark.parametrize("heading", ["Boil water https://evil.test", "Boil water as an AI"])
+@pytest.mark.parametrize("heading", ["Boil water https://evil.ru", "Boil water as an AI"])
 async def test_a_heading_that_may_not_be_quoted_leads_nothing_in(heading: str) -> None:
     """Code without a lead takes its heading as one, which has the same to satisfy (regression)."""
     items = evidence("```\nkettle --boil\n```", heading=heading)
@@ -438,10 +438,10 @@ async def test_a_heading_that_may_not_be_quoted_leads_nothing_in(heading: str) -
 
 async def test_allowed_links_and_links_in_code_are_quoted() -> None:
     """The deployment's own pages and commands with addresses stay."""
-    text = "Boil water in the kettle as https://kb.comindware.ru/a says, with `curl https://any.test`."
+    text = "Boil water in the kettle as https://kb.comindware.ru/a says, with `curl https://any.ru`."
     draft = await drafted(QUESTION, text)
     assert "https://kb.comindware.ru/a" in draft.text
-    assert "`curl https://any.test`" in draft.text
+    assert "`curl https://any.ru`" in draft.text
 
 
 async def test_a_link_becomes_its_words_and_a_picture_nothing() -> None:
@@ -456,19 +456,19 @@ async def test_a_link_becomes_its_words_and_a_picture_nothing() -> None:
 @pytest.mark.parametrize(
     "link",
     [
-        "[water](https://evil.test/x)",
-        "[water](//evil.test)",
+        "[water](https://evil.ru/x)",
+        "[water](//evil.ru)",
         "[water][w]",
         "[water][]",
-        "<a href='https://evil.test'>water</a>",
-        "water<https://evil.test>",
-        "water <https://evil.test>",
+        "<a href='https://evil.ru'>water</a>",
+        "water<https://evil.ru>",
+        "water <https://evil.ru>",
     ],
 )
 @pytest.mark.parametrize(("language", "note"), [(Language.EN, "link left out"), (Language.RU, "ссылка не приводится")])
 async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, note: str) -> None:
     """Whoever needs the link learns, in the language of the answer, that the document has one (regression)."""
-    items = evidence(f"Boil {link} in the kettle.\n\n[w]: https://evil.test/x\n[water]: https://evil.test/y")
+    items = evidence(f"Boil {link} in the kettle.\n\n[w]: https://evil.ru/x\n[water]: https://evil.ru/y")
     draft = await drafted(QUESTION, items=items, language=language)
     assert draft.text == f"Boil water in the kettle [1] ({note})."
     finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
@@ -478,21 +478,21 @@ async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, no
 @pytest.mark.parametrize(
     ("snippet", "quoted"),
     [
-        ("Boil water in «[Kettle](https://evil.test)» now.", "Boil water in «Kettle» now [1] (link left out)."),
+        ("Boil water in «[Kettle](https://evil.ru)» now.", "Boil water in «Kettle» now [1] (link left out)."),
         (
-            "Boil water in the kettle:\n\n1. Open «[Lid](https://evil.test)».\n\n   See [more](//evil.test).",
+            "Boil water in the kettle:\n\n1. Open «[Lid](https://evil.ru)».\n\n   See [more](//evil.ru).",
             "Boil water in the kettle [1]:\n\n1. Open «Lid» [1] (link left out).\n\n   See more [1] (link left out).",
         ),
         (
-            "Boil water in the kettle:\n\n1. <https://evil.test>\n2. <https://evil.test> shows more:\n   - lids\n   - cups",
+            "Boil water in the kettle:\n\n1. <https://evil.ru>\n2. <https://evil.ru> shows more:\n   - lids\n   - cups",
             "Boil water in the kettle [1]:\n\n1. [1] (link left out)\n2. shows more [1] (link left out):\n   - lids [1]\n   - cups [1]",
         ),
         (
-            "(Boil water in [the kettle](https://evil.test).) Now drink.",
+            "(Boil water in [the kettle](https://evil.ru).) Now drink.",
             "(Boil water in the kettle.) [1] (link left out) Now drink [1].",
         ),
         (
-            "Boil water in the kettle:\n\n| what | where |\n| - | - |\n| lid | «[Top](https://evil.test)» |",
+            "Boil water in the kettle:\n\n| what | where |\n| - | - |\n| lid | «[Top](https://evil.ru)» |",
             "Boil water in the kettle [1] (link left out):\n\n| what | where |\n| - | - |\n| lid | «Top» |",
         ),
     ],
@@ -519,7 +519,7 @@ async def test_a_link_to_a_place_of_ours_needs_no_trace(link: str) -> None:
 
 async def test_a_name_that_would_lose_an_address_is_not_quoted() -> None:
     """What stands in quotation marks is quoted as it is, or not at all."""
-    shortened = "Boil water with «Lids <https://evil.test> of <https://kb.comindware.ru/a> now» in the kettle."
+    shortened = "Boil water with «Lids <https://evil.ru> of <https://kb.comindware.ru/a> now» in the kettle."
     draft = await drafted(QUESTION, shortened, "The kettle boils water.")
     assert draft.text == "The kettle boils water [2]."
 
@@ -588,10 +588,10 @@ tokens = st.sampled_from(
         'file"',
         "https://kb.comindware.ru/a?b=1",
         "[1]",
-        "[link](https://evil.test/x)",
-        "<https://evil.test/x>",
+        "[link](https://evil.ru/x)",
+        "<https://evil.ru/x>",
         "<https://kb.comindware.ru/b>",
-        '<a href="https://evil.test/">there</a>',
+        '<a href="https://evil.ru/">there</a>',
         "e.g.",
         "т.е.",
         "5.",
@@ -696,7 +696,7 @@ markdown = st.lists(
     actions=[],
 )
 @example(
-    snippets=["- `make.\n- ` [link](https://evil.test/x) `make.", "Boil water in the kettle."],
+    snippets=["- `make.\n- ` [link](https://evil.ru/x) `make.", "Boil water in the kettle."],
     question="How does the kettle boil water?",
     request_type=RequestType.HOWTO_POLICY,
     spec=IN_JSON,

@@ -22,8 +22,8 @@ MARKUP = [
     "\n# Response\n\nYou have won.\n\n## Sources\n\n- [1] nowhere",
     "<script>alert(1)</script> <img src=x onerror=alert(1)> <b>bold</b>",
     "<<b>script>alert(1)</<b>script>",
-    "[link](javascript:alert(1)) ![picture](https://evil.example/p.png) <https://evil.example>",
-    "[1] [2](https://evil.example)\n\n[1]: https://evil.example",
+    "[link](javascript:alert(1)) ![picture](https://evil.ru/p.png) <https://evil.ru>",
+    "[1] [2](https://evil.ru)\n\n[1]: https://evil.ru",
     "'; DROP TABLE turns; -- \" OR 1=1",
     'title:backup AND NOT body:* OR (restore~2 +a -b "x',
     "| a | b |\n| --- | --- |\n| c | d |",
@@ -236,7 +236,7 @@ def test_mark_up_in_a_document_is_quoted_at_most_and_never_live(text: str, shelf
 
 
 @pytest.mark.parametrize(
-    "link", ["https://evil.example/x", "HTTPS://EVIL.example", "ftp://evil.example", "\n[1]: https://evil.example"]
+    "link", ["https://evil.ru/x", "HTTPS://EVIL.ru", "ftp://evil.ru", "\n[1]: https://evil.ru"]
 )
 def test_a_link_to_elsewhere_in_a_document_is_not_passed_on(link: str, shelf: Desk) -> None:
     """What carries an address outside of the allowed domains is not quoted, and what is quoted does not carry one."""
@@ -302,12 +302,12 @@ def test_orders_in_the_page_that_answers_are_quoted_as_any_sentence(order: str, 
 
 TITLES = [
     "**Backups** <script>alert(1)</script> [x](javascript:alert(1))",
-    "![Backups](https://evil.example/p.png)",
-    "[Backups](https://evil.example)",
+    "![Backups](https://evil.ru/p.png)",
+    "[Backups](https://evil.ru)",
     "# Backups",
     "{0.__class__} %s {title}",
     "`Backups` | pipe | [1]",
-    "Backups &lt;b&gt; <https://evil.example>",
+    "Backups &lt;b&gt; <https://evil.ru>",
 ]
 
 
@@ -326,7 +326,7 @@ def test_a_title_is_shown_as_it_is_written(title: str, shelf: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", "data:text/html,x", "https://x/) [y](https://evil.example", '" onclick="x']
+    "url", ["javascript:alert(1)", "data:text/html,x", "https://x/) [y](https://evil.ru", '" onclick="x']
 )
 def test_an_address_that_is_none_is_left_out_and_told(url: str, shelf: Desk) -> None:
     """The page is indexed without it, with a warning; no answer shows it."""

@@ -237,7 +237,7 @@ async def test_who_asks_for_a_person_gets_one_whatever_the_topic() -> None:
 
 async def test_nothing_of_a_plan_that_an_answer_may_not_say_reaches_anybody() -> None:
     """Sub-queries, topic and values of lookups are searched for, shown and recorded without a planner's own values."""
-    made_up = f"See https://evil.test/{KEY} or boss@firma.ru"
+    made_up = f"See https://evil.ru/{KEY} or boss@firma.ru"
     calls = [{"name": "kettles", "arguments": [{"name": "owner", "value": "boss@firma.ru"}]}]
     planned: dict[str, Any] = {
         "subqueries": [made_up, "boiling"],
@@ -252,5 +252,5 @@ async def test_nothing_of_a_plan_that_an_answer_may_not_say_reaches_anybody() ->
     # The raw exchange with the model is kept beside the plan, for operators; nobody else reads it.
     raw = {**state, "tool_trace": {}, "result": {**state["result"], "tool_trace": {}}}
     everything = str([raw, [request.query for request in source.requests]])
-    for value in ("evil.test", KEY, "boss@firma.ru"):
+    for value in ("evil.ru", KEY, "boss@firma.ru"):
         assert value not in everything

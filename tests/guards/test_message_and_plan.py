@@ -88,7 +88,7 @@ def test_a_planner_alone_cannot_choose_casual(message: str) -> None:
     assert (settled.request_type, settled.spam_score) == (RequestType.KNOWLEDGE_QA, 0.9)
 
 
-EVIL = "https://evil.test/login"
+EVIL = "https://evil.ru/login"
 SECRET = "password: hunter2hunter2"  # noqa: S105  # what a secret looks like
 
 
@@ -140,7 +140,7 @@ def test_what_the_user_wrote_may_be_said_back() -> None:
         ("My number is 8 916 123 45 67", "Call +7 (916) 123-45-68 back", False),
         ("Write to anna@firma.ru", "Wants a letter to Anna@firma.ru", True),
         ("Write to anna@firma.ru", "Wants a letter to boris@firma.ru", False),
-        ("https://evil.test/a is it yours?", "Is https://evil.test/b ours?", False),
+        ("https://evil.ru/a is it yours?", "Is https://evil.ru/b ours?", False),
     ],
 )
 def test_only_the_very_value_that_the_user_wrote_may_be_said_back(message: str, words: str, may: bool) -> None:

@@ -90,6 +90,20 @@ def test_words_about_secrets_are_no_secrets(text: str) -> None:
         "http://[::1]:8000/",
         "https://example.com/page",
         "http://example.org",
+        "https://docs.example.com/x",
+        "https://www.example.net/",
+        "http://gitlab.example/x",
+        "http://gpu.test:8000",
+        "http://foo.invalid",
+        "http://app.localhost:3000",
+        "http://localhost.:80/",
+        "http://127.0.1.1:9000",
+        "http://[::ffff:127.0.0.1]/x",
+        "http://0.0.0.0:2024",
+        "http://192.0.2.1/",
+        "http://198.51.100.7/x",
+        "http://203.0.113.5/",
+        "http://[2001:db8::1]/",
     ],
 )
 def test_links_to_allowed_hosts_pass(url: str) -> None:
@@ -101,27 +115,34 @@ def test_links_to_allowed_hosts_pass(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://evil.example.test/x",
-        "https://evil-kb.comindware.ru.example.net/",
-        "https://kb.comindware.ru.evil.test",
+        "https://evil.example.ru/x",
+        "https://evil-kb.comindware.ru.sample.net/",
+        "https://kb.comindware.ru.evil.ru",
         "https://notkb.comindware.ru",
         "https://comindware.ru",
-        "https://kb.comindware.ru@evil.test/",
-        "https://kb.comindware.ru:x@evil.test/",
-        "https://evil.test\\@kb.comindware.ru/",
-        "https://evil.test/#kb.comindware.ru",
-        "https://evil.test?u=https://kb.comindware.ru",
+        "https://kb.comindware.ru@evil.ru/",
+        "https://kb.comindware.ru:x@evil.ru/",
+        "https://evil.ru\\@kb.comindware.ru/",
+        "https://evil.ru/#kb.comindware.ru",
+        "https://evil.ru?u=https://kb.comindware.ru",
         "https://kb.comindwаre.ru/with-a-cyrillic-a",
-        "http://localhost.evil.test",
-        "http://127.0.0.1.evil.test",
-        "ftp://files.evil.test/a",
-        "HTTPS://EVIL.TEST",
+        "http://localhost.evil.ru",
+        "http://127.0.0.1.evil.ru",
+        "ftp://files.evil.ru/a",
+        "HTTPS://EVIL.RU",
         "http:///path-without-a-host",
         "https://[broken",
-        "//evil.test/without-a-scheme",
-        "\\\\evil.test/without-a-scheme",
-        "www.evil.test",
-        "http://[2001:db8::1]/",
+        "//evil.ru/without-a-scheme",
+        "\\\\evil.ru/without-a-scheme",
+        "www.evil.ru",
+        "http://[2001:db9::1]/",
+        "http://203.0.114.5/",
+        "http://1.2.3.4/",
+        "https://notexample.com/",
+        "https://example.com.evil.ru/",
+        "https://example.ru/",
+        "https://evil.test.ru/",
+        "http://0x7f.1.evil.ru/",
         "javascript:alert(1)",
     ],
 )
@@ -135,12 +156,12 @@ def test_links_elsewhere_are_found(url: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "```sh\ncurl https://api.github.test/x\n```",
-        "~~~\nhttps://evil.test\n~~~",
-        "Run `pip install --index-url https://mirror.test/simple` now.",
-        "Run ``a ` https://evil.test`` now.",
-        "    wget https://evil.test\n",
-        "1. First:\n\n   ```\n   https://evil.test\n   ```",
+        "```sh\ncurl https://api.github.com/x\n```",
+        "~~~\nhttps://evil.ru\n~~~",
+        "Run `pip install --index-url https://mirror.ru/simple` now.",
+        "Run ``a ` https://evil.ru`` now.",
+        "    wget https://evil.ru\n",
+        "1. First:\n\n   ```\n   https://evil.ru\n   ```",
     ],
 )
 def test_links_inside_code_pass(text: str) -> None:
@@ -211,22 +232,22 @@ def test_what_stays_here_is_no_foreign_link(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "```not a fence``` https://evil.test\n\ntext\n\n```\ncode\n```",
-        "a ` b https://evil.test",
-        "- `a https://evil.test\n- b`",
-        "\\`https://evil.test\\`",
-        "`a`https://evil.test`b`",
-        "> `x\n\nhttps://evil.test `",
+        "```not a fence``` https://evil.ru\n\ntext\n\n```\ncode\n```",
+        "a ` b https://evil.ru",
+        "- `a https://evil.ru\n- b`",
+        "\\`https://evil.ru\\`",
+        "`a`https://evil.ru`b`",
+        "> `x\n\nhttps://evil.ru `",
     ],
 )
 def test_what_only_looks_like_code_hides_no_link(text: str) -> None:
     """A stray backtick does not turn what follows it into code."""
-    assert foreign_links(text, ALLOWED) == ["https://evil.test"]
+    assert foreign_links(text, ALLOWED) == ["https://evil.ru"]
 
 
 def test_all_violations_are_named_together() -> None:
     """A secret, a phone and a foreign link are three rules with their two actions."""
-    finding = check_answer("password: hunter2hunter2, +7 916 123-45-67, see https://evil.test", PROFILE, "user")
+    finding = check_answer("password: hunter2hunter2, +7 916 123-45-67, see https://evil.ru", PROFILE, "user")
     assert finding.reasons == ("policy_violation=[password-value, phone, foreign-link]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE, RequiredAction.SAFE_REFUSAL)
 
@@ -240,7 +261,7 @@ def test_what_could_not_be_checked_has_its_own_reason() -> None:
 SAID: dict[str, str] = {
     "secrets": "password: hunter2hunter2",
     "personal_data": "Write to anna@firma.ru.",
-    "foreign_links": "See https://evil.test/x.",
+    "foreign_links": "See https://evil.ru/x.",
     "low_ids": "See article 17.",
 }
 
@@ -277,6 +298,7 @@ CONTACTS = bare(
         "Write to help@firma.ru or Sales@Firma.RU.",
         "Call 8 495 123 45 67 or +7 800 555 35 35.",
         "[mail us](mailto:help@firma.ru), [call us](tel:+78005553535)",
+        "[mail us](mailto:help@firma.ru?subject=Hi), [call us](tel:+7%20800%20555-35-35)",
         "help@example.com, +1 212-555-0123",
     ],
 )
@@ -305,6 +327,22 @@ OLD = bare(kb_ids_from=4000, allowed_link_domains=ALLOWED)
         "Смотрите статью 123.",
         "в статье № 3999 сказано",
         "(статья 17)",
+        "статья\u202f12",
+        "article\u00a012",
+        "article `12`, article **13**",
+        "articles 4578 and 12",
+        "статьи 4578, 12",
+        "статья под номером 12",
+        "KB 3999",
+        "kb-3999",
+        "kb\\-3999",
+        "[a](/article/12)",
+        "[a](../12-toc)",
+        "[a](docs/12-toc.md#b)",
+        "<a href='/article/12'>a</a>",
+        "[a]\n\n[a]: /article/12",
+        "https://kb.comindware.ru/12",
+        "https://kb.comindware.ru/ru/v5/12-toc",
         "https://kb.comindware.ru/article/123",
         "[here](https://kb.comindware.ru/article/123-how-to)",
         "https://kb.comindware.ru/index.php?id=123&x=1",
@@ -326,6 +364,9 @@ def test_an_article_below_the_allowed_number_may_not_be_named(text: str) -> None
         "https://kb.comindware.ru/article/4578 and https://kb.comindware.ru/v5.0/setup",
         "https://example.com/article/123 and http://localhost:8000/article/1",
         "https://kb.comindware.ru/2024/05/update, https://kb.comindware.ru?page=2",
+        "https://kb.comindware.ru/page/3, https://kb.comindware.ru/releases/5, https://kb.comindware.ru/2024/05",
+        "[a](/releases/5), [b](/article/4578), [c](4578-toc), [1](#12), [2](docs/a.md)",
+        "16 KB 12 times, 4 KB, KB, articles 4578 and 4579, 12 articles and 14 pages",
         "There are 123 articles, 17 статей; particle 12; статья 5 ТК РФ, article 1.2.3",
         "ids 1 to 100, step 3 [1], порт 443",
     ],
@@ -338,7 +379,7 @@ def test_other_numbers_are_no_low_articles(text: str) -> None:
 @given(
     text=st.lists(
         st.sampled_from(
-            ["password: hunter22", " ", "(https://evil.test)", ": https://evil.test", "[", "]", "[1]", "anna@firma.ru"]
+            ["password: hunter22", " ", "(https://evil.ru)", ": https://evil.ru", "[", "]", "[1]", "anna@firma.ru"]
         )
         | st.text(max_size=4),
         max_size=8,
@@ -520,10 +561,10 @@ def test_what_escapes_hide_is_masked_as_well(frame: str) -> None:
 
 def test_links_of_json_are_judged_where_it_is_no_code() -> None:
     """An answer in JSON has no links elsewhere but in code; a block of JSON is code."""
-    for hidden in ('{"a": "\\u0068ttps://evil.test/x"}', '{"a": "[b](https:\\/\\/evil.test)"}'):
+    for hidden in ('{"a": "\\u0068ttps://evil.ru/x"}', '{"a": "[b](https:\\/\\/evil.ru)"}'):
         assert check_answer(hidden, PROFILE, "user").rules == ("foreign-link",)
         assert check_answer(f"Text.\n\n```json\n{hidden}\n```", PROFILE, "user").rules == ()
-    assert check_answer('{"a": "`curl https://any.test`"}', PROFILE, "user").rules == ()
+    assert check_answer('{"a": "`curl https://any.ru`"}', PROFILE, "user").rules == ()
 
 
 @given(text=st.text())

@@ -38,7 +38,7 @@ def test_every_text_of_a_passage_is_masked_and_the_rules_are_named() -> None:
 
 def test_a_passage_without_such_values_is_left_alone() -> None:
     """Words, contacts and links are no reason to touch it."""
-    item = passage(snippet="Reset the password, write to help@firma.ru, see https://other.test/x.", url="/docs/a.md")
+    item = passage(snippet="Reset the password, write to help@firma.ru, see https://other.ru/x.", url="/docs/a.md")
     assert one(item) is item
 
 

@@ -167,7 +167,7 @@ def test_a_source_of_a_version_says_which() -> None:
     assert "версия 5.0" in source_line(1, item, Language.RU)
 
 
-@pytest.mark.parametrize("nasty", ["# T", "[x](http://evil.test)", "<img src=x>", "a\nb", "{0}", "**b**", "- x"])
+@pytest.mark.parametrize("nasty", ["# T", "[x](http://evil.ru)", "<img src=x>", "a\nb", "{0}", "**b**", "- x"])
 def test_a_title_is_words(nasty: str) -> None:
     """Mark-up in a document's title or heading does not become mark-up of the answer."""
     line = source_line(1, page(title=nasty, heading=f"H {nasty}"), Language.EN)
@@ -177,7 +177,7 @@ def test_a_title_is_words(nasty: str) -> None:
 
 def test_an_address_cannot_break_out_of_its_line() -> None:
     """A front matter's address with a line break or mark-up stays one line of words."""
-    line = source_line(1, page(url="https://a.test/)\n\n# Hacked <img src=x>"), Language.EN)
+    line = source_line(1, page(url="https://a.ru/)\n\n# Hacked <img src=x>"), Language.EN)
     assert len(line.splitlines()) == 1
     assert not re.search(r"(?<!\\)<img", line)
 
@@ -216,7 +216,7 @@ def test_an_answer_in_json_is_json_with_its_sources() -> None:
     evidence = [
         page(1, url="https://kb.comindware.ru/1", title="T", heading="T › H *x*"),
         page(2),
-        page(3, language=Language.RU, source=Source.POLICY, version="5.0", url="https://evil.test/"),
+        page(3, language=Language.RU, source=Source.POLICY, version="5.0", url="https://evil.ru/"),
     ]
     assert in_json(draft, evidence) == {
         "Steps": ["Two [1]. `a[1]`", {"code": "ls", "sources": [1, 2]}],
