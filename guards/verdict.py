@@ -12,6 +12,7 @@ from contracts.decisions.verdict import FINDINGS_ACTIONS, RULES_ACTION, Judgemen
 from contracts.report import ClaimFinding, Finding, GuardianReport
 from contracts.values import CheckStatus, DraftKind, PolicyStatus, RequiredAction, Track, Verdict
 from guards.policy_check import PolicyFinding
+from language.clean import fold
 
 _Item = TypeVar("_Item")
 
@@ -87,12 +88,19 @@ def _masked_claims(claims: Iterable[ClaimFinding], draft: str, mask: Callable[[s
                     "text": text,
                     "start": max(start, 0),
                     "end": behind if start >= 0 else 0,
-                    "missing": tuple(map(mask, claim.missing)),
+                    "missing": tuple(map(mask, _still_said(claim, text))),
                     "advice": tuple(map(mask, claim.advice)),
                 }
             )
         )
     return masked
+
+
+def _still_said(claim: ClaimFinding, masked: str) -> tuple[str, ...]:
+    """Return the missing values that a masked claim still has: alone, a password is no longer shaped like one."""
+    if masked == claim.text:
+        return claim.missing
+    return tuple(value for value in claim.missing if fold(value) in fold(masked))
 
 
 def judge(

@@ -206,6 +206,16 @@ def test_findings_quote_nothing_that_the_draft_masks() -> None:
     assert report.verdict is Verdict.FAIL
 
 
+def test_a_missing_value_of_a_masked_claim_is_not_told_alone() -> None:
+    """Without the words around it, a password is no longer known as one; other values of the claim stay."""
+    claim = ClaimFinding(
+        text="Its password: Qw3rty99 at port 81.", status=ClaimStatus.UNSUPPORTED, missing=("qw3rty99", "81")
+    )
+    findings = replace(quoting(), grounding=Finding(check="grounding", status=FAILED, claims=(claim,)))
+    masked = findings.masked("", lambda text: text.replace("password: Qw3rty99", "[secret]"))
+    assert masked.grounding.claims[0].missing == ("81",)
+
+
 def test_findings_without_a_word_of_the_draft_keep_the_names_of_their_reasons() -> None:
     """Where the draft cannot be masked, nothing quotes it; which checks were not carried out is told all the same."""
     report = report_of(quoting().unquoted())
