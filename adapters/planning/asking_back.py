@@ -36,6 +36,24 @@ _OBJECT_RU: Final = re.compile(
     (?:\s+(?:обратно|снова|назад|потом|теперь|тут|здесь|пожалуйста|полностью|совсем|самому)){{0,6}}\W*$""",
     _FLAGS,
 )
+_THEY_EN: Final = "it|this|that|they|these|those"
+_DONE_TO_IT_EN: Final = re.compile(
+    rf"""^\W{{0,9}}(?:(?:and|but|so|ok|okay|please|now)\W{{1,9}}){{0,2}}
+    (?:(?:can|could|may|should|must|will|how\s+(?:can|could|should|is|are)|when\s+(?:is|are|was|were|will)|where\s+(?:is|are|was|were))
+        \s+(?P<word>{_THEY_EN})(?:\s+(?:be|get|also|ever|still|now|safely|completely)){{0,4}}
+        \s+(?P<verb>[\w-]{{2,}}ed|kept|set|put|found|done|undone|written|hidden|shown|sent|made|taken)
+      |(?P<do>[\w-]+)\s+(?P<after>it|this|that|them|these|those))
+    (?:[\s,]+(?:back|off|on|again|now|then|please|here|there|completely)){{0,4}}\W*$""",
+    _FLAGS,
+)
+_DONE_TO_IT_RU: Final = re.compile(
+    rf"""^\W{{0,9}}(?:(?:а|и|но|ну|так|пожалуйста|теперь)\W{{1,9}}){{0,2}}
+    (?:(?P<word>{_IT_RU})\s+(?:(?:вообще|как|как-то|можно|нельзя|нужно|надо|стоит|ли|потом|снова)\s+){{0,4}}(?P<does>[а-яё]+(?:ть|ти|чь))
+      |(?:где|когда|куда|откуда|зачем|как)\s+(?P<subject>он|она|оно|они|это)\s+(?P<verb>[а-яё]+(?:тся|[аяеиёую]т))
+      |(?P<do>[а-яё]+(?:и|й|ь|ите|йте|ьте))\s+(?P<after>его|её|ее|их|это))
+    (?:[\s,]+(?:обратно|снова|назад|потом|теперь|тут|здесь|пожалуйста|полностью|совсем)){{0,4}}\W*$""",
+    _FLAGS,
+)
 _VERSION: Final = re.compile(
     r"""\b(?:(?:the|that|this|our|my|a|an)\s+)?(?:(?:old|older|new|newer|previous|earlier|latest|last|current|other|another)\s+){0,4}
     (?:version|release)s?\b
@@ -85,7 +103,8 @@ _UNSURE: Final = re.compile(
 )
 _NAMES_NOTHING: Final = """
 nothing anything something everything idea clue dunno idk sure remember recall forgot forget understand mean guess maybe perhaps probably whatever matter thing things stuff
-one ones entire whole lot care
+one ones entire whole lot care old older new newer last latest first second same previous earlier current default
+старый старое старую новый новое новую последний последнее последнюю прошлый предыдущий текущий первый второй самый самое
 знаю знать помню вспомнить забыл забыла понятия понятие представления идей уверен уверена понимаю понял поняла хз фиг затрудняюсь ответить сказать
 вещь вещи штука штуку штуки штуковина разницы разница важно неважно наверное возможно угу ага любой любую любое любые целиком весь вся
 """
@@ -122,6 +141,14 @@ install uninstall run start launch use try get buy download upgrade update deplo
 установить поставить запустить запускать использовать попробовать скачать купить обновить развернуть остановить
 перезапустить применить применять
 """
+_DONE_TO_A_THING: Final = """
+delete remove erase restore recover rename change edit disable enable undo move copy export import reset clear close archive
+deleted removed erased restored recovered renamed changed edited disabled enabled undone moved copied exported imported cleared closed archived
+удалить удали удалите убрать убери уберите стереть сотри сотрите восстановить восстанови восстановите переименовать переименуй переименуйте
+изменить измени измените отключить отключи отключите выключить выключи выключите включить включи включите отменить отмени отмените
+перенести перенеси перенесите скопировать скопируй скопируйте выгрузить выгрузи выгрузите очистить очисти очистите сбросить сбрось сбросьте закрыть закрой закройте
+"""
+"""What is done to one thing among many, never to the product as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +176,9 @@ def gap_in(message: str, today: date) -> Gap | None:
 
 def _gap_of(query: str, today: date) -> Gap | None:
     if (match := _OBJECT_EN.search(query) or _OBJECT_RU.search(query)) and _names_nothing(query[: match.start()]):
-        said = match.groupdict()
-        if stem((said.get("verb") or said.get("does") or said.get("do") or "").lower()) in _of_the_product():
-            return None
-        return Gap("object", (said.get("word") or said.get("after") or "").lower(), query.strip())
+        return None if _verb_in(match) in _of_the_product() else Gap("object", _word_in(match), query.strip())
+    if (match := _done_to_it(query)) and _verb_in(match) in _of_a_thing():
+        return Gap("object", _word_in(match), query.strip())
     if _PERIOD.search(query) and lexicon.asks_of_now(query) and not period_of(query, today):
         return Gap("period")
     without = _VERSION.sub(" ", query)
@@ -163,8 +189,47 @@ def _gap_of(query: str, today: date) -> Gap | None:
 
 def asks_of_nothing(query: str) -> bool:
     """Whether a query names no object, so that whatever is found for it answers another question."""
+    if lexicon.is_vague(query):
+        return True
     said = _OBJECT_EN.search(query) or _OBJECT_RU.search(query)
-    return lexicon.is_vague(query) or (said is not None and _names_nothing(query[: said.start()]))
+    if said is not None and _names_nothing(query[: said.start()]):
+        return True
+    said = _done_to_it(query)
+    return said is not None and _verb_in(said) in _of_a_thing()
+
+
+def _done_to_it(query: str) -> re.Match[str] | None:
+    return _DONE_TO_IT_EN.search(query) or _DONE_TO_IT_RU.search(query)
+
+
+def _pronoun_in(query: str) -> re.Match[str] | None:
+    return _OBJECT_EN.search(query) or _OBJECT_RU.search(query) or _done_to_it(query)
+
+
+def _verb_in(match: re.Match[str]) -> str:
+    said = match.groupdict()
+    return stem((said.get("verb") or said.get("does") or said.get("do") or "").lower())
+
+
+def _place_of(match: re.Match[str]) -> tuple[int, int]:
+    """Return where the pronoun of a match stands."""
+    return match.span(next(name for name in ("word", "after", "subject") if match.groupdict().get(name)))
+
+
+def _word_in(match: re.Match[str]) -> str:
+    start, end = _place_of(match)
+    return match.string[start:end].lower()
+
+
+@cache
+def _of_a_thing() -> frozenset[str]:
+    return frozenset(map(stem, _DONE_TO_A_THING.split()))
+
+
+def points_back(query: str) -> bool:
+    """Whether a pronoun stands in a query for what was named before, where anything was, and nothing else is named."""
+    match = _pronoun_in(query)
+    return match is not None and _names_nothing(query[: match.start()]) and _verb_in(match) not in _of_the_product()
 
 
 def _says_what(text: str) -> bool:
@@ -249,14 +314,14 @@ def join_answer(asked: str, answer: str) -> str:
     """
     if names_nothing(answer):
         return asked
-    match = _OBJECT_EN.search(asked) or _OBJECT_RU.search(asked)
+    match = _pronoun_in(asked)
     answer = _UNSURE.sub("", answer).strip()
     if match and set(stems(answer)) <= _nameless() | lexicon.vague_stems():
         return asked
     asked = asked.rstrip(" ?.!\uff1f")
     named = answer.rstrip(" .!")
     if match and "\n" not in named and len(tokens(named)) <= LONGEST_NAME:
-        group = "word" if match.groupdict().get("word") else "after"
-        return f"{asked[: match.start(group)]}{named}{asked[match.end(group) :]}?"
+        start, end = _place_of(match)
+        return f"{asked[:start]}{named}{asked[end:]}?"
     mark = ", " if len(asked) + len(answer) + 2 <= LONGEST_JOINED else "\n"
     return f"{asked}{mark}{answer}"

@@ -16,7 +16,16 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
-from adapters.planning.asking_back import Gap, gap_in, join_answer, name_in, object_of, stands_alone, without_mark
+from adapters.planning.asking_back import (
+    Gap,
+    gap_in,
+    join_answer,
+    name_in,
+    object_of,
+    points_back,
+    stands_alone,
+    without_mark,
+)
 from adapters.sources.looking_up import utc_now
 from adapters.sources.lookups import Chooser
 from adapters.sources.periods import period_of
@@ -88,7 +97,7 @@ class OfflinePlanner:
 
     async def _read(self, request: PlanRequest) -> _Reading:
         today = self._now().astimezone(UTC).date()
-        whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request, today)
+        whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request)
         casual = lexicon.is_casual(request.message)
         queries = _queries(whole)
         topic, unasked = None, ""
@@ -221,17 +230,17 @@ def _with_what_was_asked_before(request: PlanRequest) -> str:
     return joined
 
 
-def _with_what_was_spoken_of(whole: str, request: PlanRequest, today: date) -> str:
+def _with_what_was_spoken_of(whole: str, request: PlanRequest) -> str:
     """Put what the talk before was about in the place of a pronoun that leaves open what is meant."""
-    gap = gap_in(whole, today)
-    if gap is None or gap.kind != "object" or not (named := _spoken_of(request, today)):
+    pointing = [question for question in questions(whole) if not lexicon.is_casual(question)]
+    if not pointing or not all(map(points_back, pointing)) or not (named := _spoken_of(request)):
         return whole
-    for question in questions(whole):
+    for question in pointing:
         whole = whole.replace(question, join_answer(question, named))
     return whole
 
 
-def _spoken_of(request: PlanRequest, today: date) -> str:
+def _spoken_of(request: PlanRequest) -> str:
     """Return the one thing that the last answered question was about; nothing where that is not plain.
 
     What was declined, handed over or asked back names nothing, and courtesies are passed over.
@@ -247,9 +256,8 @@ def _spoken_of(request: PlanRequest, today: date) -> str:
             return named
         if position and turns[position - 1][1] == Outcome.CLARIFICATION and not stands_alone(text):
             return name_in(text)
-        gap = gap_in(text, today)
         # Its own pronoun was understood from what stood before it.
-        if gap is None or gap.kind != "object":
+        if not points_back(text):
             return ""
     return ""
 

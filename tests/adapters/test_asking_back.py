@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
+from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.planning.asking_back import (
     LONGEST_JOINED,
     asks_of_nothing,
@@ -18,8 +20,10 @@ from adapters.planning.asking_back import (
     without_mark,
 )
 from adapters.planning.offline import OfflinePlanner
-from contracts.ports import Exchange, PlanRequest
-from contracts.values import Language, SGRAction
+from contracts.evidence import EvidenceItem
+from contracts.ports import DraftRequest, Exchange, PlanRequest
+from contracts.spec import ArchitectSpec
+from contracts.values import DraftKind, Language, RequestType, SGRAction, Source
 from tests.nodes.turn import PROFILE
 from tests.ports.test_planners import Probe
 
@@ -40,6 +44,11 @@ TODAY = date(2026, 11, 22)
         ("Как мне её потом включить обратно?", "её"),
         ("Можно ли их удалить?", "их"),
         ("Как удалить это?", "это"),
+        ("Can it be deleted?", "it"),
+        ("Delete it", "it"),
+        ("Please remove them!", "them"),
+        ("Его можно удалить?", "его"),
+        ("Удали его, пожалуйста", "его"),
     ],
 )
 def test_a_pronoun_in_the_place_of_the_object_is_a_gap(message: str, word: str) -> None:
@@ -62,6 +71,11 @@ def test_a_pronoun_in_the_place_of_the_object_is_a_gap(message: str, word: str) 
         "Индекс сломан. Как его починить?",
         "Как его установить?",
         "Как это работает?",
+        "Can it be trusted?",
+        "How is it built?",
+        "Where is it stored?",
+        "Где он хранится?",
+        "Install it",
         "",
     ],
 )
@@ -266,6 +280,7 @@ NAMING_NOTHING = [
     "nothing",
     "all of them",
     "the thing",
+    "the old one",
     "whatever",
     "yes",
     "не помню",
@@ -327,7 +342,10 @@ async def test_a_wish_for_a_person_takes_no_pronouns_place() -> None:
         ("Как это удалить?", True),
         ("Help, still broken", True),
         ("Помогите, ошибка, не открывается", True),
+        ("Can it be deleted?", True),
         ("How do I delete a conversation?", False),
+        ("Can a conversation be deleted?", False),
+        ("Where is it stored?", False),
         ("Как удалить диалог?", False),
         ("My index is broken. How do I repair it?", False),
     ],
@@ -383,6 +401,9 @@ async def asked_after(message: str, *said: tuple[str, str]) -> tuple[SGRAction, 
     [
         ([("What is a profile?", "answered")], "How do I delete it?", "How do I delete a profile?"),
         ([("Что такое профиль?", "answered")], "Как его удалить?", "Как профиль удалить?"),
+        ([("What is a profile?", "answered")], "Where is it stored?", "Where is a profile stored?"),
+        ([("What is a profile?", "answered")], "Can it be deleted?", "Can a profile be deleted?"),
+        ([("Что такое профиль?", "answered")], "Где он хранится?", "Где профиль хранится?"),
         (
             [("What is a profile?", "answered"), ("Thanks", "answered")],
             "How do I delete it?",
@@ -449,3 +470,29 @@ async def test_words_that_announce_another_subject_are_not_searched_for(message:
     assert await queries(message, "It does not open", "What?", clarifications=1) == [
         query if stands_alone(message) else f"It does not open, {message}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("How do I delete it?", "To delete everything, delete the data folder."),
+        ("Помогите, ошибка, не открывается", "Если страница не открывается, помогите себе сами: ошибка в журнале."),
+    ],
+)
+async def test_what_is_still_open_after_the_last_question_is_not_answered(query: str, page: str) -> None:
+    """The drafter then quotes no page, however well its words fit, and the turn ends with a person."""
+    item = EvidenceItem(ref="a1", source=Source.DOC, snippet=page, title="Data", confidence=1.0)
+    request = DraftRequest(
+        question="no idea",
+        language=Language.EN,
+        request_type=RequestType.TROUBLESHOOTING,
+        intent=query,
+        subqueries=(query,),
+        evidence=(item,),
+        spec=ArchitectSpec(),
+    )
+    assert (await ExtractiveDrafter().draft(request)).kind is DraftKind.ABSTENTION
+    named = replace(
+        request, subqueries=("How do I delete the data folder?", "Что делать, если страница не открывается?")
+    )
+    assert (await ExtractiveDrafter().draft(named)).kind is DraftKind.ANSWER
