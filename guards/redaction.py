@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import sha256
+from typing import Final
 
 from contracts.evidence import Article, EvidenceItem, PassageTrace, QueryTrace
 from contracts.profile import Profile
 from guards.policy_check import mask
 from language.secrets import without_credentials
+from language.spans import MARK
+
+_SHOWN: Final = ("snippet", "title", "heading", "version", "found", "document", "ref")
+_IDS: Final = ("document", "ref", "copy_of")
+"""They are shown, too: the name of a file, where a source has no address."""
+_LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
 def redacted(items: Iterable[EvidenceItem], profile: Profile, role: str) -> list[EvidenceItem]:
@@ -20,11 +28,12 @@ def redacted(items: Iterable[EvidenceItem], profile: Profile, role: str) -> list
 
 
 def redacted_trace(trace: QueryTrace, profile: Profile, role: str) -> QueryTrace:
-    """Return a trace whose titles, headings and addresses say no more than the evidence does."""
+    """Return a trace whose ids, titles, headings and addresses say no more than the evidence does."""
     return trace.model_copy(
         update={
             "articles": [_article(article, profile, role) for article in trace.articles],
             "passages": tuple(_passage(row, profile, role) for row in trace.passages),
+            "versions": tuple(mask(version, profile, role)[0] for version in trace.versions),
         }
     )
 
@@ -32,8 +41,8 @@ def redacted_trace(trace: QueryTrace, profile: Profile, role: str) -> QueryTrace
 def _redacted(item: EvidenceItem, profile: Profile, role: str) -> EvidenceItem:
     rules: list[str] = []
     changed: dict[str, object] = {}
-    for name in ("snippet", "title", "heading"):
-        said, found = mask(getattr(item, name), profile, role)
+    for name in _SHOWN:
+        said, found = _masked(name, getattr(item, name), profile, role)
         if found:
             changed[name] = said
             rules += found
@@ -43,6 +52,16 @@ def _redacted(item: EvidenceItem, profile: Profile, role: str) -> EvidenceItem:
     if not changed:
         return item
     return item.model_copy(update={**changed, "redacted": tuple(dict.fromkeys((*item.redacted, *rules)))})
+
+
+def _masked(name: str, text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
+    """Mask a field. Ids that differ still do, for six letters of a hash stand behind the mark; `#` and what follows stay."""
+    said, found = mask(text, profile, role)
+    if found and name in _IDS:
+        of_a_document = text.rpartition("#")[0] or text
+        letters = sha256(of_a_document.encode()).hexdigest()[:6].translate(_LETTERS)
+        said = MARK.sub(lambda mark: f"{mark.group()}-{letters}", said, count=1)
+    return said, found
 
 
 def _address(url: str, profile: Profile, role: str) -> str | None:
@@ -55,16 +74,17 @@ def _address(url: str, profile: Profile, role: str) -> str | None:
 
 
 def _article(article: Article, profile: Profile, role: str) -> Article:
-    title, url = article.get("title"), article.get("url")
+    url = article.get("url")
     return {
-        **article,
-        **({"title": mask(title, profile, role)[0]} if isinstance(title, str) else {}),
+        **{
+            name: _masked(name, said, profile, role)[0] if isinstance(said, str) and name != "url" else said
+            for name, said in article.items()
+        },
         **({"url": _address(url, profile, role)} if isinstance(url, str) else {}),
     }
 
 
 def _passage(row: PassageTrace, profile: Profile, role: str) -> PassageTrace:
-    title, heading = mask(row.title, profile, role)[0], mask(row.heading, profile, role)[0]
-    if (title, heading) == (row.title, row.heading):
-        return row
-    return row.model_copy(update={"title": title, "heading": heading})
+    names = ("ref", "document", "title", "heading", "copy_of")
+    said = {name: _masked(name, getattr(row, name), profile, role)[0] for name in names}
+    return row if all(getattr(row, name) == new for name, new in said.items()) else row.model_copy(update=said)

@@ -82,3 +82,32 @@ def test_a_trace_says_no_more_than_the_evidence() -> None:
     assert after.articles[0]["url"] == "https://kb.firma.ru/a"
     plain = QueryTrace(query="x", source=Source.DOC).having([passage()], 0.5)
     assert redacted_trace(plain, PROFILE, "user") == plain
+
+
+def test_ids_are_masked_alike_wherever_they_stand() -> None:
+    """A file named after a person is shown by its mask; evidence and trace still name the same passage and document."""
+    item = passage(url=None).model_copy(
+        update={"ref": "doc:mail/anna@firma.ru.md#1", "document": "doc/mail/anna@firma.ru.md", "version": f"5 {KEY}"}
+    )
+    other = item.model_copy(update={"ref": "doc:mail/anna@firma.ru.md#2"})
+    found = redacted([item, other], PROFILE, "user")
+    trace = redacted_trace(QueryTrace(query="x", source=Source.DOC).having([item, other], 0.5), PROFILE, "user")
+    said = "".join(one.model_dump_json() for one in (*found, trace))
+    assert "anna@firma.ru" not in said
+    assert KEY not in said
+    assert set(found[0].redacted) == {"email", "api-key"}
+    assert [one.ref for one in found] == [row.ref for row in trace.passages]
+    assert len({one.ref for one in found}) == 2
+    assert {one.ref.rpartition("#")[2] for one in found} == {"1", "2"}
+    assert redacted(found, PROFILE, "user") == found
+    assert {one.document_key for one in found} == {row.document for row in trace.passages}
+    assert [article["document"] for article in trace.articles] == [found[0].document_key]
+
+
+def test_ids_that_differ_stay_apart() -> None:
+    """Two persons' files are two documents, though both names are masked."""
+    names = ("anna@firma.ru", "boris@firma.ru")
+    items = [passage().model_copy(update={"ref": f"doc:{name}.md#1", "document": f"doc/{name}.md"}) for name in names]
+    found = redacted(items, PROFILE, "user")
+    assert len({one.ref for one in found}) == len({one.document_key for one in found}) == 2
+    assert all(name not in one.model_dump_json() for one in found for name in names)
