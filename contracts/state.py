@@ -106,12 +106,16 @@ def fresh_turn() -> Json:
     }
 
 
-def said_before(messages: Sequence[AnyMessage], question_id: str) -> tuple[Exchange, ...]:
+def said_before(messages: Sequence[AnyMessage], question_id: str, *, with_denied: bool = True) -> tuple[Exchange, ...]:
     """Return what was said before a question: the user's words and what the user saw.
 
-    Turns that moderation stopped are left out: they are not to be sent anywhere again.
+    Turns that moderation stopped are left out: they are not to be sent anywhere again. So are, unless `with_denied`,
+    requests that policy denied: a plan may read them to see that they are asked again, an answer must not know them.
     """
-    stopped = {m.additional_kwargs.get("turn_id") for m in messages if m.additional_kwargs.get("moderated")}
+    marks = ("moderated",) if with_denied else ("moderated", "denied")
+    stopped = {
+        m.additional_kwargs.get("turn_id") for m in messages if any(m.additional_kwargs.get(mark) for mark in marks)
+    }
     said: list[Exchange] = []
     for message in messages:
         if isinstance(message, HumanMessage):

@@ -43,7 +43,7 @@ async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
         spec=ArchitectSpec.model_validate(state["architect_spec"]),
         synthetic=joined(synthetic, language),
-        history=said_before(state["messages"], question["id"]),
+        history=said_before(state["messages"], question["id"], with_denied=False),
         actions=actions,
         reasons=tuple(guardian.get("reasons", [])),
         previous=state["draft_answer"],

@@ -28,6 +28,7 @@ from contracts.values import (
     ModerationDecision,
     ModerationState,
     Outcome,
+    PolicyStatus,
     RequiredAction,
     SGRAction,
     Source,
@@ -91,7 +92,12 @@ async def safe_exit(
         block_reason=end.block_reason,
         hand_off=end.hand_off,
     ).model_copy(update={"hand_off_delivery": passed_on.delivery})
-    marks = {"turn_id": turn_id, "outcome": str(end.outcome), "moderated": _moderated(state)}
+    marks = {
+        "turn_id": turn_id,
+        "outcome": str(end.outcome),
+        "moderated": _moderated(state),
+        "denied": _denied(state),
+    }
     asked = end.outcome is Outcome.CLARIFICATION
     return {
         "final_answer": text,
@@ -279,6 +285,11 @@ def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:
     text = error_text(error["node"], "", language, profile)
     record = _record(state, Outcome.ERROR, language)
     return _noted(Exit(Outcome.ERROR, text, f"error_in_{error['node']}", record), language)
+
+
+def _denied(state: FinalView) -> bool:
+    """Whether policy denied the request, or could not judge it; a turn that was never asked about has no finding."""
+    return bool(state["request_policy"]) and state["request_policy"].get("status") != PolicyStatus.OK
 
 
 def _moderated(state: FinalView) -> bool:

@@ -157,14 +157,16 @@ async def test_a_draft_that_says_one_all_the_same_fails_at_once(said: str, rule:
 UNCLEAR = {"intent_confidence": 0.3, "action": "clarify", "uncertainties": ["whose"]}
 
 
-async def talk(*turns: tuple[str, dict[str, Any]], role: str = "user") -> tuple[list[dict[str, Any]], FakeSource]:
+async def talk(
+    *turns: tuple[str, dict[str, Any]], role: str = "user", drafter: Drafter | None = None
+) -> tuple[list[dict[str, Any]], FakeSource]:
     """Send messages of one conversation, each with its plan; return the states that the turns end in, and the source."""
     source = FakeSource(Source.DOC, PLANTED)
     ports = Ports(
         moderator=FakeModerator(SAFE),
         planner=FakePlanner([plan(**planned) for _, planned in turns]),
         sources={Source.DOC: source},
-        drafter=FakeDrafter([Draft(DraftKind.ANSWER, ANSWER)]),
+        drafter=drafter or FakeDrafter([Draft(DraftKind.ANSWER, ANSWER)]),
     )
     graph = build_graph(ports, STRICT, checkpointer=InMemorySaver())
     config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
@@ -224,6 +226,18 @@ async def test_another_subject_after_a_denied_one_is_answered() -> None:
     states, source = await talk(("What are the wages?", {}), ("When does the kettle boil?", {}))
     assert ends(states) == ["handed_off", "answered"]
     assert len(source.requests) == 1
+
+
+async def test_a_drafter_is_not_told_what_was_denied() -> None:
+    """An answer to the next message cannot be one to the denied request; what was allowed before is still told."""
+    drafter = FakeDrafter([Draft(DraftKind.ANSWER, ANSWER)])
+    await talk(
+        ("When does the kettle boil?", {}), ("What are the wages?", {}), ("And the fitter?", {}), drafter=drafter
+    )
+    told = [exchange.text for exchange in drafter.requests[-1].history]
+    assert drafter.requests[-1].question == "And the fitter?"
+    assert told[0] == "When does the kettle boil?"
+    assert len(told) == 2
 
 
 async def test_who_asks_for_a_person_gets_one_whatever_the_topic() -> None:
