@@ -43,6 +43,7 @@ _MIXED: Final = re.compile(
 _WORD: Final = re.compile(r"\w+")
 _GONE: Final = re.compile(f"{INVISIBLE.pattern}|(?<=[A-Za-z])[\u0300-\u036f]+")
 _MAY_GO: Final = re.compile(f"{INVISIBLE.pattern[:-1]}\u0300-\u036f]")
+_UNBROKEN: Final = re.compile(r"\S+")
 _GLUED: Final = re.compile(rf"\w{INVISIBLE.pattern}+\w")
 
 _HINTS: Final = re.compile(r"[\\&<%]|[*~\]]\w")
@@ -108,7 +109,8 @@ def readings(text: str) -> tuple[Reading, ...]:
     written = _typed(Reading(text))
     found = {written.plain: written}
     if not text.isascii() and INVISIBLE.search(text) and _GLUED.search(text):
-        apart = _typed(Reading(INVISIBLE.sub(" ", text)))
+        # What is glued in front of a value parts it; what is inside does not.
+        apart = _typed(Reading(_UNBROKEN.sub(lambda word: INVISIBLE.sub(" ", word.group(), count=1), text)))
         found.setdefault(apart.plain, apart)
     if _HINTS.search(text) and _MAY_HIDE.search(text):
         shown = _typed(_shown(text))

@@ -35,6 +35,7 @@ def masked(text: str) -> str:
         (f"Use {KEY[:12]}<wbr>{KEY[12:]}.", "Use [redacted: api-key]."),
         (f"Use {KEY[:12]}<!-- x -->{KEY[12:]}.", "Use [redacted: api-key]."),
         (f"x\u200b{KEY}", "x\u200b[redacted: api-key]"),
+        (f"x\u200b{KEY[:20]}\u200b{KEY[20:]}", "x\u200b[redacted: api-key]"),
         ("Use \u0261" + KEY[1:] + ".", "Use [redacted: api-key]."),
         ("Use " + KEY.replace("C7", "\u04217") + ".", "Use [redacted: api-key]."),
         (r"Ask anna\.petrova\@firma\.ru", "Ask [redacted: email]"),
