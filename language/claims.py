@@ -27,7 +27,7 @@ _AFTER_MARK = re.compile(r"(?<=\][.!?…])\s+(?=\w)")
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _OPENER = re.compile(
-    r"\W*(?:yes|no|yep|nope|of course|certainly|sure|absolutely|exactly|correct|right|true|false|great|excellent|perfect|done|ok|okay"
+    r"\W*(?:(?:short answer|in short|briefly|короткий ответ|коротко|кратко)[*_]*[:,—-]+[\s*_]*)?(?:yes|no|yep|nope|of course|certainly|sure|absolutely|exactly|correct|right|true|false|great|excellent|perfect|done|ok|okay"
     r"|not (?:exactly|quite|really|necessarily|at all|always)|it depends|partly|almost (?:nothing|everything)|unfortunately,? (?:not|no)|yes and no"
     r"|да|нет|верно|неверно|можно|нельзя|конечно|разумеется|безусловно|отлично|готово|хорошо|именно|окей|ок"
     r"|не совсем|не всегда|не обязательно|вовсе нет|частично|почти (?:ничего|всё|все)|к сожалению,? (?:нет|нельзя)|и да,? и нет|зависит от (?:случая|ситуации))"

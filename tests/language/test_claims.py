@@ -351,7 +351,18 @@ def test_the_number_of_a_label_is_no_part_of_what_is_stated(claim: str, said: st
 
 
 @pytest.mark.parametrize(
-    "first", ["Отлично!", "Great!", "OK.", "Не совсем.", "Not exactly.", "It depends.", "Unfortunately not.", "Готово!"]
+    "first",
+    [
+        "Отлично!",
+        "Great!",
+        "OK.",
+        "Не совсем.",
+        "Not exactly.",
+        "It depends.",
+        "Unfortunately not.",
+        "Готово!",
+        "Short answer: yes.",
+    ],
 )
 def test_other_openers_belong_to_the_claim_behind_them(first: str) -> None:
     """As a "Yes." does; alone they are uncited."""
