@@ -12,6 +12,7 @@ from contracts.report import HandOff, Ticket
 from contracts.values import Flow, HandOffOutcome, Language, Outcome, Source
 from language.lexicon import is_casual, wants_person
 from language.sentences import questions
+from language.words import stems
 from rendering.reasons import reason_names
 from rendering.texts import bullets, inline, say, texts
 
@@ -67,7 +68,7 @@ def _summary(turn: Mapping[str, Any], language: Language, earlier: Sequence[str]
     """Return what a turn is about; where its message says that only with what was asked before, with that."""
     about: str = turn["sgr_plan"].get("user_intent") or turn["question"].get("text", "")
     wish, answers = turn["flow"] == Flow.HAND_OFF, turn.get("clarify_count", 0)
-    asked = [text for text in earlier if not (is_casual(text) or wants_person(text))]
+    asked = [text for text in earlier if stems(text) and not (is_casual(text) or wants_person(text))]
     meant = asked[-max(answers, 1) :] if wish or answers else []
     unsaid = [inline(text, _LONGEST_QUOTE) for text in meant if any(part not in about for part in questions(text))]
     if not unsaid:

@@ -252,7 +252,11 @@ async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> Non
     """A ticket whose newest message is "I don't know" says what it was that was not known."""
     desk = FakeDesk()
     began = talk(
-        ("What is steam?", "answered"), ("How do I open it?", "clarification"), then="I don't know", clarify_count=2
+        ("What is steam?", "answered"),
+        ("How do I open it?", "clarification"),
+        ("all of them", "clarification"),
+        then="I don't know",
+        clarify_count=2,
     )
     bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED))
     state = await played(began, bound, *UP_TO_THE_VERDICT)
