@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from language.rates import FREQUENT, frequencies
 from language.values import Figure, Passage, Values, code_parts, missing_values, passage, values
 from language.words import stems, tokens
 
@@ -41,7 +42,7 @@ def exchanged_values(claim: str, wanted: Values, cited: Iterable[Passage]) -> li
         cited: The passages that it cites; what their headings name may stand in every claim.
     """
     passages = list(cited)
-    if not wanted or not passages:
+    if not passages or not (wanted or frequencies(claim)):
         return []
     # Sentence by sentence, and code line by line: each is quoted for itself.
     prose, code = _cut(claim)
@@ -58,8 +59,15 @@ def _exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str
     spoken = f" {' '.join(tokens(claim))} "
     if any(spoken in there.said for there in cited):
         return []  # word by word: odd marks may have cut the passage elsewhere
-    near = [place for there in cited for place, said in places(there.text) if _quotes(words, said)]
-    if not wanted or len(words) < _LEAST_WORDS or not near:
+    found = [known for there in cited for known in places(there.text)]
+    if often := _other_frequency(claim, words, cited):
+        return often
+    near = [place for place, said in found if _quotes(words, said)] if len(words) >= _LEAST_WORDS else []
+    if not near and wanted.identifiers and len(named := words | wanted.identifiers) >= _LEAST_WORDS:
+        # An identifier says what a sentence is about, unless it is what was exchanged.
+        near = [place for place, said in found if _quotes(named, said | _identifiers(place.text))]
+    near += _rows(claim, wanted, cited)
+    if not wanted or not near:
         return []
     heads = [passage(line) for there in cited for line in _heads(there.text)]
     there = [values(place.text) for place in near]
@@ -79,6 +87,47 @@ def _exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str
         return []
     missing = missing_values(suspects, [*near, *heads])
     return missing or _said_too_often(suspects, there)
+
+
+def _other_frequency(claim: str, words: frozenset[str], cited: Sequence[Passage]) -> list[str]:
+    """Return how often a claim says that something happens, where the places that it takes its words from say otherwise."""
+    own, words = frequencies(claim), words - FREQUENT
+    if not own or len(words) < _LEAST_WORDS:
+        return []
+    near = [
+        known
+        for there in cited
+        for place, said in places(there.text)
+        if len(words & said) >= max(_LEAST_WORDS, _CLAIM_SHARE * len(words)) and (known := frequencies(place.text))
+    ]
+    if not near or any(own.keys() & known.keys() for known in near):
+        return []
+    return [" ".join(written.split()) for written in own.values()]
+
+
+def _rows(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[Passage]:
+    """Return the rows with the first cell of a claim that is a row, where other rows have a number that these lack."""
+    first = _first_cell(claim)
+    if not first:
+        return []
+    rows = [(_first_cell(place.text), place) for there in cited for place, _ in places(there.text)]
+    own = [place for cell, place in rows if cell == first]
+    others = [place for cell, place in rows if cell and cell != first]
+    if not own or not others:
+        return []
+    numbers = replace(wanted, identifiers=frozenset(), quoted=frozenset())
+    return own if set(missing_values(numbers, own)) - set(missing_values(numbers, others)) else []
+
+
+def _first_cell(text: str) -> str:
+    row = text.strip().rsplit("\n", 1)[-1].strip()
+    cell = " ".join(tokens(row.strip("|").split("|")[0])) if row.startswith("|") else ""
+    return cell if any(map(str.isalpha, cell)) else ""
+
+
+@lru_cache(maxsize=4096)
+def _identifiers(text: str) -> frozenset[str]:
+    return values(text).identifiers
 
 
 def _said_too_often(suspects: Values, there: Sequence[Values]) -> list[str]:

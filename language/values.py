@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Final
@@ -19,6 +19,7 @@ from language.blocks import split_code
 from language.clean import fold
 from language.dates import DATE, TIME, Date, agrees, read, time_of
 from language.numbers import CARDINALS, NUMBER, SCALE, number, readings, scaled, word_number
+from language.rates import SIZES, per_what
 from language.units import COUNTS, UNIT, Amount, amounts, meaning
 from language.words import stem, stop_words, tokens
 
@@ -144,7 +145,8 @@ class Figure:
         whole: What it amounts to together with its neighbours: "1 h 30 min".
         dates: What a date may mean.
         kind: `number`, `version`, `date`, `time`, or `word` for a number word without a unit.
-        of: The stem of the word that is counted: of a number word.
+        of: The stem of the word that is counted, where it has no unit.
+        per: What it is a rate of: `month`, `gb`.
     """
 
     written: str
@@ -156,6 +158,7 @@ class Figure:
     dates: frozenset[Date] = frozenset()
     kind: str = "number"
     of: str = ""
+    per: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +292,7 @@ def figures_of(text: str) -> list[Figure]:
         text = _without(text, times)
         found += _with_ranges(list(_numbers(text)), text)
     found += _words(text)
+    found = [replace(f, per=per) if (per := per_what(text[f.end : f.end + 60])) else f for f in found]
     return sorted(found, key=lambda figure: figure.start)
 
 
@@ -459,7 +463,6 @@ class Passage:
         """What its numbers measure."""
         return frozenset(dimension for figure in self.figures for dimension, _ in figure.unit)
 
-    @lru_cache(maxsize=64)  # noqa: B019: passages are few, and kept as long
     def unmeasured(self, dimensions: frozenset[str]) -> frozenset[str]:
         """The numbers without a unit that may be of one of these dimensions."""
         text, found = self._unmarked, set[str]()
@@ -543,7 +546,6 @@ class Passage:
             found.setdefault(stem(fold(noun)), set()).add(number(said))
         return found
 
-    @lru_cache(maxsize=64)  # noqa: B019: as above
     def near(self, counted: str) -> frozenset[str]:
         """The numbers that stand near a word, given by its stem: in one line with it, or in a table or code."""
         found = set(self.counted.get(counted, ()))
@@ -627,6 +629,8 @@ def _lacking(figure: Figure, cited: Sequence[Passage]) -> str:
         case "word":
             there = _may_count(figure, cited)
             shown = figure.written
+        case _ if figure.per and (rate := _other_rate(figure, cited)):
+            return rate
         case _ if figure.unit:
             amounts_of = figure.unit | figure.whole
             there = any(amounts_of & text.amounts or _unmeasured(figure, text) for text in cited)
@@ -646,6 +650,21 @@ def _may_count(figure: Figure, cited: Sequence[Passage]) -> bool:
     if not any(text.counted.get(figure.of) for text in cited):
         return True
     return any(not text.near(figure.of).isdisjoint(figure.normal) for text in cited)
+
+
+def _other_rate(figure: Figure, cited: Sequence[Passage]) -> str:
+    """Return a figure with what it is a rate of, where the passages have it as a rate of something else only."""
+    rates = [
+        known.per
+        for text in cited
+        for known in text.figures
+        if known.per and (figure.unit & known.unit or set(figure.normal) & set(known.normal))
+    ]
+    for kind in (figure.per - SIZES, figure.per & SIZES):
+        there = [same for rate in rates if (same := rate & SIZES if kind & SIZES else rate - SIZES)]
+        if kind and there and not any(kind & rate for rate in there):
+            return f"{' '.join(figure.written.split())} per {', '.join(sorted(kind))}"
+    return ""
 
 
 def _unmeasured(figure: Figure, text: Passage) -> bool:
