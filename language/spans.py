@@ -43,6 +43,7 @@ _MIXED: Final = re.compile(
 _WORD: Final = re.compile(r"\w+")
 _GONE: Final = re.compile(f"{INVISIBLE.pattern}|(?<=[A-Za-z])[\u0300-\u036f]+")
 _MAY_GO: Final = re.compile(f"{INVISIBLE.pattern[:-1]}\u0300-\u036f]")
+_UNICODE: Final = re.compile(r"\\u((?![dD][89a-fA-F])[0-9a-fA-F]{4})")
 _UNBROKEN: Final = re.compile(r"\S+")
 _GLUED: Final = re.compile(rf"\w{INVISIBLE.pattern}+\w")
 
@@ -112,6 +113,9 @@ def readings(text: str) -> tuple[Reading, ...]:
         # What is glued in front of a value parts it; what is inside does not.
         apart = _typed(Reading(_UNBROKEN.sub(lambda word: INVISIBLE.sub(" ", word.group(), count=1), text)))
         found.setdefault(apart.plain, apart)
+    if "\\u" in text and _UNICODE.search(text):
+        decoded = _typed(_decoded(text))
+        found.setdefault(decoded.plain, decoded)
     if _HINTS.search(text) and _MAY_HIDE.search(text):
         shown = _typed(_shown(text))
         found.setdefault(shown.plain, shown)
@@ -152,6 +156,22 @@ def _of_one_script(word: str) -> str:
     latin = sum("a" <= c <= "z" for c in word.lower())
     cyrillic = sum("\u0400" <= c <= "\u04ff" for c in word)
     return word.translate(_TO_LATIN if latin >= cyrillic else _TO_CYRILLIC)
+
+
+def _decoded(text: str) -> Reading:
+    """Return a text without the escapes of JSON that stand for one character: it need not be valid JSON to be read."""
+    parts: list[str] = []
+    starts, ends = array("l"), array("l")
+    done = 0
+    for match in _UNICODE.finditer(text):
+        parts += (text[done : match.start()], chr(int(match[1], 16)))
+        starts.extend((*range(done, match.start()), match.start()))
+        ends.extend((*range(done + 1, match.start() + 1), match.end()))
+        done = match.end()
+    parts.append(text[done:])
+    starts.extend(range(done, len(text)))
+    ends.extend(range(done + 1, len(text) + 1))
+    return Reading("".join(parts), starts, ends)
 
 
 def _shown(text: str) -> Reading:

@@ -34,6 +34,7 @@ def masked(text: str) -> str:
         (f"Use {KEY[:12]}[1]{KEY[12:]}.", "Use [redacted: api-key]."),
         (f"Use {KEY[:12]}<wbr>{KEY[12:]}.", "Use [redacted: api-key]."),
         (f"Use {KEY[:12]}<!-- x -->{KEY[12:]}.", "Use [redacted: api-key]."),
+        ('```\n{"a": "\\u0067' + KEY[1:] + '"}\n```', '```\n{"a": "[redacted: api-key]"}\n```'),
         (f"x\u200b{KEY}", "x\u200b[redacted: api-key]"),
         (f"x\u200b{KEY[:20]}\u200b{KEY[20:]}", "x\u200b[redacted: api-key]"),
         ("Use \u0261" + KEY[1:] + ".", "Use [redacted: api-key]."),
