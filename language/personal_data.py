@@ -88,9 +88,9 @@ def _emails(plain: str) -> Iterator[Span]:
 
 
 _UNIT = re.compile(
-    # Units of a service manager, files, releases and snapshots: no domain ends so.
+    # Units of a service manager, pictures, releases and snapshots: no mail is sent there.
     r"(?:.*\.)?(?:service|socket|timer|mount|target|slice|scope|device|png|jpe?g|gif|svg|webp|ico|next|latest|alpha|beta|canary|rc\d*"
-    r"|stable|nightly|daily|weekly|hourly|monthly)|\dx\.\w+|v\d+(?:\.\w+)*|\d+(?:\.\d+)*\.\w+",
+    r"|stable|nightly|daily|weekly|hourly|monthly)|v\d+(?:\.\d+)*\.(?:md|txt|zip|gz|json|ya?ml)",
     re.IGNORECASE,
 )
 _REMOTE = re.compile(
