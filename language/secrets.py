@@ -286,7 +286,7 @@ _IN_COMMAND = re.compile(r"(?:\bmysql\w*\b[^\n|;]{0,80} |\bsshpass )-p ?[\"']?([
 _TOKEN = re.compile(
     rf"(?:token|key|secret|credentials?|session(?:[ _-]?id)?|токен\w{{0,2}}|ключ\w{{0,2}}|секрет\w{{0,2}})(?:[ _-]?(?:id|api|апи|value))?(?![a-zа-яё])"
     rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is)\s{_BEFORE_VALUE}"
-    rf"|[ \t](?P<about>[^\n:=|\0]{{1,40}})(?::|=|\s(?:—|is|это)\s){_BEFORE_VALUE}|[ \t]{{1,3}}[\"'`*_«“(]{{0,4}})"
+    rf"|[ \t](?P<about>[^\n:=|\0]{{1,40}})(?::|=|\s(?:—|is|это)\s){_BEFORE_VALUE}|(?P<bare>[ \t]{{1,3}})[\"'`*_«“(]{{0,4}})"
     r"(?:(?:bearer|token|basic)[ \t]+)?(?P<value>[a-z0-9._~+/=-]{16,512})"
 )
 _SECRET_KEY = re.compile(
@@ -294,6 +294,7 @@ _SECRET_KEY = re.compile(
 )
 """What makes a key a secret one: there are keys of tables and of caches."""
 _PUBLIC_KEY = re.compile(r"(?:открыт|публичн|первичн|внешн|public|primary|foreign|cache)\w*[ _.-]?$")
+_NAMED_FIRST = re.compile(r"[a-z]{2,12}[-.]")
 _OTHER_KEY = re.compile(
     r"(?:к[еэ]ш|таблиц|строк|запис|раздел|сортировк|партици|поиск|cache|table|row|partition|index|commit)"
 )
@@ -360,7 +361,9 @@ def _names_a_secret(low: str, match: re.Match[str]) -> bool:
         return False
     if low.startswith("ключ", match.start()) and _PUBLIC_KEY.search(before):
         return False
-    return not _OTHER_KEY.match(match["about"] or "")
+    # In prose, what begins with a word and a dash is the name of a model or of a release.
+    spoken = match["about"] or match["bare"]
+    return not (spoken and (_OTHER_KEY.match(match["about"] or "") or _NAMED_FIRST.match(match["value"])))
 
 
 _DELIMITER_ROW = re.compile(r"^[ \t>|:-]*-[ \t|:-]*$")

@@ -349,6 +349,7 @@ def test_a_value_is_found_as_people_write_it(text: str, value: str) -> None:
         '{"name": "password", "value": "required"}',
         "The public key " + H32 + " and cache key " + H32,
         "Ключ строки в таблице: " + H32 + ", открытый ключ " + H32,
+        "The token limit is gpt-4o-2024-08-06, the API key gpt-4o-mini-2024-07-18-x1y2",
         "tests pass: 12 of 14, pass: true; we pass = by reference",
         "The key AKIA\nand a token\n" + "is long",
     ],
