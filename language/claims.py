@@ -58,6 +58,7 @@ _SHOWN_BY_TAG = re.compile(r"\b(?:alt|title|label|placeholder|aria-label|value)\
 _BREAK = re.compile(r"(?<=[.!?…:;\])])[*_]*\s*</?(?:br|p|div|li|tr)\b[^<>]*>\s*", re.IGNORECASE)
 # Alone and without a full stop, models write headings so.
 _BOLD = re.compile(r"\s*(?:\*\*|__)[^*_.!?…]*(?:\*\*|__)\s*")
+_DEEPEST: Final = 20
 _LONG_TITLE: Final = 5
 """Words of an underlined heading from which on it is read as a paragraph: models mean a rule by the line below."""
 # What counts the entries of a list, and states nothing.
@@ -126,7 +127,7 @@ class _Found:
 
 
 def _of_markdown(
-    draft: str, *, hybrid: bool = False, item: bool = False, around: tuple[int, ...] = ()
+    draft: str, *, hybrid: bool = False, item: bool = False, around: tuple[int, ...] = (), depth: int = 0
 ) -> Iterator[_Found]:
     """Return the claims of a text.
 
@@ -135,7 +136,11 @@ def _of_markdown(
         hybrid: Whether its block of JSON is read as such.
         item: Whether it is what an item of a list holds.
         around: What the item cites as a whole: code and tables inside rest on it.
+        depth: How many lists and quotes it stands in; deeper than `_DEEPEST`, all is read sentence by sentence.
     """
+    if depth > _DEEPEST:
+        yield from (_Found(claim, 0) for claim in _paragraph(draft, [], 0, item=False, around=around))
+        return
     found = _without_lone_marks(blocks(draft))
     inside = _json_leaves(draft) if hybrid else {}
     for position, block in enumerate(found):
@@ -144,7 +149,7 @@ def _of_markdown(
             yield from (_Found(claim, position, prose=False) for claim in _of_leaves(inside[block.line], lead))
             continue
         prose = block.kind not in (BlockKind.CODE, BlockKind.TABLE, BlockKind.OTHER)
-        for claim in _claims_of(block, found, position, item=item, around=around):
+        for claim in _claims_of(block, found, position, item=item, around=around, depth=depth):
             yield _Found(claim, position, prose, block.kind is BlockKind.PARAGRAPH)
 
 
@@ -221,18 +226,18 @@ def _leaf(leaf: Leaf, lead: tuple[int, ...], *, counts: bool) -> Iterator[Claim]
 
 
 def _claims_of(
-    block: Block, found: list[Block], position: int, *, item: bool, around: tuple[int, ...]
+    block: Block, found: list[Block], position: int, *, item: bool, around: tuple[int, ...], depth: int
 ) -> Iterator[Claim]:
     match block.kind:
         case BlockKind.QUOTE:
-            inner = _of_markdown(_QUOTE_MARK.sub("", block.text), item=item, around=around)
+            inner = _of_markdown(_QUOTE_MARK.sub("", block.text), item=item, around=around, depth=depth + 1)
             yield from (one.claim for one in inner)
         case BlockKind.PARAGRAPH:
             yield from _paragraph(block.text, found, position, item=item, around=around)
         case BlockKind.BULLETS | BlockKind.STEPS:
             shared = _colon_before(found, position)
             for part in block.parts:
-                yield from _item(part, shared)
+                yield from _item(part, shared, depth + 1)
         case BlockKind.TABLE:
             yield from _rows(block, _lead(found, position) or around)
         case BlockKind.CODE:
@@ -303,7 +308,7 @@ def _rests(lead: str, behind: str) -> bool:
     return is_lead_in(said) or not set(stems(said)).isdisjoint(stems(behind))
 
 
-def _item(part: str, shared: tuple[int, ...]) -> Iterator[Claim]:
+def _item(part: str, shared: tuple[int, ...], depth: int) -> Iterator[Claim]:
     """Return the claims of an item of a list; the first one begins with the item's marker."""
     marker = _MARKER.match(part)
     inside = part[marker.end() :] if marker else part
@@ -312,7 +317,7 @@ def _item(part: str, shared: tuple[int, ...]) -> Iterator[Claim]:
     inside = "\n".join((first, *(re.sub(rf"^[ \t]{{0,{width}}}", "", line) for line in rest)))
     cites = _cites(inside)
     begins = True
-    for found in _of_markdown(inside, item=True, around=cites):
+    for found in _of_markdown(inside, item=True, around=cites, depth=depth):
         claim = found.claim
         if begins and marker and found.block == 0 and found.prose and inside.lstrip().startswith(claim.text[:1]):
             claim = replace(claim, text=f"{marker.group().strip()} {claim.text}")

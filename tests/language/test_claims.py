@@ -488,3 +488,9 @@ def test_a_polite_word_makes_no_statement_polite(text: str) -> None:
 def test_other_courtesies_claim_nothing(text: str) -> None:
     """Several in a row are no more than one."""
     assert claims(text) == []
+
+
+@pytest.mark.parametrize("mark", ["- ", "> ", "- > "])
+def test_lists_in_lists_without_end_are_read(mark: str) -> None:
+    """However deep it stands, what is uncited is found."""
+    assert len(uncited(f"{mark * 2000}Refunds are free.\n\nThe kettle boils [1].")) == 1
