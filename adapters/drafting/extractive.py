@@ -313,8 +313,9 @@ def _quote(unit: Unit, question: str) -> str:
 
 
 def _is_cited(quote: str) -> bool:
-    """Whether every claim of a quotation has its citation; odd text splits otherwise once a mark stands in it."""
-    return all(claim.cites for claim in claims(quote))
+    """Whether a quotation claims anything, all with a citation; odd text splits otherwise once a mark stands in it."""
+    found = claims(quote)
+    return bool(found) and all(claim.cites for claim in found)
 
 
 def _is_whole(quote: str, unit: Unit, request: DraftRequest) -> bool:
