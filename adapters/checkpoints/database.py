@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
+import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -101,6 +103,7 @@ async def open_connection(
     """
     with storage_errors_as_ours(path, what):
         await asyncio.to_thread(_make_folder, path.parent, what)
+        await asyncio.to_thread(_make_private, path)
         connection = await aiosqlite.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation)
         try:
             await _prepare(connection)
@@ -118,6 +121,25 @@ def _make_folder(folder: Path, what: str) -> None:
             f"The folder {folder} for the {what} cannot be made: {error.strerror}.",
             "Choose another GUARDIAN_DATA_DIR, or make the folder writable.",
         ) from error
+
+
+def _make_private(path: Path) -> None:
+    """Make a database that is not there yet, for its owner alone: people's words stand in it.
+
+    What SQLite keeps beside it takes over its mode; one that is there keeps the mode that somebody gave it.
+    """
+    # Whatever is wrong here, opening the database says it better.
+    with suppress(OSError):
+        if path.exists():
+            return
+        # Closing a file frees all locks that this process has on it (POSIX), those of SQLite, too: so it gets its name
+        # when it has been closed.
+        opened, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            os.close(opened)
+            os.link(beside, path)
+        finally:
+            Path(beside).unlink()
 
 
 async def _prepare(connection: aiosqlite.Connection) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -215,21 +213,9 @@ def _keep_private(path: Path) -> None:
     # Whatever is wrong here, opening the database says it better.
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():
-            _make_private(path)
         for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             if one.exists() and one.stat().st_mode & 0o077:
                 one.chmod(0o600)
-
-
-def _make_private(path: Path) -> None:
-    # Closing a file frees all locks that this process has on it (POSIX), those of SQLite, too: it is closed beforehand.
-    opened, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        os.close(opened)
-        os.link(beside, path)
-    finally:
-        Path(beside).unlink()
 
 
 async def _entries(connection: aiosqlite.Connection, where: str, values: Sequence[object]) -> list[Entry]:

@@ -19,6 +19,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
+from adapters.checkpoints.database import open_connection
 from adapters.checkpoints.lock import ProcessLock
 from adapters.checkpoints.sqlite import PruningSqliteSaver, Step, open_saver, outlives_its_turn, superseded
 from contracts.errors import ThreadError
@@ -705,3 +706,17 @@ async def test_a_turn_costs_the_same_however_long_the_conversation_is(saver: Pru
             sizes.append(rows(path, "SELECT sum(length(checkpoint)) FROM checkpoints")[0][0])
 
     assert sizes[3] == pytest.approx(sizes[1], rel=0.02)
+
+
+async def test_a_new_database_is_its_owners_alone(tmp_path: Path) -> None:
+    """What people said is readable for nobody else; a file that is there keeps the mode that somebody gave it."""
+    path = tmp_path / "threads.db"
+    for mode in (0o600, 0o640):
+        connection = await open_connection(path, None)
+        await connection.execute("CREATE TABLE IF NOT EXISTS kept (what TEXT)")
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+        await connection.close()
+        assert modes.pop("threads.db") == mode
+        assert modes
+        assert set(modes.values()) <= {mode, 0o600}
+        path.chmod(0o640)
