@@ -106,7 +106,10 @@ def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN
 
 def stated(claim: str) -> str:
     """Return a claim without the label it begins with ("Step 2:", "Note!") and without the numbering of a heading."""
-    return _NUMBERING.sub("", _LABEL.sub("", claim, count=1), count=1)
+    for mark in (_LABEL, _NUMBERING):
+        if found := mark.match(claim):
+            claim = claim[found.end() :]
+    return claim
 
 
 def without_citations(text: str) -> str:
