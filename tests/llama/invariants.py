@@ -93,14 +93,21 @@ def decisions_are_the_tables_own(turn: Played) -> None:
 def decisions_are_all_there(turn: Played) -> None:
     """DT-001, and unless it blocks DT-003, DT-002, DT-007 and DT-004; DT-006 and DT-005 for each draft.
 
-    Where policy denies the request, nothing is drafted, and DT-005 alone judges it.
+    Where policy denies the request, nothing is drafted, and DT-005 alone judges it; so it is with one that was to be asked
+    back about.
     """
     made = [line.table for line in turn.result.decisions]
     planned = [] if turn.stopped else ["DT-003", "DT-002", "DT-007", "DT-004"]
     drafted = turn.result.guardian is not None and turn.result.guardian.draft
     judged = ["DT-006", "DT-005"] if drafted else ["DT-005"]
     assert made == ["DT-001", *planned, *judged * len(turn.verdicts)]
-    assert (turn.result.flow is Flow.GO_ON) == bool(turn.verdicts)
+    assert (turn.result.flow is Flow.GO_ON or _denied(turn)) == bool(turn.verdicts)
+
+
+def _denied(turn: Played) -> bool:
+    """Whether policy stopped the request, and not a draft of it."""
+    report = turn.result.guardian
+    return report is not None and not report.draft and any(r.startswith("policy_violation") for r in report.reasons)
 
 
 def the_turn_went_where_the_decisions_say(turn: Played) -> None:
@@ -116,7 +123,7 @@ def the_turn_went_where_the_decisions_say(turn: Played) -> None:
     assert result.proposed_action == (result.plan.action if result.plan.action is not result.action else None)
     assert routed.proposed == result.proposed_action
     expected = {
-        (SGRAction.CLARIFY, Flow.ASK): Outcome.CLARIFICATION,
+        (SGRAction.CLARIFY, Flow.ASK): Outcome.REFUSED if _denied(turn) else Outcome.CLARIFICATION,
         (SGRAction.BLOCK, Flow.STOP): Outcome.DECLINED,
         (SGRAction.GUARDIAN_BLOCK, Flow.STOP): Outcome.REFUSED,
         (SGRAction.NORMAL, Flow.HAND_OFF): Outcome.HANDED_OFF,
