@@ -84,8 +84,10 @@ def section(judged: Sequence[JudgedDraft], *, splits: bool) -> list[str]:
     """Write the tables on the Guardian."""
     return [
         "### What the Guardian finds, by guard",
-        ("Over drafts without a fault and those with a fault that this guard is there for; an edit may well be a fault for another "
-        "one, too, so what it says of the others' is left out."),
+        (
+            "Over drafts without a fault and those with a fault that this guard is there for; an edit may well be a fault for another "
+            "one, too, so what it says of the others' is left out."
+        ),
         guard_table(judged, splits=splits),
         "### What the Guardian finds, by fault",
         label_table(judged, splits=splits),

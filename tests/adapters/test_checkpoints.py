@@ -708,13 +708,17 @@ async def test_a_turn_costs_the_same_however_long_the_conversation_is(saver: Pru
     assert sizes[3] == pytest.approx(sizes[1], rel=0.02)
 
 
+def modes_in(folder: Path) -> dict[str, int]:
+    return {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
+
+
 async def test_a_new_database_is_its_owners_alone(tmp_path: Path) -> None:
     """What people said is readable for nobody else; a file that is there keeps the mode that somebody gave it."""
     path = tmp_path / "threads.db"
     for mode in (0o600, 0o640):
         connection = await open_connection(path, None)
         await connection.execute("CREATE TABLE IF NOT EXISTS kept (what TEXT)")
-        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+        modes = modes_in(tmp_path)
         await connection.close()
         assert modes.pop("threads.db") == mode
         assert modes

@@ -67,7 +67,6 @@ def reasons(draft: str, wanted: ArchitectSpec) -> tuple[str, ...]:
         "## Steps [1]",
         "## What to&nbsp;do",
         "## St\u0435ps",
-        "## Чтo сделать",
         "## 2. Wh\u0430t to do",
         "## Steps\n\n### In detail",
     ],
