@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from contracts.evidence import EvidenceItem
+from evals.making.cut import sentences
 from language.blocks import BlockKind, blocks, heading_text
-from language.sentences import sentences
 
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^()\n]*\)")
 _MARKER = re.compile(r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
