@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals.aims import of_drafts, of_messages, of_turns
 from evals.plots import plot_shares
 from evals.scores import Detection, Share, percent
 
@@ -68,3 +69,9 @@ def test_a_plot_of_nothing_is_not_drawn(tmp_path: Path) -> None:
     """Where no case is there, no empty picture is left behind."""
     plot_shares(tmp_path / "none.svg", "Nothing", {"en": [("routes", Share(0, 0))]})
     assert not (tmp_path / "none.svg").exists()
+
+
+def test_an_aim_without_a_case_is_neither_met_nor_missed() -> None:
+    """Of nothing, nothing can be said."""
+    assert {aim.met for aim in (*of_drafts([]), *of_messages([]))} == {None}
+    assert of_turns([]) == []
