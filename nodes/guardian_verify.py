@@ -72,8 +72,10 @@ async def guardian_verify(
             text, evidence, request_type=request_type, kind=kind, response_format=spec.response_format
         ),
     )
-    entailed = await _entailed(grounding, evidence, entailment, context.entailment)
     policy, remarks = _policy(state, profile, context.role)
+    # What policy stops is not sent to another server either.
+    checker = entailment if policy.status is PolicyStatus.OK else None
+    entailed = await _entailed(grounding, evidence, checker, context.entailment)
     findings = Findings(
         policy=policy,
         evidence=_checked("evidence", lambda: check_evidence(question)),

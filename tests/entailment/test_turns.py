@@ -140,6 +140,13 @@ async def test_binding_a_table_alone_is_named(server: FakeServer) -> None:
     assert "claim_not_asked=[| kettle | 100 [1] |]" in result["guardian"]["advice"]
 
 
+async def test_what_policy_stops_is_not_sent_to_the_checker(server: FakeServer) -> None:
+    """A draft that must not leave the house goes to no other server either, however well its claims are founded."""
+    result = await turn(server, AGREES, mode=BINDING, draft=f"{ANSWER} Write to bob@corp-mail.ru [1].")
+    assert result["guardian"]["reasons"] == ["policy_violation=[email]"]
+    assert server.requests() == []
+
+
 async def test_off_asks_nobody(server: FakeServer) -> None:
     """Where the run says off, a checker that is connected is left alone."""
     result = await turn(server, OBJECTS, mode=OFF)
