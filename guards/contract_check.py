@@ -37,9 +37,10 @@ def check_contract(draft: str, spec: ArchitectSpec, *, track: Track, kind: Draft
     """Judge form, sections, forbidden content and domain terms; report every fault at once.
 
     FAST drafts, abstentions and clarifications are not asked. A heading counts at any level and in any case; a word
-    in running text is no section, and a section that says nothing is none. Terms match by stems on token boundaries, those
-    with signs, as "C++", and forbidden phrases literally. Look-alike letters and entities read as what they look like. Which sections a draft has cannot be told where it is no object of JSON that
-    should be one: then only its form is reported, and what is said in it.
+    in running text is no section, and a section that says nothing is none. Terms match by stems on token boundaries,
+    those with signs, as "C++", and forbidden phrases literally. Look-alike letters and entities read as what they look
+    like. Which sections a draft has cannot be told where it is no object of JSON that should be one: then only its form
+    is reported, and what is said in it.
     """
     if track is Track.FAST or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)

@@ -16,6 +16,7 @@ from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction
 from language.blocks import BlockKind, blocks
 from language.claims import without_citations
+from language.cutting import in_short
 
 LEAST_CONFIDENCE: Final = 0.5
 """From this confidence on a checker's word counts; below, it has said neither yes nor no."""
@@ -59,18 +60,18 @@ def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | Non
     for place, answer in zip(places, answers, strict=True):
         remark = _remark(answer)
         if remark:
-            found[remark].append(_short(claims[place].text))
+            found[remark].append(in_short(claims[place].text))
             claims[place] = _marked(claims[place], remark, mode)
     unasked = bool(found[NOT_ASKED])
     if binding:
         for place in _left_out(grounding, places):
-            found[NOT_ASKED].append(_short(claims[place].text))
+            found[NOT_ASKED].append(in_short(claims[place].text))
             claims[place] = _marked(claims[place], NOT_ASKED, mode)
     said = {NOT_ASKED: found[NOT_ASKED]} if binding else found
     advice = (*grounding.advice, *(_reason(name, items) for name, items in said.items() if items))
     checked = grounding.model_copy(update={"advice": advice, "claims": tuple(claims)})
     if binding and (found[NOT_ENTAILED] or found[CONTRADICTED]):
-        in_order = [_short(claim.text) for claim in claims if claim.status is ClaimStatus.NOT_ENTAILED]
+        in_order = [in_short(claim.text) for claim in claims if claim.status is ClaimStatus.NOT_ENTAILED]
         return _objecting(checked, CheckStatus.FAILED, _reason(NOT_ENTAILED, in_order), RequiredAction.REGENERATE_DRAFT)
     return _unchecked(checked) if binding and unasked else checked
 
@@ -157,8 +158,3 @@ def _objecting(grounding: Finding, status: CheckStatus, reason: str, action: Req
 
 def _reason(name: str, items: Sequence[str]) -> str:
     return f"{name}=[{', '.join(dict.fromkeys(items))}]"
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 60 else flat[:57] + "..."

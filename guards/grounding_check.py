@@ -16,6 +16,7 @@ from contracts.evidence import EvidenceItem
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
 from language.claims import Claim, claims, opener, stated, without_citations
+from language.cutting import in_short
 from language.names import names_missing
 from language.nearest import exchanged_values
 from language.negation import opening, polarity_differs
@@ -54,7 +55,7 @@ def check_grounding(
     if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
         # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
-        judged.append(_Judged(whole, uncited=(_short(draft),)))
+        judged.append(_Judged(whole, uncited=(in_short(draft),)))
     faults = {
         "claim_without_citation": [item for one in judged for item in one.uncited],
         "citation_unresolvable": [item for one in judged for item in one.unresolvable],
@@ -105,16 +106,16 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judge
         missing=tuple(missing),
         advice=tuple(_advice(claim, cited)) if cited else (),
     )
-    return _Judged(finding, (_short(claim.text),) if uncited else (), unresolvable)
+    return _Judged(finding, (in_short(claim.text),) if uncited else (), unresolvable)
 
 
 def _advice(claim: Claim, cited: list[Passage]) -> Iterable[str]:
     said = without_citations(claim.text)
     if _share(said, cited) < _DISSIMILAR:
-        yield f"claim_unlike_its_source=[{_short(claim.text)}]"
+        yield f"claim_unlike_its_source=[{in_short(claim.text)}]"
     first = opener(said)
     if polarity_differs(said.removeprefix(first), cited, opens=opening(first)):
-        yield f"negation_differs=[{_short(claim.text)}]"
+        yield f"negation_differs=[{in_short(claim.text)}]"
     if names := names_missing(said, cited):
         yield f"name_not_in_cited_evidence=[{', '.join(names)}]"
 
@@ -132,8 +133,3 @@ def _share(claim: str, cited: Sequence[Passage]) -> float:
     wanted = set(stems(claim))
     there = frozenset[str]().union(*(text.vocabulary for text in cited))
     return len(wanted & there) / len(wanted) if wanted else 1.0
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 60 else flat[:57] + "..."

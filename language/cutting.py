@@ -42,6 +42,12 @@ def cut_text(text: str, budget: int, size: Size = len) -> str:
     return text[: max(cut if cut > 0 else text.rfind(" ", 0, room), 0)].rstrip()
 
 
+def in_short(text: str, limit: int = 60) -> str:
+    """Return a text in one line, cut to so many characters with dots at its end: how reasons quote a claim."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 3]}..."
+
+
 def cut_middle(text: str, budget: int, size: Size = len, mark: str = "\n[…]\n") -> str:
     """Cut a text in its middle, where a message says the least; the mark is part of the budget."""
     if size(text) <= budget:
