@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import random
 import shutil
@@ -192,6 +193,22 @@ def test_runs_killed_at_random_never_show_a_mixture(between: tuple[Path, Path, S
     assert wrong == []
     assert set(seen) == {False, True}
     assert state(kb) == new
+
+
+def test_files_that_a_killed_run_left_in_the_index_are_not_in_the_way_of_the_next(
+    between: tuple[Path, Path, State, State],
+) -> None:
+    """The engine names files by a count that a killed run used, too: what it left is cleared away before writing."""
+    docs, kb, _, new = between
+    segment = next((kb / "index").glob("*.idx")).stem
+    left = [f"{segment}.{number}.del" for number in range(500)]
+    for name in left:
+        (kb / "index" / name).write_bytes(b"")
+    managed = kb / "index" / ".managed.json"
+    managed.write_text(json.dumps([*json.loads(managed.read_text()), *left]))
+    ingest(docs, directory=kb)
+    assert state(kb) == new
+    assert not [path.name for path in (kb / "index").glob("*.del") if path.name in left]
 
 
 @pytest.mark.slow

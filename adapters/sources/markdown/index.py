@@ -118,6 +118,8 @@ class Writer:
         if self._writing is None:
             # One thread: the analyser is the slow part, and each thread would leave a segment of its own.
             self._writing = self._index.writer(_HEAP, 1)
+            # A killed run may have left a file whose name this one would give again, which is then refused.
+            self._writing.garbage_collect_files()
         return self._writing
 
     def _open(self) -> Index:
