@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import heapq
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assistant.wiring import Deployment, deployment, document_sources, knowledge_base, open_runner
 from contracts.errors import GuardianError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
 from contracts.result import StructuredAgentResult
-from contracts.values import Language
+from contracts.values import Language, Source
 from guards.message_check import message_fault
 from language.clean import clean
+
+if TYPE_CHECKING:
+    from adapters.sources.markdown.asking import Knowledge
 
 T = TypeVar("T")
 OnEvent = Callable[[str, dict[str, Any]], None]
@@ -88,14 +91,27 @@ async def found(
     query: str, *, top_k: int, language: Language | str | None = None, profile: str | None = None
 ) -> tuple[list[EvidenceItem], list[str]]:
     """Search as `asearch` does; return the passages and what did not work as configured, each as `part: why`."""
+    deployed = deployment(profile)
+    return await found_in(deployed, knowledge_base(deployed), query, top_k=top_k, language=language)
+
+
+async def found_in(
+    deployed: Deployment,
+    base: Knowledge,
+    query: str,
+    *,
+    top_k: int,
+    language: Language | str | None = None,
+    kinds: Collection[Source] = tuple(Source),
+) -> tuple[list[EvidenceItem], list[str]]:
+    """Search documents that are open, in the kinds of sources that are named; otherwise as `found`."""
     if fault := message_fault(query):
         raise fault
     if top_k < 1:
         raise InputError(f"{top_k} passages cannot be shown.", "Ask for at least one.")
-    deployed = deployment(profile)
-    base = knowledge_base(deployed)
     request = SearchRequest(query=clean(query), top_k=top_k, language=Language(language) if language else None)
-    replies = await asyncio.gather(*(source.search(request) for source in document_sources(deployed, base).values()))
+    sources = [source for kind, source in document_sources(deployed, base).items() if kind in kinds]
+    replies = await asyncio.gather(*(source.search(request) for source in sources))
     # Each keeps its own order, which a ranker may have made; of the two that are next, the surer one comes first.
     merged = heapq.merge(*(reply.items for reply in replies), key=lambda item: -item.confidence)
     degraded = [line for reply in replies for line in reply.trace.degraded.splitlines()]

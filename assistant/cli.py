@@ -159,6 +159,11 @@ def build_parser() -> argparse.ArgumentParser:
     _doctor(commands)
     _eval(commands)
     _fake_model(commands)
+    _serve(commands)
+    _ui(commands)
+    _mcp(commands)
+    _batch(commands)
+    _keys(commands)
     return parser
 
 
@@ -377,6 +382,111 @@ def _eval(commands: _Commands) -> None:
     parser.add_argument("--data", metavar="FOLDER", help="public data for retrieval and moderation")
     _profile(parser)
     parser.set_defaults(module="evaluate")
+
+
+def _address(parser: argparse.ArgumentParser, port: int) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=port, help=f"port to listen on (default: {port}; 0: any free one)")
+
+
+def _serve(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "serve",
+        "serve the assistant over HTTP: OpenAI's protocol, its own, MCP, and the chat page",
+        [
+            "guardian serve",
+            "guardian serve --profile comindware --role operator",
+            "guardian serve --host 0.0.0.0 --port 8080",
+        ],
+    )
+    _address(parser, 8000)
+    parser.add_argument("--role", default="user", help="role of everybody, where no API keys are used (default: user)")
+    _profile(parser)
+    parser.set_defaults(module="serve")
+
+
+def _ui(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "ui",
+        "open the chat page on this machine",
+        ["guardian ui", "guardian ui --operator", "guardian ui --profile comindware --port 7861"],
+    )
+    parser.add_argument("--port", type=int, default=7860, help="port to listen on (default: 7860; 0: any free one)")
+    parser.add_argument(
+        "--operator", action="store_true", help="show plan, articles, report and path of each turn, too (role operator)"
+    )
+    _profile(parser)
+    parser.set_defaults(module="ui")
+
+
+def _mcp(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "mcp",
+        "offer tools to another assistant by the Model Context Protocol, on standard input and output",
+        ["guardian mcp", "guardian mcp --profile comindware"],
+        "`guardian serve` offers the same tools over HTTP, at /mcp.",
+    )
+    parser.add_argument("--role", default="user", help="role of who asks (default: user)")
+    _profile(parser)
+    parser.set_defaults(module="mcp")
+
+
+def _batch(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "batch",
+        "answer a table of questions: xlsx, csv or jsonl; a killed run goes on where it stopped",
+        [
+            "guardian batch tickets.xlsx answers.xlsx",
+            "guardian batch tickets.csv answers.jsonl --columns columns.toml --at-once 4",
+        ],
+    )
+    parser.add_argument("source", metavar="IN", help="the table of questions; it is never changed")
+    parser.add_argument("target", metavar="OUT", help="the table to write: .xlsx, .csv or .jsonl")
+    parser.add_argument("--columns", metavar="FILE", help="TOML file that says which column is what")
+    parser.add_argument("--at-once", type=_positive, metavar="N", default=4, help="rows at once (default: 4)")
+    parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each question)")
+    parser.add_argument("--role", help="role of who asks (default: user)")
+    parser.add_argument("--force", action="store_true", help="replace OUT where it exists")
+    _profile(parser)
+    parser.set_defaults(module="batch")
+
+
+def _keys(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "keys",
+        "make, list and remove API keys for `guardian serve`",
+        [
+            "guardian keys add helpdesk",
+            "guardian keys add desk-lead --role operator --per-minute 120",
+            "guardian keys list",
+            "guardian keys remove helpdesk",
+        ],
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    about = {
+        "add": "make a key and print it, once; from then on every request needs one",
+        "list": "list the keys by name, with role and limit",
+        "remove": "remove a key; it counts no more at once",
+    }
+    for name, text in about.items():
+        example = f"guardian keys {name}" + ("" if name == "list" else " helpdesk")
+        action = _command(actions, name, text, [example])
+        if name != "list":
+            action.add_argument("name", metavar="NAME", help="small Latin letters, digits and dashes")
+        if name == "add":
+            action.add_argument("--role", default="user", help="role of whoever has the key (default: user)")
+            action.add_argument(
+                "--per-minute", type=_positive, metavar="N", default=60, help="requests a minute (default: 60)"
+            )
+        if name == "list":
+            action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.set_defaults(module="keys", action=name)
 
 
 def _fake_model(commands: _Commands) -> None:

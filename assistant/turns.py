@@ -191,6 +191,29 @@ class TurnRunner:
         async with self._alone(thread_id, self._wait_s):
             return await self._finish_earlier(thread_id, context, on_event)
 
+    async def abandon(self, thread_id: str, result: Json) -> bool:
+        """End a conversation's half-finished turn without finishing it: the question stays on record with this result.
+
+        Args:
+            thread_id: The conversation.
+            result: A `StructuredAgentResult` as JSON; the ids are written into it.
+
+        Returns:
+            Whether there was such a turn.
+
+        Raises:
+            ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
+            ThreadError: The storage failed.
+        """
+        check_id("conversation's", thread_id)
+        async with self._alone(thread_id, self._wait_s):
+            turn = await self._store.unfinished(thread_id)
+            if turn is None:
+                return False
+            ids = {"thread_id": thread_id, "turn_id": turn.turn_id, "question": turn.question}
+            await self._store.finish(thread_id, turn.turn_id, {**result, **ids})
+            return True
+
     async def delete(self, thread_id: str) -> None:
         """Delete a conversation: its transcript last, so that a kill in between can be repeated.
 

@@ -19,6 +19,8 @@
     │   └── ServerFault           a server or its reply is at fault; adapters turn it into one of the above
     └── ThreadError               a conversation cannot be used now
         ├── ThreadBusy
+        ├── TurnStopped
+        ├── ServerClosing
         └── UnknownThread
 
 Each says what happened in its first argument and how to get out of it in `way_out`.
@@ -162,6 +164,14 @@ class ThreadError(GuardianError):
 
 class ThreadBusy(ThreadError):
     """Another turn of the same thread is running."""
+
+
+class TurnStopped(ThreadError):
+    """The turn was stopped before it had a result."""
+
+
+class ServerClosing(ThreadError):
+    """The process ends and takes no more turns."""
 
 
 class UnknownThread(ThreadError):

@@ -103,10 +103,15 @@ RuleAction = Annotated[RequiredAction, AfterValidator(_ends_a_turn)]
 
 
 class Role(_Part):
-    """What users of one role may have: kinds of sources, and types of requests."""
+    """What users of one role may have: kinds of sources, types of requests, and which view of a turn (DT-004).
+
+    Attributes:
+        operator_view: Whether plan, evidence, report and decisions are shown, and not the answer alone.
+    """
 
     sources: tuple[Source, ...] = tuple(Source)
     request_types: tuple[RequestType, ...] = tuple(RequestType)
+    operator_view: Annotated[bool, Strict()] = False
 
 
 class PolicyRule(_Part):
@@ -281,6 +286,10 @@ class Profile(_Part):
     def sources_for(self, role: str) -> frozenset[Source]:
         """Return the kinds of sources that a role may use; an unknown role may use none."""
         return frozenset(self.roles[role].sources) if role in self.roles else frozenset()
+
+    def sees_all(self, role: str) -> bool:
+        """Return whether a role has the operator's view of a turn; one that the profile does not name has not."""
+        return role in self.roles and self.roles[role].operator_view
 
     def lookups_of(self, source: Source) -> tuple[Lookup, ...]:
         """Return the lookups of one kind of source."""

@@ -78,6 +78,24 @@ def verified_answer(
     return "\n\n".join(filter(None, (note, text, "\n".join(lines)))).translate(_TURNS_TEXT)
 
 
+def answer_sources(
+    draft: str,
+    evidence: Sequence[EvidenceItem],
+    allowed_domains: Sequence[str] = (),
+    response_format: ResponseFormat = ResponseFormat.MARKDOWN,
+) -> list[dict[str, object]]:
+    """Return the sources that `verified_answer` names for the same draft, in its order and by its numbers, as data.
+
+    Each has `number`, `title`, `url`, `source`, `version` and `language`; `url` is an address in an allowed domain, or
+    a path; what is not known is an empty string.
+    """
+    cited = _Cited(evidence)
+    is_json = response_format is ResponseFormat.JSON and _verified_json(draft.strip(), cited, allowed_domains)
+    if not is_json:
+        _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
+    return [_source_entry(number, item, allowed_domains) for number, item in cited.sources()]
+
+
 class _Cited:
     """The sources of an answer, numbered in the order in which they are first cited."""
 

@@ -50,6 +50,8 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
     """These are the ways in; a command that is added or dropped is added or dropped here, too."""
     assert {" ".join(names) for names in PAGES} == {
         *("", "index", "search", "ask", "chat", "threads", "hand-offs", "show", "doctor", "eval", "fake-model"),
+        *("serve", "ui", "mcp", "batch", "keys"),
+        *(f"keys {action}" for action in ("add", "list", "remove")),
         *(f"threads {action}" for action in ("list", "show", "resume", "delete")),
         *(f"hand-offs {action}" for action in ("list", "send")),
     }

@@ -1,0 +1,147 @@
+"""API keys: who may ask over the network, in which role, and how often. Only the keys' hashes are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from contracts.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from assistant.service import Caller
+    from assistant.wiring import Deployment
+
+PER_MINUTE: Final = 60
+"""Requests a minute that a key may make, where nothing else is said."""
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_BEGINNING: Final = "gk-"
+
+
+class Key(BaseModel):
+    """What is kept of a key.
+
+    Attributes:
+        sha256: Of the key, in hexadecimal. Keys are 256 bits of chance: they need no slow hash.
+        role: Of the profile, for whoever has the key.
+        per_minute: Requests that it may make a minute; at least 1.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sha256: str
+    role: str
+    per_minute: Annotated[int, Field(ge=1)] = PER_MINUTE
+
+
+class Keys:
+    """The keys of a deployment, read again whenever their file has changed: a key that is removed counts no more.
+
+    Args:
+        path: The file; where there is none, there are no keys.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._keys: Mapping[str, Key] = {}
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a key is asked for: there is a file of keys, be it an empty one."""
+        return self.path.exists()
+
+    def all(self) -> Mapping[str, Key]:
+        """Return the keys by name.
+
+        Raises:
+            ConfigError: The file cannot be read.
+        """
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError:
+            return {}
+        seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        if seen != self._seen:
+            self._keys, self._seen = _read(self.path), seen
+        return self._keys
+
+    def caller(self, presented: str) -> tuple[Caller, Key] | None:
+        """Return whose key this is; `None` where it is nobody's.
+
+        Raises:
+            ConfigError: The file cannot be read.
+        """
+        from assistant.service import Caller
+
+        digest = _hash(presented)
+        for name, key in self.all().items():
+            if hmac.compare_digest(key.sha256, digest):
+                return Caller(name, key.role), key
+        return None
+
+    def add(self, name: str, role: str, per_minute: int = PER_MINUTE) -> str:
+        """Make a key and return it; it is not kept, so it can never be shown again.
+
+        Raises:
+            InputError: The name cannot be one, or is taken.
+        """
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"{name!r} cannot name a key.", "Use 1 to 40 small Latin letters, digits and dashes, no dash first."
+            )
+        keys = dict(self.all())
+        if name in keys:
+            raise InputError(f"There is a key {name!r} already.", f"Remove it first: `guardian keys remove {name}`.")
+        made = _BEGINNING + secrets.token_urlsafe(32)
+        self._write({**keys, name: Key(sha256=_hash(made), role=role, per_minute=per_minute)})
+        return made
+
+    def remove(self, name: str) -> None:
+        """Make a key worth nothing; the file stays, so that without any key nobody gets in.
+
+        Raises:
+            InputError: There is no such key.
+        """
+        keys = dict(self.all())
+        if keys.pop(name, None) is None:
+            raise InputError(f"There is no key {name!r}.", "`guardian keys list` shows all.")
+        self._write(keys)
+
+    def _write(self, keys: Mapping[str, Key]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # A file of its own that only its owner reads, put in the place of the old one: no reader sees half of it.
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".keys-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump({name: key.model_dump() for name, key in keys.items()}, file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(self.path)
+
+
+def keys_of(deployed: Deployment) -> Keys:
+    """Return the keys of a deployment."""
+    return Keys(deployed.folder / "api_keys.json")
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def _read(path: Path) -> dict[str, Key]:
+    try:
+        return TypeAdapter(dict[str, Key]).validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"The API keys in {path.name} cannot be read.",
+            "Make them anew: remove the file, then `guardian keys add NAME`.",
+        ) from error

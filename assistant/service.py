@@ -1,0 +1,383 @@
+"""One deployment, opened once and shared by every way in that serves many: it runs turns, tells of them as they run,
+and keeps one caller's conversations from another's.
+
+A turn runs in a task of its own. Who asked for it follows it (`Live.follow`), may go away and come back, or stop it; two
+may follow the same one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from assistant.api import OnEvent, found_in, run_context
+from assistant.events import EventReader, TurnEnded, TurnEvent, TurnStarted
+from assistant.progress import phrases
+from assistant.transcript import MAX_ID_LENGTH, ThreadSummary, Turn
+from assistant.wiring import knowledge_base, open_runner, open_store
+from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
+from contracts.result import StructuredAgentResult
+from contracts.values import Language, Outcome
+from guards.message_check import message_fault
+from language.clean import clean
+from language.words import detect
+
+if TYPE_CHECKING:
+    from adapters.sources.markdown.asking import Knowledge
+    from assistant.transcript import TurnStore
+    from assistant.turns import TurnRunner
+    from assistant.wiring import Deployment
+    from contracts.evidence import EvidenceItem
+
+Json = dict[str, Any]
+_OWNS = "/"
+"""Between a caller's name, which has no such sign, and the id of a conversation."""
+STOPPED = "stopped"
+"""The `block_reason` of a turn that its user stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as the way in knows it; never as a message says.
+
+    Attributes:
+        name: Of the API key: letters, digits and dashes. Empty where no keys are used: then everybody who reaches the
+            process is one and the same.
+        role: One of the profile's.
+    """
+
+    name: str = ""
+    role: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        text: The user's words.
+        thread: The conversation; empty: a new one.
+        turn_id: The message's own id, under which it is never run twice; empty: made up.
+        settings: Run settings by name (`contracts/context.py`), `role` not among them: that is the caller's.
+    """
+
+    text: str
+    thread: str = ""
+    turn_id: str = ""
+    settings: Json = field(default_factory=dict[str, Any])
+
+
+class Live:
+    """A turn that runs, or has just ended."""
+
+    def __init__(self, thread: str, turn_id: str, question: str) -> None:
+        self.thread = thread
+        self.turn_id = turn_id
+        self.question = question
+        self.task: asyncio.Task[StructuredAgentResult] | None = None
+        self._events: list[TurnEvent] = []
+        self._news = asyncio.Event()
+
+    def tell(self, event: TurnEvent) -> None:
+        """Pass an event on to whoever follows."""
+        self._events.append(event)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def watch(self, task: asyncio.Task[StructuredAgentResult]) -> None:
+        """Follow a task: when it ends, so do those who follow the turn."""
+        self.task = task
+        task.add_done_callback(lambda _: self._wake())
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.task is not None and not self.task.done()
+
+    async def follow(self) -> AsyncGenerator[TurnEvent]:
+        """Return all events, those from before first; ends with `TurnEnded`.
+
+        Raises:
+            GuardianError: What ended the turn without a result, once all events were told.
+        """
+        told = 0
+        while True:
+            news = self._news
+            while told < len(self._events):
+                told += 1
+                yield self._events[told - 1]
+            if not self.running and told == len(self._events):
+                await self.result()
+                return
+            await news.wait()
+
+    async def result(self) -> StructuredAgentResult:
+        """Wait for the end.
+
+        Raises:
+            TurnStopped: It was stopped.
+            GuardianError: What ended the turn without a result.
+        """
+        assert self.task is not None  # noqa: S101  # it was begun before anybody has it
+        # Not awaited itself: the end of its waiter must not be taken for its own, nor the other way round.
+        await asyncio.wait([self.task])
+        if self.task.cancelled():
+            raise TurnStopped("The turn was stopped.", "Send the message again, or resume the conversation.")
+        return self.task.result()
+
+
+class Service:
+    """What the ways in have in common. Made by `open_service`.
+
+    Every method that takes a thread raises `UnknownThread` where the caller has none of that id, as if nobody had.
+    """
+
+    def __init__(self, deployed: Deployment, runner: TurnRunner, store: TurnStore, knowledge: Knowledge) -> None:
+        self.deployed = deployed
+        self.knowledge = knowledge
+        self._runner = runner
+        self._store = store
+        self._live: dict[str, list[Live]] = {}
+        self._closed = False
+
+    # ------------------------------------------------------------------------------------------------------- asking
+
+    def begin(self, caller: Caller, question: Question) -> Live:
+        """Begin a turn, which then runs whoever follows it.
+
+        Raises:
+            InputError: The message, an id or a setting cannot be taken.
+        """
+        if fault := message_fault(question.text):
+            raise fault
+        thread = question.thread or uuid.uuid4().hex
+        turn_id = question.turn_id or uuid.uuid4().hex
+        inner = self._inner(caller, thread)
+        context = run_context(self.deployed, **{**question.settings, "role": caller.role})
+        live = Live(thread, turn_id, clean(question.text))
+
+        async def run() -> StructuredAgentResult:
+            raw = await self._runner.run(inner, live.question, turn_id=turn_id, context=context, on_event=_teller(live))
+            return _told(live, raw)
+
+        return self._started(inner, live, run())
+
+    @asynccontextmanager
+    async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[Live]:
+        """Begin a turn that is bound to who asked: where they go away, it stops, and is kept half-finished.
+
+        Raises:
+            InputError: The message, an id or a setting cannot be taken.
+        """
+        live = self.begin(caller, question)
+        try:
+            yield live
+        finally:
+            await _cancelled(live.task)
+
+    async def ask(self, caller: Caller, question: Question) -> StructuredAgentResult:
+        """Run a turn to its end; where the awaiting task is cancelled, so is the turn, which is kept half-finished.
+
+        Raises:
+            InputError: The message, an id or a setting cannot be taken.
+            GuardianError: Something else that a person can fix; it says how.
+        """
+        async with self.asking(caller, question) as live:
+            return await live.result()
+
+    def live(self, caller: Caller, thread: str) -> Live | None:
+        """Return the newest turn of a conversation that runs in this process, if there is one."""
+        running = [live for live in self._live.get(self._inner(caller, thread), []) if live.running]
+        return running[-1] if running else None
+
+    async def resume(self, caller: Caller, thread: str) -> Live | None:
+        """Begin to finish a conversation's half-finished turn, or join it where it runs here; `None`: there is none."""
+        if (live := self.live(caller, thread)) is not None:
+            return live
+        inner = self._inner(caller, thread)
+        turn = await self._store.unfinished(inner)
+        if turn is None:
+            await self.turns(caller, thread)  # whether there is such a conversation
+            return None
+        live = Live(thread, turn.turn_id, turn.question)
+
+        async def run() -> StructuredAgentResult:
+            context = run_context(self.deployed, role=caller.role)
+            raw = await self._runner.resume(inner, context=context, on_event=_teller(live))
+            if raw is None:  # another process finished it meanwhile
+                done = await self._store.find(inner, turn.turn_id)
+                raw = done.result if done is not None else None
+            if raw is None:
+                raise UnknownThread(f"There is no conversation {thread!r}.", "It was deleted; begin a new one.")
+            return _told(live, raw)
+
+        return self._started(inner, live, run())
+
+    async def stop(self, caller: Caller, thread: str) -> bool:
+        """Stop a conversation's running or half-finished turn for good; return whether there was one.
+
+        The question stays on record, with a result that says it was stopped. Messages that wait behind it are stopped,
+        too.
+        """
+        inner = self._inner(caller, thread)
+        for live in list(self._live.get(inner, [])):
+            await _cancelled(live.task)
+        turn = await self._store.unfinished(inner)
+        if turn is None:
+            return False
+        language = detect(turn.question, default=self.deployed.profile.languages[0])
+        result = StructuredAgentResult(
+            language=Language(language),
+            outcome=Outcome.ERROR,
+            answer_text=phrases(Language(language))["stopped"],
+            block_reason=STOPPED,
+        )
+        return await self._runner.abandon(inner, result.model_dump(mode="json"))
+
+    # ---------------------------------------------------------------------------------------------- conversations
+
+    async def threads(self, caller: Caller) -> list[ThreadSummary]:
+        """Return the caller's conversations, the one used last first."""
+        own = self._inner(caller, "")
+        return [
+            _renamed(summary, summary.thread_id.removeprefix(own))
+            for summary in await self._store.list_threads()
+            if summary.thread_id.startswith(own)
+        ]
+
+    async def turns(self, caller: Caller, thread: str) -> list[Turn]:
+        """Return a conversation's turns in order."""
+        turns = await self._store.turns(self._inner(caller, thread))
+        if not turns:
+            raise UnknownThread(f"There is no conversation {thread!r}.", "See the list of conversations for their ids.")
+        return [_renamed_turn(turn, thread) for turn in turns]
+
+    async def delete(self, caller: Caller, thread: str) -> None:
+        """Delete a conversation and all that is kept of it.
+
+        Raises:
+            ThreadBusy: A turn is running now.
+        """
+        await self._runner.delete(self._inner(caller, thread))
+
+    async def search(
+        self, caller: Caller, query: str, *, top_k: int = 10, language: str | None = None
+    ) -> tuple[list[EvidenceItem], list[str]]:
+        """Return the passages on a query, best first, from what the caller's role may read, and what did not work.
+
+        Raises:
+            InputError: There is nothing to search for, or nothing wanted.
+        """
+        kinds = self.deployed.profile.sources_for(caller.role)
+        return await found_in(self.deployed, self.knowledge, query, top_k=top_k, language=language, kinds=kinds)
+
+    # ----------------------------------------------------------------------------------------------------- running
+
+    @property
+    def running(self) -> int:
+        """How many turns run in this process now."""
+        return len(self._tasks())
+
+    async def drain(self, seconds: float) -> int:
+        """Take no more turns, wait for those that run, then stop the rest; return how many were left half-finished."""
+        self._closed = True
+        tasks = self._tasks()
+        if not tasks:
+            return 0
+        _, late = await asyncio.wait(tasks, timeout=seconds)
+        for task in late:
+            await _cancelled(task)
+        return len(late)
+
+    def _tasks(self) -> list[asyncio.Task[StructuredAgentResult]]:
+        return [live.task for lives in self._live.values() for live in lives if live.task and live.running]
+
+    def _inner(self, caller: Caller, thread: str) -> str:
+        inner = f"{caller.name}{_OWNS}{thread}" if caller.name else thread
+        if len(inner) > MAX_ID_LENGTH:
+            raise InputError(
+                f"The conversation's id has {len(thread)} characters.",
+                f"Choose one of at most {MAX_ID_LENGTH - len(inner) + len(thread)}.",
+            )
+        return inner
+
+    def _started(self, inner: str, live: Live, work: Any) -> Live:
+        if self._closed:
+            work.close()
+            raise ServerClosing("The server is shutting down.", "Send the message again in a moment.")
+        task: asyncio.Task[StructuredAgentResult] = asyncio.create_task(work)
+        live.watch(task)
+        # Of two turns of one conversation the newer waits for the older.
+        self._live.setdefault(inner, []).append(live)
+
+        def forget(_: object) -> None:
+            if not task.cancelled():
+                task.exception()  # whoever follows gets it; nobody may follow
+            self._live[inner].remove(live)
+            if not self._live[inner]:
+                del self._live[inner]
+
+        task.add_done_callback(forget)
+        return live
+
+
+@asynccontextmanager
+async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
+    """Open a deployment for serving.
+
+    Raises:
+        NoIndex: Nothing has been indexed for its profile.
+        GuardianError: Something else that a person can fix; it says how.
+    """
+    async with AsyncExitStack() as opened:
+        runner = await opened.enter_async_context(open_runner(deployed))
+        store = await opened.enter_async_context(open_store(deployed))
+        knowledge = knowledge_base(deployed)
+        opened.callback(knowledge.close)
+        service = Service(deployed, runner, store, knowledge)
+        try:
+            yield service
+        finally:
+            await service.drain(0)
+
+
+def _teller(live: Live) -> OnEvent:
+    """Return what passes the runner's reports of a turn on as events."""
+    reader = EventReader()
+    live.tell(TurnStarted(turn_id=live.turn_id, thread_id=live.thread))
+
+    def tell(kind: str, payload: Json) -> None:
+        for event in reader.read(kind, payload):
+            live.tell(event)
+
+    return tell
+
+
+def _told(live: Live, raw: Json) -> StructuredAgentResult:
+    """Tell the end of a turn: the conversation has the name there by which its owner knows it."""
+    result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
+    live.tell(TurnEnded(turn_id=live.turn_id, result=result))
+    return result
+
+
+async def _cancelled(task: asyncio.Task[Any] | None) -> None:
+    """Cancel a task and wait until it has let go of everything; its own error is for those who follow it."""
+    if task is not None and not task.done():
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def _renamed(summary: ThreadSummary, thread: str) -> ThreadSummary:
+    return replace(summary, thread_id=thread)
+
+
+def _renamed_turn(turn: Turn, thread: str) -> Turn:
+    result = {**turn.result, "thread_id": thread} if turn.result is not None else None
+    return replace(turn, thread_id=thread, result=result)

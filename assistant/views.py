@@ -1,0 +1,137 @@
+"""The two views of a turn (DT-004): what a user may be sent, and what only a role with `operator_view` may.
+
+Every way in that shows turns to people sends one of these. What a view hides is not in it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from assistant.events import NodeStarted, TurnEvent, Understood
+from contracts.profile import Profile
+from contracts.result import StructuredAgentResult
+from contracts.values import Delivery, Language, Outcome, SGRAction, Verdict
+from rendering.answers import answer_sources
+
+
+class CitedSource(BaseModel):
+    """A source that an answer cites: its number there, title with heading, and where it is.
+
+    `url` is an address in one of the profile's domains, or the path of a document; it may be empty.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    title: str
+    url: str = ""
+    source: str = ""
+    version: str = ""
+    language: str = ""
+
+
+class UserView(BaseModel):
+    """All of a turn that its user is sent: the intent as understood, and the answer with its sources.
+
+    Attributes:
+        intent: Empty where moderation or DT-002 refused the message, and where nothing was planned.
+        answer: Markdown, or JSON where the profile's contract says so; exactly `answer_text` of the result.
+        hand_off: What became of a hand-off; `None` where there is none, or nowhere to send it to.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    thread_id: str
+    turn_id: str
+    language: Language
+    outcome: Outcome
+    intent: str = ""
+    answer: str
+    sources: tuple[CitedSource, ...] = ()
+    hand_off: Delivery | None = None
+
+
+class Answer(UserView):
+    """What a program is sent of a turn: the user's view, the verdict, and for roles that may see it, the whole result.
+
+    Attributes:
+        verdict: Of the last draft; `None` where none was judged.
+        result: `None` for roles without `operator_view`.
+    """
+
+    verdict: Verdict | None = None
+    result: StructuredAgentResult | None = None
+
+
+class Stage(StrEnum):
+    """What a user is told while a turn runs."""
+
+    CHECKING_MESSAGE = "moderation"
+    UNDERSTANDING = "sgr_plan"
+    SEARCHING = "retrieve"
+    DRAFTING = "draft"
+    CHECKING = "guardian_verify"
+    RETRYING = "retry_bump"
+
+
+class UserProgress(BaseModel):
+    """One step of a turn, as its user may know it: a stage, or the intent once it is understood."""
+
+    model_config = ConfigDict(frozen=True)
+
+    turn_id: str
+    stage: Stage | None = None
+    intent: str = ""
+
+
+def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
+    """Return what the user of a turn is sent."""
+    return UserView(
+        thread_id=result.thread_id,
+        turn_id=result.turn_id,
+        language=result.language,
+        outcome=result.outcome,
+        intent=_intent(result),
+        answer=result.answer_text,
+        sources=cited(result, profile),
+        hand_off=result.hand_off_delivery,
+    )
+
+
+def answer(result: StructuredAgentResult, profile: Profile, role: str) -> Answer:
+    """Return what a program is sent of a turn that a role asked for."""
+    return Answer(
+        **dict(user_view(result, profile)),
+        verdict=result.guardian.verdict if result.guardian else None,
+        result=result if profile.sees_all(role) else None,
+    )
+
+
+def cited(result: StructuredAgentResult, profile: Profile) -> tuple[CitedSource, ...]:
+    """Return the sources that an answer names, by its own numbers; none where it is no verified answer."""
+    if result.outcome is not Outcome.ANSWERED or result.guardian is None or not result.guardian.draft:
+        return ()
+    wanted = profile.spec_for(result.request_type).response_format if result.request_type else None
+    domains = profile.allowed_link_domains
+    given = (result.guardian.draft, result.final_articles, domains)
+    found = answer_sources(*given, wanted) if wanted else answer_sources(*given)
+    return tuple(CitedSource.model_validate(entry) for entry in found)
+
+
+def user_event(event: TurnEvent) -> UserProgress | None:
+    """Return what a user may know of an event before the last; `None` where it is not for users."""
+    match event:
+        case NodeStarted(node=node) if node in set(Stage):
+            return UserProgress(turn_id=event.turn_id, stage=Stage(node))
+        case Understood(intent=intent, action=action) if action is not SGRAction.GUARDIAN_BLOCK:
+            return UserProgress(turn_id=event.turn_id, intent=intent)
+        case _:
+            return None
+
+
+def _intent(result: StructuredAgentResult) -> str:
+    # DT-004: the user's interface has no intent where the message was refused.
+    refused = result.action is SGRAction.GUARDIAN_BLOCK or result.action is None
+    return "" if refused or result.plan is None else result.plan.user_intent

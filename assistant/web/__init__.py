@@ -1,0 +1,1 @@
+"""The HTTP server: FastAPI over one `Service`. Needs the extra `serve`."""

@@ -1,0 +1,53 @@
+"""The application: what is served where, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from assistant.keys import keys_of
+from assistant.service import open_service
+from assistant.web.faults import install_fault_handlers
+
+if TYPE_CHECKING:
+    from assistant.wiring import Deployment
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a server is started with.
+
+    Attributes:
+        role: Of callers where no keys are used; a role of the profile.
+        page: Whether the chat page is served, at `/`.
+        mcp: Whether the tools for other assistants are served, at `/mcp`.
+    """
+
+    role: str = "user"
+    page: bool = False
+    mcp: bool = False
+
+
+def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
+    """Build the application of a deployment; it opens the deployment when it starts, and drains when it ends.
+
+    `app.state` has `deployed`, `options`, `keys`, and while it runs `service`.
+    """
+    chosen = options or Options()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as opened:
+            app.state.service = await opened.enter_async_context(open_service(deployed))
+            yield
+
+    app = FastAPI(title="Guardian", lifespan=lifespan)
+    app.state.deployed = deployed
+    app.state.options = chosen
+    app.state.keys = keys_of(deployed)
+    install_fault_handlers(app)
+    return app

@@ -1,0 +1,67 @@
+"""Who asks over HTTP: whoever has an API key is its owner; where no keys are used, everybody is one and the same."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+from starlette.requests import HTTPConnection
+
+from assistant.keys import Key, Keys
+from assistant.service import Caller, Service
+from assistant.web.faults import Unauthorized
+
+
+def presented_key(connection: HTTPConnection) -> str:
+    """Return the key that a request carries; an empty string where it carries none.
+
+    `Authorization: Bearer KEY` as OpenAI's clients send it, `X-API-Key: KEY`, or what a browser's dialog for a name and
+    a password makes of it (`Authorization: Basic`, the key as the password).
+    """
+    scheme, _, given = connection.headers.get("authorization", "").partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return given.strip()
+        case "basic":
+            try:
+                return base64.b64decode(given, validate=True).decode("utf-8").partition(":")[2]
+            except (binascii.Error, UnicodeDecodeError):
+                return ""
+        case _:
+            return connection.headers.get("x-api-key", "").strip()
+
+
+def identified(connection: HTTPConnection) -> tuple[Caller, Key | None]:
+    """Return who sent a request, and the key that they sent it with; `None` where no keys are used.
+
+    Raises:
+        Unauthorized: Keys are used, and it has none that counts.
+        ConfigError: The keys cannot be read.
+    """
+    keys: Keys = connection.app.state.keys
+    if not keys.wanted:
+        return Caller(role=connection.app.state.options.role), None
+    found = keys.caller(presented_key(connection))
+    if found is None:
+        raise Unauthorized("This server asks for an API key.", "Send it as `Authorization: Bearer KEY`.")
+    return found
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who sent a request.
+
+    Raises:
+        Unauthorized: Keys are used, and it has none that counts.
+    """
+    return identified(request)[0]
+
+
+def service_of(request: Request) -> Service:
+    """Return the open deployment."""
+    return request.app.state.service
+
+
+Asker: Final = Annotated[Caller, Depends(caller_of)]
+Served: Final = Annotated[Service, Depends(service_of)]

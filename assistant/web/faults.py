@@ -1,0 +1,119 @@
+"""Errors over HTTP: one shape, that of OpenAI's protocol, with our way out in it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from contracts.errors import (
+    ConfigError,
+    GuardianError,
+    InputError,
+    KnowledgeError,
+    ServerClosing,
+    ThreadBusy,
+    TurnStopped,
+    UnknownThread,
+)
+
+
+class Unauthorized(GuardianError):
+    """A request has no API key that counts."""
+
+
+class Forbidden(GuardianError):
+    """The caller's role may not have this."""
+
+
+class TooMany(GuardianError):
+    """A key asks more often than it may.
+
+    Args:
+        retry_after_s: When it may ask again, in whole seconds; at least 1.
+    """
+
+    def __init__(self, message: str, way_out: str, retry_after_s: int) -> None:
+        super().__init__(message, way_out)
+        self.retry_after_s = retry_after_s
+
+
+class TooLarge(GuardianError):
+    """The body of a request is larger than what is taken."""
+
+
+_STATUS: Final[tuple[tuple[type[GuardianError], int, str], ...]] = (
+    (Unauthorized, 401, "authentication_error"),
+    (Forbidden, 403, "permission_error"),
+    (UnknownThread, 404, "not_found_error"),
+    (ThreadBusy, 409, "conflict_error"),
+    (TurnStopped, 409, "conflict_error"),
+    (TooLarge, 413, "invalid_request_error"),
+    (InputError, 400, "invalid_request_error"),
+    (TooMany, 429, "rate_limit_error"),
+    (ServerClosing, 503, "service_unavailable_error"),
+    (KnowledgeError, 503, "service_unavailable_error"),
+    (ConfigError, 500, "server_error"),
+    (GuardianError, 500, "server_error"),
+)
+
+
+class Fault(BaseModel):
+    """What went wrong, how to get out of it, and of which kind it is."""
+
+    message: str
+    way_out: str = ""
+    type: str
+    code: str | None = None
+
+
+class FaultBody(BaseModel):
+    """The body of every answer that is an error."""
+
+    error: Fault
+
+
+def fault_of(error: GuardianError) -> tuple[int, FaultBody]:
+    """Return the status and the body of an error."""
+    # The last of them is the class of all.
+    status, kind = next(entry[1:] for entry in _STATUS if issubclass(type(error), entry[0]))
+    code = type(error).__name__
+    # Clients of OpenAI show `message` alone.
+    return status, FaultBody(error=Fault(message=str(error), way_out=error.way_out, type=kind, code=code))
+
+
+def install_fault_handlers(app: FastAPI) -> None:
+    """Have an application answer every error in one shape."""
+
+    async def ours(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, GuardianError)  # noqa: S101  # it is installed for these alone
+        return fault_response(error)
+
+    async def invalid(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)  # noqa: S101  # the same
+        # What was sent is not repeated: it may be long, or a secret.
+        faults = "; ".join(f"{'.'.join(map(str, e['loc'][1:]))}: {e['msg']}" for e in error.errors())
+        return fault_response(InputError(f"The request cannot be taken: {faults}.", "`/docs` shows what is."))
+
+    async def other(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)  # noqa: S101  # the same
+        body = FaultBody(error=Fault(message=str(error.detail), type="invalid_request_error"))
+        return JSONResponse(body.model_dump(), error.status_code, headers=error.headers)
+
+    app.add_exception_handler(GuardianError, ours)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, other)
+
+
+def fault_response(error: GuardianError) -> JSONResponse:
+    """Return the answer to a request that came to an error."""
+    status, body = fault_of(error)
+    headers = {
+        **({"WWW-Authenticate": 'Basic realm="Guardian", charset="UTF-8"'} if status == 401 else {}),
+        **({"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany) else {}),
+    }
+    return JSONResponse(body.model_dump(), status, headers=headers)

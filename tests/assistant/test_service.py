@@ -1,0 +1,152 @@
+"""What all ways in have in common: turns that are followed, stopped, taken up again, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from assistant.events import TurnEnded, TurnEvent, Understood
+from assistant.service import Caller, Live, Question, Service, open_service
+from assistant.views import answer, user_event, user_view
+from assistant.wiring import deployment
+from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
+from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
+
+ANNA, BORIS = Caller("anna"), Caller("boris", role="operator")
+
+
+@pytest.fixture
+async def service(desk: Desk) -> AsyncIterator[Service]:
+    async with open_service(deployment(environment=desk.environment)) as opened:
+        yield opened
+
+
+async def until(live: Live, node: str) -> list[TurnEvent]:
+    """Follow a turn until a node begins."""
+    seen: list[TurnEvent] = []
+    async for event in live.follow():
+        seen.append(event)
+        if event.kind == "node_started" and event.node == node:
+            return seen
+    raise AssertionError(f"{node} never began")
+
+
+async def test_a_turn_tells_of_itself_from_its_start_to_its_result(service: Service) -> None:
+    """Events come in the order of the graph; who follows later gets the same ones."""
+    live = service.begin(ANNA, Question(QUESTION, thread="t", turn_id="1"))
+    events = [event async for event in live.follow()]
+    kinds = [event.kind for event in events]
+    assert kinds[0] == "turn_started"
+    assert kinds[-1] == "turn_ended"
+    assert [event.node for event in events if event.kind == "node_finished"] == [
+        *("moderation", "sgr_plan", "inject_synthetic", "retrieve", "draft", "guardian_verify", "finalize"),
+    ]
+    assert [kind for kind in kinds if not kind.startswith(("node", "turn"))] == [
+        *("understood", "searched", "drafted", "judged"),
+    ]
+    assert [event async for event in live.follow()] == events
+    assert isinstance(events[-1], TurnEnded)
+    assert events[-1].result.thread_id == "t"
+    assert ANSWER in events[-1].result.answer_text
+
+
+async def test_the_same_message_sent_again_is_not_run_again(service: Service) -> None:
+    """Under one id there is one turn; its second sending has a beginning and an end only."""
+    first = await service.ask(ANNA, Question(QUESTION, thread="t", turn_id="1"))
+    live = service.begin(ANNA, Question(QUESTION, thread="t", turn_id="1"))
+    events = [event async for event in live.follow()]
+    assert [event.kind for event in events] == ["turn_started", "turn_ended"]
+    assert isinstance(events[-1], TurnEnded)
+    assert events[-1].result == first
+
+
+async def test_nobody_sees_the_conversations_of_another(service: Service) -> None:
+    """Two callers have a conversation of the same id each, and neither can read, resume, stop or delete the other's."""
+    await service.ask(ANNA, Question(QUESTION, thread="same"))
+    await service.ask(ANNA, Question(QUESTION, thread="hers"))
+    await service.ask(BORIS, Question("How do I restore a backup?", thread="same"))
+    assert {summary.thread_id for summary in await service.threads(ANNA)} == {"same", "hers"}
+    assert [summary.turns for summary in await service.threads(BORIS)] == [1]
+    [turn] = await service.turns(BORIS, "same")
+    assert turn.question == "How do I restore a backup?"
+    assert turn.result
+    assert turn.result["thread_id"] == "same"
+    for work in (service.turns, service.delete, service.resume):
+        with pytest.raises(UnknownThread):
+            await work(BORIS, "hers")
+    assert not await service.stop(BORIS, "hers")
+    with pytest.raises(UnknownThread):
+        await service.turns(Caller("ann"), "a/same")
+
+
+async def test_who_goes_away_leaves_a_turn_that_can_be_taken_up_again(service: Service) -> None:
+    """A turn bound to its asker stops with them, half-finished, and `resume` brings it to its answer."""
+    async with service.asking(ANNA, Question(QUESTION, thread="t", turn_id="1")) as live:
+        await until(live, "retrieve")
+    assert service.running == 0
+    [turn] = await service.turns(ANNA, "t")
+    assert turn.status == "running"
+    taken_up = await service.resume(ANNA, "t")
+    assert taken_up is not None
+    result = await taken_up.result()
+    assert result.turn_id == "1"
+    assert ANSWER in result.answer_text
+    assert await service.resume(ANNA, "t") is None
+
+
+async def test_a_stopped_turn_is_over_and_the_next_message_is_answered_at_once(service: Service) -> None:
+    """Its question stays on record as stopped; what follows is answered without finishing it."""
+    live = service.begin(ANNA, Question("How do I restore a backup?", thread="t", turn_id="1"))
+    await until(live, "retrieve")
+    assert await service.stop(ANNA, "t")
+    with pytest.raises(TurnStopped):
+        await live.result()
+    [turn] = await service.turns(ANNA, "t")
+    assert turn.result
+    assert turn.result["block_reason"] == "stopped"
+    result = await service.ask(ANNA, Question(QUESTION, thread="t", turn_id="2"))
+    assert ANSWER in result.answer_text
+    assert [turn.turn_id for turn in await service.turns(ANNA, "t")] == ["1", "2"]
+    assert not await service.stop(ANNA, "t")
+
+
+async def test_a_process_that_ends_takes_no_more_turns_and_loses_none(service: Service) -> None:
+    """Draining waits for what runs, leaves the rest half-finished, and tells newcomers to come again."""
+    live = service.begin(ANNA, Question(QUESTION, thread="a"))
+    assert await service.drain(30) == 0
+    assert ANSWER in (await live.result()).answer_text
+    with pytest.raises(ServerClosing):
+        service.begin(ANNA, Question(QUESTION, thread="b"))
+
+
+async def test_the_role_is_the_callers_and_no_setting_of_the_message(service: Service) -> None:
+    """A `role` among the settings of a question counts for nothing; a wrong setting is an error that names it."""
+    result = await service.ask(ANNA, Question("What is the night code?", settings={"role": "operator"}))
+    assert {line.inputs.get("role") for line in result.decisions} <= {None, "user"}
+    with pytest.raises(InputError, match="top_k"):
+        service.begin(ANNA, Question(QUESTION, settings={"top_k": 0}))
+
+
+async def test_a_users_view_holds_the_answer_and_nothing_else_of_the_turn(service: Service) -> None:
+    """DT-004: the intent, the answer and its sources; no plan, no evidence, no report, no decisions."""
+    live = service.begin(ANNA, Question(QUESTION, thread="t", turn_id="1"))
+    events = [event async for event in live.follow()]
+    shown = [told for event in events if (told := user_event(event)) is not None]
+    assert [told.stage for told in shown if told.stage] == [
+        *("moderation", "sgr_plan", "retrieve", "draft", "guardian_verify"),
+    ]
+    result = await live.result()
+    view = user_view(result, service.deployed.profile)
+    assert view.answer == result.answer_text
+    assert view.sources
+    for source in view.sources:
+        assert f"[{source.number}]" in view.answer
+    assert view.intent == next(event.intent for event in events if isinstance(event, Understood))
+    sent = view.model_dump_json()
+    assert result.plan is not None
+    assert result.plan.intent_confidence is not None
+    for hidden in ("synthetic", "subqueries", "spam_score", "guardian_verify", "confidence"):
+        assert hidden not in sent
+    assert answer(result, service.deployed.profile, "user").result is None
+    assert answer(result, service.deployed.profile, "operator").result == result
