@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from contracts.errors import (
-    ConfigError,
     GuardianError,
     InputError,
     KnowledgeError,
@@ -46,20 +45,20 @@ class TooLarge(GuardianError):
     """The body of a request is larger than what is taken."""
 
 
-_STATUS: Final[tuple[tuple[type[GuardianError], int, str], ...]] = (
-    (Unauthorized, 401, "authentication_error"),
-    (Forbidden, 403, "permission_error"),
-    (UnknownThread, 404, "not_found_error"),
-    (ThreadBusy, 409, "conflict_error"),
-    (TurnStopped, 409, "conflict_error"),
-    (TooLarge, 413, "invalid_request_error"),
-    (InputError, 400, "invalid_request_error"),
-    (TooMany, 429, "rate_limit_error"),
-    (ServerClosing, 503, "service_unavailable_error"),
-    (KnowledgeError, 503, "service_unavailable_error"),
-    (ConfigError, 500, "server_error"),
-    (GuardianError, 500, "server_error"),
-)
+_STATUS: Final[dict[type, tuple[int, str]]] = {
+    Unauthorized: (401, "authentication_error"),
+    Forbidden: (403, "permission_error"),
+    UnknownThread: (404, "not_found_error"),
+    ThreadBusy: (409, "conflict_error"),
+    TurnStopped: (409, "conflict_error"),
+    TooLarge: (413, "invalid_request_error"),
+    InputError: (400, "invalid_request_error"),
+    TooMany: (429, "rate_limit_error"),
+    ServerClosing: (503, "service_unavailable_error"),
+    KnowledgeError: (503, "service_unavailable_error"),
+    GuardianError: (500, "server_error"),
+}
+"""What an error is over HTTP; of a class that is not here it is what its nearest ancestor is."""
 
 
 class Fault(BaseModel):
@@ -79,8 +78,7 @@ class FaultBody(BaseModel):
 
 def fault_of(error: GuardianError) -> tuple[int, FaultBody]:
     """Return the status and the body of an error."""
-    # The last of them is the class of all.
-    status, kind = next(entry[1:] for entry in _STATUS if issubclass(type(error), entry[0]))
+    status, kind = next(_STATUS[known] for known in type(error).__mro__ if known in _STATUS)
     code = type(error).__name__
     # Clients of OpenAI show `message` alone.
     return status, FaultBody(error=Fault(message=str(error), way_out=error.way_out, type=kind, code=code))
