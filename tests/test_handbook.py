@@ -279,13 +279,17 @@ def test_every_field_and_fate_of_a_trace_is_on_the_page_of_explanations() -> Non
 
 
 def test_every_command_and_option_is_on_the_page_of_the_command_line() -> None:
-    """The page names each command of `guardian`, each of its options and each value that an option can have."""
+    """It, or the page of the ways in, names each command of `guardian`, each option and each value that one can have."""
     named = [part for names in COMMANDS for part in names]
     named += [option for parser in COMMANDS.values() for option in options(parser)]
     named += [
         str(choice) for parser in COMMANDS.values() for action in parser._actions for choice in action.choices or ()
     ]
-    nothing_in(missing_on(each("command-line"), named))
+    both = [
+        Page(line.language, "command-line, ways-in", line.body + ways.body)
+        for line, ways in zip(each("command-line"), each("ways-in"), strict=True)
+    ]
+    nothing_in(missing_on(both, named))
 
 
 @pytest.mark.parametrize("page", each("command-line"), ids=lambda page: page.name)
