@@ -89,11 +89,30 @@ def answer_sources(
     Each has `number`, `title`, `url`, `source`, `version` and `language`; `url` is an address in an allowed domain, or
     a path; what is not known is an empty string.
     """
+    return [
+        _source_entry(number, item, allowed_domains)
+        for number, item in _cited(draft, evidence, allowed_domains, response_format).sources()
+    ]
+
+
+def cited_passages(
+    draft: str,
+    evidence: Sequence[EvidenceItem],
+    allowed_domains: Sequence[str] = (),
+    response_format: ResponseFormat = ResponseFormat.MARKDOWN,
+) -> dict[int, list[EvidenceItem]]:
+    """Return what the draft cites of each source, by the source's number in `verified_answer`."""
+    return _cited(draft, evidence, allowed_domains, response_format).passages()
+
+
+def _cited(
+    draft: str, evidence: Sequence[EvidenceItem], allowed_domains: Sequence[str], response_format: ResponseFormat
+) -> _Cited:
     cited = _Cited(evidence)
     is_json = response_format is ResponseFormat.JSON and _verified_json(draft.strip(), cited, allowed_domains)
     if not is_json:
         _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
-    return [_source_entry(number, item, allowed_domains) for number, item in cited.sources()]
+    return cited
 
 
 class _Cited:
@@ -105,15 +124,26 @@ class _Cited:
         }
         self._first = {self._places[number]: item for number, item in reversed(list(enumerate(evidence, 1)))}
         self._order: dict[tuple[Source, str, str], int] = {}
+        self._items = dict(enumerate(evidence, 1))
+        self._named: dict[int, int] = {}
 
     def number(self, old: int) -> int:
         """Return the number of a citation in the answer; one that is no evidence keeps its own."""
         place = self._places.get(old)
-        return self._order.setdefault(place, len(self._order) + 1) if place else old
+        if place is None:
+            return old
+        return self._named.setdefault(old, self._order.setdefault(place, len(self._order) + 1))
 
     def sources(self) -> list[tuple[int, EvidenceItem]]:
         """Return what was cited so far, with its numbers."""
         return [(number, self._first[place]) for place, number in self._order.items()]
+
+    def passages(self) -> dict[int, list[EvidenceItem]]:
+        """Return the passages that were cited so far, by the number of their source."""
+        found: dict[int, list[EvidenceItem]] = {number: [] for number in self._order.values()}
+        for old, number in sorted(self._named.items()):
+            found[number].append(self._items[old])
+        return found
 
 
 def _renumbered(markdown: str, number: Callable[[int], int], response_format: ResponseFormat) -> str:
