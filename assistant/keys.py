@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import hmac
 import json
@@ -54,11 +56,16 @@ class Keys:
         self.path = path
         self._seen: tuple[int, int, int] | None = None
         self._keys: Mapping[str, Key] = {}
+        self._wanted = False
 
     @property
     def wanted(self) -> bool:
-        """Whether a key is asked for: there is a file of keys, be it an empty one."""
-        return self.path.exists()
+        """Whether a key is asked for: there is a file of keys, be it an empty one, or there was one once.
+
+        Who takes the file away from a running server must not thereby let everybody in.
+        """
+        self._wanted = self._wanted or self.path.exists()
+        return self._wanted
 
     def all(self) -> Mapping[str, Key]:
         """Return the keys by name.
@@ -131,6 +138,28 @@ class Keys:
 def keys_of(deployed: Deployment) -> Keys:
     """Return the keys of a deployment."""
     return Keys(deployed.folder / "api_keys.json")
+
+
+def key_in(headers: Mapping[str, str]) -> str:
+    """Return the key that a request carries; an empty string where it carries none.
+
+    `Authorization: Bearer KEY` as OpenAI's clients send it, `X-API-Key: KEY`, or what a browser's dialog for a name and
+    a password makes of it (`Authorization: Basic`, the key as the password).
+
+    Args:
+        headers: By their names in small letters, or in any where the mapping does not mind.
+    """
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return given.strip()
+        case "basic":
+            try:
+                return base64.b64decode(given, validate=True).decode("utf-8").partition(":")[2]
+            except (binascii.Error, UnicodeDecodeError):
+                return ""
+        case _:
+            return headers.get("x-api-key", "").strip()
 
 
 def _hash(key: str) -> str:

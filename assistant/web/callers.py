@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
-from assistant.keys import Key, Keys
+from assistant.keys import Key, Keys, key_in
 from assistant.service import Caller, Service
 from assistant.web.faults import Unauthorized
 
 
 def presented_key(connection: HTTPConnection) -> str:
-    """Return the key that a request carries; an empty string where it carries none.
-
-    `Authorization: Bearer KEY` as OpenAI's clients send it, `X-API-Key: KEY`, or what a browser's dialog for a name and
-    a password makes of it (`Authorization: Basic`, the key as the password).
-    """
-    scheme, _, given = connection.headers.get("authorization", "").partition(" ")
-    match scheme.lower():
-        case "bearer":
-            return given.strip()
-        case "basic":
-            try:
-                return base64.b64decode(given, validate=True).decode("utf-8").partition(":")[2]
-            except (binascii.Error, UnicodeDecodeError):
-                return ""
-        case _:
-            return connection.headers.get("x-api-key", "").strip()
+    """Return the key that a request carries; an empty string where it carries none."""
+    return key_in(connection.headers)
 
 
 def identified(connection: HTTPConnection) -> tuple[Caller, Key | None]:
