@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from contracts.profile import Profile
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
-BUNDLED_PROFILES: Final = PROJECT / "profiles"
+"""The folder that the packages are in: a checkout, or where an installed wheel's are."""
+_INSTALLED: Final = Path(__file__).resolve().parent / "bundled"
+BUNDLE: Final = _INSTALLED if _INSTALLED.is_dir() else PROJECT
+"""The folder of the folders `profiles` and `knowledge`: a wheel has its own, made by setup.py; a checkout is one."""
+BUNDLED_PROFILES: Final = BUNDLE / "profiles"
+BUNDLED_KNOWLEDGE: Final = BUNDLE / "knowledge"
 
 
 def profile_names() -> list[str]:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from assistant.profiles import PROJECT
+from assistant.profiles import BUNDLED_KNOWLEDGE
 
 SEED: Final = 20260213
 LANGUAGES: Final = ("en", "ru")
@@ -23,7 +23,7 @@ def words() -> Mapping[str, list[str]]:
     """Return the words of the handbook's paragraphs in each language, in their order."""
     found: dict[str, list[str]] = {}
     for language in LANGUAGES:
-        pages = sorted((PROJECT / "knowledge" / language).glob("*.md"))
+        pages = sorted((BUNDLED_KNOWLEDGE / language).glob("*.md"))
         texts = [page.read_text("utf-8").split("---", 2)[-1] for page in pages]
         parts = [part.split() for text in texts for part in text.split("\n\n")]
         found[language] = [

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from assistant.profiles import BUNDLED_KNOWLEDGE
 from contracts.evidence import EvidenceItem
 from contracts.values import Language, Source
 
-KNOWLEDGE: Final = Path(__file__).resolve().parents[2] / "knowledge"
 CONFIDENCE: Final = 0.85
 """That of a passage that search found well; above every threshold of the evidence check."""
 
 
-def handbook_passages(root: Path = KNOWLEDGE) -> Iterator[EvidenceItem]:
+def handbook_passages(root: Path = BUNDLED_KNOWLEDGE) -> Iterator[EvidenceItem]:
     """Yield each chunk of each page, English first, in the order of pages and chunks."""
     from adapters.sources.markdown import chunks, front_matter
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
+from assistant.profiles import BUNDLED_KNOWLEDGE
 from contracts.evidence import EvidenceItem
 from contracts.values import Dialect, Language, Outcome, Source
 from evals.cases import CASES, TurnCase, read_cases
@@ -75,10 +76,10 @@ class Data:
 
 def handbook(directory: Path) -> Corpus:
     """Index the handbook as it is."""
-    ingest(ROOT / "knowledge", directory=directory)
+    ingest(BUNDLED_KNOWLEDGE, directory=directory)
     lines = read_lines(FOLDER / "handbook.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]
-    return Corpus("handbook", directory, _numbered, asked, ROOT / "knowledge", (Source.DOC, Source.POLICY))
+    return Corpus("handbook", directory, _numbered, asked, BUNDLED_KNOWLEDGE, (Source.DOC, Source.POLICY))
 
 
 def plainly_asked(corpus: Corpus) -> Corpus:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evals.retrieval.corpora import LANGUAGES, ROOT
+from assistant.profiles import BUNDLED_KNOWLEDGE
+from evals.retrieval.corpora import LANGUAGES
 from evals.retrieval.questions import Question
 from language.words import stems
 
@@ -18,7 +19,7 @@ def handbook_headings() -> dict[str, str]:
     """Return the title and all headings of every page of the handbook, under the names that the labels use."""
     found: dict[str, str] = {}
     for language in LANGUAGES:
-        for path in sorted((ROOT / "knowledge" / language).glob("*.md")):
+        for path in sorted((BUNDLED_KNOWLEDGE / language).glob("*.md")):
             text = path.read_text("utf-8")
             number = _NUMBER.search(text)
             if number:
