@@ -62,6 +62,8 @@ class ModelSettings:
         self._check_moderation()
         self.number("GUARDIAN_HANDOFF_TIMEOUT")
         self._key("GUARDIAN_HANDOFF_KEY")
+        self.number("GUARDIAN_DRAIN_SECONDS")
+        _ = self.origins
         if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
             raise ConfigError(
                 "A language model is named, but nothing says where it is.",
@@ -149,6 +151,18 @@ class ModelSettings:
         port = self.value["GUARD_MOSEC_PORT"]
         place = f"{parts.netloc}:{int(port)}" if port and parts.port is None else parts.netloc
         return f"{parts.scheme}://{place}{parts.path}/{self.value['GUARD_MOSEC_PATH'].lstrip('/')}"
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The web pages from elsewhere that may ask the server, as browsers name them: scheme, host and port."""
+        given = [word.strip() for word in self.value["GUARDIAN_CORS_ORIGINS"].split(",") if word.strip()]
+        # `*` is not taken: with it, every page that a colleague opens could ask in their name.
+        if any(not _is_address(word) or urlsplit(word).path or "@" in word or word != word.lower() for word in given):
+            raise ConfigError(
+                "GUARDIAN_CORS_ORIGINS has something in it that names no web page.",
+                "Write scheme, host and port alone, in small letters: https://desk.example,http://127.0.0.1:3000.",
+            )
+        return tuple(given)
 
     def yes_no_or_none(self, name: str) -> bool | None:
         """Return a choice of true, false, or a third word for `None`."""
@@ -241,6 +255,7 @@ _NUMBERS: Final = {
     "GUARDIAN_MODEL_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
     "GUARD_TIMEOUT": (0.1, LONGEST_TIMEOUT_S),
     "GUARDIAN_HANDOFF_TIMEOUT": (0.1, 60.0),
+    "GUARDIAN_DRAIN_SECONDS": (0.0, 600.0),
     "GUARDIAN_MODEL_TEMPERATURE": (0.0, 2.0),
     "GUARDIAN_EMBED_TIMEOUT": (0.1, LONGEST_RANKING_S),
     "GUARDIAN_RERANK_TIMEOUT": (0.1, LONGEST_RANKING_S),
@@ -253,6 +268,7 @@ _WHOLE: Final = {
     "GUARDIAN_PLAN_TOKENS": (100, 200_000),
     "GUARDIAN_ANSWER_TOKENS": (100, 200_000),
     "GUARDIAN_RERANK_TOP": (1, 200),
+    "GUARDIAN_MAX_REQUEST_BYTES": (1024, 100_000_000),
 }
 """Least and most of each variable that is a number: here, and nowhere else."""
 _CHOICES: Final = {

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assistant.api import OnEvent, found_in, run_context
 from assistant.events import EventReader, TurnEnded, TurnEvent, TurnStarted
 from assistant.progress import phrases
 from assistant.transcript import MAX_ID_LENGTH, ThreadSummary, Turn
 from assistant.wiring import knowledge_base, open_runner, open_store
-from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
+from contracts.errors import GuardianError, InputError, ServerClosing, TurnStopped, UnknownThread
 from contracts.result import StructuredAgentResult
 from contracts.values import Language, Outcome
 from guards.message_check import message_fault
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 _OWNS = "/"
 """Between a caller's name, which has no such sign, and the id of a conversation."""
+_READY_S = 5.0
+"""How long a part may take to show that it is there, in seconds."""
 STOPPED = "stopped"
 """The `block_reason` of a turn that its user stopped."""
 
@@ -71,20 +73,27 @@ class Question:
     settings: Json = field(default_factory=dict[str, Any])
 
 
+Watcher: TypeAlias = "Callable[[Live, TurnEvent | None], None]"
+"""Is told of every event of a turn as it happens, and of an end without a result by `None`; it raises nothing."""
+
+
 class Live:
     """A turn that runs, or has just ended."""
 
-    def __init__(self, thread: str, turn_id: str, question: str) -> None:
+    def __init__(self, thread: str, turn_id: str, question: str, watchers: Sequence[Watcher] = ()) -> None:
         self.thread = thread
         self.turn_id = turn_id
         self.question = question
         self.task: asyncio.Task[StructuredAgentResult] | None = None
+        self._watchers = watchers
         self._events: list[TurnEvent] = []
         self._news = asyncio.Event()
 
     def tell(self, event: TurnEvent) -> None:
         """Pass an event on to whoever follows."""
         self._events.append(event)
+        for watcher in self._watchers:
+            watcher(self, event)
         self._wake()
 
     def _wake(self) -> None:
@@ -93,13 +102,25 @@ class Live:
 
     def watch(self, task: asyncio.Task[StructuredAgentResult]) -> None:
         """Follow a task: when it ends, so do those who follow the turn."""
+
+        def ended(_: object) -> None:
+            if task.cancelled() or task.exception() is not None:
+                for watcher in self._watchers:
+                    watcher(self, None)
+            self._wake()
+
         self.task = task
-        task.add_done_callback(lambda _: self._wake())
+        task.add_done_callback(ended)
 
     @property
     def running(self) -> bool:
         """Whether it has not ended yet."""
         return self.task is not None and not self.task.done()
+
+    @property
+    def ran(self) -> bool:
+        """Whether any of its nodes was run here: of a turn that was run before, none is."""
+        return any(event.kind == "node_started" for event in self._events)
 
     async def follow(self) -> AsyncGenerator[TurnEvent]:
         """Return all events, those from before first; ends with `TurnEnded`.
@@ -137,6 +158,9 @@ class Service:
     """What the ways in have in common. Made by `open_service`.
 
     Every method that takes a thread raises `UnknownThread` where the caller has none of that id, as if nobody had.
+
+    Attributes:
+        watchers: Are told of every turn, whoever asked and by whichever way in.
     """
 
     def __init__(self, deployed: Deployment, runner: TurnRunner, store: TurnStore, knowledge: Knowledge) -> None:
@@ -146,6 +170,7 @@ class Service:
         self._store = store
         self._live: dict[str, list[Live]] = {}
         self._closed = False
+        self.watchers: list[Watcher] = []
 
     # ------------------------------------------------------------------------------------------------------- asking
 
@@ -161,7 +186,7 @@ class Service:
         turn_id = question.turn_id or uuid.uuid4().hex
         inner = self._inner(caller, thread)
         context = run_context(self.deployed, **{**question.settings, "role": caller.role})
-        live = Live(thread, turn_id, clean(question.text))
+        live = Live(thread, turn_id, clean(question.text), self.watchers)
 
         async def run() -> StructuredAgentResult:
             raw = await self._runner.run(inner, live.question, turn_id=turn_id, context=context, on_event=_teller(live))
@@ -206,7 +231,7 @@ class Service:
         if turn is None:
             await self.turns(caller, thread)  # whether there is such a conversation
             return None
-        live = Live(thread, turn.turn_id, turn.question)
+        live = Live(thread, turn.turn_id, turn.question, self.watchers)
 
         async def run() -> StructuredAgentResult:
             context = run_context(self.deployed, role=caller.role)
@@ -285,6 +310,19 @@ class Service:
         """How many turns run in this process now."""
         return len(self._tasks())
 
+    async def missing(self) -> list[str]:
+        """Return what turns cannot be run without and is not there, in words without any secret; nothing: all is well.
+
+        Other servers (models, moderators) are not asked: a turn does without them, and says so.
+        """
+        if self._closed:
+            return ["the server is shutting down"]
+        parts = {
+            "the storage of conversations does not answer": self._store.unfinished(""),
+            "the index of documents cannot be read": asyncio.to_thread(self.knowledge.count),
+        }
+        return [fault for fault, asked in parts.items() if not await _answers(asked)]
+
     async def drain(self, seconds: float) -> int:
         """Take no more turns, wait for those that run, then stop the rest; return how many were left half-finished."""
         self._closed = True
@@ -346,6 +384,15 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
             yield service
         finally:
             await service.drain(0)
+
+
+async def _answers(asked: Awaitable[object]) -> bool:
+    try:
+        async with asyncio.timeout(_READY_S):
+            await asked
+    except (GuardianError, TimeoutError):
+        return False
+    return True
 
 
 def _teller(live: Live) -> OnEvent:

@@ -335,6 +335,26 @@ VARIABLES: Final = (
         "Секунды на доставку одного обращения, все попытки вместе.",
     ),
     Variable(
+        "GUARDIAN_DRAIN_SECONDS",
+        "30",
+        "Seconds that a server which is told to end waits for running turns.",
+        "Сколько секунд сервер, который завершают, ждёт начатые ходы.",
+    ),
+    Variable(
+        "GUARDIAN_MAX_REQUEST_BYTES",
+        "262144",
+        "Bytes that the body of a request over HTTP may have.",
+        "Сколько байтов может быть в теле запроса по HTTP.",
+    ),
+    Variable(
+        "GUARDIAN_CORS_ORIGINS",
+        "",
+        "Web pages from elsewhere that may ask the server: addresses like https://desk.example, with commas between; "
+        "empty: none.",
+        "Страницы других сайтов, которым можно обращаться к серверу: адреса вида https://desk.example через запятую; "
+        "пусто — никаким.",
+    ),
+    Variable(
         "GUARDIAN_TRACE_CONTENT",
         "true",
         "Whether traces (LangSmith, OpenTelemetry) carry texts.",

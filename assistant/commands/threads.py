@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     return asyncio.run(work(deployed, options))
 
 
-def _own_language() -> Language:
+def own_language() -> Language:
     """Return the language of the terminal's user, for lines that answer no message."""
     locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
     return Language.RU if locale.lower().startswith("ru") else Language.EN
@@ -51,7 +51,7 @@ async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([asdict(thread) for thread in threads], ensure_ascii=False, indent=2))
         return 0
-    say = phrases(_own_language())
+    say = phrases(own_language())
     for thread in threads:
         mark = "  ! " + say["unfinished"].format(thread=thread.thread_id) if thread.unfinished else ""
         print(f"{thread.thread_id}  {thread.last_at[:19]}  {thread.turns:>3}  {_short(thread.first_question)}{mark}")
@@ -69,7 +69,7 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
         print(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
         return 0
     for turn in turns:
-        say = phrases(detect(turn.question, default=_own_language()))
+        say = phrases(detect(turn.question, default=own_language()))
         state = say[f"outcome_{turn.outcome}"] if turn.outcome else say["unfinished"].format(thread=options.thread)
         print(f"── {turn.number} · {turn.started_at[:19]} · {state}")
         # Each line is marked: a question cannot pass for another entry.
@@ -87,7 +87,7 @@ async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
         question = half.question if half else ""
         result = await runner.resume(options.thread, on_event=receiver(question, None, path=True))
     if result is None:
-        say = phrases(_own_language())
+        say = phrases(own_language())
         print(json.dumps(None) if options.json else say["nothing_to_resume"].format(thread=options.thread))
         return 0
     print(json.dumps(result, ensure_ascii=False, indent=2) if options.json else without_escapes(result["answer_text"]))
@@ -98,7 +98,7 @@ async def _delete(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_runner(deployed, answering=False) as runner:
         await runner.delete(options.thread)
     done = {"deleted": options.thread}
-    print(json.dumps(done) if options.json else phrases(_own_language())["deleted"].format(thread=options.thread))
+    print(json.dumps(done) if options.json else phrases(own_language())["deleted"].format(thread=options.thread))
     return 0
 
 

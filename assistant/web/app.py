@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from assistant.keys import keys_of
 from assistant.service import open_service
 from assistant.web.faults import install_fault_handlers
+from assistant.web.operations import install_operations
 
 if TYPE_CHECKING:
     from assistant.wiring import Deployment
@@ -25,17 +26,19 @@ class Options:
         role: Of callers where no keys are used; a role of the profile.
         page: Whether the chat page is served, at `/`.
         mcp: Whether the tools for other assistants are served, at `/mcp`.
+        loopback: Whether it is reached from this machine alone.
     """
 
     role: str = "user"
     page: bool = False
     mcp: bool = False
+    loopback: bool = True
 
 
 def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     """Build the application of a deployment; it opens the deployment when it starts, and drains when it ends.
 
-    `app.state` has `deployed`, `options`, `keys`, and while it runs `service`.
+    `app.state` has `deployed`, `options`, `keys`, `metrics`, and while it runs `service`.
     """
     chosen = options or Options()
 
@@ -43,6 +46,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as opened:
             app.state.service = await opened.enter_async_context(open_service(deployed))
+            app.state.metrics.watch(app.state.service)
             yield
 
     app = FastAPI(title="Guardian", lifespan=lifespan)
@@ -50,4 +54,5 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     app.state.options = chosen
     app.state.keys = keys_of(deployed)
     install_fault_handlers(app)
+    install_operations(app, loopback=chosen.loopback)
     return app

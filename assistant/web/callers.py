@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
@@ -47,5 +47,5 @@ def service_of(request: Request) -> Service:
     return request.app.state.service
 
 
-Asker: Final = Annotated[Caller, Depends(caller_of)]
-Served: Final = Annotated[Service, Depends(service_of)]
+Asker: TypeAlias = Annotated[Caller, Depends(caller_of)]
+Served: TypeAlias = Annotated[Service, Depends(service_of)]

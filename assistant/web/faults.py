@@ -17,6 +17,7 @@ from contracts.errors import (
     ServerClosing,
     ThreadBusy,
     TurnStopped,
+    UnknownArticle,
     UnknownThread,
 )
 
@@ -49,6 +50,7 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
     Unauthorized: (401, "authentication_error"),
     Forbidden: (403, "permission_error"),
     UnknownThread: (404, "not_found_error"),
+    UnknownArticle: (404, "not_found_error"),
     ThreadBusy: (409, "conflict_error"),
     TurnStopped: (409, "conflict_error"),
     TooLarge: (413, "invalid_request_error"),
@@ -59,6 +61,10 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
     GuardianError: (500, "server_error"),
 }
 """What an error is over HTTP; of a class that is not here it is what its nearest ancestor is."""
+
+
+_BACK_S: Final = "5"
+"""When a server that is started anew may be there again, in seconds."""
 
 
 class Fault(BaseModel):
@@ -113,5 +119,6 @@ def fault_response(error: GuardianError) -> JSONResponse:
     headers = {
         **({"WWW-Authenticate": 'Basic realm="Guardian", charset="UTF-8"'} if status == 401 else {}),
         **({"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany) else {}),
+        **({"Retry-After": _BACK_S} if isinstance(error, ServerClosing) else {}),
     }
     return JSONResponse(body.model_dump(), status, headers=headers)

@@ -103,6 +103,9 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_HANDOFF_TO": "https://desk.example/hooks/guardian",
         "GUARDIAN_HANDOFF_KEY": "key",
         "GUARDIAN_HANDOFF_TIMEOUT": "7",
+        "GUARDIAN_DRAIN_SECONDS": "8",
+        "GUARDIAN_MAX_REQUEST_BYTES": "4096",
+        "GUARDIAN_CORS_ORIGINS": "https://desk.example",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
     assert set(values) == {variable.name for variable in VARIABLES}
@@ -138,6 +141,10 @@ def test_the_profile_of_the_command_line_stands_above_the_environment() -> None:
     [
         ({"GUARDIAN_MODEL": "model"}, ("nothing says where it is", "OPENAI_BASE_URL")),
         ({"GUARD_PROVIDER_TYPE": "vllm"}, ("nothing says where it is", "GUARD_VLLM_URL")),
+        ({"GUARDIAN_CORS_ORIGINS": "*"}, ("GUARDIAN_CORS_ORIGINS", "https://desk.example")),
+        ({"GUARDIAN_CORS_ORIGINS": "https://a.example, https://b.example/"}, ("GUARDIAN_CORS_ORIGINS",)),
+        ({"GUARDIAN_DRAIN_SECONDS": "601"}, ("GUARDIAN_DRAIN_SECONDS", "600")),
+        ({"GUARDIAN_MAX_REQUEST_BYTES": "1000"}, ("GUARDIAN_MAX_REQUEST_BYTES", "1024")),
         ({**MODEL, "OPENAI_BASE_URL": "model.example/v1"}, ("OPENAI_BASE_URL", "http://")),
         ({**MODEL, "OPENAI_BASE_URL": "http://me:word@model.example/v1"}, ("OPENAI_BASE_URL", "OPENAI_API_KEY")),
         ({**MODEL, "GUARDIAN_MODEL_EXTRA": "[1]"}, ("GUARDIAN_MODEL_EXTRA", "JSON object")),

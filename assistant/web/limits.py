@@ -1,0 +1,271 @@
+"""What is refused before it reaches a route, as plain ASGI: foreign pages, too many requests, too large ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from starlette.requests import ClientDisconnect, HTTPConnection
+
+from assistant.web.callers import presented_key
+from assistant.web.faults import Forbidden, TooLarge, TooMany, fault_response
+from contracts.errors import GuardianError
+
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from assistant.keys import Keys
+
+Clock = Callable[[], float]
+"""Seconds, monotonic."""
+
+OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
+"""Asked by machines that have no key and must never be kept waiting."""
+WRONG_KEYS: Final = 20
+"""How many wrong keys an address may send in a minute."""
+_WINDOW_S: Final = 60.0
+_ADDRESSES: Final = 10_000
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_COUNTED: Final = ("/v1", "/mcp")
+
+
+class Window:
+    """Counts what happened in the last minute.
+
+    Args:
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._times: deque[float] = deque()
+
+    def wait_s(self, most: int) -> int:
+        """Return after how many whole seconds there is room again under `most`; 0: now."""
+        now = self._clock()
+        while self._times and self._times[0] <= now - _WINDOW_S:
+            self._times.popleft()
+        if len(self._times) < most:
+            return 0
+        # Where the limit was lowered, more than one has to pass.
+        return max(1, math.ceil(self._times[len(self._times) - most] + _WINDOW_S - now))
+
+    def add(self) -> None:
+        """Count one, now."""
+        self._times.append(self._clock())
+
+
+class RateLimits:
+    """Keeps each key to its number of requests a minute, and each address to a few wrong keys.
+
+    What counts is every request under `/v1` and `/mcp`, and elsewhere (the chat page) what is not merely read. A right
+    key is never refused for the wrong ones that came from its address.
+
+    Args:
+        app: What is protected.
+        keys: Those in force; where none are used, nothing is limited.
+        refused: Called with `key` or `wrong_key` for each request that is refused.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Keys, refused: Callable[[str], None], clock: Clock = time.monotonic) -> None:
+        self._app = app
+        self._keys = keys
+        self._refused = refused
+        self._clock = clock
+        self._of_keys: dict[str, Window] = {}
+        self._wrong: OrderedDict[str, Window] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            refusal = self._refusal(scope) if scope["type"] == "http" else None
+        except GuardianError as error:  # the keys cannot be read
+            refusal = error
+        if refusal is not None:
+            await fault_response(refusal)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> TooMany | None:
+        if scope["path"] in OPEN_PATHS or not self._keys.wanted:
+            return None
+        presented = presented_key(HTTPConnection(scope))
+        if not presented:
+            return None  # the route refuses it; nothing can be guessed this way
+        found = self._keys.caller(presented)
+        if found is None:
+            return self._wrong_key(_network(scope))
+        caller, key = found
+        if not _counts(scope):
+            return None
+        window = self._of_keys.setdefault(caller.name, Window(self._clock))
+        if wait := window.wait_s(key.per_minute):
+            self._refused("key")
+            return TooMany(
+                f"This API key may make {key.per_minute} requests a minute.", f"Ask again in {wait} seconds.", wait
+            )
+        window.add()
+        return None
+
+    def _wrong_key(self, address: str) -> TooMany | None:
+        window = self._wrong.pop(address, None) or Window(self._clock)
+        self._wrong[address] = window
+        if len(self._wrong) > _ADDRESSES:
+            self._wrong.popitem(last=False)
+        if wait := window.wait_s(WRONG_KEYS):
+            self._refused("wrong_key")
+            return TooMany("Too many wrong API keys came from this address.", f"Ask again in {wait} seconds.", wait)
+        window.add()
+        return None
+
+
+def _counts(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return scope["method"] not in _SAFE or any(path == part or path.startswith(f"{part}/") for part in _COUNTED)
+
+
+def _network(scope: Scope) -> str:
+    """Return an address as it is counted: of IPv6 the network of 64 bits, all of which one host can have."""
+    host = scope["client"][0] if scope.get("client") else ""
+    try:
+        return str(ip_network(f"{host}/64", strict=False)) if ip_address(host).version == 6 else host
+    except ValueError:
+        return host
+
+
+class SizeLimit:
+    """Refuses bodies that are too large, whatever their header says: they are read here, up to the limit.
+
+    Args:
+        app: What is protected.
+        most: Bytes.
+    """
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read(scope, receive)
+        except ClientDisconnect:
+            return
+        except TooLarge as error:
+            response = fault_response(error)
+            # The rest of the body is not read.
+            response.headers["Connection"] = "close"
+            await response(scope, receive, send)
+            return
+        await self._app(scope, _again(body, receive), send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+        self._check(_declared(scope))
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            body += message.get("body", b"")
+            self._check(len(body))
+            more = message.get("more_body", False)
+        return bytes(body)
+
+    def _check(self, size: int) -> None:
+        if size > self._most:
+            raise TooLarge(
+                f"The request has more than {self._most} bytes.", "Send less, or set GUARDIAN_MAX_REQUEST_BYTES higher."
+            )
+
+
+def _declared(scope: Scope) -> int:
+    text = HTTPConnection(scope).headers.get("content-length", "")
+    # The server has checked that it is a number; of how many digits, it has not.
+    return int(text[:18]) if text.isdecimal() else 0
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what hands a body over that was read already, and then whatever else comes."""
+    parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_part() -> Message:
+        return parts.pop() if parts else await receive()
+
+    return next_part
+
+
+class OwnPages:
+    """Refuses what web pages of other sites have a browser send, and names that are not this machine's.
+
+    A page from anywhere that somebody on this machine looks at can have the browser send requests to loopback. Browsers
+    tell where those come from (`Sec-Fetch-Site`, `Origin`), so that they can be told from the own pages; programs send
+    neither. A page whose name was made to lead here (DNS rebinding) counts as an own page to the browser: where no key
+    is asked for on loopback, only names of loopback are answered to.
+
+    Args:
+        app: What is protected.
+        keys: Those in force.
+        origins: Other sites that may ask.
+        loopback: Whether the server listens on loopback alone.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Keys, origins: Collection[str], *, loopback: bool) -> None:
+        self._app = app
+        self._keys = keys
+        self._origins = origins
+        self._loopback = loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(scope) if scope["type"] == "http" else None
+        if refusal is not None:
+            await fault_response(refusal)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Forbidden | None:
+        headers = HTTPConnection(scope).headers
+        host = headers.get("host", "")
+        if self._loopback and not self._keys.wanted and not _is_loopback_name(host):
+            return Forbidden(
+                "This server answers on this machine's own names alone, as it asks for no API keys.",
+                "Call it 127.0.0.1 or localhost, or make a key: `guardian keys add NAME`.",
+            )
+        origin = headers.get("origin", "")
+        if scope["method"] in _SAFE or origin in self._origins or _is_own(headers, origin, host):
+            return None
+        return Forbidden(
+            "A web page of another site sent this.", "To let it, name it in GUARDIAN_CORS_ORIGINS on the server."
+        )
+
+
+def _is_own(headers: Headers, origin: str, host: str) -> bool:
+    """Whether a request is from no page at all, or from one of the same site."""
+    # Behind a proxy the host may have another name here than in the browser, which knows best.
+    if site := headers.get("sec-fetch-site", ""):
+        return site in ("same-origin", "none")
+    return not origin or (bool(host) and urlsplit(origin).netloc == host.lower())
+
+
+def _is_loopback_name(host: str) -> bool:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return is_loopback(name) or name.endswith(".localhost")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or a name leads to this machine and nowhere else."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.rstrip(".").lower() == "localhost"

@@ -1,0 +1,158 @@
+"""What Prometheus is told: turns by whichever way in, and requests over HTTP.
+
+Values of labels are few and fixed: names of the program's own, never a text, an id, an address or a key.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from assistant.events import Degraded, Judged, NodeFinished, TurnEnded
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from assistant.events import TurnEvent
+    from assistant.service import Live, Service
+    from contracts.result import StructuredAgentResult
+
+_NODE_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_TURN_S: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
+_PARTS: Final = frozenset(
+    {
+        *("moderation", "plan", "draft", "embeddings", "reranker", "entailment", "policy", "lookups", "hand_off"),
+        *("doc", "db", "neo4j"),
+    }
+)
+"""What stands before the colon of an entry of `degraded`."""
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_UNKNOWN: Final = "unknown"
+_GONE: Final = "499"
+"""The status of a request whose client went away before an answer began, as proxies write it."""
+
+
+class Metrics:
+    """The figures of one server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        to: dict[str, Any] = {"namespace": "guardian", "registry": registry}
+        ProcessCollector(registry=registry)
+        self._running = Gauge("turns_running", "Turns that run now", **to)
+        self._turns = Counter(
+            "turns", "Turns that ended, by outcome; stopped and failed ones have no answer", ["outcome"], **to
+        )
+        self._verdicts = Counter("verdicts", "Drafts that were judged, by verdict", ["verdict"], **to)
+        self._retries = Counter("retries", "Drafts that were tried again", **to)
+        self._routes = Counter("routes", "Messages by what DT-002 made of them", ["action", "flow"], **to)
+        self._degraded = Counter("degraded", "Parts that did not work as configured in a turn", ["part"], **to)
+        self._node_seconds = Histogram("node_seconds", "Seconds in a node", ["node"], buckets=_NODE_S, **to)
+        self._turn_seconds = Histogram(
+            "turn_seconds", "Seconds from a turn's start to its result", buckets=_TURN_S, **to
+        )
+        self._first_seconds = Histogram(
+            "first_event_seconds", "Seconds from a turn's start to its first event", buckets=_NODE_S, **to
+        )
+        self._calls = Counter("model_calls", "Requests to models", ["purpose", "success"], **to)
+        self._tokens = Counter("model_tokens", "Tokens, as the models' servers counted them", ["kind"], **to)
+        self._requests = Counter("http_requests", "Requests over HTTP", ["method", "route", "status"], **to)
+        self._request_seconds = Histogram(
+            "http_request_seconds", "Seconds to the end of an answer", ["method", "route"], buckets=_TURN_S, **to
+        )
+        self._refused = Counter("rate_limited_requests", "Requests refused as too many", ["reason"], **to)
+
+    def watch(self, service: Service) -> None:
+        """Count the turns of an open deployment from now on."""
+        self._running.set_function(lambda: service.running)
+        service.watchers.append(self._turn)
+
+    def limited(self, reason: str) -> None:
+        """Count a request that was refused as one too many: of a `key`, or with a `wrong_key`."""
+        self._refused.labels(reason).inc()
+
+    def request(self, method: str, route: str, status: str, seconds: float) -> None:
+        """Count a request over HTTP that has ended."""
+        known = method if method in _METHODS else _UNKNOWN
+        self._requests.labels(known, route, status).inc()
+        self._request_seconds.labels(known, route).observe(seconds)
+
+    def text(self) -> tuple[bytes, str]:
+        """Return all figures as Prometheus reads them, and the type of that text."""
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+
+    def _turn(self, live: Live, event: TurnEvent | None) -> None:
+        match event:
+            case None:
+                stopped = live.task is not None and live.task.cancelled()
+                self._turns.labels("stopped" if stopped else "failed").inc()
+            case NodeFinished(node=node, ms=ms):
+                self._node_seconds.labels(node).observe(ms / 1000)
+                if node == "retry_bump":
+                    self._retries.inc()
+            case Judged(verdict=verdict):
+                self._verdicts.labels(verdict).inc()
+            case Degraded(what=what):
+                part = what.partition(":")[0]
+                self._degraded.labels(part if part in _PARTS else _UNKNOWN).inc()
+            case TurnEnded(result=result) if live.ran:
+                self._result(result)
+            case _:
+                pass
+
+    def _result(self, result: StructuredAgentResult) -> None:
+        self._turns.labels(result.outcome).inc()
+        if result.action is not None:
+            self._routes.labels(result.action, result.flow or "none").inc()
+        told = result.diagnostics
+        if told.answer_ms is not None:
+            self._turn_seconds.observe(told.answer_ms / 1000)
+        if told.first_event_ms is not None:
+            self._first_seconds.observe(told.first_event_ms / 1000)
+        for call in told.calls:
+            self._calls.labels(call.purpose, "false" if call.fault else "true").inc()
+        for kind, count in told.tokens.items():
+            self._tokens.labels(kind).inc(count)
+
+
+class Measured:
+    """Counts the requests of an application, as plain ASGI around everything else.
+
+    Args:
+        app: What is measured.
+        metrics: Where they are counted.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        outer, began, status = scope["app"], time.monotonic(), _GONE
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except Exception:
+            status = "500"
+            raise
+        finally:
+            self._metrics.request(scope["method"], _route(scope, outer), status, time.monotonic() - began)
+
+
+def _route(scope: Scope, outer: object) -> str:
+    """Return the template of the route that a request came to; of what is mounted, where that is, and no more."""
+    if scope["app"] is not outer:
+        return f"{scope.get('root_path', '')}/*"
+    return str(getattr(scope.get("route"), "path", "") or _UNKNOWN)

@@ -1,0 +1,82 @@
+"""For those who run the server: whether it lives, whether it can work, and its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.middleware.cors import CORSMiddleware
+
+from assistant.web.callers import Served, identified
+from assistant.web.faults import Forbidden
+from assistant.web.limits import OwnPages, RateLimits, SizeLimit
+from assistant.web.metrics import Measured, Metrics
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+router = APIRouter(tags=["operations"])
+
+
+class Health(BaseModel):
+    """The process lives."""
+
+    status: str = "ok"
+
+
+class Readiness(BaseModel):
+    """Whether questions can be answered, and what is missing where they cannot."""
+
+    ready: bool
+    missing: list[str] = []
+
+
+@router.get("/healthz")
+async def healthz() -> Health:
+    """Say that the process lives. Needs no key."""
+    return Health()
+
+
+@router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness}})
+async def readyz(service: Served) -> JSONResponse:
+    """Say whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
+    missing = await service.missing()
+    told = Readiness(ready=not missing, missing=missing)
+    return JSONResponse(told.model_dump(), 503 if missing else 200)
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def metrics(request: Request) -> Response:
+    """Return the figures of this server for Prometheus. Where keys are used it needs one of an operator's role."""
+    caller, key = identified(request)
+    if key is not None and not request.app.state.deployed.profile.sees_all(caller.role):
+        raise Forbidden("The role of this API key may not read the metrics.", "Use one of a role with operator_view.")
+    text, kind = request.app.state.metrics.text()
+    return Response(text, media_type=kind)
+
+
+def install_operations(app: FastAPI, *, loopback: bool) -> None:
+    """Add these routes to an application, count its requests, and put its limits around it.
+
+    Args:
+        app: With `deployed` and `keys` in its state; gets `metrics` there.
+        loopback: Whether it is served on loopback alone.
+    """
+    settings, keys = app.state.deployed.settings.models, app.state.keys
+    counted = app.state.metrics = Metrics()
+    app.include_router(router)
+    # What is added last is around all that was added before.
+    app.add_middleware(SizeLimit, most=settings.whole("GUARDIAN_MAX_REQUEST_BYTES"))
+    app.add_middleware(RateLimits, keys=keys, refused=counted.limited)
+    app.add_middleware(OwnPages, keys=keys, origins=settings.origins, loopback=loopback)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=["*"],
+        )
+    app.add_middleware(Measured, metrics=counted)

@@ -1,0 +1,156 @@
+"""One process that listens, and ends as it should: what runs is answered first.
+
+At the first SIGTERM or Ctrl-C no more turns are taken, `/readyz` says so, and those that run have GUARDIAN_DRAIN_SECONDS
+to end; who waits for them gets their answers. Only then is the port closed. A second signal ends the process at once:
+turns are kept as they go, so nothing is lost by that either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import uvicorn
+
+from contracts.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_INTERRUPTED: Final = 130
+_LAST_PORT: Final = 65535
+_BACKLOG: Final = 2048
+_LAST_BYTES_S: Final = 5
+"""How long connections may take, once no turn runs any more, to have the rest of what was sent to them."""
+_LOGGING: Final[dict[str, Any]] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "guardian: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "loggers": {"uvicorn": {"handlers": ["stderr"], "level": "ERROR", "propagate": False}},
+}
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Take a port, before anything is asked there.
+
+    Args:
+        host: An address, or a name of one.
+        port: 0 to 65535; 0: any free one.
+
+    Raises:
+        ConfigError: It cannot be had.
+    """
+    if not 0 <= port <= _LAST_PORT:
+        raise ConfigError(f"{port} is no port.", f"Choose one from 1 to {_LAST_PORT}, or 0 for any free one.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ConfigError(
+            f"{host!r} is no address to listen on.", "Leave --host out, or give an IP address."
+        ) from error
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        # At once: another process can take a port that is only bound.
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        sock.close()
+        raise ConfigError(
+            f"Nothing can listen on {host} port {port}: {error.strerror}.",
+            "Choose another port with --port, 0 for any free one, or stop the program that uses it.",
+        ) from error
+    sock.setblocking(False)
+    return sock
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server, with our way of ending."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._state = app.state
+        self._announce = announce
+        self._draining: asyncio.Task[None] | None = None
+        self._signalled = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        # Uvicorn's own raises the signal again at the end, and so the process would not end with 0.
+        loop = asyncio.get_running_loop()
+
+        def handle(_: int, __: FrameType | None) -> None:
+            if self._signalled:
+                # Not by an exception: what waits in a thread would keep the process.
+                os._exit(_INTERRUPTED)
+            self._signalled = True
+            loop.call_soon_threadsafe(self._begin_to_end)
+
+        before = {number: signal.signal(number, handle) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _begin_to_end(self) -> None:
+        self._draining = asyncio.create_task(self._drain())
+
+    async def _drain(self) -> None:
+        seconds = self._state.deployed.settings.models.number("GUARDIAN_DRAIN_SECONDS")
+        try:
+            left = await self._state.service.drain(seconds)
+        finally:
+            self.should_exit = True
+        if left:
+            turns = "1 turn is" if left == 1 else f"{left} turns are"
+            print(
+                f"guardian: {turns} left half-finished; `guardian threads list` shows where, and "
+                "`guardian threads resume` finishes them.",
+                file=sys.stderr,
+            )
+
+
+def run(app: FastAPI, sock: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until a signal comes.
+
+    Args:
+        app: The application; its lifespan is that of the server.
+        sock: Where it listens; closed at the end.
+        announce: Called once requests are answered.
+
+    Raises:
+        GuardianError: The deployment cannot be opened; it says why.
+    """
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        ws="none",
+        access_log=False,
+        log_config=_LOGGING,
+        server_header=False,
+        # Who asked is told from the connection: a header says what its sender likes.
+        proxy_headers=False,
+        timeout_graceful_shutdown=_LAST_BYTES_S,
+    )
+
+    async def serve() -> None:
+        # Opened here, and not by uvicorn, which would print a traceback where the way out should stand.
+        async with app.router.lifespan_context(app):
+            await _Server(config, app, announce).serve([sock])
+
+    with sock:
+        asyncio.run(serve())
