@@ -8,6 +8,7 @@
     │   └── TableError            a decision table is written wrongly (raised when it is built)
     ├── KnowledgeError            the knowledge base cannot be read or written
     │   ├── NoIndex
+    │   ├── UnknownArticle
     │   └── IndexBusy             another process is writing the index
     ├── PortError                 something outside could not be asked; a node may try again
     │   ├── ModerationUnavailable
@@ -87,6 +88,10 @@ class KnowledgeError(GuardianError):
 
 class NoIndex(KnowledgeError):
     """Nothing has been indexed yet."""
+
+
+class UnknownArticle(KnowledgeError):
+    """No document that may be read has that name."""
 
 
 class IndexBusy(KnowledgeError):

@@ -103,6 +103,11 @@ WITH best AS (
     ORDER BY p.meaning <#> %(meaning)s::{kind} LIMIT %(count)s
 )
 {shown}"""
+_ARTICLES: Final = """
+SELECT d.number, d.document, s.source, d.title, d.url, d.kb_id, d.updated, s.language, d.ordinal, d.heading,
+       d.first_line, d.last_line, d.text, d.version
+FROM {passages} d JOIN {scopes} s ON s.id = d.scope WHERE d.document = %s OR d.kb_id = %s
+"""
 _WITHOUT: Final = "AND p.passage NOT IN (SELECT number FROM {passages} WHERE document = ANY (%(excluded)s))"
 _WHOLE: Final = "d.words, d.weights, d.body"
 _BARE: Final = "NULL, NULL, ''"
@@ -195,6 +200,11 @@ class PostgresEngine:
             return connection.execute(sql, {**values, "scopes": row[0] if row else []}).fetchall()
 
         return [_found(row) for row in self._asked(ask, seconds)]
+
+    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
+        sql = self._sql(_ARTICLES)
+        rows = self._asked(lambda one: one.execute(sql, (key, kb_id)).fetchall(), seconds)
+        return [Passage(*row) for row in rows]
 
     def _complete(self, sql: str, limits: Limits, **parts: str) -> Any:
         without = _WITHOUT if limits.excluded else ""

@@ -115,6 +115,14 @@ class QdrantEngine:
         with _readable():
             return [_found(point) for point in result["points"]]
 
+    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
+        wanted = {"key": key, **({} if kb_id is None else {"kb_id": kb_id})}
+        either = [{"key": name, "match": {"any": [value]}} for name, value in wanted.items()]
+        end = time.monotonic() + seconds
+        with _readable():
+            found = self._pages(list(_SHOWN), {"should": either}, end)
+            return [_passage(point["payload"]) for point in found]
+
     # ----------------------------------------------------------------------------------------------------- filling
 
     def prepare(self, length: int) -> None:
@@ -182,11 +190,15 @@ class QdrantEngine:
 
     def _scrolled(self, field: str) -> Iterator[dict[str, Any]]:
         """Yield the points that have a field, with it."""
+        yield from self._pages([field], {"must_not": [{"is_empty": {"key": field}}]})
+
+    def _pages(self, fields: list[str], only: dict[str, Any], end: float | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the points that a filter lets through, page by page; `end` is when all of it must be there."""
         offset: object = None
         while True:
-            only = {"must_not": [{"is_empty": {"key": field}}]}
-            body = {"limit": _PAGE, "with_payload": [field], "with_vector": False, "filter": only, "offset": offset}
-            page = self._asked("POST", "/points/scroll", body, FILL_S)
+            body = {"limit": _PAGE, "with_payload": fields, "with_vector": False, "filter": only, "offset": offset}
+            seconds = FILL_S if end is None else max(0.1, end - time.monotonic())
+            page = self._asked("POST", "/points/scroll", body, seconds)
             yield from page["points"]
             offset = page.get("next_page_offset")
             if offset is None:
@@ -316,10 +328,13 @@ def _filter(limits: Limits) -> dict[str, Any]:
 _EMPTY: Final = _sparse({})
 
 
+def _passage(payload: dict[str, Any]) -> Passage:
+    return Passage(0, *(payload[name] for name in _SHOWN))
+
+
 def _found(point: dict[str, Any]) -> Found:
     payload = point["payload"]
-    passage = Passage(0, *(payload[name] for name in _SHOWN))
     vectors: dict[str, Any] = point.get("vector") or {}
     sparse = vectors.get(_WORDS, _EMPTY)
     vector: Vector = dict(zip(sparse["indices"], sparse["values"], strict=True))
-    return Found(passage, float(point["score"]), vector, payload.get("body", ""))
+    return Found(_passage(payload), float(point["score"]), vector, payload.get("body", ""))

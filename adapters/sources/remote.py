@@ -27,7 +27,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVa
 
 from adapters.ranking.similarity import Calibration
 from adapters.sources.folding import Different, enough
-from adapters.sources.markdown.asking import Hit, Query, Searched, face, parsed, reply, searched_versions, widened
+from adapters.sources.markdown.asking import (
+    Hit,
+    Query,
+    Searched,
+    all_of,
+    face,
+    parsed,
+    reply,
+    searched_versions,
+    widened,
+)
 from adapters.sources.markdown.index import analyser
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.search import MIDPOINT
@@ -44,6 +54,7 @@ if TYPE_CHECKING:
     from array import array
 
     from adapters.ranking.embeddings import Embedder
+    from contracts.evidence import EvidenceItem
 
 FORMAT: Final = 1
 """Raised when vectors or rows are made otherwise: everything is then filled in again."""
@@ -159,6 +170,10 @@ class Engine(Protocol):
             count: How many at most, from 1.
             seconds: How long it may take.
         """
+        ...
+
+    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
+        """Return every passage of the documents that have a key or a number, in any order."""
         ...
 
     def prepare(self, length: int) -> None:
@@ -406,6 +421,22 @@ class RemoteKnowledge:
             SourceUnavailable: The server cannot be asked, or has not been filled.
         """
         return await self._in_time(Source.DOC, lambda: self.on_topic_now(text))
+
+    async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
+        """Return every passage of the documents that have a key or a number (`Knowledge.articles`).
+
+        Raises:
+            SourceUnavailable: The server cannot be asked.
+        """
+        return await self._in_time(Source.DOC, lambda: self.articles_now(key, kb_id))
+
+    def articles_now(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
+        """Like `articles`, in this thread."""
+        if not storable(key):
+            return []
+        with self._unavailable(Source.DOC):
+            found = self._engine.articles(key, kb_id, seconds=self._timeout_s)
+        return all_of(sorted(found, key=lambda row: (row.key, row.source, row.ordinal)))
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
         """Like `search`, in this thread, and by words alone."""

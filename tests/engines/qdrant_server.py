@@ -202,8 +202,9 @@ def _record(point: Any) -> dict[str, Any]:
 def _filter(asked: models.Filter | None) -> edge.Filter | None:
     if asked is None:
         return None
-    must, must_not = ([_condition(one) for one in side or []] for side in (asked.must, asked.must_not))
-    return edge.Filter(must=must, must_not=must_not)
+    sides = (asked.must, asked.must_not, asked.should)
+    must, must_not, should = ([_condition(one) for one in side or []] for side in sides)
+    return edge.Filter(must=must, must_not=must_not, should=should or None)
 
 
 def _condition(asked: Any) -> Any:

@@ -189,6 +189,16 @@ def test_the_same_is_found_under_every_limit(
     assert [item.confidence for item in there] == pytest.approx([item.confidence for item in here], abs=1e-4)
 
 
+async def test_a_whole_article_is_read_there_too(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
+    """By its key or its number, a document's passages come in order, and all of the same number with it."""
+    with KnowledgeBase(shelf) as knowledge:
+        (first, *_) = knowledge.search_now(SearchRequest("page", top_k=1), Source.DOC).items
+        for key, number in ((first.document, None), ("", first.kb_id), ("nothing", -1), ("\x00", None)):
+            expected = await knowledge.articles(key, number)
+            assert bool(expected) == (first.document == key or first.kb_id == number)
+            assert await remote_shelf.articles(key, number) == expected
+
+
 def test_excluded_documents_are_left_out_there_too(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
     """What the first search found is not found again, and the next best is."""
     with KnowledgeBase(shelf) as embedded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -51,6 +51,13 @@ class Knowledge(Protocol):
 
     async def on_topic(self, text: str) -> float:
         """Return the confidence of the best passage, of any kind and language: 0 to 1."""
+        ...
+
+    async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
+        """Return every passage of the documents that have a key or a number, of any kind, version and language.
+
+        They come document by document and in order, with a confidence of 1: nothing was searched for.
+        """
         ...
 
     def count(self) -> dict[str, int]:
@@ -165,6 +172,11 @@ def item(hit: Hit) -> EvidenceItem:
         updated=row.updated,
         version=row.version or "",
     )
+
+
+def all_of(passages: Iterable[Passage]) -> list[EvidenceItem]:
+    """Return the passages of articles as evidence."""
+    return [item(Hit(passage, 0.0, 1.0)) for passage in passages]
 
 
 @dataclass(frozen=True, slots=True)

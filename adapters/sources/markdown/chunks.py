@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.sources.documents.pdf import PAGE_HEADING
 from adapters.sources.markdown.plain import plain
@@ -169,6 +169,20 @@ def _items(tokens: Sequence[Token], opening: int) -> tuple[int, ...]:
         if token.type == "list_item_open" and token.level == 1 and token.map:
             starts.append(token.map[0])
     return tuple(starts)
+
+
+class Heading(NamedTuple):
+    """A heading of a text: 1 for the highest level to 6, its words, and the line that it begins on, from 0."""
+
+    level: int
+    title: str
+    line: int
+
+
+def headings(text: str) -> list[Heading]:
+    """Return the headings of a Markdown text in order; what looks like one inside a list, a table or code is none."""
+    found = _blocks(text, text.split("\n"))
+    return [Heading(block.level, block.title, block.start) for block in found if block.kind == "heading"]
 
 
 def heading_text(written: str) -> str:

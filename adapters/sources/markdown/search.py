@@ -29,6 +29,7 @@ from adapters.sources.markdown.asking import (
     Knowledge,
     Query,
     Searched,
+    all_of,
     face,
     parsed,
     reply,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from array import array
 
     from adapters.ranking.embeddings import Embedder
+    from contracts.evidence import EvidenceItem
 
 MIDPOINT = 0.12
 LARGE = 50_000
@@ -145,6 +147,21 @@ class KnowledgeBase:
             SourceUnavailable: The knowledge base cannot be read.
         """
         return await in_thread(self.on_topic_now, text)
+
+    async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
+        """Return every passage of the documents that have a key or a number (`Knowledge.articles`).
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await in_thread(self.articles_now, key, kb_id)
+
+    def articles_now(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
+        """Like `articles`, in this thread."""
+        with _unavailable(Source.DOC):
+            self._snapshot()  # lets go of a database whose folder was replaced
+            with self._reader() as reader:
+                return all_of(reader.article_passages(key, kb_id))
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
         """Like `search`, in this thread, and by words alone."""

@@ -60,10 +60,13 @@ CREATE TABLE IF NOT EXISTS vectors (
 """
 """Made where an embedding model is used; a knowledge base without is the same as ever."""
 
-_PASSAGE = """
+_PASSAGES = """
 SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
        c.ordinal, c.heading, c.first_line, c.last_line, c.text, d.version
-FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
+FROM chunks c JOIN documents d ON d.id = c.document
+"""
+_ARTICLES = f"""{_PASSAGES}
+WHERE d.state <> 'removing' AND (d.key = ? OR d.kb_id = ?) ORDER BY d.key, d.source, d.id, c.ordinal
 """
 _LIMITS = """
 SELECT c.id, d.source, d.version, d.language FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
@@ -433,9 +436,13 @@ class Reader:
         return self._db.execute("PRAGMA user_version").fetchone()[0]
 
     def passages(self, ids: Collection[int]) -> dict[int, Passage]:
-        sql = f"{_PASSAGE} ({','.join('?' * len(ids))})"
+        sql = f"{_PASSAGES} WHERE c.id IN ({','.join('?' * len(ids))})"
         rows = (Passage(*row) for row in self._db.execute(sql, tuple(ids)))
         return {row.id: row for row in rows}
+
+    def article_passages(self, key: str, kb_id: int | None) -> list[Passage]:
+        """Return every passage of the documents that have a key or a number, document by document and in order."""
+        return [Passage(*row) for row in self._db.execute(_ARTICLES, (key, kb_id))]
 
     def limits(self, ids: Collection[int]) -> dict[int, tuple[str, str | None, str]]:
         """Return source, version and language of passages: what searches are limited by."""

@@ -1,0 +1,189 @@
+"""Whole articles of the knowledge base, as a role may read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from contracts.errors import UnknownArticle
+from contracts.evidence import EvidenceItem
+from contracts.values import Language, Source
+from guards.redaction import redacted
+from language.versions import natural
+
+if TYPE_CHECKING:
+    from assistant.service import Caller, Service
+    from contracts.profile import Profile
+
+PART: Final = 40_000
+"""Characters from which an article is read in parts, cut between passages."""
+_REF: Final = re.compile(r"(?:doc|policy):(.+)#\d+", re.DOTALL)
+_NUMBER: Final = re.compile(r"[0-9]{1,15}")
+_BETWEEN: Final = " › "
+"""Between the headings of a passage."""
+
+
+class ArticleName(BaseModel):
+    """What another document of the same number is called, and for whom it is."""
+
+    model_config = ConfigDict(frozen=True)
+
+    document: str
+    title: str
+    version: str = ""
+    language: Language | None = None
+
+
+class Article(BaseModel):
+    """A document as it is indexed: Markdown, whatever the file was.
+
+    Attributes:
+        document: Its key: what names it in this knowledge base.
+        version: Of the product that it describes; empty where it is about every one.
+        headings: Of the whole document, in order.
+        text: Markdown; of a long document one part.
+        part, parts: Which part it is, from 1, and how many there are.
+        others: Documents of the same number, of other versions or languages.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    document: str
+    source: Source
+    title: str
+    url: str = ""
+    kb_id: int | None = None
+    version: str = ""
+    language: Language | None = None
+    updated: str = ""
+    headings: tuple[str, ...] = ()
+    text: str
+    part: int = 1
+    parts: int = 1
+    others: tuple[ArticleName, ...] = ()
+
+
+async def read_article(
+    service: Service, caller: Caller, name: str, *, language: Language | str | None = None, part: int = 1
+) -> Article:
+    """Return an article that the caller's role may read, without what no answer may say to it.
+
+    Args:
+        service: The open deployment.
+        caller: Who wants to read it.
+        name: The reference of a passage, the document's key, or its number (kbId).
+        language: Preferred where several documents have that number.
+        part: From 1; of a long document.
+
+    Raises:
+        UnknownArticle: There is none, no such part, or the role may not read it: which of these is not said.
+        SourceUnavailable: The knowledge base cannot be read.
+    """
+    key, number = _wanted(name)
+    found = await service.knowledge.articles(key, number)
+    profile = service.deployed.profile
+    allowed = [item for item in found if item.source in profile.sources_for(caller.role)]
+    documents = [list(items) for _, items in groupby(allowed, key=lambda item: (item.document, item.source))]
+    if not documents:
+        raise _unknown(name)
+    chosen = max(documents, key=lambda items: _fit(items[0], profile, language))
+    others = [_name(redacted(items[:1], profile, caller.role)[0]) for items in documents if items is not chosen]
+    texts = assembled(redacted(chosen, profile, caller.role))
+    if not 1 <= part <= len(texts):
+        raise UnknownArticle(f"The article has no part {part}.", f"Its parts are 1 to {len(texts)}.")
+    return _article(redacted(chosen[:1], profile, caller.role)[0], texts, part, others)
+
+
+def _wanted(name: str) -> tuple[str, int | None]:
+    given = name.strip()
+    if _NUMBER.fullmatch(given):
+        return given, int(given)
+    ref = _REF.fullmatch(given)
+    return (ref.group(1) if ref else given), None
+
+
+def _unknown(name: str) -> UnknownArticle:
+    shown = name if len(name) <= 100 else f"{name[:100]}…"
+    return UnknownArticle(
+        f"There is no article {shown!r}.", "Search for it, and use the `ref` or `document` of what is found."
+    )
+
+
+def _fit(item: EvidenceItem, profile: Profile, language: Language | str | None) -> tuple[object, ...]:
+    """Return how well a document fits what is wanted: its language first, then the version, the newest before others."""
+    wanted = language or profile.languages[0]
+    default = profile.default_version is not None and item.version == profile.default_version
+    return item.language == wanted, default, natural(item.version)
+
+
+def _name(item: EvidenceItem) -> ArticleName:
+    return ArticleName(document=item.document, title=item.title, version=item.version, language=item.language)
+
+
+def _article(item: EvidenceItem, texts: Sequence[str], part: int, others: Sequence[ArticleName]) -> Article:
+    from adapters.sources.markdown.chunks import headings
+
+    return Article(
+        document=item.document,
+        source=item.source,
+        title=item.title,
+        url=item.url or "",
+        kb_id=item.kb_id,
+        version=item.version,
+        language=item.language,
+        updated=item.updated or "",
+        headings=tuple(heading.title for text in texts for heading in headings(text)),
+        text=texts[part - 1],
+        part=part,
+        parts=len(texts),
+        others=tuple(others),
+    )
+
+
+def assembled(items: Iterable[EvidenceItem]) -> list[str]:
+    """Join the passages of one document, in order, to texts of about `PART` characters.
+
+    A heading without a text of its own is in no passage, but in the path of those below it: it is written again. A list,
+    table or block of code that was cut stays cut; each of its parts has its own head.
+    """
+    from adapters.sources.markdown.chunks import headings
+
+    parts: list[list[str]] = [[]]
+    above: list[tuple[int, str]] = []
+    size = 0
+    for item in items:
+        if not above:
+            above = [(1, item.title)]
+            own = headings(item.snippet)
+            parts[0] += [] if own and own[0].title == item.title else [f"# {item.title}"]
+        lines, above = _written(item, above)
+        text = "\n\n".join([*lines, item.snippet.strip("\n")])
+        if size and size + len(text) > PART:
+            parts.append([])
+            size = 0
+        parts[-1].append(text)
+        size += len(text)
+    return ["\n\n".join(texts) for texts in parts]
+
+
+def _written(item: EvidenceItem, above: list[tuple[int, str]]) -> tuple[list[str], list[tuple[int, str]]]:
+    """Return the headings to write before a passage, and those that then stand above what follows it."""
+    from adapters.sources.markdown.chunks import headings
+
+    inside = headings(item.snippet)
+    own = inside[0].title if inside and inside[0].line == 0 else None
+    path = [title for title in item.heading.split(_BETWEEN) if title and title != own]
+    known = {title for _, title in above}
+    lines: list[str] = []
+    for depth, title in enumerate(path, 2):
+        if title not in known:
+            level = min(depth, 6)
+            lines.append(f"{'#' * level} {title}")
+            above = [*(one for one in above if one[0] < level), (level, title)]
+    for heading in inside:
+        above = [*(one for one in above if one[0] < heading.level), (heading.level, heading.title)]
+    return lines, above
