@@ -443,6 +443,7 @@ def _batch(commands: _Commands) -> None:
             "guardian batch tickets.xlsx answers.xlsx",
             "guardian batch tickets.csv answers.jsonl --columns columns.toml --at-once 4",
         ],
+        "OUT has the columns of IN, then the answers; OUT.progress is beside it until all rows are answered.",
     )
     parser.add_argument("source", metavar="IN", help="the table of questions; it is never changed")
     parser.add_argument("target", metavar="OUT", help="the table to write: .xlsx, .csv or .jsonl")
@@ -450,7 +451,9 @@ def _batch(commands: _Commands) -> None:
     parser.add_argument("--at-once", type=_positive, metavar="N", default=4, help="rows at once (default: 4)")
     parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each question)")
     parser.add_argument("--role", help="role of who asks (default: user)")
-    parser.add_argument("--force", action="store_true", help="replace OUT where it exists")
+    parser.add_argument(
+        "--force", action="store_true", help="replace OUT where it exists, and begin anew where a run was broken off"
+    )
     _profile(parser)
     parser.set_defaults(module="batch")
 

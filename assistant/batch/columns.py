@@ -1,0 +1,288 @@
+"""Which column is what: the mapping, with defaults for an export of tickets."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from assistant.batch.html import Html, text_of
+from assistant.batch.tables import Cell, Layout, Row, shown
+from contracts.errors import ConfigError, InputError
+from contracts.evidence import EvidenceItem
+from contracts.result import StructuredAgentResult
+from contracts.values import Outcome
+from language.clean import fold
+from rendering.hand_off import was_searched
+
+
+class Column(StrEnum):
+    """What can be written of a row, in the order in which it is."""
+
+    ANSWER = "answer"
+    ARTICLES = "articles"
+    CHUNKS = "chunks"
+    SPAM_SCORE = "spam_score"
+    CONFIDENCE = "confidence"
+    QUERIES = "queries"
+    INTENT = "intent"
+    VERDICT = "verdict"
+    OUTCOME = "outcome"
+    ENGINEER_INTERVENTION_NEEDED = "engineer_intervention_needed"
+    ISSUE_SUMMARY = "issue_summary"
+    THREAD = "thread"
+    DEGRADED = "degraded"
+    ERROR = "error"
+
+
+_USUAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "id": (
+        *("id", "ticket id", "request id", "issue id", "case id", "ticket", "ticket number", "request number"),
+        *("issue key", "case number", "number", "no", "key"),
+        *("ид", "id заявки", "id обращения", "ид заявки", "ид обращения", "номер заявки", "номер обращения", "номер"),
+        *("заявка", "код"),
+    ),
+    "subject": (
+        *("subject", "title", "summary", "topic", "ticket subject", "short description", "name"),
+        *("тема", "тема заявки", "тема обращения", "тема письма", "заголовок", "краткое описание", "название"),
+    ),
+    "description": (
+        *("description", "ticket description", "html description", "description html", "body", "html body"),
+        *("question", "text", "message", "content", "details", "request"),
+        *("описание", "описание заявки", "описание обращения", "текст обращения", "текст заявки", "текст"),
+        *("вопрос", "сообщение", "текст письма", "содержание", "содержимое", "обращение", "подробности"),
+    ),
+}
+"""Headers of exports, the likeliest first, as `_key` gives them."""
+_NOT_IN_WORDS = re.compile(r"[\W_]+")
+
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class Input(BaseModel):
+    """`[input]`: the columns that are read; one that is not named is looked for by its usual headers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Names | None = None
+    subject: Names | None = None
+    description: Names | None = None
+    html: Html = "auto"
+    sheet: str = ""
+    encoding: str = ""
+    delimiter: Literal["", ",", ";", "\t"] = ""
+
+
+class Output(BaseModel):
+    """`[output]`: the columns that are written behind those of the input, with their headers, in this order."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    delimiter: Literal["", ",", ";", "\t"] = ""
+    columns: dict[Column, str] = Field(
+        default_factory=lambda: {column: column.value for column in Column}, min_length=1
+    )
+
+
+class ColumnMap(BaseModel):
+    """A mapping file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: Input = Input()
+    output: Output = Output()
+
+    @property
+    def layout(self) -> Layout:
+        """What it says of how files are written."""
+        read = self.input
+        return Layout(read.sheet, read.encoding, read.delimiter, self.output.delimiter)
+
+
+def read_column_map(path: Path | None) -> ColumnMap:
+    """Read a mapping; without a file, the defaults.
+
+    Raises:
+        ConfigError: It cannot be read, or is wrong.
+    """
+    if path is None:
+        return ColumnMap()
+    try:
+        return ColumnMap.model_validate(tomllib.loads(path.read_text("utf-8-sig")))
+    except OSError as error:
+        raise ConfigError(f"{str(path)!r} cannot be read: {error.strerror}.", "Check --columns.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(
+            f"{str(path)!r} is no TOML: {error}.", "Text stands in quotes, a table in [brackets]."
+        ) from error
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise ConfigError(
+            f"{str(path)!r} is wrong: {faults}.",
+            f"[input] has {', '.join(Input.model_fields)}; [output.columns] has {', '.join(Column)}.",
+        ) from error
+
+
+# --------------------------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Where in a row its question stands: the places of its columns."""
+
+    id: tuple[int, ...]
+    subject: tuple[int, ...]
+    description: tuple[int, ...]
+    html: Html
+
+    def name(self, row: Row) -> str:
+        """Return what the input calls a row; empty where it does not."""
+        return " ".join(" ".join(shown(row.cells[place]) for place in self.id).split())[:80]
+
+    def texts(self, row: Row) -> Iterator[str]:
+        """Return what a question is made of, as it stands there."""
+        yield from (shown(row.cells[place]) for place in (*self.subject, *self.description))
+
+    def question(self, row: Row) -> str:
+        """Return the text of a row's question: subject, then description; the subject once, where that begins with it.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        parts = [text_of(text, self.html).strip() for text in self.texts(row)]
+        parts = [part for part in parts if part]
+        rest = parts[1:]
+        if rest and rest[0].startswith(parts[0]):
+            parts = rest
+        return "\n\n".join(parts)
+
+
+def find_columns(header: Sequence[str], wanted: Input) -> Reading:
+    """Find the columns of a table that are read.
+
+    Raises:
+        InputError: One that the mapping names is not there, or there is neither a subject nor a description.
+    """
+    places: dict[str, int] = {}
+    for place, name in enumerate(header):
+        places.setdefault(_key(name), place)
+
+    def found(what: str, names: tuple[str, ...] | None) -> tuple[int, ...]:
+        if names is None:
+            return tuple(places[name] for name in _USUAL[what] if name in places)[:1]
+        if missing := [name for name in names if _key(name) not in places]:
+            raise InputError(f"IN has no column {missing[0]!r}.", _there_are(header))
+        return tuple(places[_key(name)] for name in names)
+
+    reading = Reading(
+        found("id", wanted.id),
+        found("subject", wanted.subject),
+        found("description", wanted.description),
+        wanted.html,
+    )
+    if not reading.subject and not reading.description:
+        raise InputError(
+            "None of the columns of IN is known as a subject or a description.",
+            f"Name them in a file for --columns. {_there_are(header)}",
+        )
+    return reading
+
+
+def _key(name: str) -> str:
+    return _NOT_IN_WORDS.sub(" ", fold(name)).strip()
+
+
+def _there_are(header: Sequence[str]) -> str:
+    return f"It has: {', '.join(repr(name) for name in header[:30] if name)}{', …' if len(header) > 30 else ''}."
+
+
+# --------------------------------------------------------------------------------------------------------- writing
+
+
+def failed(thread: str, error: str) -> dict[Column, Cell]:
+    """Return what there is to write of a row that has no result."""
+    return {Column.THREAD: thread, Column.ERROR: error}
+
+
+def cells_of(result: StructuredAgentResult, *, structured: bool) -> dict[Column, Cell]:
+    """Return what there is to write of a turn.
+
+    Args:
+        result: Of the turn.
+        structured: Whether articles and passages are lists of objects, for programs, or text.
+    """
+    plan, record = result.plan, result.hand_off
+    searched = [trace for trace in result.per_query_results if was_searched(trace.model_dump())]
+    best = {trace.query: 0.0 for trace in searched}
+    for trace in searched:
+        # One source may have nothing on a query to which another has the answer.
+        best[trace.query] = max(best[trace.query], trace.confidence.top_score)
+    items = result.final_articles
+    return {
+        Column.ANSWER: result.answer_text,
+        Column.ARTICLES: _articles(items) if structured else _as_text(_articles(items), _article_line, "\n"),
+        Column.CHUNKS: _chunks(items) if structured else _as_text(_chunks(items), _chunk_text, "\n\n"),
+        Column.SPAM_SCORE: plan.spam_score if plan else None,
+        Column.CONFIDENCE: round(sum(best.values()) / len(best), 3) if best else None,
+        Column.QUERIES: len(best),
+        Column.INTENT: plan.user_intent if plan else None,
+        Column.VERDICT: result.guardian.verdict.value if result.guardian else None,
+        Column.OUTCOME: result.outcome.value,
+        Column.ENGINEER_INTERVENTION_NEEDED: record.engineer_intervention_needed if record else False,
+        Column.ISSUE_SUMMARY: record.issue_summary if record else None,
+        Column.THREAD: result.thread_id,
+        Column.DEGRADED: "\n".join(result.diagnostics.degraded) or None,
+        Column.ERROR: fault_of(result) or None,
+    }
+
+
+def fault_of(result: StructuredAgentResult) -> str:
+    """Return why a turn ended with an error; empty where it did not."""
+    if result.outcome is not Outcome.ERROR:
+        return ""
+    return "; ".join(result.diagnostics.degraded) or result.block_reason or "the turn ended with an error"
+
+
+_Json = dict[str, Any]
+
+
+def _articles(items: Sequence[EvidenceItem]) -> list[_Json]:
+    found: dict[str, _Json] = {}
+    for item in items:
+        entry = found.setdefault(item.document_key, {"title": item.title, "url": item.url or "", "refs": []})
+        entry["refs"].append(item.ref)
+    return list(found.values())
+
+
+def _chunks(items: Sequence[EvidenceItem]) -> list[_Json]:
+    return [
+        {
+            "ref": item.ref,
+            "title": item.title,
+            "heading": item.heading,
+            "url": item.url or "",
+            "confidence": round(item.confidence, 3),
+            "text": item.snippet,
+        }
+        for item in items
+    ]
+
+
+def _as_text(entries: list[_Json], line: Callable[[_Json], str], between: str) -> str | None:
+    return between.join(map(line, entries)) or None
+
+
+def _article_line(entry: _Json) -> str:
+    url = f" — {entry['url']}" if entry["url"] else ""
+    return f"{entry['title'] or entry['refs'][0]}{url} [{', '.join(entry['refs'])}]"
+
+
+def _chunk_text(entry: _Json) -> str:
+    heading = f" › {entry['heading']}" if entry["heading"] else ""
+    return f"[{entry['ref']}] {entry['title']}{heading} ({entry['confidence']:.2f})\n{entry['text']}"

@@ -1,0 +1,423 @@
+"""A run over a table: every row a turn of a conversation of its own, which makes a killed run go on.
+
+    OUT.progress    which run answers which input with which settings; made before the first row is asked, and gone
+                    when OUT is whole
+    OUT.part        OUT while it is written, after the last row
+
+What was answered stands in the transcript, under ids that follow from the run and the row: a row that was asked is
+never asked again, and no result is kept in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from adapters.checkpoints.lock import ProcessLock
+from assistant.api import run_context
+from assistant.batch import html
+from assistant.batch.columns import Column, ColumnMap, Reading, cells_of, failed, fault_of, find_columns
+from assistant.batch.tables import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Cell,
+    Row,
+    Table,
+    digest,
+    kind_of,
+    needs_extra,
+    open_table,
+    unique,
+    writing,
+)
+from assistant.service import Caller, Question, Service, open_service
+from contracts.errors import GuardianError, InputError, ThreadBusy, ThreadError, UnknownThread
+from contracts.result import StructuredAgentResult
+from contracts.values import Outcome
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+    from assistant.wiring import Deployment
+
+Json = dict[str, Any]
+PROGRESS: Final = ".progress"
+PART: Final = ".part"
+_FORMAT: Final = 1
+_REFRESH_S: Final = 1.0
+"""How often the bar's clock is shown, in seconds, where no row ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What was asked for on the command line.
+
+    Attributes:
+        source, target: IN and OUT.
+        columns: The mapping.
+        at_once: Rows at once, 1 or more.
+        force: Whether an OUT may be replaced, and a run that was broken off be forgotten.
+        language: Of the answers; empty: of each question.
+        role: Of who asks.
+    """
+
+    source: Path
+    target: Path
+    columns: ColumnMap
+    at_once: int = 4
+    force: bool = False
+    language: str = ""
+    role: str = "user"
+
+    @property
+    def progress(self) -> Path:
+        """The file beside OUT that lets a killed run go on."""
+        return self.target.with_name(self.target.name + PROGRESS)
+
+
+@dataclass(slots=True)
+class Report:
+    """How a run went.
+
+    Attributes:
+        rows: That were asked, those of an earlier process among them.
+        outcomes: How many ended how; rows without a result are not counted.
+        errors: Row by row, why it has an error.
+        degraded: Rows in whose turn a part did not work as configured.
+        shortened: Cells that were cut to what a spreadsheet holds.
+        seconds: Of this process.
+    """
+
+    rows: int = 0
+    outcomes: Counter[Outcome] = field(default_factory=Counter[Outcome])
+    errors: dict[int, str] = field(default_factory=dict[int, str])
+    degraded: int = 0
+    shortened: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that is to begin, or to go on: its name, and how many rows were answered before."""
+
+    run: str
+    rows: int
+    done: int
+
+
+async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], None]) -> Report:
+    """Answer the rows of a table and write another; a run that was broken off goes on.
+
+    Args:
+        deployed: Who answers.
+        job: What is wanted.
+        begun: Called once, before the first row is asked.
+
+    Raises:
+        InputError: One of the two files, the mapping or a setting does not do; nothing was asked.
+        ThreadError: The storage failed; the run can go on.
+        GuardianError: Something else that a person can fix; it says how.
+    """
+    since = time.monotonic()
+    kind = _checked(job)
+    context = run_context(deployed, language=job.language or None, role=job.role)
+    hashed = digest(job.source)
+    table = open_table(job.source, job.columns.layout)
+    reading = find_columns(table.header, job.columns.input)
+    _check_size(job, table, kind)
+    _check_html(table, reading)
+    with _alone(deployed, job):
+        plan = {
+            "input": hashed,
+            "columns": job.columns.input.model_dump(mode="json"),
+            "settings": context.model_dump(mode="json"),
+            "profile": deployed.profile.name,
+            "data": str(deployed.folder.resolve()),
+        }
+        run, before = _entered(job, plan)
+        async with open_service(deployed) as service:
+            work = _Work(service, job, reading, run)
+            report = await work.ask_all(table, begun, goes_on=before)
+            if digest(job.source) != hashed:
+                raise _changed("input")
+            await work.write(table, kind, report)
+        job.progress.unlink()
+    report.seconds = time.monotonic() - since
+    return report
+
+
+# -------------------------------------------------------------------------------------------------- before the run
+
+
+def _checked(job: Job) -> str:
+    """Return the kind of OUT, where both files will do.
+
+    Raises:
+        InputError: One does not.
+    """
+    if not job.source.is_file():
+        raise InputError(f"There is no file {str(job.source)!r}.", "Name the table of questions.")
+    kind_of(job.source, "IN")
+    kind = kind_of(job.target, "OUT")
+    if job.target.exists() and job.target.samefile(job.source):
+        raise InputError("IN and OUT are the same file, and IN is never changed.", "Give OUT another name.")
+    if not job.target.parent.is_dir():
+        raise InputError(f"There is no folder {str(job.target.parent)!r}.", "Make it, or name another OUT.")
+    if job.target.is_dir():
+        raise InputError(f"{str(job.target)!r} is a folder.", "Name a file.")
+    if job.target.exists() and not job.progress.exists() and not job.force:
+        raise InputError(
+            f"{str(job.target)!r} exists.", "Name another OUT, or replace this one with --force, asking every row anew."
+        )
+    return kind
+
+
+def _check_size(job: Job, table: Table, kind: str) -> None:
+    columns = len(table.header) + len(job.columns.output.columns)
+    if kind == ".xlsx" and (table.count >= MOST_ROWS or columns > MOST_COLUMNS):
+        raise InputError(
+            f"The answers are {table.count:,} rows of {columns:,} columns; a spreadsheet holds {MOST_ROWS:,} of "
+            f"{MOST_COLUMNS:,}, header included.",
+            "Name an OUT that ends with .csv or .jsonl.",
+        )
+
+
+def _check_html(table: Table, reading: Reading) -> None:
+    """Raise `ConfigError` where rows are HTML and nothing here reads that: better now than in each row."""
+    if find_spec(html.LIBRARY) is not None:
+        return
+    with closing(table.rows()) as rows:
+        if any(html.is_html(text, reading.html) for row in rows for text in reading.texts(row)):
+            raise needs_extra("Descriptions in HTML")
+
+
+@contextmanager
+def _alone(deployed: Deployment, job: Job) -> Generator[None]:
+    """Keep a second process off the same OUT."""
+    name = hashlib.sha256(str(job.target.resolve()).encode()).hexdigest()[:32]
+    lock = ProcessLock(deployed.settings.data_dir / "locks" / f"batch-{name}.lock")
+    if not lock.try_acquire():
+        raise InputError(f"Another process is writing {str(job.target)!r}.", "Wait for it, or name another OUT.")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _entered(job: Job, plan: Json) -> tuple[str, bool]:
+    """Return the name of the run to go on with and `True`, or of a new one, whose progress file is then made.
+
+    Raises:
+        InputError: There is a run, but of something else.
+    """
+    if job.progress.exists() and not job.force:
+        kept = _kept(job)
+        for name, value in plan.items():
+            if kept.get(name) != value:
+                raise _changed(name)
+        return str(kept["run"]), True
+    run = uuid.uuid4().hex[:12]
+    _write_whole(job.progress, {"format": _FORMAT, "run": run, "source": job.source.name, **plan})
+    return run, False
+
+
+def _kept(job: Job) -> Json:
+    try:
+        read: Any = json.loads(job.progress.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise _strange(job) from error
+    kept = cast("Json", read) if isinstance(read, dict) else {}
+    if kept.get("format") != _FORMAT or not kept.get("run"):
+        raise _strange(job)
+    return kept
+
+
+def _strange(job: Job) -> InputError:
+    return InputError(
+        f"{str(job.progress)!r} cannot be read as the progress of a run.",
+        "Begin anew with --force: every row is asked again.",
+    )
+
+
+_CHANGES: Final = {
+    "input": ("IN is not the same any more", "Put back the file that the run began with"),
+    "columns": ("[input] of the mapping is not the same", "Use the mapping that the run began with"),
+    "settings": (
+        "the run settings (language, role, the profile's or the environment's) are not the same",
+        "Use those that the run began with",
+    ),
+    "profile": ("the profile is not the same", "Name the one that the run began with"),
+    "data": ("the data directory is not the same", "Set GUARDIAN_DATA_DIR to that which the run began with"),
+}
+
+
+def _changed(name: str) -> InputError:
+    what, way_out = _CHANGES[name]
+    return InputError(
+        f"A run that was broken off cannot go on: {what}.",
+        f"{way_out} and it goes on, or begin anew with --force: every row is asked again.",
+    )
+
+
+def _write_whole(path: Path, value: Json) -> None:
+    """Write a JSON file that is there whole or not at all.
+
+    Raises:
+        GuardianError: It cannot be written.
+    """
+    part = path.with_name(path.name + PART)
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            json.dump(value, file, ensure_ascii=False, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise GuardianError(
+            f"{str(path)!r} cannot be written: {error.strerror}.", "Check free space and permissions of its folder."
+        ) from error
+
+
+# --------------------------------------------------------------------------------------------------------- the run
+
+
+class _Work:
+    """One run: asks its rows, then writes them."""
+
+    def __init__(self, service: Service, job: Job, reading: Reading, run: str) -> None:
+        self._service = service
+        self._job = job
+        self._reading = reading
+        self._run = run
+        self._caller = Caller(role=job.role)
+
+    async def ask_all(self, table: Table, begun: Callable[[Begun], None], *, goes_on: bool) -> Report:
+        """Ask every row that has no result yet; a row that fails does not keep the others."""
+        report = Report(rows=table.count)
+        done = await self._recorded(table) if goes_on else set[int]()
+        begun(Begun(f"batch-{self._run}", table.count, len(done)))
+        running = set[asyncio.Task[None]]()
+        with closing(table.rows()) as rows, _bar(table.count, len(done)) as bar:
+            try:
+                for row in rows:
+                    if row.number in done:
+                        continue
+                    running.add(asyncio.create_task(self._ask(row, report)))
+                    while len(running) >= self._job.at_once:
+                        await _one_ends(running, bar)
+                while running:
+                    await _one_ends(running, bar)
+            finally:
+                for task in running:
+                    task.cancel()
+                await asyncio.gather(*running, return_exceptions=True)
+        return report
+
+    async def _ask(self, row: Row, report: Report) -> None:
+        try:
+            question = self._reading.question(row)
+            await self._service.ask(
+                self._caller,
+                Question(question, self._thread(row), _turn_id(question), {"language": self._job.language or None}),
+            )
+        except ThreadError as error:
+            # What cannot be stored for this row cannot be for the next one.
+            if not isinstance(error, ThreadBusy):
+                raise
+            report.errors[row.number] = error.message
+        except GuardianError as error:
+            report.errors[row.number] = " ".join(filter(None, (error.message, error.way_out)))
+        except Exception as error:  # noqa: BLE001  # one row's fault must not cost the others
+            report.errors[row.number] = f"{type(error).__name__}: {error}"
+
+    async def _recorded(self, table: Table) -> set[int]:
+        """Return the numbers of the rows that have a result."""
+        with closing(table.rows()) as rows:
+            return {row.number for row in rows if await self._result(row) is not None}
+
+    async def _result(self, row: Row) -> Json | None:
+        try:
+            turns = await self._service.turns(self._caller, self._thread(row))
+        except UnknownThread:
+            return None
+        return turns[0].result
+
+    def _thread(self, row: Row) -> str:
+        return f"batch-{self._run}-{row.number}"
+
+    async def write(self, table: Table, kind: str, report: Report) -> None:
+        """Write OUT beside its place and move it there; count the outcomes."""
+        wanted = self._job.columns.output.columns
+        header = unique_behind(table.header, list(wanted.values()))
+        part = self._job.target.with_name(self._job.target.name + PART)
+        delimiter = self._job.columns.output.delimiter or table.delimiter
+        try:
+            with closing(table.rows()) as rows, writing(part, kind, header, delimiter) as writer:
+                for row in rows:
+                    cells = await self._cells(row, report, structured=kind == ".jsonl")
+                    writer.write([*row.cells, *(cells.get(column) for column in wanted)])
+            report.shortened = writer.shortened
+            _move(part, self._job.target)
+        finally:
+            part.unlink(missing_ok=True)
+
+    async def _cells(self, row: Row, report: Report, *, structured: bool) -> Mapping[Column, Cell]:
+        raw = await self._result(row) if row.number not in report.errors else None
+        if raw is None:
+            error = report.errors.setdefault(row.number, "The conversation of this row was deleted during the run.")
+            return failed(self._thread(row), error)
+        result = StructuredAgentResult.model_validate(raw)
+        report.outcomes[result.outcome] += 1
+        report.degraded += bool(result.diagnostics.degraded)
+        if fault := fault_of(result):
+            report.errors[row.number] = fault
+        return cells_of(result, structured=structured)
+
+
+def _turn_id(question: str) -> str:
+    return hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def unique_behind(header: tuple[str, ...], ours: list[str]) -> list[str]:
+    """Return a header as it is, then our names, changed where they stand in it."""
+    return [*header, *unique([*unique(header), *ours])[len(header) :]]
+
+
+def _move(part: Path, target: Path) -> None:
+    try:
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(target)
+    except OSError as error:
+        raise GuardianError(
+            f"{str(target)!r} cannot be written: {error.strerror}.", "Close it elsewhere, and check its permissions."
+        ) from error
+
+
+async def _one_ends(running: set[asyncio.Task[None]], bar: tqdm[Any]) -> None:
+    ended, _ = await asyncio.wait(running, timeout=_REFRESH_S, return_when=asyncio.FIRST_COMPLETED)
+    running -= ended
+    for task in ended:
+        task.result()
+    bar.update(len(ended))
+    bar.refresh()
+
+
+def _bar(total: int, done: int) -> tqdm[Any]:
+    """Return a bar with an estimate, which rows of an earlier process do not flatter; none where there is no terminal."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, initial=done, unit=" rows", file=sys.stderr, leave=False, disable=None, smoothing=0.1)
