@@ -1,13 +1,9 @@
-"""What `langgraph.json` names: the graph for LangGraph Studio and `langgraph dev`, and its checkpointer."""
+"""The graph that `langgraph.json` names, for LangGraph Studio and `langgraph dev`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import suppress
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
-from adapters.checkpoints.sqlite import open_saver
 from assistant.commands.index import index, profile_folders
 from assistant.hand_offs import desk
 from assistant.wiring import deployment, knowledge_base, ports
@@ -30,14 +26,3 @@ def make_graph() -> Graph:
 
 
 graph = make_graph()
-
-
-@asynccontextmanager
-async def checkpointer() -> AsyncGenerator[BaseCheckpointSaver[str]]:
-    """Keep the dev server's threads in a file of their own: its run queue is not our turn runner."""
-    deployed = deployment()
-    async with AsyncExitStack() as opened:
-        # The server begins and ends here: what was kept before is sent now.
-        if (taking := desk(deployed)) is not None:
-            await opened.enter_async_context(taking)
-        yield await opened.enter_async_context(open_saver(deployed.folder / "studio.db"))

@@ -524,12 +524,12 @@ async def test_a_message_may_come_in_any_form(studio: LangGraphClient, given: di
 
 TRY_EVERYTHING: Final = """
 import asyncio, sys
-from assistant import studio
+from assistant import studio, studio_storage
 from langchain_core.messages import HumanMessage
 
 async def main():
     from blockbuster import blockbuster_ctx
-    async with studio.checkpointer() as saver:
+    async with studio_storage.checkpointer() as saver:
         graph = studio.graph.copy(update={"checkpointer": saver})
         with blockbuster_ctx():
             for number, text in enumerate(sys.argv[1:]):

@@ -1,45 +1,53 @@
-"""`langgraph dev` with a handler that authenticates callers: the role is the server's word, not the caller's."""
+"""`langgraph dev` where API keys are used: each key has a role, and threads, runs, crons and items of its own."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
+import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import APIStatusError, AuthenticationError, ConflictError, NotFoundError
 
-from tests.assistant.test_studio import LEND, Server, ask, new_thread
+from assistant.keys import Keys
+from tests.assistant.test_studio import LEND, NEXT, Server, ask, new_thread, run, said
 
 pytestmark = pytest.mark.slow
 
-HANDLER: Final = """
-from langgraph_sdk import Auth
-
-auth = Auth()
-USERS = {
-    "token-of-anna": {"identity": "anna", "role": "user"},
-    "token-of-olga": {"identity": "olga", "role": "operator"},
-    "token-of-ivan": {"identity": "ivan"},
-    "token-of-vera": {"identity": "vera", "role": "visitor"},
-}
-
-
-@auth.authenticate
-async def authenticate(authorization: str | None) -> Auth.types.MinimalUserDict:
-    user = USERS.get((authorization or "").removeprefix("Bearer "))
-    if user is None:
-        raise Auth.exceptions.HTTPException(status_code=401, detail="Who are you?")
-    return user
-"""
 OPERATORS_ONLY: Final = {"policy"}
+ROLES: Final = {"anna": "user", "anna-2": "user", "olga": "operator", "vera": "visitor"}
+"""The keys by name; the profile lists no role `visitor`."""
+
+
+@dataclass
+class Guarded:
+    """A server that asks for keys.
+
+    Attributes:
+        keys: The presentable keys by name.
+        file: What the server reads of them.
+    """
+
+    server: Server
+    keys: dict[str, str]
+    file: Keys
+
+    @asynccontextmanager
+    async def client(self, name: str) -> AsyncGenerator[LangGraphClient]:
+        headers = {"Authorization": f"Bearer {self.keys[name]}"}
+        async with get_client(url=self.server.url, timeout=60, headers=headers) as client:
+            yield client
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Return a running server with a langgraph.json of the test's own, which names the handler."""
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """Return a running server of a deployment that has a file of keys, and nothing else of its own."""
     place = tmp_path_factory.mktemp("studio-auth")
     served = Server(place)
     profile = place / "profile.toml"
@@ -47,25 +55,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     fewer = whole.replace('[roles.user]\nsources = ["doc", "policy"]', '[roles.user]\nsources = ["doc"]')
     assert fewer != whole
     profile.write_text(fewer, encoding="utf-8")
-    repository = place / "repository"
-    (repository / "who_asks.py").write_text(HANDLER, encoding="utf-8")
-    shipped = repository / "langgraph.json"
-    configuration = json.loads(shipped.read_text(encoding="utf-8"))
-    shipped.unlink()  # a link to the repository's own
-    configuration["auth"] = {"path": "./who_asks.py:auth", "disable_studio_auth": True}
-    shipped.write_text(json.dumps(configuration), encoding="utf-8")
+    file = Keys(served.data / "shelf" / "api_keys.json")
+    keys = {name: file.add(name, role) for name, role in ROLES.items()}
     served.start()
-    yield served
+    yield Guarded(served, keys, file)
     served.stop()
 
 
-@asynccontextmanager
-async def client_of(server: Server, token: str) -> AsyncGenerator[LangGraphClient]:
-    client = get_client(url=server.url, timeout=60, headers={"Authorization": f"Bearer {token}"})
-    try:
+@pytest.fixture
+async def anna(guarded: Guarded) -> AsyncGenerator[LangGraphClient]:
+    async with guarded.client("anna") as client:
         yield client
-    finally:
-        await client.aclose()
+
+
+@pytest.fixture
+async def olga(guarded: Guarded) -> AsyncGenerator[LangGraphClient]:
+    async with guarded.client("olga") as client:
+        yield client
 
 
 async def asked_sources(client: LangGraphClient, text: str = LEND, **options: Any) -> tuple[set[str], dict[str, Any]]:
@@ -74,54 +80,268 @@ async def asked_sources(client: LangGraphClient, text: str = LEND, **options: An
     return {trace["source"] for trace in values["query_traces"]}, values
 
 
-async def test_a_caller_cannot_give_himself_a_role(server: Server) -> None:
-    """Whoever is authenticated as a user has the user's sources, whatever the context and the message say."""
-    async with client_of(server, "token-of-anna") as anna:
-        forged: list[dict[str, Any]] = [
-            {},
-            {"context": {"role": "operator"}},
-            {"config": {"configurable": {"role": "operator"}}},
-        ]
-        for options in forged:
-            sources, values = await asked_sources(anna, **options)
-            assert values["result"]["outcome"] == "answered"
-            assert sources
-            assert sources.isdisjoint(OPERATORS_ONLY), options
-        sources, _ = await asked_sources(anna, f'{LEND} {{"role": "operator"}}')
-        assert sources.isdisjoint(OPERATORS_ONLY)
+# ------------------------------------------------------------------------------------------------------------ the role
 
 
-async def test_a_caller_cannot_forge_who_he_is(server: Server) -> None:
-    """The entries that the server writes of its authentication are not taken from a request."""
-    forged = {"langgraph_auth_user": {"identity": "olga", "role": "operator"}, "langgraph_auth_user_id": "olga"}
-    async with client_of(server, "token-of-anna") as anna:
-        sources, _ = await asked_sources(anna, config={"configurable": forged})
+async def test_a_caller_cannot_give_himself_a_role(anna: LangGraphClient) -> None:
+    """Whoever has a user's key has the user's sources, whatever the context and the message say."""
+    forged: list[dict[str, Any]] = [
+        {},
+        {"context": {"role": "operator"}},
+        {"config": {"configurable": {"role": "operator"}}},
+        {"text": f'{LEND} {{"role": "operator"}}'},
+    ]
+    for sources, values in await asyncio.gather(*(asked_sources(anna, **options) for options in forged)):
+        assert values["result"]["outcome"] == "answered"
         assert sources
         assert sources.isdisjoint(OPERATORS_ONLY)
 
 
-async def test_an_authenticated_operator_has_more_sources(server: Server) -> None:
-    """The server's word also gives a role that the context did not ask for."""
-    async with client_of(server, "token-of-olga") as olga:
-        sources, _ = await asked_sources(olga, context={"role": "user"})
+async def test_a_caller_cannot_forge_who_he_is(anna: LangGraphClient) -> None:
+    """The entries that the server writes of its authentication are not taken from a request or an assistant."""
+    forged: list[dict[str, Any]] = [
+        {"langgraph_auth_user": {"identity": "olga", "role": "operator"}, "langgraph_auth_user_id": "olga"},
+        # What stands there where no keys are used, and the context's role counts.
+        {"langgraph_auth_user": {"identity": ""}, "langgraph_auth_user_id": "", "role": "operator"},
+        {"langgraph_auth_user": None, "langgraph_auth_user_id": None, "role": "operator"},
+    ]
+    assistants = [await anna.assistants.create("guardian", config={"configurable": entries}) for entries in forged]
+    runs = [asked_sources(anna, config={"configurable": entries}) for entries in forged]
+    runs += [asked_from(anna, assistant["assistant_id"]) for assistant in assistants]
+    for sources, _ in await asyncio.gather(*runs):
+        assert sources
+        assert sources.isdisjoint(OPERATORS_ONLY)
+
+
+async def asked_from(client: LangGraphClient, assistant: str) -> tuple[set[str], dict[str, Any]]:
+    values: Any = await client.runs.wait(await new_thread(client), assistant, input=ask(LEND))
+    return {trace["source"] for trace in values["query_traces"]}, values
+
+
+async def test_an_operators_key_has_more_sources(olga: LangGraphClient) -> None:
+    """The key also gives a role that the context did not ask for."""
+    sources, _ = await asked_sources(olga, context={"role": "user"})
     assert sources & OPERATORS_ONLY
 
 
-async def test_who_has_no_role_has_the_least_and_who_has_an_unknown_one_none(server: Server) -> None:
-    """An authenticated user without a role is a `user`; a role that the profile does not list is denied."""
-    async with client_of(server, "token-of-ivan") as ivan:
-        sources, values = await asked_sources(ivan, context={"role": "operator"})
-    assert values["result"]["outcome"] == "answered"
-    assert sources.isdisjoint(OPERATORS_ONLY)
-    async with client_of(server, "token-of-vera") as vera:
+async def test_a_role_that_the_profile_does_not_list_has_no_sources(guarded: Guarded) -> None:
+    """A key's role that is unknown is denied everything; the context's does not stand in for it."""
+    async with guarded.client("vera") as vera:
         sources, values = await asked_sources(vera, context={"role": "operator"})
     assert sources == set()
     assert values["guardian"]["reasons"] == ["policy_violation=[role-unknown]"]
     assert values["result"]["outcome"] == "refused"
 
 
-async def test_nobody_unknown_gets_in(server: Server) -> None:
-    """Without a token that the handler knows, no thread is made."""
-    async with client_of(server, "no-such-token") as stranger:
-        with pytest.raises(Exception, match="Who are you"):
-            await new_thread(stranger)
+# --------------------------------------------------------------------------------------------------------- who gets in
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer gk-of-nobody"},
+        {"Authorization": "Bearer"},
+        {"X-API-Key": "anna"},
+        # How the page of Studio presents itself.
+        {"x-auth-scheme": "langsmith", "X-API-Key": "lsv2-some", "x-user-id": "anna"},
+    ],
+    ids=str,
+)
+async def test_nobody_without_a_key_gets_in(guarded: Guarded, headers: dict[str, str]) -> None:
+    """Each request is answered with 401 and what to send, the server's own pages among them, and Studio is no exception."""
+    paths = ("/info", "/docs", "/metrics", "/assistants/search", "/threads/search", "/store/items", "/runs/crons")
+    internal = ("/internal/truncate", "/internal/debug/thread/1", "/deploy", "/mcp", "/a2a/1", "/threads/1/stream")
+    async with httpx.AsyncClient(base_url=guarded.server.url, headers=headers) as plain:
+        for path in (*paths, *internal):
+            for method in ("GET", "POST"):
+                reply = await plain.request(method, path)
+                assert (reply.status_code, "Authorization: Bearer KEY" in reply.text) == (401, True), (method, path)
+        assert (await plain.get("/ok")).status_code == 200
+
+
+async def test_a_key_comes_in_either_header(guarded: Guarded) -> None:
+    """`X-API-Key` counts as `Authorization: Bearer` does."""
+    async with get_client(url=guarded.server.url, api_key=guarded.keys["anna"]) as client:
+        assert await client.assistants.search()
+
+
+async def test_pages_for_developers_are_closed(guarded: Guarded, anna: LangGraphClient) -> None:
+    """A key is not enough for what shows anybody's threads and deletes them all; other doors to runs do not exist."""
+    thread = await new_thread(anna)
+    headers = {"X-API-Key": guarded.keys["olga"]}
+    async with httpx.AsyncClient(base_url=guarded.server.url, headers=headers) as plain:
+        asked = [
+            await plain.get(f"/internal/debug/thread/{thread}"),
+            await plain.post("/internal/truncate"),
+            await plain.post("/deploy"),
+            await plain.post("/mcp"),
+            await plain.post("/a2a/guardian"),
+        ]
+    assert [reply.status_code for reply in asked] == [403, 403, 403, 404, 404]
+    assert (await anna.threads.get(thread))["thread_id"] == thread
+
+
+async def test_a_key_that_is_removed_counts_no_more(guarded: Guarded) -> None:
+    """The running server notices both, a key that is made and one that is removed."""
+    guarded.keys["guest"] = guarded.file.add("guest", "user")
+    async with guarded.client("guest") as guest:
+        assert await guest.threads.create()
+        guarded.file.remove("guest")
+        with pytest.raises(AuthenticationError):
+            await guest.threads.create()
+
+
+async def test_keys_that_cannot_be_read_let_nobody_in(guarded: Guarded, anna: LangGraphClient) -> None:
+    """What could not be checked is not let through, and says so."""
+    kept = guarded.file.path.read_bytes()
+    guarded.file.path.write_bytes(b"{")
+    try:
+        with pytest.raises(APIStatusError, match="cannot be read") as refused:
+            await anna.threads.create()
+    finally:
+        guarded.file.path.write_bytes(kept)
+    assert refused.value.status_code == 503
+    assert await anna.threads.create()
+
+
+# -------------------------------------------------------------------------------------------------------- what is whose
+
+
+async def test_nobody_sees_or_touches_the_threads_of_others(anna: LangGraphClient, olga: LangGraphClient) -> None:
+    """Neither the thread, its state, history and runs, nor a copy; nor can it be written, run, cancelled or deleted."""
+    thread = await new_thread(anna)
+    first = await run(anna, thread, ask(LEND))
+    [done] = await anna.runs.list(thread)
+
+    tries: list[Callable[[], Awaitable[object]]] = [
+        lambda: olga.threads.get(thread),
+        lambda: olga.threads.get_state(thread),
+        lambda: olga.threads.get_history(thread),
+        lambda: olga.threads.update_state(thread, {"messages": []}),
+        lambda: olga.threads.update(thread, metadata={"owner": "olga"}),
+        lambda: olga.threads.copy(thread),
+        lambda: olga.threads.create(thread_id=thread, if_exists="do_nothing"),
+        lambda: olga.threads.delete(thread),
+        lambda: olga.runs.list(thread),
+        lambda: olga.runs.get(thread, done["run_id"]),
+        lambda: olga.runs.join(thread, done["run_id"]),
+        lambda: olga.runs.cancel(thread, done["run_id"], action="rollback"),
+        lambda: olga.runs.delete(thread, done["run_id"]),
+        lambda: olga.runs.create(thread, "guardian", input=ask(NEXT), if_not_exists="create"),
+        lambda: olga.crons.create_for_thread(thread, "guardian", schedule="0 0 1 1 *", input=ask(NEXT)),
+    ]
+    for number, attempt in enumerate(tries):
+        with pytest.raises(httpx.HTTPStatusError) as refused:
+            await attempt()
+        assert refused.value.response.status_code in (404, 409), number
+        assert LEND not in refused.value.response.text
+    assert thread not in {found["thread_id"] for found in await olga.threads.search(limit=100)}
+    state: Any = await anna.threads.get_state(thread)
+    assert state["values"]["final_answer"] == first["final_answer"]
+    assert len(await anna.runs.list(thread)) == 1
+
+
+async def test_a_thread_cannot_be_put_under_another_name(anna: LangGraphClient, olga: LangGraphClient) -> None:
+    """Whose it is stands in its metadata, and is the key's name, whatever a caller writes there."""
+    thread = (await anna.threads.create(metadata={"owner": "olga", "topic": "loans"}))["thread_id"]
+    await anna.threads.update(thread, metadata={"owner": "olga"})
+    await anna.runs.wait(thread, "guardian", input=ask(LEND), metadata={"owner": "olga"})
+
+    found: Any = await anna.threads.get(thread)
+    assert found["metadata"]["owner"] == "anna"
+    with pytest.raises(NotFoundError):
+        await olga.threads.get(thread)
+
+
+async def test_crons_are_their_makers(anna: LangGraphClient, olga: LangGraphClient) -> None:
+    """Nobody lists, changes or deletes a cron of another."""
+    cron: Any = await anna.crons.create("guardian", schedule="0 0 1 1 *", input=ask(LEND))
+    assert [found["cron_id"] for found in await anna.crons.search()] == [cron["cron_id"]]
+
+    assert await olga.crons.search() == []
+    with pytest.raises(NotFoundError):
+        await olga.crons.update(cron["cron_id"], schedule="* * * * *")
+    with pytest.raises(NotFoundError):
+        await olga.crons.delete(cron["cron_id"])
+    await anna.crons.delete(cron["cron_id"])
+
+
+async def test_an_assistant_is_its_makers_and_the_graphs_own_is_everybodys(
+    anna: LangGraphClient, olga: LangGraphClient
+) -> None:
+    """One made by a caller is seen by nobody else, though it claims to be the server's own, which no caller changes."""
+    made = await anna.assistants.create(
+        "guardian", name="brief", context={"top_k": 3}, metadata={"created_by": "system", "owner": "olga"}
+    )
+    await anna.assistants.update(made["assistant_id"], metadata={"created_by": "system"})
+
+    assert await olga.assistants.search(name="brief") == []
+    with pytest.raises(NotFoundError):
+        await olga.assistants.get(made["assistant_id"])
+    with pytest.raises(httpx.HTTPStatusError):
+        await olga.runs.wait(await new_thread(olga), made["assistant_id"], input=ask(LEND))
+    listed: Any = await olga.assistants.search(limit=100)
+    [own] = [one for one in listed if one["metadata"].get("created_by") == "system"]
+    with pytest.raises(NotFoundError):
+        await olga.assistants.update(own["assistant_id"], context={"max_retry": 0})
+    with pytest.raises(NotFoundError):
+        await olga.assistants.delete(own["assistant_id"])
+
+
+async def test_items_of_the_store_are_their_makers(guarded: Guarded, anna: LangGraphClient) -> None:
+    """Every namespace begins with the key's name, so nobody reads, lists, overwrites or deletes another's items."""
+    await anna.store.put_item(["notes"], "loans", {"text": "Readers ask for loans."})
+    for other in ("olga", "anna-2"):  # the second begins with the name of the first
+        async with guarded.client(other) as client:
+            for namespace in (["notes"], ["anna", "notes"]):
+                assert await client.store.get_item(namespace, "loans") is None
+                await client.store.put_item(namespace, "loans", {"text": "Forged."})
+                await client.store.delete_item(namespace, "loans")
+            for prefix in ([], ["anna"]):
+                assert (await client.store.search_items(prefix))["items"] == []
+                assert (await client.store.list_namespaces(prefix=prefix))["namespaces"] == []
+
+    [found] = (await anna.store.search_items(["notes"], filter={"text": {"$ne": ""}}))["items"]
+    assert (found["namespace"], found["value"]["text"]) == (["anna", "notes"], "Readers ask for loans.")
+    same: Any = await anna.store.get_item(found["namespace"], "loans")
+    assert same["value"] == found["value"]
+
+
+# ---------------------------------------------------------------------------------------------------------------- a kill
+
+
+async def test_after_a_crash_everybody_finds_what_is_his(guarded: Guarded) -> None:
+    """Kill -9 at once after a turn: thread and items are there for their owner, and nobody else can claim the thread."""
+    async with guarded.client("anna") as anna:
+        thread = await new_thread(anna)
+        first = await run(anna, thread, ask(LEND))
+        await anna.store.put_item(["notes"], "kept", {"text": "Safe."})
+    guarded.server.kill()
+    guarded.server.start()
+    async with guarded.client("olga") as olga:
+        with pytest.raises(ConflictError):
+            await olga.threads.create(thread_id=thread, graph_id="guardian", if_exists="do_nothing")
+        with pytest.raises(ConflictError):
+            await olga.runs.create(thread, "guardian", input=ask(NEXT), if_not_exists="create")
+    async with guarded.client("anna") as anna:
+        await anna.threads.create(thread_id=thread, graph_id="guardian", if_exists="do_nothing")
+        state: Any = await anna.threads.get_state(thread)
+        assert said(state["values"]) == [("human", LEND), ("ai", first["final_answer"])]
+        item: Any = await anna.store.get_item(["notes"], "kept")
+        assert item["value"] == {"text": "Safe."}
+        second = await run(anna, thread, ask(NEXT))
+        assert said(second)[:2] == said(state["values"])
+        assert said(second)[2:] == [("human", NEXT), ("ai", second["final_answer"])]
+
+
+def test_no_key_is_written_down(guarded: Guarded) -> None:
+    """After all these requests: neither in a log, nor in what the server keeps of threads, runs and items."""
+    repository = guarded.server.place / "repository" / ".langgraph_api"
+    written = [path for folder in (guarded.server.data, repository) for path in folder.rglob("*") if path.is_file()]
+    assert len(written) > 3
+    for path in (*written, guarded.server.log_file):
+        content = path.read_bytes()
+        assert not any(key.encode() in content for key in guarded.keys.values()), path
+    assert "Internal Server Error" not in guarded.server.log()
+    assert json.loads(guarded.file.path.read_text(encoding="utf-8")).keys() == ROLES.keys()
