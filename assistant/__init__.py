@@ -1,19 +1,39 @@
-"""The product: `from assistant import ask, ask_structured, search`, and the async twins with an a before the name."""
+"""The product: `from assistant import ask, ask_structured, search, stream`, their async twins with an a before the name,
+and what stays open for many questions or for another graph: `open_assistant`, `open_graph`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from assistant.api import aask, aask_structured, asearch, ask, ask_structured, search
+    from assistant.events import TurnEvent
+    from assistant.opened import Assistant, astream, open_assistant, open_graph, stream
 
-__all__ = ["aask", "aask_structured", "asearch", "ask", "ask_structured", "search"]
+__all__ = [
+    "Assistant",
+    "TurnEvent",
+    "aask",
+    "aask_structured",
+    "asearch",
+    "ask",
+    "ask_structured",
+    "astream",
+    "open_assistant",
+    "open_graph",
+    "search",
+    "stream",
+]
+_ELSEWHERE: Final = {
+    "TurnEvent": "assistant.events",
+    **dict.fromkeys(("Assistant", "astream", "open_assistant", "open_graph", "stream"), "assistant.opened"),
+}
 
 
 def __getattr__(name: str) -> object:
     # Imported on first use: `guardian --help` imports this package, too, and has no use for LangGraph.
     if name in __all__:
-        from assistant import api
-
-        return getattr(api, name)
+        return getattr(import_module(_ELSEWHERE.get(name, "assistant.api")), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -46,7 +46,8 @@ async def aask_structured(
         profile: Name or path; else GUARDIAN_PROFILE.
         include_per_query_trace: Whether the result carries what each query brought.
         settings: Further run settings (`contracts/context.py`) by name.
-        on_event: Called as nodes begin and end.
+        on_event: Called as nodes begin and end, with what the runner reports (`assistant.turns.TurnRunner`); `astream`
+            yields typed events.
 
     Raises:
         InputError: The message or an id cannot be taken.
@@ -154,12 +155,26 @@ def run_context(deployed: Deployment, **values: Any) -> Any:
     return context
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
+def without_loop() -> None:
+    """Refuse to block a running event loop.
+
+    Raises:
+        GuardianError: There is one.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    work.close()
+        return
     raise GuardianError(
-        "This was called inside a running event loop.", "Await its async twin: aask, aask_structured, asearch."
+        "This was called inside a running event loop.",
+        "Await its async twin: aask, aask_structured, asearch; or loop over astream with `async for`.",
     )
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        without_loop()
+    except GuardianError:
+        work.close()
+        raise
+    return asyncio.run(work)

@@ -273,6 +273,32 @@ def idle_ports() -> Ports:
 
 
 @asynccontextmanager
+async def open_ports(deployed: Deployment) -> AsyncGenerator[Ports]:
+    """Open the adapters of a deployment.
+
+    Raises:
+        NoIndex: Nothing has been indexed for its profile.
+        GuardianError: Something else that a person can fix; it says how.
+    """
+    from adapters.sources.graph.source import GraphSource
+    from assistant.hand_offs import desk
+    from assistant.servers import Servers
+
+    async with AsyncExitStack() as opened:
+        servers = await opened.enter_async_context(Servers(deployed))
+        knowledge = knowledge_base(deployed)
+        opened.callback(knowledge.close)
+        taking = desk(deployed)
+        if taking is not None:
+            await opened.enter_async_context(taking)
+        chosen = ports(deployed, knowledge, servers, taking)
+        for source in chosen.sources.values():
+            if isinstance(source, GraphSource):
+                opened.callback(source.close)
+        yield chosen
+
+
+@asynccontextmanager
 async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncGenerator[TurnRunner]:
     """Open all that running turns takes: documents, checkpoints, transcript.
 
@@ -281,26 +307,12 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
         answering: Whether turns are run; a conversation can be deleted without any document indexed.
     """
     from adapters.checkpoints.sqlite import open_saver
-    from adapters.sources.graph.source import GraphSource
-    from assistant.hand_offs import desk, outbox
-    from assistant.servers import Servers
+    from assistant.hand_offs import outbox
     from assistant.turns import TurnRunner
     from graph.build import build_graph
 
     async with AsyncExitStack() as opened:
-        servers = await opened.enter_async_context(Servers(deployed))
-        if answering:
-            knowledge = knowledge_base(deployed)
-            opened.callback(knowledge.close)
-            taking = desk(deployed)
-            if taking is not None:
-                await opened.enter_async_context(taking)
-            chosen = ports(deployed, knowledge, servers, taking)
-        else:
-            chosen = idle_ports()
-        for source in chosen.sources.values():
-            if isinstance(source, GraphSource):
-                opened.callback(source.close)
+        chosen = await opened.enter_async_context(open_ports(deployed)) if answering else idle_ports()
         saver = await opened.enter_async_context(open_saver(deployed.threads_file))
         store = await opened.enter_async_context(open_store(deployed))
         graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)

@@ -104,7 +104,9 @@ def build_graph(
         missing = {key: value for key, value in fresh_turn().items() if key in view.__annotations__}
 
         async def run(state: Any, runtime: Runtime[Context]) -> Json:
-            context = runtime.context or settings()  # a run without settings gets the deployment's
+            # A run without settings gets the deployment's; a graph around this one hands on its own, of another kind.
+            given = cast("object", runtime.context)
+            context = given if isinstance(given, Context) else settings()
             role = settled_role(get_config().get("configurable", {}), context.role)
             context = context.model_copy(update={"role": role})
             # A turn that an older version began may lack a key.

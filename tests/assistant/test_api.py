@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import assistant
-from assistant import aask, aask_structured, asearch, ask, ask_structured, search
+from assistant import aask, aask_structured, asearch, ask, ask_structured, search, stream
 from contracts.errors import GuardianError, InputError, NoIndex, UnknownProfile
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
@@ -24,9 +24,12 @@ def served(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return desk
 
 
-def test_the_package_offers_three_verbs_and_their_async_twins() -> None:
-    """These six names, and an error for any other."""
-    assert set(assistant.__all__) == {"ask", "ask_structured", "search", "aask", "aask_structured", "asearch"}
+def test_the_package_offers_four_verbs_their_async_twins_and_what_stays_open() -> None:
+    """These names, each of which there is, and an error for any other."""
+    verbs = {"ask", "ask_structured", "search", "stream"}
+    twins = {f"a{verb}" for verb in verbs}
+    assert set(assistant.__all__) == verbs | twins | {"open_assistant", "open_graph", "Assistant", "TurnEvent"}
+    assert all(getattr(assistant, name) is not None for name in assistant.__all__)
     with pytest.raises(AttributeError, match="answer"):
         getattr(assistant, "answer")  # noqa: B009  # a plain name would be the type checker's error
 
@@ -99,13 +102,13 @@ def test_the_trace_of_the_queries_can_be_left_out(served: Desk) -> None:
     assert lean.model_copy(update={"per_query_results": full.per_query_results}) == full
 
 
-@pytest.mark.parametrize("verb", [ask, ask_structured, search])
+@pytest.mark.parametrize("verb", [ask, ask_structured, search, stream])
 async def test_a_sync_verb_inside_a_running_loop_says_what_to_do(verb: Any, served: Desk) -> None:
     """It names the async twins instead of blocking the loop; no coroutine is left behind."""
     with pytest.raises(GuardianError) as caught:
         verb(QUESTION)
     assert "event loop" in caught.value.message
-    assert all(name in caught.value.way_out for name in ("aask", "aask_structured", "asearch"))
+    assert all(name in caught.value.way_out for name in ("aask", "aask_structured", "asearch", "astream"))
 
 
 @pytest.mark.parametrize(
