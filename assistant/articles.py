@@ -14,6 +14,7 @@ from contracts.evidence import EvidenceItem
 from contracts.values import Language, Source
 from guards.redaction import redacted
 from language.versions import natural
+from rendering.answers import answer_sources
 
 if TYPE_CHECKING:
     from assistant.service import Caller, Service
@@ -95,7 +96,14 @@ async def read_article(
     texts = assembled(redacted(chosen, profile, caller.role))
     if not 1 <= part <= len(texts):
         raise UnknownArticle(f"The article has no part {part}.", f"Its parts are 1 to {len(texts)}.")
-    return _article(redacted(chosen[:1], profile, caller.role)[0], texts, part, others)
+    shown = redacted(chosen[:1], profile, caller.role)[0]
+    return _article(shown, address(shown, profile), texts, part, others)
+
+
+def address(item: EvidenceItem, profile: Profile) -> str:
+    """Return where a document is, by the rule for the sources of an answer: in an allowed domain, or a path; or nothing."""
+    [source] = answer_sources("[1]", [item], profile.allowed_link_domains)
+    return str(source["url"])
 
 
 def _wanted(name: str) -> tuple[str, int | None]:
@@ -124,14 +132,14 @@ def _name(item: EvidenceItem) -> ArticleName:
     return ArticleName(document=item.document, title=item.title, version=item.version, language=item.language)
 
 
-def _article(item: EvidenceItem, texts: Sequence[str], part: int, others: Sequence[ArticleName]) -> Article:
+def _article(item: EvidenceItem, url: str, texts: Sequence[str], part: int, others: Sequence[ArticleName]) -> Article:
     from adapters.sources.markdown.chunks import headings
 
     return Article(
         document=item.document,
         source=item.source,
         title=item.title,
-        url=item.url or "",
+        url=url,
         kb_id=item.kb_id,
         version=item.version,
         language=item.language,

@@ -47,6 +47,10 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
         async with AsyncExitStack() as opened:
             app.state.service = await opened.enter_async_context(open_service(deployed))
             app.state.metrics.watch(app.state.service)
+            if chosen.mcp:
+                from assistant.mcp_server import serving_mcp
+
+                await opened.enter_async_context(serving_mcp(app))
             yield
 
     app = FastAPI(title="Guardian", lifespan=lifespan)
@@ -55,4 +59,8 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     app.state.keys = keys_of(deployed)
     install_fault_handlers(app)
     install_operations(app, loopback=chosen.loopback)
+    if chosen.mcp:
+        from assistant.mcp_server import mount_mcp
+
+        mount_mcp(app)
     return app
