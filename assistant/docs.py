@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from assistant.faults_page import faults
+from assistant.settings_page import settings
 from contracts.decisions import all_tables
 from contracts.decisions.effects import EFFECTS, Effect
 from contracts.decisions.engine import DecisionTable, HitPolicy
@@ -138,6 +139,7 @@ async def _transcript(folder: str) -> str:
 PAGES: Final[Mapping[str, Page]] = {
     "docs/decision-tables.md": decision_tables,
     "docs/faults.md": faults,
+    "docs/settings.md": settings,
 }
 """Whole pages: path in the repository, and what makes its text."""
 

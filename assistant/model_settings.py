@@ -281,6 +281,16 @@ _CHOICES: Final = {
 }
 
 
+def allowed_values(name: str) -> str:
+    """Return what a variable may be set to, in short, as the tables above say; nothing where it is free text."""
+    if name in _CHOICES:
+        return ", ".join(_CHOICES[name])
+    bounds = _NUMBERS.get(name) or _WHOLE.get(name)
+    shown = [f"{bound:g}" if isinstance(bound, float) else f"{bound:,}" for bound in bounds or ()]
+    # No temperature at all is a choice, too.
+    return " to ".join(shown) + (", or none" if name == "GUARDIAN_MODEL_TEMPERATURE" else "")
+
+
 def _is_address(text: str) -> bool:
     """Whether every client can ask it; they raise errors of their own where one cannot be."""
     found = _ADDRESS.fullmatch(text)

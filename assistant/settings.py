@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from assistant.model_settings import ModelSettings
+from assistant.model_settings import ModelSettings, allowed_values
 from assistant.profiles import at_home
 from assistant.variables import VARIABLES, one_of
 from contracts.errors import ConfigError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from contracts.profile import Profile
 
 MODERATORS: Final = ("rules", "vllm", "mosec", "off")
+_CHOICES: Final = {"GUARD_MODE": ("", "enforce", "report", "off"), "GUARD_PROVIDER_TYPE": MODERATORS}
+_YES_OR_NO: Final = ("true", "false", "1", "0", "yes", "no")
+_FLAGS: Final = ("GUARD_ENABLED", "GUARDIAN_PLAN_AHEAD", "GUARDIAN_TRACE_CONTENT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,8 @@ class Settings:
             data_dir=_folder("GUARDIAN_DATA_DIR", value["GUARDIAN_DATA_DIR"]),
             profile=value["GUARDIAN_PROFILE"] if profile is None else profile,
             guard_enabled=_yes_or_no("GUARD_ENABLED", value["GUARD_ENABLED"]),
-            guard_mode=one_of("GUARD_MODE", value["GUARD_MODE"], ("", "enforce", "report", "off")),
-            guard_provider=one_of("GUARD_PROVIDER_TYPE", value["GUARD_PROVIDER_TYPE"], MODERATORS),
+            guard_mode=_choice(value, "GUARD_MODE"),
+            guard_provider=_choice(value, "GUARD_PROVIDER_TYPE"),
             models=models,
             plan_ahead=_yes_or_no("GUARDIAN_PLAN_AHEAD", value["GUARDIAN_PLAN_AHEAD"]),
             trace_content=_yes_or_no("GUARDIAN_TRACE_CONTENT", value["GUARDIAN_TRACE_CONTENT"]),
@@ -68,6 +71,16 @@ class Settings:
     def folder(self, profile: Profile) -> Path:
         """Return where one profile keeps everything of its own."""
         return self.data_dir / profile.name
+
+
+def values_of(name: str) -> str:
+    """Return what a variable may be set to, in short; nothing where it is free text."""
+    choices = _YES_OR_NO if name in _FLAGS else _CHOICES.get(name, ())
+    return ", ".join(filter(None, choices)) or allowed_values(name)
+
+
+def _choice(value: Mapping[str, str], name: str) -> str:
+    return one_of(name, value[name], _CHOICES[name])
 
 
 def _database(name: str, value: str) -> str:
@@ -118,4 +131,4 @@ def _index(value: Mapping[str, str]) -> str:
 
 
 def _yes_or_no(name: str, value: str) -> bool:
-    return one_of(name, value.lower(), ("true", "false", "1", "0", "yes", "no")) in ("true", "1", "yes")
+    return one_of(name, value.lower(), _YES_OR_NO) in ("true", "1", "yes")
