@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assistant.api import OnEvent, found_in, run_context
 from assistant.events import EventReader, TurnEnded, TurnEvent, TurnStarted
+from assistant.feedback import Feedback, FeedbackStore
+from assistant.histories import Histories, history_key
 from assistant.progress import phrases
 from assistant.transcript import MAX_ID_LENGTH, ThreadSummary, Turn
 from assistant.wiring import knowledge_base, open_runner, open_store
@@ -163,11 +165,21 @@ class Service:
         watchers: Are told of every turn, whoever asked and by whichever way in.
     """
 
-    def __init__(self, deployed: Deployment, runner: TurnRunner, store: TurnStore, knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        deployed: Deployment,
+        runner: TurnRunner,
+        store: TurnStore,
+        knowledge: Knowledge,
+        feedback: FeedbackStore,
+        histories: Histories,
+    ) -> None:
         self.deployed = deployed
         self.knowledge = knowledge
         self._runner = runner
         self._store = store
+        self._feedback = feedback
+        self._histories = histories
         self._live: dict[str, list[Live]] = {}
         self._closed = False
         self.watchers: list[Watcher] = []
@@ -245,6 +257,44 @@ class Service:
 
         return self._started(inner, live, run())
 
+    @asynccontextmanager
+    async def resuming(self, caller: Caller, thread: str) -> AsyncGenerator[Live | None]:
+        """As `resume`; a turn that this began is bound to who asked for it, as `asking` binds one."""
+        joined = self.live(caller, thread)
+        live = await self.resume(caller, thread)
+        try:
+            yield live
+        finally:
+            if live is not None and live is not joined:
+                await _cancelled(live.task)
+
+    async def placed(self, caller: Caller, said: Sequence[str]) -> tuple[str, str]:
+        """Return the conversation that a message belongs to, and the message's id, for a client that names neither.
+
+        It is the one in which the caller has said the same before, and nothing else; the same message sent again has
+        its conversation and its id again. A first message is always a new conversation: two may begin alike.
+
+        Args:
+            caller: Who asks.
+            said: All that they said in the conversation by the client's own record, the new message last.
+        """
+        own = self._inner(caller, "")
+        texts = [clean(text) for text in said]
+        key = history_key(caller.name, texts)
+        if before := texts[:-1]:
+            again = await self._histories.find(key)
+            # Of two that began alike, each goes on in its own: one that has its answer is not taken for sent again.
+            waiting = again is not None and await self._store.unfinished(again) is not None
+            onward = None if waiting else await self._histories.advance(history_key(caller.name, before), key)
+            if inner := onward or again:
+                asked = [turn.question for turn in await self._store.turns(inner)]
+                # By its name others may have said more in it.
+                if any(history[-len(asked) :] == asked for history in ([before] if onward else [texts, before])):
+                    return inner.removeprefix(own), key
+        thread = uuid.uuid4().hex
+        await self._histories.begin(self._inner(caller, thread), key)
+        return thread, key
+
     async def stop(self, caller: Caller, thread: str) -> bool:
         """Stop a conversation's running or half-finished turn for good; return whether there was one.
 
@@ -283,6 +333,23 @@ class Service:
         if not turns:
             raise UnknownThread(f"There is no conversation {thread!r}.", "See the list of conversations for their ids.")
         return [_renamed_turn(turn, thread) for turn in turns]
+
+    async def rate(self, caller: Caller, thread: str, turn_id: str, feedback: Feedback) -> Feedback:
+        """Keep what the caller says of an answer, in place of what they said of it before; return it as it is kept.
+
+        Raises:
+            InputError: The conversation has no such turn, or it has no answer yet.
+        """
+        turns = await self.turns(caller, thread)
+        if not any(turn.turn_id == turn_id and turn.result is not None for turn in turns):
+            raise InputError(
+                f"There is no answer {turn_id!r} in this conversation.", "Read it for the ids of its turns."
+            )
+        return await self._feedback.put(self._inner(caller, thread), turn_id, feedback)
+
+    async def feedback(self, caller: Caller, thread: str) -> dict[str, Feedback]:
+        """Return what the caller said of a conversation's answers, by the ids of the turns."""
+        return await self._feedback.of(self._inner(caller, thread))
 
     async def delete(self, caller: Caller, thread: str) -> None:
         """Delete a conversation and all that is kept of it.
@@ -379,7 +446,9 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         store = await opened.enter_async_context(open_store(deployed))
         knowledge = knowledge_base(deployed)
         opened.callback(knowledge.close)
-        service = Service(deployed, runner, store, knowledge)
+        feedback = await opened.enter_async_context(await FeedbackStore.open(deployed.threads_file))
+        histories = await opened.enter_async_context(await Histories.open(deployed.threads_file))
+        service = Service(deployed, runner, store, knowledge, feedback, histories)
         try:
             yield service
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -262,6 +263,19 @@ async def open_store(deployed: Deployment) -> AsyncGenerator[TurnStore]:
         yield store
 
 
+async def _forget(deployed: Deployment, thread_id: str) -> int:
+    """Delete what is kept of a conversation beside its transcript and its checkpoints; return how much that was."""
+    from assistant.feedback import FeedbackStore
+    from assistant.hand_offs import outbox
+    from assistant.histories import Histories
+
+    forgotten = await outbox(deployed).forget(thread_id)
+    for table in (FeedbackStore, Histories):
+        async with await table.open(deployed.threads_file) as kept:
+            forgotten += await kept.forget(thread_id)
+    return forgotten
+
+
 def idle_ports() -> Ports:
     """Return ports for a graph that is drawn, or only asked for its checkpoints: no turn can run on them."""
     from adapters.drafting.extractive import ExtractiveDrafter
@@ -307,7 +321,6 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
         answering: Whether turns are run; a conversation can be deleted without any document indexed.
     """
     from adapters.checkpoints.sqlite import open_saver
-    from assistant.hand_offs import outbox
     from assistant.turns import TurnRunner
     from graph.build import build_graph
 
@@ -321,5 +334,5 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
             store,
             deployed.folder / "locks",
             context_type=deployed.context_type,
-            forget=outbox(deployed).forget,
+            forget=partial(_forget, deployed),
         )

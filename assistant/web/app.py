@@ -11,6 +11,7 @@ from fastapi import FastAPI
 
 from assistant.keys import keys_of
 from assistant.service import open_service
+from assistant.web import asking, conversations
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 
@@ -58,9 +59,16 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     app.state.options = chosen
     app.state.keys = keys_of(deployed)
     install_fault_handlers(app)
+    app.include_router(asking.router)
+    app.include_router(conversations.router)
     install_operations(app, loopback=chosen.loopback)
     if chosen.mcp:
         from assistant.mcp_server import mount_mcp
 
         mount_mcp(app)
+    if chosen.page:
+        # Gradio takes seconds to import. The page takes every path that nothing before it has.
+        from assistant.page.mount import mount_page
+
+        mount_page(app)
     return app

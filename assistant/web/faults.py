@@ -42,6 +42,10 @@ class TooMany(GuardianError):
         self.retry_after_s = retry_after_s
 
 
+class UnknownModel(GuardianError):
+    """A request names a model that is not served."""
+
+
 class TooLarge(GuardianError):
     """The body of a request is larger than what is taken."""
 
@@ -50,6 +54,7 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
     Unauthorized: (401, "authentication_error"),
     Forbidden: (403, "permission_error"),
     UnknownThread: (404, "not_found_error"),
+    UnknownModel: (404, "not_found_error"),
     UnknownArticle: (404, "not_found_error"),
     ThreadBusy: (409, "conflict_error"),
     TurnStopped: (409, "conflict_error"),

@@ -1,0 +1,66 @@
+"""What is kept of a conversation beside its transcript: tables in the same file, each on a connection of its own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import aiosqlite
+
+
+class SideTable:
+    """One table with a column `thread_id`. Each method is a single statement, so a kill leaves nothing half done.
+
+    Every method raises `ThreadError` where the storage fails.
+    """
+
+    name: ClassVar[str]
+    made_by: ClassVar[tuple[str, ...]]
+    """Statements that make the table where there is none."""
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        self._connection = connection
+        self.path = path
+
+    @classmethod
+    async def open(cls, path: Path) -> Self:
+        """Open the table in a file; the transcript's is meant."""
+        opened = cls(await open_connection(path, None), path)
+        try:
+            for statement in cls.made_by:
+                await opened._rows(statement)
+        except BaseException:
+            await opened.close()
+            raise
+        return opened
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def forget(self, thread_id: str) -> int:
+        """Delete what is kept of a conversation; return how many rows that were."""
+        statement = f"DELETE FROM {self.name} WHERE thread_id = ? RETURNING 1"  # noqa: S608  # a name of ours
+        return len(await self._rows(statement, thread_id))
+
+    async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with storage_errors_as_ours(self.path):
+            return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]
+
+
+def utc_now() -> str:
+    """Return the time as ISO 8601, UTC, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,289 @@
+"""Conversations over HTTP: whoever asks sees their own, goes on with them, says what they think of an answer; and search."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from assistant.feedback import Feedback
+from assistant.service import Live
+from assistant.transcript import Turn, busy
+from assistant.views import Answer, answer
+from assistant.web.callers import Asker, Served
+from assistant.web.turns import (
+    answer_response,
+    checked,
+    event_text,
+    faults,
+    in_words,
+    response_of,
+    turn_headers,
+    wants_events,
+)
+from contracts.evidence import EvidenceItem
+from contracts.profile import Profile
+from contracts.result import StructuredAgentResult
+from contracts.values import Language, Source
+from guards.redaction import redacted
+from language.words import detect
+from rendering.answers import answer_sources
+
+router: Final = APIRouter()
+_EVENTS: Final[dict[str, Any]] = {"text/event-stream": {"schema": {"type": "string"}}}
+
+
+class ThreadLine(BaseModel):
+    """One conversation in a list; `unfinished` where its last turn runs, or was left half-finished."""
+
+    thread_id: str
+    turns: int
+    started_at: str
+    last_at: str
+    first_question: str
+    unfinished: bool
+
+
+class ThreadList(BaseModel):
+    """A part of the caller's conversations, the one used last first; `total` counts all of them."""
+
+    threads: list[ThreadLine]
+    total: int
+
+
+class TurnEntry(BaseModel):
+    """One turn of a conversation: the question, the answer where there is one, and what the user said of it."""
+
+    turn_id: str
+    number: int
+    status: Literal["running", "done"]
+    question: str
+    started_at: str
+    finished_at: str | None
+    answer: Answer | None
+    feedback: Feedback | None
+
+
+class Thread(BaseModel):
+    """A conversation with its turns in order."""
+
+    thread_id: str
+    turns: list[TurnEntry]
+
+
+class Stopped(BaseModel):
+    """Whether there was a turn to stop."""
+
+    stopped: bool
+
+
+class Found(BaseModel):
+    """One passage that was found; `confidence`, 0 to 1, says that it is on topic, not that it is right."""
+
+    ref: str
+    source: Source
+    title: str
+    url: str
+    heading: str
+    snippet: str
+    confidence: float
+    language: str
+    version: str
+
+
+class SearchResult(BaseModel):
+    """The passages on a query, best first."""
+
+    items: list[Found]
+    degraded: Annotated[list[str], Field(description="What did not work as configured; for operators alone.")]
+
+
+@router.get(
+    "/v1/threads",
+    tags=["conversations"],
+    summary="List the caller's conversations",
+    response_model=ThreadList,
+    responses=faults(400),
+)
+async def threads(
+    caller: Asker,
+    service: Served,
+    limit: Annotated[int, Query(ge=1, le=200, description="At most so many.")] = 50,
+    offset: Annotated[int, Query(ge=0, description="So many are left out first.")] = 0,
+) -> ThreadList:
+    """Return the caller's own conversations, the one used last first."""
+    own = await service.threads(caller)
+    lines = [
+        ThreadLine(
+            thread_id=summary.thread_id,
+            turns=summary.turns,
+            started_at=summary.started_at,
+            last_at=summary.last_at,
+            first_question=summary.first_question,
+            unfinished=summary.unfinished,
+        )
+        for summary in own[offset : offset + limit]
+    ]
+    return ThreadList(threads=lines, total=len(own))
+
+
+# An id may have a slash in it. The routes with more behind it come first, or that would be taken for a part of the id.
+
+
+@router.post(
+    "/v1/threads/{thread_id:path}/resume",
+    tags=["conversations"],
+    summary="Finish a half-finished turn",
+    response_model=Answer,
+    responses={200: {"content": _EVENTS}, **faults(404, 409, 503)},
+)
+async def resume(request: Request, thread_id: str, caller: Asker, service: Served) -> Response:
+    """Finish the conversation's half-finished turn and return its answer; where there is none, the last turn's.
+
+    A turn that runs in this server is joined. With `Accept: text/event-stream`, the events of `POST /v1/ask`. A turn
+    that this request began to finish stops again where its client goes away.
+    """
+    turns = await service.turns(caller, thread_id)
+    profile = service.deployed.profile
+    language = Language(detect(turns[-1].question, default=profile.languages[0]))
+    streamed = wants_events(request)
+    held = AsyncExitStack()
+    live = await held.enter_async_context(service.resuming(caller, thread_id))
+    if live is not None:
+        return await response_of(request, _given(held, live), service, caller, language, streamed=streamed)
+    await held.aclose()
+    told = _answer((await service.turns(caller, thread_id))[-1], profile, caller.role)
+    if told is None:
+        raise in_words(busy(thread_id), language)
+    if not streamed:
+        return answer_response(told)
+    headers = turn_headers(told.thread_id, told.turn_id)
+    return Response(event_text("answer", told), media_type="text/event-stream", headers=headers)
+
+
+@asynccontextmanager
+async def _given(held: AsyncExitStack, live: Live) -> AsyncGenerator[Live]:
+    async with held:
+        yield live
+
+
+@router.post(
+    "/v1/threads/{thread_id:path}/stop",
+    tags=["conversations"],
+    summary="Stop a turn for good",
+    response_model=Stopped,
+    responses=faults(404, 409),
+)
+async def stop(thread_id: str, caller: Asker, service: Served) -> Stopped:
+    """Stop the conversation's running or half-finished turn: its question stays on record as stopped.
+
+    Messages that wait behind it are stopped, too.
+    """
+    if service.live(caller, thread_id) is None:
+        await service.turns(caller, thread_id)  # whether there is such a conversation
+    return Stopped(stopped=await service.stop(caller, thread_id))
+
+
+@router.put(
+    "/v1/threads/{thread_id:path}/turns/{turn_id:path}/feedback",
+    tags=["conversations"],
+    summary="Say whether an answer was of use",
+    response_model=Feedback,
+    responses=faults(400, 404),
+)
+async def rate(thread_id: str, turn_id: str, feedback: Feedback, caller: Asker, service: Served) -> Feedback:
+    """Keep a rating and a comment on a turn, in place of those from before; they are deleted with the conversation."""
+    return await service.rate(caller, thread_id, turn_id, feedback)
+
+
+@router.get(
+    "/v1/threads/{thread_id:path}",
+    tags=["conversations"],
+    summary="Read a conversation",
+    response_model=Thread,
+    responses=faults(404),
+)
+async def thread(thread_id: str, caller: Asker, service: Served) -> Thread:
+    """Return the turns of one of the caller's conversations, in order, with what was said of them."""
+    turns = await service.turns(caller, thread_id)
+    said = await service.feedback(caller, thread_id)
+    profile = service.deployed.profile
+    entries = [_entry(turn, profile, caller.role, said.get(turn.turn_id)) for turn in turns]
+    return Thread(thread_id=thread_id, turns=entries)
+
+
+@router.delete(
+    "/v1/threads/{thread_id:path}",
+    tags=["conversations"],
+    summary="Delete a conversation",
+    status_code=204,
+    responses=faults(404, 409),
+)
+async def delete(thread_id: str, caller: Asker, service: Served) -> None:
+    """Delete one of the caller's conversations with all that is kept of it; not while a turn of it runs."""
+    await service.turns(caller, thread_id)  # whether there is such a conversation
+    await service.delete(caller, thread_id)
+
+
+@router.get(
+    "/v1/search",
+    tags=["search"],
+    summary="Search the documents",
+    response_model=SearchResult,
+    responses=faults(400, 503),
+)
+async def search(
+    caller: Asker,
+    service: Served,
+    q: Annotated[str, Query(description="What to search for.")],
+    top_k: Annotated[int, Query(ge=1, le=50, description="At most so many passages.")] = 10,
+    language: Annotated[Language | None, Query(description="Prefer documents in this language.")] = None,
+) -> SearchResult:
+    """Return the passages on a query from the documents that the caller's role may read, best first.
+
+    What no answer may say (secrets, personal data) is masked in them, as it is in the evidence of a turn.
+    """
+    profile = service.deployed.profile
+    checked(q, profile)
+    items, degraded = await service.search(caller, q, top_k=top_k, language=language)
+    found = [_found(item, profile) for item in redacted(items, profile, caller.role)]
+    return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])
+
+
+def _entry(turn: Turn, profile: Profile, role: str, said: Feedback | None) -> TurnEntry:
+    return TurnEntry(
+        turn_id=turn.turn_id,
+        number=turn.number,
+        status=turn.status,
+        question=turn.question,
+        started_at=turn.started_at,
+        finished_at=turn.finished_at,
+        answer=_answer(turn, profile, role),
+        feedback=said,
+    )
+
+
+def _answer(turn: Turn, profile: Profile, role: str) -> Answer | None:
+    if turn.result is None:
+        return None
+    return answer(StructuredAgentResult.model_validate(turn.result), profile, role)
+
+
+def _found(item: EvidenceItem, profile: Profile) -> Found:
+    # An address is shown by the rule for those of an answer's sources.
+    [source] = answer_sources("[1]", [item], profile.allowed_link_domains)
+    return Found(
+        ref=item.ref,
+        source=item.source,
+        title=item.title,
+        url=str(source["url"]),
+        heading=item.heading,
+        snippet=item.snippet,
+        confidence=item.confidence,
+        language=item.language or "",
+        version=item.version,
+    )

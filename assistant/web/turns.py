@@ -1,0 +1,305 @@
+"""Turns over HTTP: what is sent while one runs and when it has ended, and that it ends where its client goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, unquote
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
+from starlette.types import Receive, Scope, Send
+
+from assistant.events import TurnEnded, TurnEvent
+from assistant.progress import phrases
+from assistant.service import Caller, Live, Service
+from assistant.transcript import check_id
+from assistant.views import Answer, UserProgress, answer, user_event
+from assistant.web.faults import FaultBody, Forbidden, fault_of
+from contracts.errors import (
+    GuardianError,
+    InputError,
+    KnowledgeError,
+    ServerClosing,
+    ThreadBusy,
+    TurnStopped,
+    UnknownThread,
+)
+from contracts.profile import Profile
+from contracts.result import StructuredAgentResult
+from contracts.values import Language
+from guards.message_check import MAX_MESSAGE_CHARS, message_fault
+from language.words import detect
+from rendering.texts import say
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+PULSE_S: Final = 15.0
+"""A stream that has nothing to tell sends a comment so often: what stands between would close it."""
+OPEN_SETTINGS: Final = frozenset({"language", "version"})
+"""Run settings that every role may send; the others are for roles with the operator's view, moderation among them."""
+
+_WORDED: Final[dict[type[GuardianError], str]] = {
+    ThreadBusy: "http_busy",
+    TurnStopped: "http_stopped",
+    ServerClosing: "http_closing",
+    UnknownThread: "http_unknown",
+    KnowledgeError: "http_knowledge",
+}
+"""Errors that the user of a chat reads, by their texts."""
+
+
+class ClientGone(Exception):
+    """The client closed its connection."""
+
+
+class Started(BaseModel):
+    """The first event of a stream: where the turn will be found."""
+
+    thread_id: str
+    turn_id: str
+
+
+def ids_of(request: Request, thread: str, turn: str) -> tuple[str, str]:
+    """Return the ids that a request names: in its fields, else in its headers, where they are percent-encoded.
+
+    A message that names itself and no conversation has one by its own id, so that it is not run twice there either.
+
+    Raises:
+        InputError: One cannot be an id.
+    """
+    thread = thread or unquote(request.headers.get("x-thread-id", ""))
+    turn = turn or unquote(request.headers.get("x-turn-id", ""))
+    if thread:
+        check_id("conversation's", thread)
+    if turn:
+        check_id("message's", turn)
+    return thread, turn
+
+
+def thread_of_turn(turn_id: str) -> str:
+    """Return the conversation of a message that names itself and no conversation."""
+    return f"turn-{hashlib.sha256(turn_id.encode()).hexdigest()[:32]}"
+
+
+def allowed_settings(settings: Json, profile: Profile, role: str) -> Json:
+    """Return the run settings of a message, where its role may send them.
+
+    Raises:
+        InputError: The role is among them.
+        Forbidden: One is the operator's.
+    """
+    if "role" in settings:
+        raise InputError("The role is no setting of a message.", "It is that of the API key, or of the server.")
+    if not profile.sees_all(role) and (names := sorted(settings.keys() - OPEN_SETTINGS)):
+        raise Forbidden(
+            f"The role {role!r} may not set: {', '.join(names)[:200]}.",
+            f"It may set {' and '.join(sorted(OPEN_SETTINGS))}.",
+        )
+    return settings
+
+
+def checked(text: str, profile: Profile) -> Language:
+    """Return the language of a message that can be taken.
+
+    Raises:
+        InputError: It cannot; the error is in the message's language.
+    """
+    language = Language(detect(text, default=profile.languages[0]))
+    if fault := message_fault(text):
+        raise in_words(fault, language)
+    return language
+
+
+def in_words(error: GuardianError, language: Language) -> GuardianError:
+    """Return an error in the words of a language, where its reader is the user of a chat."""
+    if isinstance(error, InputError) and error.key:
+        return InputError(say(language, f"input_{error.key}", limit=f"{MAX_MESSAGE_CHARS:,}"), key=error.key)
+    for kind, name in _WORDED.items():
+        if isinstance(error, kind):
+            message, _, way_out = phrases(language)[name].partition("|")
+            return kind(message, way_out)
+    return error
+
+
+def turn_headers(thread_id: str, turn_id: str) -> dict[str, str]:
+    """Return the headers that name a turn; what is not ASCII is percent-encoded, as UTF-8."""
+    return {"X-Thread-Id": quote(thread_id, safe="/:@"), "X-Turn-Id": quote(turn_id, safe="/:@")}
+
+
+def shown_event(event: TurnEvent, profile: Profile, role: str) -> UserProgress | TurnEvent | None:
+    """Return what a role may know of an event before the last; `None`: nothing (DT-004)."""
+    return event if profile.sees_all(role) else user_event(event)
+
+
+def wants_events(request: Request) -> bool:
+    """Whether a request asks for a stream of events by its header."""
+    return "text/event-stream" in request.headers.get("accept", "")
+
+
+async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Wait for something while the client waits, too; where the client goes away, it is cancelled.
+
+    Raises:
+        ClientGone: The client closed its connection.
+    """
+    tasks = working, _ = asyncio.create_task(work), asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGone
+        return working.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        if not working.cancelled():
+            working.exception()  # where the client went away, nobody asks for it
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class EventStream(Response):
+    """Sends events as they come, in a turn that is bound to the client: it ends where the client goes away.
+
+    Args:
+        turn: What holds the turn; entered already, left when the response has ended.
+        events: Each ready to be sent.
+        headers: Of the response.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self, turn: AbstractAsyncContextManager[Any], events: AsyncGenerator[str], headers: Mapping[str, str]
+    ) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers({**headers, "Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        self._turn = turn
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        del scope
+        try:
+            with suppress(ClientGone):
+                await unless_gone(receive, self._sent(send))
+        finally:
+            await self._turn.__aexit__(None, None, None)
+
+    async def _sent(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        pulse = asyncio.create_task(_pulse(send))
+        try:
+            async with aclosing(self._events) as events:
+                async for event in events:
+                    await send({"type": "http.response.body", "body": event.encode(), "more_body": True})
+        finally:
+            pulse.cancel()
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _pulse(send: Send) -> None:
+    while True:
+        await asyncio.sleep(PULSE_S)
+        await send({"type": "http.response.body", "body": b": waiting\n\n", "more_body": True})
+
+
+def event_text(name: str, data: BaseModel) -> str:
+    """Return one event as it is sent."""
+    return f"event: {name}\ndata: {data.model_dump_json()}\n\n"
+
+
+def data_text(text: str) -> str:
+    """Return an event without a name as it is sent."""
+    return f"data: {text}\n\n"
+
+
+async def events_of(live: Live, service: Service, caller: Caller, language: Language) -> AsyncGenerator[str]:
+    """Yield a turn as events: `started`, `progress` as often as there is some, then `answer`, or `error`."""
+    profile = service.deployed.profile
+    yield event_text("started", Started(thread_id=live.thread, turn_id=live.turn_id))
+    try:
+        async with aclosing(live.follow()) as following:
+            async for event in following:
+                if isinstance(event, TurnEnded):
+                    yield event_text("answer", answer(event.result, profile, caller.role))
+                elif (shown := shown_event(event, profile, caller.role)) is not None:
+                    yield event_text("progress", shown)
+    except GuardianError as error:
+        yield event_text("error", fault_of(in_words(error, language))[1])
+
+
+async def response_of(
+    request: Request,
+    turn: AbstractAsyncContextManager[Live],
+    service: Service,
+    caller: Caller,
+    language: Language,
+    *,
+    streamed: bool,
+) -> Response:
+    """Return a turn's answer, or its events.
+
+    Raises:
+        GuardianError: There is no answer; in the words of the language, where it is one of the user's.
+    """
+    if streamed:
+        live = await turn.__aenter__()
+        events = events_of(live, service, caller, language)
+        return EventStream(turn, events, turn_headers(live.thread, live.turn_id))
+    result = await result_of(request, turn, language)
+    if result is None:
+        return gone()
+    return answer_response(answer(result, service.deployed.profile, caller.role))
+
+
+async def result_of(
+    request: Request, turn: AbstractAsyncContextManager[Live], language: Language
+) -> StructuredAgentResult | None:
+    """Wait for a turn's result; `None`: the client went away, and the turn has stopped.
+
+    Raises:
+        GuardianError: There is none; in the words of the language, where it is one of the user's.
+    """
+    try:
+        async with turn as live:
+            return await unless_gone(request.receive, live.result())
+    except ClientGone:
+        return None
+    except GuardianError as error:
+        raise in_words(error, language) from error
+
+
+def gone() -> Response:
+    """Return what nobody will read: the status that servers log where the client closed the connection."""
+    return Response(status_code=499)
+
+
+def answer_response(told: Answer) -> JSONResponse:
+    """Return the answer of a turn, with its ids in the headers."""
+    return JSONResponse(json.loads(told.model_dump_json()), headers=turn_headers(told.thread_id, told.turn_id))
+
+
+def faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the errors of a route for its documentation."""
+    said = {
+        400: "The request, a message, an id or a setting cannot be taken.",
+        401: "Keys are used, and the request has none that counts.",
+        403: "The caller's role may not have this.",
+        404: "The caller has none of that name.",
+        409: "The conversation is at work on another message, or the turn was stopped.",
+        503: "The server is shutting down, or the documents cannot be read.",
+    }
+    listed = {status: {"model": FaultBody, "description": said[status]} for status in (*statuses, 401)}
+    return {**listed, "default": {"model": FaultBody, "description": "Any other error; all have this shape."}}
