@@ -1,0 +1,278 @@
+"""The chat page's components and what they do. Gradio takes seconds to import: only `mount` imports this.
+
+Which conversation is shown, and in which language, the browser says with each event (`script.py`); who asks, never.
+Turns run in the service: the page follows them, and may go away and come back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import gradio as gr
+from fastapi import FastAPI
+from starlette.requests import Request
+
+from assistant.feedback import Feedback, Rating
+from assistant.page import script
+from assistant.page.languages import language_of
+from assistant.page.render import (
+    Look,
+    Progress,
+    fault_text,
+    header_html,
+    notice_html,
+    threads_html,
+    turn_html,
+    welcome_html,
+)
+from assistant.service import Caller, Live, Question, Service
+from assistant.transcript import Turn
+from assistant.web.faults import Unauthorized
+from contracts.errors import GuardianError, ThreadBusy, UnknownThread
+
+Changes = dict[Any, Any]
+_PRIVATE: Final[dict[str, Any]] = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """One event of a browser: who, where, and what they want."""
+
+    service: Service
+    caller: Caller
+    look: Look
+    conversation: str
+    act: Mapping[str, str]
+
+
+class Page:
+    """The page of one application.
+
+    Args:
+        app: With the state of `assistant.web.app`; its service is open whenever an event comes.
+    """
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        profile = app.state.deployed.profile
+        self._profile = profile
+        look = Look(profile, profile.languages[0])
+        say = look.words
+        with gr.Blocks(title=profile.product, analytics_enabled=False, fill_width=True) as self.blocks:
+            self.header = gr.HTML(
+                header_html(look), apply_default_css=False, elem_id="g-header", js_on_load=script.READY
+            )
+            with gr.Row(elem_id="g-main"):
+                with gr.Column(elem_id="g-side"):
+                    self.fresh = gr.Button(say["page_new"], elem_id="g-new")
+                    self.threads = gr.HTML("", apply_default_css=False, elem_id="g-threads", js_on_load=None)
+                with gr.Column(elem_id="g-talk"):
+                    self.chat = gr.HTML("", apply_default_css=False, elem_id="g-chat", js_on_load=script.DRAWN)
+                    self.live = gr.HTML("", apply_default_css=False, elem_id="g-live", js_on_load=script.DRAWN)
+                    self.notice = gr.HTML("", apply_default_css=False, elem_id="g-notice", js_on_load=None)
+                    with gr.Row(elem_id="g-form"):
+                        self.box = gr.Textbox(
+                            label=say["page_ask_label"],
+                            placeholder=say["page_ask_hint"],
+                            show_label=False,
+                            container=False,
+                            lines=1,
+                            max_lines=8,
+                            elem_id="g-box",
+                        )
+                        self.send = gr.Button(say["page_send"], elem_id="g-send")
+                        self.stop = gr.Button(say["page_stop"], elem_id="g-stop", visible=False)
+            self.place = gr.Textbox(elem_id="g-place", container=False, show_label=False)
+            self.shown = gr.Textbox(elem_id="g-shown", container=False, show_label=False)
+            self._wire()
+
+    def _wire(self) -> None:
+        told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
+        following: dict[str, Any] = {"fn": self._followed, "inputs": self.place, "outputs": told, "js": script.PLACE}
+        follows: list[Any] = []
+
+        def then_followed(event: Any) -> None:
+            follows.append(event.then(**following, **_PRIVATE))
+
+        loaded = self.blocks.load(
+            self._opened,
+            self.place,
+            [*told, self.header, self.fresh, self.box, self.shown],
+            js=script.PLACE,
+            **_PRIVATE,
+        )
+        then_followed(loaded)
+        loaded.then(None, self.shown, None, js=script.SHOWN, **_PRIVATE)
+        for asked in (self.send.click, self.box.submit):
+            sent = asked(self._sent, [self.box, self.place], [*told, self.box], js=script.SEND, **_PRIVATE)
+            then_followed(sent)
+            sent.then(None, None, None, js=script.TELL, **_PRIVATE)
+        self.stop.click(self._stopped, self.place, told, js=script.PLACE, **_PRIVATE)
+        # `select` is the event by which the script hands over what its buttons want.
+        for event, js in ((self.header.select, script.PLACE), (self.fresh.click, script.FRESH)):
+            then_followed(
+                event(self._acted, self.place, told, js=js, cancels=follows, trigger_mode="multiple", **_PRIVATE)
+            )
+
+    # ------------------------------------------------------------------------------------------------------- events
+
+    async def _opened(self, place: str, request: gr.Request) -> Changes:
+        visit = self._visit(place, request)
+        look, say = visit.look, visit.look.words
+        title = say["page_title"].format(product=self._profile.product)
+        return {
+            **await self._drawn(visit),
+            self.header: header_html(look),
+            self.fresh: gr.update(value=say["page_new"]),
+            self.box: gr.update(label=say["page_ask_label"], placeholder=say["page_ask_hint"]),
+            self.shown: json.dumps({"language": look.language, "title": title}),
+        }
+
+    async def _sent(self, text: str, place: str, request: gr.Request) -> Changes:
+        visit = self._visit(place, request)
+        try:
+            self._begin(visit, text)
+        except GuardianError as error:
+            return {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
+        return {**await self._drawn(visit), self.box: ""}
+
+    async def _stopped(self, place: str, request: gr.Request) -> Changes:
+        visit = self._visit(place, request)
+        await visit.service.stop(visit.caller, visit.conversation)
+        return await self._drawn(visit)
+
+    async def _acted(self, place: str, request: gr.Request) -> Changes:
+        visit = self._visit(place, request)
+        try:
+            said = await self._do(visit)
+        except GuardianError as error:
+            said = fault_text(error, visit.look)
+        return {**await self._drawn(visit), **({self.notice: notice_html(said)} if said else {})}
+
+    async def _do(self, visit: _Visit) -> str:
+        service, caller, act = visit.service, visit.caller, visit.act
+        match act.get("name"):
+            case "delete":
+                await service.delete(caller, act.get("thread", ""))
+                return visit.look.words["page_deleted"]
+            case "again":
+                turns = await service.turns(caller, visit.conversation)
+                asked = next((turn for turn in turns if turn.turn_id == act.get("turn")), None)
+                if asked is not None:
+                    self._begin(visit, asked.question)
+            case "finish":
+                await service.resume(caller, visit.conversation)
+            case "good" | "bad" as said:
+                rating = Rating.UP if said == "good" else Rating.DOWN
+                await service.rate(caller, visit.conversation, act.get("turn", ""), Feedback(rating=rating))
+                return visit.look.words["page_thanks"]
+            case "drop":
+                await service.stop(caller, visit.conversation)
+            case _:
+                pass
+        return ""
+
+    def _begin(self, visit: _Visit, text: str) -> Live:
+        # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
+        if visit.conversation and visit.service.live(visit.caller, visit.conversation) is not None:
+            raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
+        return visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
+
+    async def _followed(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
+        """Show what runs until nothing does."""
+        visit = self._visit(place, request)
+        # Of a generator without any value Gradio makes empty components.
+        yield {self.live: gr.skip()}
+        while live := self._running(visit):
+            progress = Progress(live.turn_id, live.question, visit.look)
+            try:
+                async for event in live.follow():
+                    if progress.tell(event):
+                        yield {self.live: progress.html()}
+            except GuardianError as error:
+                yield {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
+            else:
+                yield await self._drawn(visit)
+
+    # ------------------------------------------------------------------------------------------------------ drawing
+
+    async def _drawn(self, visit: _Visit) -> Changes:
+        """Return the page as the conversation is now."""
+        look, live = visit.look, self._running(visit)
+        turns = await self._turns(visit)
+        threads = await visit.service.threads(visit.caller)
+        rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
+        shown = [
+            turn_html(turn, look, rated.get(turn.turn_id))
+            for turn in turns
+            if live is None or turn.turn_id != live.turn_id
+        ]
+        running = Progress(live.turn_id, live.question, look).html() if live else ""
+        heading = f"<h2>{look.say('conversations')}</h2>"
+        say = look.words
+        return {
+            self.chat: "".join(shown) or ("" if live else welcome_html(look)),
+            self.live: running,
+            self.threads: heading + threads_html(threads, visit.conversation, look),
+            self.notice: "",
+            self.send: gr.update(value=say["page_send"], visible=live is None),
+            self.stop: gr.update(value=say["page_stop"], visible=live is not None),
+        }
+
+    async def _turns(self, visit: _Visit) -> list[Turn]:
+        if not visit.conversation:
+            return []
+        try:
+            return await visit.service.turns(visit.caller, visit.conversation)
+        except UnknownThread:
+            return []  # not asked yet, deleted, or somebody else's
+
+    def _running(self, visit: _Visit) -> Live | None:
+        return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
+
+    def _visit(self, place: str, request: gr.Request) -> _Visit:
+        return visit_of(self._app, place, request.request)
+
+
+def visit_of(app: FastAPI, place: str, request: Request | None) -> _Visit:
+    """Return what an event is about.
+
+    Args:
+        app: With the state of `assistant.web.app`.
+        place: What the browser says, as JSON; what of it is not as it should be counts as not said.
+        request: Which the guard in front of the page let in.
+
+    Raises:
+        Unauthorized: It did not come past the guard.
+    """
+    caller = getattr(request.state, "caller", None) if request is not None else None
+    if request is None or not isinstance(caller, Caller):
+        raise Unauthorized("This server asks for an API key.", "Load the page again.")
+    try:
+        said: Any = json.loads(place or "{}")
+    except ValueError:
+        said = None
+    act: Any = _object(said).get("act")
+    profile = app.state.deployed.profile
+    look = Look(
+        profile,
+        language_of(
+            str(_object(said).get("language") or ""), request.headers.get("accept-language", ""), profile.languages
+        ),
+        operator=profile.sees_all(caller.role),
+    )
+    conversation = _object(said).get("conversation")
+    return _Visit(
+        app.state.service,
+        caller,
+        look,
+        conversation if isinstance(conversation, str) else "",
+        {name: str(value) for name, value in _object(act).items()},
+    )
+
+
+def _object(said: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", said) if isinstance(said, dict) else {}

@@ -1,0 +1,168 @@
+"""The chat page at `/` of the server, with a guard in front of it that lets in who may ask, to what the page needs."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assistant.page.languages import language_of
+from assistant.page.render import Look, cited_of, exported, passages_html
+from assistant.page.style import CSS
+from assistant.web.callers import Asker, Served, identified
+from assistant.web.faults import fault_response
+from contracts.errors import GuardianError, UnknownThread
+from contracts.evidence import EvidenceItem
+from contracts.result import StructuredAgentResult
+
+_NEEDED: Final = (
+    *("/assets/", "/static/", "/svelte/"),
+    *("/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/cancel", "/gradio_api/reset"),
+    *("/theme.css", "/gradio_api/theme.css", "/gradio_api/startup-events", "/config", "/favicon.ico"),
+)
+"""What of Gradio's the page uses; nothing else of it is served: no uploads, no files, no proxy, no API."""
+_POLICY: Final = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
+    "object-src 'none'; frame-src 'none'; frame-ancestors 'none'; base-uri 'self'; form-action 'none'"
+)
+_STATIC_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def mount_page(app: FastAPI) -> None:
+    """Mount the chat page of an application, as its last route: it takes every path that no other has.
+
+    Args:
+        app: With the state of `assistant.web.app`.
+    """
+    # Nothing is reported to anybody: Gradio reads this when it is imported, and later.
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    import gradio as gr
+    from gradio.themes import Default
+
+    from assistant.page.app import Page
+    from assistant.page.script import HEAD
+
+    app.include_router(_pages(app))
+    page = Page(app)
+    gr.mount_gradio_app(
+        app,
+        page.blocks,
+        path="/",
+        footer_links=[],
+        run_history=False,
+        show_error=False,
+        ssr_mode=False,
+        enable_monitoring=False,
+        pwa=False,
+        mcp_server=False,
+        theme=Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
+        css=CSS,
+        head=HEAD,
+    )
+    mounted = app.router.routes[-1]
+    assert isinstance(mounted, Mount)  # noqa: S101  # that is what it has just done
+    mounted.app = Guard(app, mounted.app)
+
+
+class Guard:
+    """Stands in front of the page: a path that it does not need is not there, and who has no key is not let in."""
+
+    def __init__(self, app: FastAPI, page: ASGIApp) -> None:
+        self._app = app
+        self._page = page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._page(scope, receive, send)
+            return
+        answer = self._refused(scope)
+        if answer is not None:
+            await answer(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update({**_HEADERS, "Content-Security-Policy": _POLICY})
+            await send(message)
+
+        await self._page(scope, receive, sending)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        connection = HTTPConnection({**scope, "app": self._app})
+        try:
+            caller, _ = identified(connection)
+        except GuardianError as error:
+            return fault_response(error)
+        path = scope["path"]
+        if path.startswith("/gradio_api/heartbeat/"):
+            # It would hold a connection for each tab, which a server that is to end waits for; no state hangs on it.
+            return Response(status_code=204)
+        if path != "/" and not any(path == one or (one.endswith("/") and path.startswith(one)) for one in _NEEDED):
+            return fault_response(UnknownThread("There is nothing at this address.", "`/` is the chat page."))
+        scope.setdefault("state", {})["caller"] = caller
+        return None
+
+
+def _pages(app: FastAPI) -> APIRouter:
+    router = APIRouter(prefix="/page", include_in_schema=False)
+    profile = app.state.deployed.profile
+
+    def look_of(request: Request, role: str, chosen: str) -> Look:
+        language = language_of(chosen, request.headers.get("accept-language", ""), profile.languages)
+        return Look(profile, language, operator=profile.sees_all(role))
+
+    @router.get("/style.css")
+    async def style() -> Response:
+        return Response(CSS, media_type="text/css", headers=_HEADERS)
+
+    @router.get("/passage")
+    async def passage(
+        request: Request,
+        service: Served,
+        caller: Asker,
+        c: Annotated[str, Query()] = "",
+        t: Annotated[str, Query()] = "",
+        n: Annotated[int, Query()] = 0,
+        r: Annotated[int, Query()] = 0,
+    ) -> HTMLResponse:
+        look = look_of(request, caller.role, "")
+        try:
+            turns = await service.turns(caller, c)
+        except UnknownThread:
+            turns = []
+        raw = next((turn.result for turn in turns if turn.turn_id == t), None)
+        items = _items(StructuredAgentResult.model_validate(raw), look, n, r) if raw else []
+        headers = {**_HEADERS, "Content-Security-Policy": _STATIC_POLICY}
+        return HTMLResponse(passages_html(items, look), 200 if items else 404, headers)
+
+    @router.get("/export/{thread:path}.md")
+    async def export(request: Request, service: Served, caller: Asker, thread: str, lang: str = "") -> Response:
+        text = exported(await service.turns(caller, thread), look_of(request, caller.role, lang))
+        name = quote(f"{profile.name}-{thread[:12]}.md", safe="")
+        headers = {**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+        return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)
+
+    return router
+
+
+def _items(result: StructuredAgentResult, look: Look, number: int, rank: int) -> list[EvidenceItem]:
+    """Return the passages that may be shown: what an answer cites; to operators, whatever a turn had found."""
+    if rank:
+        return result.final_articles[rank - 1 : rank] if look.operator and rank > 0 else []
+    return cited_of(result, look.profile, number)
