@@ -46,6 +46,7 @@ _USUAL: Final[Mapping[str, tuple[str, ...]]] = {
         *("id", "ticket id", "request id", "issue id", "case id", "ticket", "ticket number", "request number"),
         *("issue key", "case number", "number", "no", "key"),
         *("ид", "id заявки", "id обращения", "ид заявки", "ид обращения", "номер заявки", "номер обращения", "номер"),
+        *("no заявки", "no обращения"),
         *("заявка", "код"),
     ),
     "subject": (

@@ -19,7 +19,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,7 +94,8 @@ class Report:
     Attributes:
         rows: That were asked, those of an earlier process among them.
         outcomes: How many ended how; rows without a result are not counted.
-        errors: Row by row, why it has an error.
+        errors: By the number of a row, why it has an error.
+        names: By the number of such a row, what IN calls it; rows without a name are not there.
         degraded: Rows in whose turn a part did not work as configured.
         shortened: Cells that were cut to what a spreadsheet holds.
         seconds: Of this process.
@@ -103,6 +104,7 @@ class Report:
     rows: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter[Outcome])
     errors: dict[int, str] = field(default_factory=dict[int, str])
+    names: dict[int, str] = field(default_factory=dict[int, str])
     degraded: int = 0
     shortened: int = 0
     seconds: float = 0.0
@@ -368,11 +370,14 @@ class _Work:
             with closing(table.rows()) as rows, writing(part, kind, header, delimiter) as writer:
                 for row in rows:
                     cells = await self._cells(row, report, structured=kind == ".jsonl")
+                    if row.number in report.errors and (name := self._reading.name(row)):
+                        report.names[row.number] = name
                     writer.write([*row.cells, *(cells.get(column) for column in wanted)])
             report.shortened = writer.shortened
             _move(part, self._job.target)
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # what was wrong is raised already
+                part.unlink(missing_ok=True)
 
     async def _cells(self, row: Row, report: Report, *, structured: bool) -> Mapping[Column, Cell]:
         raw = await self._result(row) if row.number not in report.errors else None

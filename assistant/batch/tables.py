@@ -261,7 +261,7 @@ def _encoding(path: Path) -> str:
                 return encoding
         file.seek(0)
         try:
-            while block := file.read(1 << 20):
+            while block := file.read(1 << 16):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:

@@ -17,6 +17,7 @@ from assistant.wiring import deployment
 from contracts.errors import GuardianError
 from contracts.values import Language
 from language.counted import counted
+from rendering.texts import without_escapes
 
 _MOST_NAMED: Final = 20
 """Rows with an error that are named; all of them are in the table."""
@@ -70,9 +71,10 @@ def _remarks(report: Report, target: Path, language: Language) -> None:
     say = phrases(language)
     if report.errors:
         numbers = sorted(report.errors)
-        named = ", ".join(map(str, numbers[:_MOST_NAMED])) + (", …" if len(numbers) > _MOST_NAMED else "")
+        named = [f"{n} ({report.names[n]})" if n in report.names else str(n) for n in numbers[:_MOST_NAMED]]
+        named += ["…"] if len(numbers) > _MOST_NAMED else []
         rows = counted(len(numbers), say["batch_rows_with_error"], language)
-        print(say["batch_errors"].format(rows=rows, numbers=named), file=sys.stderr)
+        print(say["batch_errors"].format(rows=rows, numbers=without_escapes(", ".join(named))), file=sys.stderr)
     if report.degraded:
         rows = counted(report.degraded, say["batch_rows"], language)
         print(say["batch_degraded"].format(rows=rows), file=sys.stderr)

@@ -1,0 +1,202 @@
+"""`guardian batch` from beginning to end, in this process: what is written, refused and said."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.checkpoints.lock import ProcessLock
+from assistant.batch.columns import Column
+from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk, Said
+from tests.batch.files import put, put_csv, table
+
+TICKETS = [
+    ["id", "subject", "description", "price"],
+    ["T-1", "Backup", f"<p>{QUESTION}</p><script>track()</script>", "=1+1"],
+    ["T-2", "", "Как вернуть книгу?", "-5"],
+    ["", "", "", ""],
+    ["T-3", "", "x" * 20_001, "7"],
+    ["T-4", "", "", "8"],
+]
+OURS = [column.value for column in Column]
+
+
+def batch(desk: Desk, source: Path, target: Path, *options: str) -> Said:
+    """Run the command in this process."""
+    return desk.here("batch", str(source), str(target), *options)
+
+
+def conversations(desk: Desk) -> list[str]:
+    """Return the ids of the conversations that there are."""
+    return [thread["thread_id"] for thread in desk.here("threads", "list", "--json").json]
+
+
+@pytest.fixture(scope="module")
+def answered(shelf: Desk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What comes of one spreadsheet of tickets: as a spreadsheet, and what was said of it."""
+    folder = tmp_path_factory.mktemp("answered")
+    source = put(folder / "tickets.xlsx", [TICKETS[0], *[[*line[:3], f" {line[3]}"] for line in TICKETS[1:]]])
+    os.utime(source, ns=(1_000_000_000, 1_000_000_000))
+    before = source.read_bytes()
+    said = batch(shelf, source, folder / "out.xlsx", "--at-once", "3")
+    return {"folder": folder, "source": source, "before": before, "said": said, "rows": table(folder / "out.xlsx")}
+
+
+def test_the_table_has_the_columns_of_the_input_and_then_the_answers(answered: dict[str, Any]) -> None:
+    """Every row that is not empty is there once, in order, with what was found for it."""
+    rows = answered["rows"]
+    assert [list(row) for row in rows] == [[*TICKETS[0], *OURS]] * 4
+    assert [row["id"] for row in rows] == ["T-1", "T-2", "T-3", "T-4"]
+    first = rows[0]
+    assert (first["description"], first["price"]) == (TICKETS[1][2], " =1+1")
+    assert ANSWER in first["answer"]
+    assert (first["outcome"], first["verdict"], first["error"]) == ("answered", "PASS", None)
+    assert "https://shelf.example/en/restore [doc:corpus/en/restore.md#0]" in first["articles"]
+    assert "[doc:corpus/en/restore.md#0] Restoring a backup (0." in first["chunks"]
+    assert ANSWER in first["chunks"]
+    assert 0 <= first["spam_score"] < 0.5 < first["confidence"] <= 1
+    assert first["queries"] >= 1
+    assert "catalogue" in first["intent"]
+    assert "track" not in first["intent"]
+    assert first["engineer_intervention_needed"] is False
+    assert "Возврат книги" in rows[1]["answer"]
+
+
+def test_a_row_that_fails_is_a_row_with_an_error(answered: dict[str, Any]) -> None:
+    """The others are answered; the exit code is 1, and the rows are named as the spreadsheet numbers them."""
+    errors = [row["error"] for row in answered["rows"]]
+    assert errors[:2] == [None, None]
+    assert "20,001 characters" in errors[2]
+    assert "empty" in errors[3]
+    assert answered["rows"][2]["answer"] is None
+    said = answered["said"]
+    assert said.code == 1
+    assert "2 rows have an error" in said.err
+    assert "5 (T-3), 6 (T-4)" in said.err
+    assert "2 answered" in said.out
+    assert "2 without a result" in said.out
+
+
+def test_the_input_is_never_changed_and_nothing_is_left_beside_the_output(answered: dict[str, Any]) -> None:
+    """Neither its bytes nor its date; progress and half-written files are gone."""
+    source = answered["source"]
+    assert source.read_bytes() == answered["before"]
+    assert source.stat().st_mtime_ns == 1_000_000_000
+    assert sorted(path.name for path in answered["folder"].iterdir()) == ["out.xlsx", "tickets.xlsx"]
+
+
+def test_a_row_is_a_conversation_that_can_be_read(shelf: Desk, answered: dict[str, Any]) -> None:
+    """The column of threads names it."""
+    shown = shelf.here("threads", "show", answered["rows"][0]["thread"])
+    assert shown.code == 0
+    assert QUESTION in shown.out
+    assert "<p>" not in shown.out
+
+
+def test_an_output_that_exists_is_kept_unless_forced(shelf: Desk, tmp_path: Path) -> None:
+    """`--force` replaces it, and asks every row anew."""
+    source, out = put(tmp_path / "q.jsonl", [["question"], ["Hello"]]), tmp_path / "out.jsonl"
+    out.write_text("mine", "utf-8")
+    batch(shelf, source, out).complains(2, "out.jsonl' exists", "--force")
+    assert out.read_text("utf-8") == "mine"
+    before = len(conversations(shelf))
+    assert batch(shelf, source, out, "--force").code == 0
+    assert batch(shelf, source, out, "--force").code == 0
+    assert len(conversations(shelf)) == before + 2
+    assert table(out)[0]["question"] == "Hello"
+
+
+def test_the_mapping_chooses_the_columns_and_names_them(shelf: Desk, tmp_path: Path) -> None:
+    """Only those are written, in its order; a name that the input has already gets a number; JSON has objects."""
+    source = put_csv(tmp_path / "q.csv", [["Frage", "answer"], [QUESTION, "mine"]], delimiter=";")
+    columns = tmp_path / "columns.toml"
+    columns.write_text(
+        '[input]\ndescription = "frage"\n[output.columns]\nthread = "where"\narticles = "found"\nanswer = "answer"\n',
+        "utf-8",
+    )
+    for out in (tmp_path / "out.csv", tmp_path / "out.jsonl"):
+        assert batch(shelf, source, out, "--columns", str(columns), "--lang", "ru").code == 0
+        (row,) = table(out)
+        assert list(row) == ["Frage", "answer", "where", "found", "answer (2)"]
+        assert row["answer"] == "mine"
+    assert row["found"][0] == {
+        "title": row["found"][0]["title"],
+        "url": row["found"][0]["url"],
+        "refs": row["found"][0]["refs"],
+    }
+    assert (tmp_path / "out.csv").read_bytes().startswith("\ufeffFrage;answer;".encode())
+
+
+def test_what_cannot_begin_is_said_before_anything_is_asked(shelf: Desk, tmp_path: Path) -> None:
+    """Each with exit code 2 and a way out, and no progress file is left."""
+    source = put(tmp_path / "q.csv", [["question"], ["Hello"]])
+    (tmp_path / "same.csv").hardlink_to(source)
+    before = conversations(shelf)
+    out = tmp_path / "out.csv"
+    batch(shelf, tmp_path / "none.csv", out).complains(2, "There is no file")
+    batch(shelf, source, source).complains(2, "IN and OUT are the same file")
+    batch(shelf, source, tmp_path / "same.csv", "--force").complains(2, "IN and OUT are the same file")
+    batch(shelf, source, tmp_path / "out.ods").complains(2, "OUT", "no .xlsx, .csv or .jsonl file", ".xlsx")
+    batch(shelf, source, tmp_path / "none" / "out.csv").complains(2, "There is no folder")
+    batch(shelf, source, out, "--role", "king").complains(2, "no role 'king'")
+    batch(shelf, source, out, "--columns", "none.toml").complains(2, "none.toml", "cannot be read")
+    batch(shelf, put(tmp_path / "x.csv", [["a"], ["Hello"]]), out).complains(2, "known as a subject")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["q.csv", "same.csv", "x.csv"]
+    assert conversations(shelf) == before
+
+
+def test_two_processes_do_not_write_one_output(shelf: Desk, tmp_path: Path) -> None:
+    """The second is told so, and the lock goes with its holder."""
+    source, out = put(tmp_path / "q.csv", [["question"], ["Hello"]]), tmp_path / "out.csv"
+    assert batch(shelf, source, out).code == 0
+    from hashlib import sha256
+
+    name = sha256(str(out.resolve()).encode()).hexdigest()[:32]
+    lock = ProcessLock(shelf.data / "locks" / f"batch-{name}.lock")
+    assert lock.try_acquire()
+    try:
+        batch(shelf, source, out, "--force").complains(2, "Another process is writing")
+    finally:
+        lock.release()
+
+
+def test_a_run_whose_output_cannot_be_written_goes_on_and_asks_nothing_again(shelf: Desk, tmp_path: Path) -> None:
+    """What was answered is kept; a run of something else is refused with what differs, until it is forced."""
+    source, out = put(tmp_path / "q.csv", [["question"], ["Hello"], [QUESTION]]), tmp_path / "out.csv"
+    (tmp_path / "out.csv.part").mkdir()
+    said = batch(shelf, source, out)
+    said.complains(1, "out.csv.part' cannot be written")
+    assert "out.csv.progress is kept" in said.err
+    threads = conversations(shelf)
+    (tmp_path / "out.csv.part").rmdir()
+
+    batch(shelf, source, out, "--lang", "ru").complains(2, "cannot go on", "settings", "--force")
+    whole = source.read_bytes()
+    source.write_bytes(whole + b"Thanks\n")
+    batch(shelf, source, out).complains(2, "cannot go on", "IN is not the same", "--force")
+    source.write_bytes(whole)
+    progress = tmp_path / "out.csv.progress"
+    kept = progress.read_text("utf-8")
+    for broken in ("{", "[]", "{}", json.dumps({**json.loads(kept), "format": 99})):
+        progress.write_text(broken, "utf-8")
+        batch(shelf, source, out).complains(2, "cannot be read as the progress of a run", "--force")
+    progress.write_text(kept, "utf-8")
+
+    said = batch(shelf, source, out)
+    assert said.code == 0
+    assert "of 2 rows, 2 are answered already" in said.err
+    assert conversations(shelf) == threads
+    assert [row["outcome"] for row in table(out)] == ["answered", "answered"]
+    assert not progress.exists()
+
+
+def test_words_are_russian_where_the_terminal_is(shelf: Desk, tmp_path: Path) -> None:
+    """The summary and the remarks are in the language of the user's system."""
+    source = put(tmp_path / "q.csv", [["question"], ["Hello"], ["x" * 20_001]])
+    said = batch(shelf.having(LC_ALL="ru_RU.UTF-8"), source, tmp_path / "out.csv")
+    assert "2 строки" in said.out
+    assert "1 строка с ошибкой" in said.err
