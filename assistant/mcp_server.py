@@ -10,9 +10,11 @@ arguments, tell of errors in pydantic's words, and set up the logging of the who
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+import signal
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
 PATH: Final = "/mcp"
 MOST_ARTICLES: Final = 50
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 _logger: Final = logging.getLogger(__name__)
 
 Whose = Callable[["Request | None"], tuple[Service, Caller]]
@@ -112,9 +115,8 @@ class GetArticlesArguments(_Arguments):
 
 class ReadArticleArguments(_Arguments):
     article: Annotated[
-        str | int,
+        Annotated[str, Field(min_length=1, max_length=1000)] | Annotated[int, Field(ge=0, lt=10**15)],
         Field(
-            union_mode="left_to_right",
             description="`ref` or `document` of what get_articles found, or the article's number (kb_id).",
         ),
     ]
@@ -445,7 +447,7 @@ async def _read_resource(_: Asked, params: types.ReadResourceRequestParams) -> t
 
 
 async def serve_stdio(deployed: Deployment, role: str) -> None:
-    """Serve one client on standard input and output, until it closes them.
+    """Serve one client on standard input and output, until it closes them, or a signal ends this process.
 
     Args:
         deployed: What is served.
@@ -455,12 +457,43 @@ async def serve_stdio(deployed: Deployment, role: str) -> None:
         NoIndex: Nothing has been indexed for its profile.
         GuardianError: Something else that a person can fix; it says how.
     """
-    from mcp.server.stdio import stdio_server
-
+    signalled: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
     async with open_service(deployed) as service:
         server = mcp_server(deployed, lambda _: (service, Caller(role=role)))
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+        with _signals(signalled):
+            serving = asyncio.create_task(_serve_streams(server))
+            await asyncio.wait([serving, signalled], return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        await serving
+        return
+    # All is closed. The thread that waits for input cannot be called back, and Python would wait for it.
+    signal.signal(signalled.result(), signal.SIG_DFL)
+    signal.raise_signal(signalled.result())
+
+
+async def _serve_streams(server: Server[Any]) -> None:
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+@contextmanager
+def _signals(told: asyncio.Future[signal.Signals]) -> Generator[None]:
+    """Have the first SIGINT or SIGTERM noted in the place of what it does."""
+    loop = asyncio.get_running_loop()
+
+    def note(number: signal.Signals) -> None:
+        if not told.done():
+            told.set_result(number)
+
+    for number in _ENDING:
+        loop.add_signal_handler(number, note, number)
+    try:
+        yield
+    finally:
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
 
 
 # ------------------------------------------------------------------------------------------------------------ HTTP
