@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
+from assistant.variables import VARIABLES
 from tests.assistant.cli_helpers import OURS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -163,3 +167,125 @@ def test_an_installed_wheel_that_reads_the_checkout_is_caught(installed: Place) 
 def test_an_installed_wheel_judges_the_bundled_cases(installed: Place) -> None:
     """`guardian eval` has its cases with it, and the handbook that they are asked of."""
     assert "## Whole turns" in installed.run("guardian", "eval", "--parts", "turns", "--most", "1")
+
+
+# ------------------------------------------------------------------------------------------- containers and systemd
+
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+UNIT = (ROOT / "packaging" / "guardian.service").read_text("utf-8")
+ENVIRONMENT = (ROOT / ".env.example").read_text("utf-8")
+CONTAINER_EXTRAS = ("batch", "formats", "mcp", "neo4j", "otel", "postgres", "serve", "sql", "ui")
+
+
+def lint(program: str, *arguments: str | Path) -> None:
+    """Run a linter that stands beside this Python, or else on the PATH; it must find nothing."""
+    found = shutil.which(program, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assert found, f"{program} is not installed"
+    done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_container_file_passes_its_linter() -> None:
+    """Hadolint finds nothing, not even a matter of style."""
+    lint("hadolint", "--failure-threshold", "style", ROOT / "Containerfile")
+
+
+def test_the_compose_file_fits_the_schema_of_compose() -> None:
+    """It is what the specification of compose allows."""
+    lint("check-jsonschema", "--builtin-schema", "vendor.compose-spec", ROOT / "compose.yaml")
+
+
+def test_what_the_wheel_is_made_of_goes_into_the_container_and_nothing_else() -> None:
+    """Each package and each folder of data is let in; secrets, tests and what git knows is not."""
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    assert lines[1] == "*"
+    let_in = {line[1:] for line in lines if line.startswith("!")}
+    assert let_in == {*PACKAGES, *MORE, "profiles", "knowledge", "packaging/requirements.lock"}
+
+
+def pins(text: str) -> dict[tuple[str, str], set[str]]:
+    """Return the hashes of each package of a lock, by its name and its version."""
+    entries = re.split(r"(?m)^(?=[a-z0-9])", text)
+    found = [re.match(r"([a-z0-9.-]+)==([^ \\]+)", entry) for entry in entries]
+    return {
+        (head[1], head[2]): set(re.findall(r"sha256:[0-9a-f]{64}", entry))
+        for head, entry in zip(found, entries, strict=True)
+        if head
+    }
+
+
+def test_the_containers_packages_are_those_that_are_tested() -> None:
+    """Each has a version and hashes that the lock of this checkout has, and none of a server's extras is missing."""
+    tested = pins((ROOT / "requirements.lock").read_text("utf-8"))
+    shipped = pins((ROOT / "packaging" / "requirements.lock").read_text("utf-8"))
+    assert len(shipped) > 50
+    assert {pin: hashes for pin, hashes in shipped.items() if tested.get(pin) != hashes} == {}
+    assert all(shipped.values())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    groups = [project["dependencies"], *(project["optional-dependencies"][name] for name in CONTAINER_EXTRAS)]
+    wanted = {re.split(r"[\[><=~ ]", line)[0].lower() for group in groups for line in group}
+    assert wanted - {name for name, _ in shipped} == {"guardian-assistant"}
+    assert {"pytest", "ruff", "langgraph-api", "gguf"}.isdisjoint(name for name, _ in shipped)
+
+
+def test_the_services_of_compose_are_healthy_before_they_are_used() -> None:
+    """Each server has a check of its health and a volume, and the assistant waits for both servers and the index."""
+    services = COMPOSE["services"]
+    assert set(services) == {"index", "guardian", "qdrant", "postgres"}
+    assert all(services[name]["healthcheck"]["test"] for name in ("guardian", "qdrant", "postgres"))
+    used = {volume.partition(":")[0] for service in services.values() for volume in service["volumes"]}
+    assert set(COMPOSE["volumes"]) <= used
+    waits = {name: wanted["condition"] for name, wanted in services["guardian"]["depends_on"].items()}
+    assert waits == {
+        "index": "service_completed_successfully",
+        "qdrant": "service_healthy",
+        "postgres": "service_healthy",
+    }
+    assert all(str(port).startswith("127.0.0.1:") for service in services.values() for port in service.get("ports", ()))
+
+
+def test_no_secret_stands_in_a_file_that_is_shipped() -> None:
+    """Keys and passwords come from the file of the environment alone, whose example has none, and which git ignores."""
+    for service in COMPOSE["services"].values():
+        for name, value in service["environment"].items():
+            assert not name.endswith(("KEY", "PASSWORD")) or value.startswith("${"), name
+    given = [line for line in ENVIRONMENT.splitlines() if re.match(r"(# )?[A-Z_]+=", line)]
+    secrets = [line for line in given if line.partition("=")[0].endswith(("KEY", "PASSWORD"))]
+    assert len(secrets) == 4
+    assert all(line.endswith("=") for line in secrets)
+    assert ".env" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert "KEY" not in (ROOT / "Containerfile").read_text("utf-8")
+
+
+def test_every_variable_of_the_shipped_files_is_one() -> None:
+    """No file names a variable that the assistant does not read."""
+    known = {variable.name for variable in VARIABLES}
+    named = [ENVIRONMENT, UNIT, (ROOT / "compose.yaml").read_text("utf-8"), (ROOT / "Containerfile").read_text("utf-8")]
+    used = {name for text in named for name in re.findall(r"\b(?:GUARDIAN|OPENAI|GUARD)_[A-Z_]+", text)}
+    assert used - known == set()
+
+
+def test_a_stop_gives_running_turns_their_time() -> None:
+    """Compose and systemd wait for longer than the server drains, which both tell to end with SIGTERM."""
+    (drain,) = (float(variable.default) for variable in VARIABLES if variable.name == "GUARDIAN_DRAIN_SECONDS")
+    guardian = COMPOSE["services"]["guardian"]
+    assert float(guardian["environment"]["GUARDIAN_DRAIN_SECONDS"]) == drain
+    assert float(guardian["stop_grace_period"].removesuffix("s")) > drain
+    unit = dict(line.split("=", 1) for line in UNIT.splitlines() if re.match(r"[A-Za-z]+=", line))
+    assert float(unit["TimeoutStopSec"]) > drain
+    assert unit["KillSignal"] == "SIGTERM"
+    assert "STOPSIGNAL SIGTERM" in (ROOT / "Containerfile").read_text("utf-8")
+
+
+def test_the_unit_is_one_that_systemd_takes_and_that_may_do_little(tmp_path: Path) -> None:
+    """Systemd finds no fault with it, and rates what it could still do below 2 of 10."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd-analyze on this machine")
+    unit = tmp_path / "guardian.service"
+    # systemd looks for the programs: here, those of the container's or the machine's place stand for themselves.
+    unit.write_text(UNIT.replace("/opt/guardian/bin/guardian", sys.executable), "utf-8")
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    rating = ["systemd-analyze", "security", "--offline=true", "--threshold=20", unit]
+    done = subprocess.run(rating, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout
