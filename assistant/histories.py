@@ -40,9 +40,9 @@ class Histories(SideTable):
     )
 
     async def begin(self, thread_id: str, key: str) -> None:
-        """Record the history of a conversation that begins."""
+        """Record the history of a conversation that begins; one that has a history keeps it."""
         await self._rows(
-            "INSERT OR REPLACE INTO histories (thread_id, key, at) VALUES (?, ?, ?)", thread_id, key, utc_now()
+            "INSERT OR IGNORE INTO histories (thread_id, key, at) VALUES (?, ?, ?)", thread_id, key, utc_now()
         )
 
     async def advance(self, key: str, following: str) -> str | None:

@@ -268,7 +268,7 @@ class Service:
             if live is not None and live is not joined:
                 await _cancelled(live.task)
 
-    async def placed(self, caller: Caller, said: Sequence[str]) -> tuple[str, str]:
+    async def placed(self, caller: Caller, said: Sequence[str], *, begun: str = "") -> tuple[str, str]:
         """Return the conversation that a message belongs to, and the message's id, for a client that names neither.
 
         It is the one in which the caller has said the same before, and nothing else; the same message sent again has
@@ -277,6 +277,7 @@ class Service:
         Args:
             caller: Who asks.
             said: All that they said in the conversation by the client's own record, the new message last.
+            begun: The conversation's id where it is a new one; made up where it is left out.
         """
         own = self._inner(caller, "")
         texts = [clean(text) for text in said]
@@ -291,7 +292,7 @@ class Service:
                 # By its name others may have said more in it.
                 if any(history[-len(asked) :] == asked for history in ([before] if onward else [texts, before])):
                     return inner.removeprefix(own), key
-        thread = uuid.uuid4().hex
+        thread = begun or uuid.uuid4().hex
         await self._histories.begin(self._inner(caller, thread), key)
         return thread, key
 

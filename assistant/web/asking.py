@@ -56,8 +56,8 @@ class AskRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     question: str
-    thread_id: str = ""
-    turn_id: str = ""
+    thread_id: str | None = None
+    turn_id: str | None = None
     settings: Annotated[dict[str, Any], Field(default_factory=dict[str, Any])]
     stream: bool = False
 
@@ -79,7 +79,7 @@ async def ask(request: Request, body: AskRequest, caller: Asker, service: Served
     """
     profile = service.deployed.profile
     language = checked(body.question, profile)
-    thread, turn_id = ids_of(request, body.thread_id, body.turn_id)
+    thread, turn_id = ids_of(request, body.thread_id or "", body.turn_id or "")
     if turn_id and not thread:
         thread = thread_of_turn(turn_id)
     settings = allowed_settings(body.settings, profile, caller.role)
@@ -133,9 +133,8 @@ async def _placed(
         return thread, turn_id
     # What was refused as a message is in no conversation of ours, but in the client's.
     earlier = [text for text in said[:-1] if not message_fault(text)]
-    if turn_id and not earlier:
-        return thread_of_turn(turn_id), turn_id
-    thread, stable = await service.placed(caller, [*earlier, said[-1]])
+    begun = thread_of_turn(turn_id) if turn_id else ""
+    thread, stable = await service.placed(caller, [*earlier, said[-1]], begun=begun)
     return thread, turn_id or stable
 
 

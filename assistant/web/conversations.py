@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -25,6 +25,7 @@ from assistant.web.turns import (
     turn_headers,
     wants_events,
 )
+from contracts.errors import ThreadBusy
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
@@ -185,7 +186,8 @@ async def stop(thread_id: str, caller: Asker, service: Served) -> Stopped:
     """
     if service.live(caller, thread_id) is None:
         await service.turns(caller, thread_id)  # whether there is such a conversation
-    return Stopped(stopped=await service.stop(caller, thread_id))
+    with _by_its_name(thread_id):
+        return Stopped(stopped=await service.stop(caller, thread_id))
 
 
 @router.put(
@@ -226,7 +228,8 @@ async def thread(thread_id: str, caller: Asker, service: Served) -> Thread:
 async def delete(thread_id: str, caller: Asker, service: Served) -> None:
     """Delete one of the caller's conversations with all that is kept of it; not while a turn of it runs."""
     await service.turns(caller, thread_id)  # whether there is such a conversation
-    await service.delete(caller, thread_id)
+    with _by_its_name(thread_id):
+        await service.delete(caller, thread_id)
 
 
 @router.get(
@@ -252,6 +255,15 @@ async def search(
     items, degraded = await service.search(caller, q, top_k=top_k, language=language)
     found = [_found(item, profile) for item in redacted(items, profile, caller.role)]
     return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])
+
+
+@contextmanager
+def _by_its_name(thread_id: str) -> Generator[None]:
+    """Call a conversation that is busy what its owner calls it."""
+    try:
+        yield
+    except ThreadBusy as error:
+        raise busy(thread_id) from error
 
 
 def _entry(turn: Turn, profile: Profile, role: str, said: Feedback | None) -> TurnEntry:

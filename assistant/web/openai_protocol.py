@@ -38,8 +38,8 @@ class Told(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    thread_id: str = ""
-    turn_id: str = ""
+    thread_id: str | None = None
+    turn_id: str | None = None
     settings: Json = Field(default_factory=dict[str, Any])
 
 

@@ -99,7 +99,7 @@ def allowed_settings(settings: Json, profile: Profile, role: str) -> Json:
         raise InputError("The role is no setting of a message.", "It is that of the API key, or of the server.")
     if not profile.sees_all(role) and (names := sorted(settings.keys() - OPEN_SETTINGS)):
         raise Forbidden(
-            f"The role {role!r} may not set: {', '.join(names)[:200]}.",
+            f"The role {role!r} may not set {', '.join(map(repr, names))[:200]}.",
             f"It may set {' and '.join(sorted(OPEN_SETTINGS))}.",
         )
     return settings

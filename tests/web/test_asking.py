@@ -242,6 +242,20 @@ def test_one_turn_id_is_never_run_twice(server: Running) -> None:
     assert "belongs to another message" in other.json()["error"]["message"]
 
 
+def test_a_first_message_with_an_id_of_its_own_is_gone_on_with_by_its_history(server: Running) -> None:
+    """A client that names its messages and no conversation stays in one, and nothing is run twice."""
+    begun = user("What are the fines for late books?")
+    request = {"model": NAME, "messages": [begun]}
+    first = server.ask("POST", "/v1/chat/completions", request, X_Turn_Id="q1").json()["guardian"]
+    onward = {"model": NAME, "messages": [begun, user(FOLLOWING)]}
+    second = server.ask("POST", "/v1/chat/completions", onward, X_Turn_Id="q2").json()["guardian"]
+    assert server.ask("POST", "/v1/chat/completions", request, X_Turn_Id="q1").json()["guardian"] == first
+    assert server.ask("POST", "/v1/chat/completions", onward, X_Turn_Id="q2").json()["guardian"] == second
+    read = server.ask("GET", f"/v1/threads/{first['thread_id']}").json()
+    assert [turn["turn_id"] for turn in read["turns"]] == ["q1", "q2"]
+    assert second["thread_id"] == first["thread_id"]
+
+
 def test_asking_streams_progress_and_then_the_answer(server: Running) -> None:
     """By the field or by the header; the last event is what the same request gets as JSON."""
     body = {"question": QUESTION, "thread_id": "streamed", "turn_id": "1", "stream": True}
@@ -365,12 +379,10 @@ def test_a_client_that_goes_away_stops_its_turn(
         if path == "/v1/ask"
         else {"model": NAME, "messages": [user(QUESTION)], "guardian": {"thread_id": thread, "turn_id": "1"}}
     )
-    body = json.dumps({**fields, "stream": streamed}).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", modelled.port)) as connection:
-        connection.sendall(head.encode() + body)
+    with sent_by(modelled, path, {**fields, "stream": streamed}):
         until(lambda: bool(model.requests()))
         assert modelled.service.running == 1
+        assert modelled.ask("DELETE", f"/v1/threads/{thread}").status_code == 409
     until(lambda: modelled.service.running == 0, 2)
     model.options(delay_ms=0)
     [turn] = modelled.ask("GET", f"/v1/threads/{thread}").json()["turns"]
@@ -396,6 +408,34 @@ async def test_a_client_of_openai_that_stops_listening_stops_its_turn(modelled: 
         assert (await anext(aiter(stream))).choices[0].delta.role == "assistant"
         await stream.close()
     await asyncio.to_thread(until, lambda: modelled.service.running == 0, 2)
+
+
+def sent_by(server: Running, path: str, fields: dict[str, Any]) -> socket.socket:
+    """Send a request and return its connection, which must be closed."""
+    body = json.dumps(fields).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    connection = socket.create_connection(("127.0.0.1", server.port), 10)
+    connection.sendall(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+    return connection
+
+
+def test_who_waits_for_a_turn_that_is_stopped_is_told_so(
+    modelled: Running, model: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the language of the question; while nothing happens, comments keep the stream open."""
+    monkeypatch.setattr("assistant.web.turns.PULSE_S", 0.05)
+    model.reset()
+    model.options(delay_ms=5000)
+    fields = {"question": "Где лежат резервные копии?", "thread_id": "stop-me", "stream": True}
+    with sent_by(modelled, "/v1/ask", fields) as connection:
+        until(lambda: bool(model.requests()))
+        time.sleep(0.15)
+        assert modelled.ask("POST", "/v1/threads/stop-me/stop").json() == {"stopped": True}
+        said = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+    assert "\n: waiting\n" in said.replace("\r", "")
+    assert "event: error" in said
+    assert "Ход остановлен" in said
+    assert "TurnStopped" in said
 
 
 def test_no_word_of_a_draft_is_streamed_before_its_verdict(modelled: Running, model: FakeServer) -> None:
