@@ -46,11 +46,9 @@ def run(options: argparse.Namespace) -> int:
         loopback=loopback,
     )
     sock = listening(options.host, options.port)
-    with sock:
-        app = create_app(deployed, chosen)
-        port = sock.getsockname()[1]
-        host = f"[{options.host}]" if ":" in options.host else options.host
-        serve(app, sock, lambda: _announce(f"http://{host}:{port}", chosen, keys))
+    port = sock.getsockname()[1]
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    serve(lambda: create_app(deployed, chosen), sock, lambda: _announce(f"http://{host}:{port}", chosen, keys))
     return 0
 
 

@@ -39,11 +39,11 @@ def run(options: argparse.Namespace) -> int:
     with listening(_HOST, options.port) as sock:
         from assistant.web.app import Options, create_app
 
-        app = create_app(deployed, Options(role=role, page=True))
         address = f"http://{_HOST}:{sock.getsockname()[1]}/"
         who = say["page_keys"] if keys.wanted else say["page_role"].format(role=role)
         lines = (say["page_listening"].format(address=address), who, say["page_end"])
-        serve(app, sock, lambda: print("\n".join(lines), flush=True))
+        chosen = Options(role=role, page=True)
+        serve(lambda: create_app(deployed, chosen), sock, lambda: print("\n".join(lines), flush=True))
     return 0
 
 

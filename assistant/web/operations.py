@@ -75,7 +75,7 @@ def install_operations(app: FastAPI, *, loopback: bool) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.origins,
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
             allow_headers=["*"],
             expose_headers=["*"],
         )

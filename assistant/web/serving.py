@@ -124,30 +124,32 @@ class _Server(uvicorn.Server):
             )
 
 
-def run(app: FastAPI, sock: socket.socket, announce: Callable[[], None]) -> None:
+def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until a signal comes.
 
     Args:
-        app: The application; its lifespan is that of the server.
+        make: Builds the application, whose lifespan is that of the server. It is called where the server runs: Gradio
+            makes event loops of its own, and never closes them, where it is imported without one.
         sock: Where it listens; closed at the end.
         announce: Called once requests are answered.
 
     Raises:
         GuardianError: The deployment cannot be opened; it says why.
     """
-    config = uvicorn.Config(
-        app,
-        lifespan="off",
-        ws="none",
-        access_log=False,
-        log_config=_LOGGING,
-        server_header=False,
-        # Who asked is told from the connection: a header says what its sender likes.
-        proxy_headers=False,
-        timeout_graceful_shutdown=_LAST_BYTES_S,
-    )
 
     async def serve() -> None:
+        app = make()
+        config = uvicorn.Config(
+            app,
+            lifespan="off",
+            ws="none",
+            access_log=False,
+            log_config=_LOGGING,
+            server_header=False,
+            # Who asked is told from the connection: a header says what its sender likes.
+            proxy_headers=False,
+            timeout_graceful_shutdown=_LAST_BYTES_S,
+        )
         # Opened here, and not by uvicorn, which would print a traceback where the way out should stand.
         async with app.router.lifespan_context(app):
             await _Server(config, app, announce).serve([sock])
