@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -102,8 +104,9 @@ def test_the_example_says_what_holds_without_it() -> None:
 
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_the_handbook_has_the_whole_example(language: str) -> None:
-    """Its page shows the file, and names each column that can be written."""
+    """Its page shows the file, other pieces that are mappings, and names each column that can be written."""
     page = (ROOT / "knowledge" / language / "batch-columns.md").read_text("utf-8")
-    shown = page.split("```toml\n")[1].split("```")[0]
-    assert tomllib.loads(shown) == tomllib.loads((ROOT / "docs" / "batch-columns.toml").read_text("utf-8"))
-    assert all(f"| `{column}` |" in page for column in Column)
+    shown = [tomllib.loads(dedent(block)) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
+    assert tomllib.loads((ROOT / "docs" / "batch-columns.toml").read_text("utf-8")) in shown
+    assert all(ColumnMap.model_validate(piece) for piece in shown)
+    assert all(f"| `{column}` |" in page for column in (*Column, *Input.model_fields))
