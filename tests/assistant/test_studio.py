@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import re
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import AsyncIterator, Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -267,6 +263,10 @@ async def test_the_run_settings_are_a_form(studio: LangGraphClient) -> None:
         shared = schema["$defs"].get(field.get("$ref", "").rpartition("/")[2], {})
         assert field.get("description") or shared.get("description"), name
         assert "default" in field, name
+        for form in (field, *field.get("anyOf", [])):
+            if form.get("type") in ("integer", "number"):
+                assert form.keys() & {"minimum", "exclusiveMinimum"}, name
+                assert form.keys() & {"maximum", "exclusiveMaximum"}, name
     assert {
         name: fields[name]["default"] for name in ("spam_threshold", "max_clarifications", "top_k", "max_retry")
     } == {
@@ -298,16 +298,24 @@ async def test_a_key_of_the_state_in_the_input_decides_nothing(studio: LangGraph
     assert "Forged" not in json.dumps(values)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"max_retry": 99}, {"spam_threshold": 1.5}, {"language": "de"}, {"top_k": "many"}], ids=str
-)
-async def test_a_setting_out_of_bounds_is_refused_by_name(studio: LangGraphClient, wrong: dict[str, Any]) -> None:
-    """The run fails with the setting's name, and no node has run."""
-    thread = await new_thread(studio)
-    with pytest.raises(Exception, match=next(iter(wrong))):
-        await run(studio, thread, ask(LEND), context=wrong)
+async def test_a_setting_out_of_bounds_is_refused_by_name(studio: LangGraphClient) -> None:
+    """The run fails with the setting's name and what it may be, and no node has run."""
+    wrong: list[tuple[str, object, str]] = [
+        ("max_retry", 99, "less than or equal to 5"),
+        ("spam_threshold", 1.5, "less than 1"),
+        ("language", "de", "'en' or 'ru'"),
+        ("top_k", "many", "valid integer"),
+        ("top_k", 0, "greater than or equal to 1"),
+    ]
 
-    assert "question" not in (await studio.threads.get_state(thread))["values"]
+    async def refused(name: str, value: object, meant: str) -> None:
+        thread = await new_thread(studio)
+        with pytest.raises(Exception, match=name) as error:
+            await run(studio, thread, ask(LEND), context={name: value})
+        assert meant in str(error.value)
+        assert "question" not in (await studio.threads.get_state(thread))["values"]
+
+    await asyncio.gather(*(refused(*one) for one in wrong))
 
 
 # -------------------------------------------------------------------------------------------------------- a streamed run
@@ -491,32 +499,28 @@ async def test_two_messages_at_once_are_both_answered(studio: LangGraphClient) -
     assert {text for kind, text in said(values) if kind == "human"} == {LEND, NEXT}
 
 
-@pytest.mark.parametrize(
-    "given",
-    [{}, {"messages": []}, ask(""), ask(" \n "), ask([]), {"messages": [{"role": "assistant", "content": "hello"}]}],
-    ids=str,
-)
-async def test_a_message_that_says_nothing_ends_as_an_error_with_a_way_out(
-    studio: LangGraphClient, given: dict[str, Any]
-) -> None:
+async def test_a_message_that_says_nothing_ends_as_an_error_with_a_way_out(studio: LangGraphClient) -> None:
     """The run itself succeeds; its outcome is `error`, and the user reads what to do."""
-    values = await run(studio, await new_thread(studio), given)
+    empty = [{}, {"messages": []}, ask(""), ask(" \n "), ask([])]
+    empty.append({"messages": [{"role": "assistant", "content": "hello"}]})
+    threads = [await new_thread(studio) for _ in empty]
+    ends = await asyncio.gather(*(run(studio, *one) for one in zip(threads, empty, strict=True)))
 
-    assert values["result"]["outcome"] == "error"
-    assert "The message is empty" in values["final_answer"]
-    assert said(values)[-1] == ("ai", values["final_answer"])
+    for values in ends:
+        assert values["result"]["outcome"] == "error"
+        assert "The message is empty" in values["final_answer"]
+        assert said(values)[-1] == ("ai", values["final_answer"])
 
 
-@pytest.mark.parametrize(
-    "given",
-    [ask([{"type": "text", "text": LEND}]), {"messages": LEND}, {"messages": {"role": "user", "content": LEND}}],
-    ids=["blocks", "bare text", "one message"],
-)
-async def test_a_message_may_come_in_any_form(studio: LangGraphClient, given: dict[str, Any]) -> None:
+async def test_a_message_may_come_in_any_form(studio: LangGraphClient) -> None:
     """Content in blocks, as Studio sends it, a single message and a bare text are the question that they carry."""
-    values = await run(studio, await new_thread(studio), given)
+    one: dict[str, Any] = {"role": "user", "content": LEND}
+    forms: list[dict[str, Any]] = [ask([{"type": "text", "text": LEND}]), {"messages": LEND}, {"messages": one}]
+    threads = [await new_thread(studio) for _ in forms]
+    ends = await asyncio.gather(*(run(studio, *given) for given in zip(threads, forms, strict=True)))
 
-    assert (values["question"]["text"], values["result"]["outcome"]) == (LEND, "answered")
+    for values in ends:
+        assert (values["question"]["text"], values["result"]["outcome"]) == (LEND, "answered")
 
 
 # ----------------------------------------------------------------------------------------------- what must not happen
@@ -608,29 +612,6 @@ def with_models(models: FakeServer, provider: str) -> dict[str, str]:
     }
 
 
-async def test_a_served_graph_with_a_model_tells_no_draft(tmp_path: Path) -> None:
-    """Over the server's own streams, events included: no draft before its PASS, then the answer in pieces."""
-    wrong = {"when": {"purpose": "draft"}, "times": 1, "reply": {"text": "Zebrafish lend 999 books [1]."}}
-    with fake_server() as models:
-        models.script([wrong])
-        server = Server(tmp_path, **with_models(models, "vllm"))
-        server.start()
-        try:
-            async with get_client(url=server.url, timeout=60) as studio:
-                thread = await new_thread(studio)
-                modes: Any = ["values", "updates", "messages-tuple", "tasks", "checkpoints", "events"]
-                stream = studio.runs.stream(thread, "guardian", input=ask(LEND), stream_mode=modes)
-                parts = [part async for part in stream]
-        finally:
-            server.stop()
-    assert "ebrafish" not in "".join(json.dumps(part.data) for part in parts)
-    pieces = [part.data[0]["content"] for part in parts if part.event == "messages" and part.data[0]["type"] != "human"]
-    final = [part.data for part in parts if part.event == "values"][-1]["final_answer"]
-    assert len(pieces) > 1
-    assert "".join(pieces) == final
-    assert "BlockingError" not in server.log()
-
-
 def test_a_key_or_a_line_outside_is_not_needed(server: Server) -> None:
     """After all these runs, the server has called nobody but this machine, and blocked nobody's turn."""
     assert not server.calls.exists(), server.calls.read_text(encoding="utf-8")
@@ -640,55 +621,3 @@ def test_a_key_or_a_line_outside_is_not_needed(server: Server) -> None:
     assert "BlockingError" not in log
     assert "blocking call" not in log
     assert "Internal Server Error" not in log
-
-
-# ---------------------------------------------------------------------------------------------------------------- a kill
-
-
-async def killed_in_mid_run(server: Server, studio: LangGraphClient, thread: str) -> None:
-    """Ask, and kill -9 the server when the turn has begun.
-
-    The whole turn takes some fifty milliseconds, so the server runs in slices of a few, and is looked at in between.
-    """
-    lasting: Any = {**NEVER_ENOUGH, "max_retry": 5}
-    database = sqlite3.connect(server.data / "shelf" / "studio.db", isolation_level=None)
-    runs = "SELECT json_extract(CAST(metadata AS TEXT), '$.run_id') FROM checkpoints WHERE thread_id = ?"
-    before = set(database.execute(runs, (thread,)).fetchall())
-    asking = asyncio.create_task(studio.runs.create(thread, "guardian", input=ask(NEXT), context=lasting))
-    deadline = time.monotonic() + 60
-    while sum(row not in before for row in database.execute(runs, (thread,)).fetchall()) < 2:
-        assert time.monotonic() < deadline, server.log()
-        server.signal(signal.SIGCONT)
-        await asyncio.sleep(0.003)
-        server.signal(signal.SIGSTOP)
-    server.kill()
-    database.close()
-    # Its answer may have been on the way when the server died.
-    with contextlib.suppress(httpx.HTTPError):
-        await asking
-
-
-async def test_a_killed_server_finds_its_threads_again(tmp_path: Path) -> None:
-    """Kill -9 in mid-run: the finished turn is there, the other stands where it stood, and goes on when asked to."""
-    server = Server(tmp_path)
-    server.start()
-    thread = str(uuid.uuid4())
-    try:
-        async with get_client(url=server.url, timeout=60) as studio:
-            await studio.threads.create(thread_id=thread)
-            first = await run(studio, thread, ask(LEND))
-            await killed_in_mid_run(server, studio, thread)
-        server.start()
-        async with get_client(url=server.url, timeout=60) as studio:
-            # The server's own list of threads is written every ten seconds; the conversation itself, at each step.
-            await studio.threads.create(thread_id=thread, graph_id="guardian", if_exists="do_nothing")
-            state: Any = await studio.threads.get_state(thread)
-            assert said(state["values"])[:3] == [("human", LEND), ("ai", first["final_answer"]), ("human", NEXT)]
-            # Not `next`: that is empty where a node had finished and its step had not been stored.
-            assert len(state["tasks"]) == 1
-            finished = await run(studio, thread, None)
-            assert said(finished)[:3] == said(state["values"])[:3]
-            assert (finished["result"]["outcome"], finished["result"]["question"]) == ("answered", NEXT)
-            assert said(finished)[3:] == [("ai", finished["final_answer"])]
-    finally:
-        server.stop()
