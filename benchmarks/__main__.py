@@ -17,7 +17,7 @@ from benchmarks.report import Line, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 SERVERS = ("qdrant", "postgres")
-PARTS = ("turns", "models", "sources", "retrieval", "servers", "start")
+PARTS = ("turns", "models", "sources", "retrieval", "servers", "start", "load")
 
 
 def main() -> int:
@@ -64,6 +64,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--servers", nargs="+", choices=SERVERS, default=SERVERS, help="which servers (default: both)")
     parser.add_argument(
+        "--clients",
+        type=int,
+        nargs="+",
+        default=[1, 10, 50],
+        help="clients of `guardian serve` at once (default: 1 10 50)",
+    )
+    parser.add_argument(
+        "--memory-turns",
+        type=int,
+        default=2_000,
+        help="turns over which its memory is watched (default: 2000; 0: none)",
+    )
+    parser.add_argument(
         "--keep",
         type=Path,
         metavar="FOLDER",
@@ -93,6 +106,7 @@ def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Calla
             lambda: engines.measure(options.keep, server_sizes, options.servers),
         ),
         "start": ("Start", lambda: _start(place)),
+        "load": ("Load", lambda: _load(place, options.clients, options.memory_turns)),
     }
     return [known[part] for part in PARTS if part in options.parts]
 
@@ -114,6 +128,13 @@ def _start(place: Path) -> list[Line]:
 
     _index_handbook()
     return startup.measure(place / "data")
+
+
+def _load(place: Path, clients: Sequence[int], memory_turns: int) -> list[Line]:
+    from benchmarks import load
+
+    _index_handbook()
+    return load.measure(place / "data", clients, memory_turns)
 
 
 def _index_handbook() -> None:
