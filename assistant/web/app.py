@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from assistant.keys import keys_of
 from assistant.service import open_service
-from assistant.web import asking, conversations
+from assistant.web import articles, asking, conversations
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 
@@ -61,6 +61,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     install_fault_handlers(app)
     app.include_router(asking.router)
     app.include_router(conversations.router)
+    app.include_router(articles.router)
     install_operations(app, loopback=chosen.loopback)
     if chosen.mcp:
         from assistant.mcp_server import mount_mcp
