@@ -63,6 +63,7 @@ def test_questions_are_in_both_languages_and_of_two_to_eight_words() -> None:
 
 
 def test_the_baseline_finds_passages_of_the_same_corpus(base: Path, tmp_path: Path) -> None:
-    """Bare tantivy is asked the same questions of the same texts."""
+    """Bare tantivy is asked the same questions of the same texts: hardly any has only words that no passage drew."""
     build(tmp_path / "bare", passages(base))
-    assert all(Bare(tmp_path / "bare").search(text) > 0 for text in queries(10))
+    bare = Bare(tmp_path / "bare")
+    assert sum(bare.search(text) > 0 for text in queries(100)) >= 97
