@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     Asked = ServerRequestContext[Any, Any]
 
 PATH: Final = "/mcp"
+_METHODS: Final = ("POST", "DELETE")
 MOST_ARTICLES: Final = 50
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 _logger: Final = logging.getLogger(__name__)
@@ -505,11 +506,15 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
+        from starlette.exceptions import HTTPException
         from starlette.requests import HTTPConnection
 
         from assistant.web.callers import identified
 
         caller, key = identified(HTTPConnection(scope))
+        if scope["method"] not in _METHODS:
+            # A stream for what the server says unasked: there is nothing, and it would hold up the server's end.
+            raise HTTPException(405, "This server sends nothing unasked.", {"Allow": ", ".join(_METHODS)})
         if key is not None:
             # The SDK then keeps each session to the caller who began it. The key itself is nobody's business.
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))

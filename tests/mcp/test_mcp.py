@@ -255,6 +255,12 @@ def test_a_made_up_name_of_this_machine_is_not_answered_to(slow: Running) -> Non
     assert refused.status_code == 403
 
 
+def test_nobody_waits_for_what_is_said_unasked(keyed: Running) -> None:
+    """A stream that would be open for ever, and hold up the end of the server, is not begun."""
+    refused = keyed.ask("GET", "/mcp", Accept="text/event-stream")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST, DELETE")
+
+
 def test_a_huge_request_is_refused_unread(keyed: Running) -> None:
     """The limit of the whole server is that of the tools, too."""
     assert keyed.ask("POST", "/mcp", {"question": "x" * 5_000_000}).status_code == 413
