@@ -59,14 +59,12 @@ def cached(path: Path, formula: str, value: str) -> None:
     """Give a formula of a spreadsheet the value that a spreadsheet program keeps with it."""
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
-    for name in parts:
-        if name.startswith("xl/worksheets/sheet"):
-            text = parts[name].decode()
-            parts[name] = re.sub(
-                rf"<f>{re.escape(formula)}</f><v\s*/>|<f>{re.escape(formula)}</f><v></v>",
-                f"<f>{formula}</f><v>{value}</v>",
-                text,
-            ).encode()
+    sheet = "xl/worksheets/sheet1.xml"
+    text, found = re.subn(
+        rf"(<f>{re.escape(formula)}</f>)<v\s*(?:/>|></v>)", rf"\1<v>{value}</v>", parts[sheet].decode()
+    )
+    assert found == 1
+    parts[sheet] = text.encode()
     with zipfile.ZipFile(path, "w") as book:
         for name, content in parts.items():
             book.writestr(name, content)

@@ -9,9 +9,11 @@ from textwrap import dedent
 
 import pytest
 
-from assistant.batch.columns import Column, ColumnMap, Input, find_columns, read_column_map
+from assistant.batch.columns import Column, ColumnMap, Input, cells_of, find_columns, read_column_map
 from assistant.batch.tables import Row
 from contracts.errors import ConfigError, InputError
+from contracts.result import Diagnostics, StructuredAgentResult
+from contracts.values import Language, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,6 +69,22 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(InputError, match="known as a subject or a description") as caught:
         question(["A", "B"], "x", "y")
     assert "--columns" in caught.value.way_out
+
+
+def test_a_turn_that_ended_with_an_error_is_one_in_its_row() -> None:
+    """What did not work stands there; a turn with another outcome has no error, whatever did not work."""
+    broken = Diagnostics(degraded=["draft: the server is away"])
+
+    def cells(outcome: Outcome, diagnostics: Diagnostics) -> tuple[object, object]:
+        result = StructuredAgentResult(
+            language=Language.EN, outcome=outcome, answer_text="Sorry.", diagnostics=diagnostics
+        )
+        found = cells_of(result, structured=False)
+        return found[Column.DEGRADED], found[Column.ERROR]
+
+    assert cells(Outcome.ERROR, broken) == ("draft: the server is away", "draft: the server is away")
+    assert cells(Outcome.ERROR, Diagnostics()) == (None, "the turn ended with an error")
+    assert cells(Outcome.ANSWERED, broken) == ("draft: the server is away", None)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ def test_a_ticket_in_html_is_read_as_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["if a < b and c > d", "List<String> x = 1 << 2", "3 <b", "Q&A; R&D", "<имя> и <email@x.example>", "1\n\n  2"]
+    "text",
+    ["if a < b and c > d", "List<String> x = 1 << 2", "3 <b", "Q&A; R&D", "<имя> и <email@x.example>", "1\n\n  2"],
 )
 def test_plain_text_stays_as_it_is(text: str) -> None:
     """What has signs of HTML but none of its tags and entities is no HTML."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ TICKETS = [
     ["", "", "", ""],
     ["T-3", "", "x" * 20_001, "7"],
     ["T-4", "", "", "8"],
+    ["T-5", "Printer", "Connect me to a human operator, please", "9"],
 ]
 OURS = [column.value for column in Column]
 
@@ -49,8 +53,8 @@ def answered(shelf: Desk, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 def test_the_table_has_the_columns_of_the_input_and_then_the_answers(answered: dict[str, Any]) -> None:
     """Every row that is not empty is there once, in order, with what was found for it."""
     rows = answered["rows"]
-    assert [list(row) for row in rows] == [[*TICKETS[0], *OURS]] * 4
-    assert [row["id"] for row in rows] == ["T-1", "T-2", "T-3", "T-4"]
+    assert [list(row) for row in rows] == [[*TICKETS[0], *OURS]] * 5
+    assert [row["id"] for row in rows] == ["T-1", "T-2", "T-3", "T-4", "T-5"]
     first = rows[0]
     assert (first["description"], first["price"]) == (TICKETS[1][2], " =1+1")
     assert ANSWER in first["answer"]
@@ -64,12 +68,14 @@ def test_the_table_has_the_columns_of_the_input_and_then_the_answers(answered: d
     assert "track" not in first["intent"]
     assert first["engineer_intervention_needed"] is False
     assert "Возврат книги" in rows[1]["answer"]
+    assert (rows[4]["outcome"], rows[4]["engineer_intervention_needed"]) == ("handed_off", True)
+    assert "human operator" in rows[4]["issue_summary"]
 
 
 def test_a_row_that_fails_is_a_row_with_an_error(answered: dict[str, Any]) -> None:
     """The others are answered; the exit code is 1, and the rows are named as the spreadsheet numbers them."""
     errors = [row["error"] for row in answered["rows"]]
-    assert errors[:2] == [None, None]
+    assert [error is None for error in errors] == [True, True, False, False, True]
     assert "20,001 characters" in errors[2]
     assert "empty" in errors[3]
     assert answered["rows"][2]["answer"] is None
@@ -78,6 +84,7 @@ def test_a_row_that_fails_is_a_row_with_an_error(answered: dict[str, Any]) -> No
     assert "2 rows have an error" in said.err
     assert "5 (T-3), 6 (T-4)" in said.err
     assert "2 answered" in said.out
+    assert "1 handed off" in said.out
     assert "2 without a result" in said.out
 
 
@@ -194,9 +201,43 @@ def test_a_run_whose_output_cannot_be_written_goes_on_and_asks_nothing_again(she
     assert not progress.exists()
 
 
+@pytest.mark.parametrize(
+    ("package", "name", "question"),
+    [("openpyxl", "q.xlsx", "Hello"), ("selectolax", "q.csv", "<p>Hello</p>")],
+)
+def test_without_its_packages_it_says_how_to_get_them(
+    shelf: Desk, tmp_path: Path, package: str, name: str, question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only spreadsheets and HTML need the extra, which is named as pip wants it."""
+    source, plain = put(tmp_path / name, [["question"], [question]]), put(tmp_path / "p.csv", [["question"], ["Hello"]])
+    monkeypatch.setitem(sys.modules, package, None)
+    batch(shelf, source, tmp_path / "out.csv").complains(2, "pip install 'guardian-assistant[batch]'")
+    assert batch(shelf, plain, tmp_path / "out.csv").code == 0
+
+
 def test_words_are_russian_where_the_terminal_is(shelf: Desk, tmp_path: Path) -> None:
     """The summary and the remarks are in the language of the user's system."""
     source = put(tmp_path / "q.csv", [["question"], ["Hello"], ["x" * 20_001]])
     said = batch(shelf.having(LC_ALL="ru_RU.UTF-8"), source, tmp_path / "out.csv")
     assert "2 строки" in said.out
     assert "1 строка с ошибкой" in said.err
+
+
+def test_a_full_disk_stops_the_run_which_then_goes_on(shelf: Desk, tmp_path: Path) -> None:
+    """What cannot be stored is no error of a row: nothing more is asked, and what was answered is kept."""
+    desk = shelf.copied(tmp_path / "data")
+    (desk.folder / "threads.db").unlink(missing_ok=True)
+    lines = [["question"], *[[f"{QUESTION} {n}"] for n in range(12)]]
+    source, out = put(tmp_path / "q.csv", lines), tmp_path / "out.csv"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_200_000, before[1]))
+    try:
+        said = batch(desk, source, out, "--at-once", "1")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    said.complains(1, "the disk could not be read or written", "out.csv.progress is kept")
+    assert not out.exists()
+    said = batch(desk, source, out)
+    assert said.code == 0
+    assert re.search(r"of 12 rows, [1-9]\d* are answered already", said.err), said.err
+    assert [row["outcome"] for row in table(out)] == ["answered"] * 12

@@ -122,7 +122,7 @@ def test_nothing_in_a_spreadsheet_is_a_formula(tmp_path: Path) -> None:
 def test_nothing_in_csv_is_taken_for_a_formula(tmp_path: Path) -> None:
     """What a spreadsheet program would compute has an apostrophe before it; a plain number has none."""
     path = written(tmp_path / "o.csv", [*HOSTILE, "-5", "+7,5", -5], header=("=1", *"bcdefghij"))
-    assert [*table(path)[0]][0] == "'=1"
+    assert next(iter(table(path)[0])) == "'=1"
     values = list(table(path)[0].values())
     assert values[:6] == [f"'{text}" for text in HOSTILE[:6]]
     assert values[6:] == ["#N/A", "-5", "+7,5", "-5"]
@@ -213,10 +213,10 @@ def test_rows_are_not_held_in_memory(tmp_path: Path, source: str, target: str) -
     written(tmp_path / f"warm{Path(target).suffix}", ["x"])  # what is imported for it is not counted
     tracemalloc.start()
     found = open_table(path, Layout())
-    with closing(found.rows()) as rows:
-        with writing(tmp_path / target, Path(target).suffix, found.header, "") as writer:
-            for row in rows:
-                writer.write(row.cells)
+    out = tmp_path / target
+    with closing(found.rows()) as rows, writing(out, out.suffix, found.header, "") as writer:
+        for row in rows:
+            writer.write(row.cells)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < path.stat().st_size / 5, peak
