@@ -6,11 +6,8 @@ import argparse
 import ast
 import builtins
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +23,6 @@ from pydantic import BaseModel
 
 import contracts.errors
 from assistant.cli import EXIT_CODES, build_parser
-from assistant.commands.index import index, profile_folders
 from assistant.profiles import load_profile, profile_names
 from assistant.progress import phrases
 from assistant.variables import VARIABLES
@@ -613,36 +609,3 @@ WHOLE: Final = [block for block in PYTHON if is_whole(block.code)]
 def test_most_python_examples_are_whole() -> None:
     """Examples are programs that a reader can run; only what is announced as a part is none."""
     assert len(PYTHON) - len(WHOLE) <= len(LANGUAGES)
-
-
-@pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a data folder with the handbook in it."""
-    folder = tmp_path_factory.mktemp("handbook")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GUARDIAN_DATA_DIR", str(folder))
-        deployed = deployment("handbook")
-        index(deployed, profile_folders(deployed))
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", WHOLE, ids=lambda block: block.name)
-def test_every_whole_python_example_runs(block: Block, indexed: Path) -> None:
-    """A whole example runs as it stands, over the indexed handbook, without an error or a warning."""
-    environment = {
-        **os.environ,
-        "GUARDIAN_DATA_DIR": str(indexed),
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
-    }
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", block.code],
-        env=environment,
-        cwd=indexed,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), block.name

@@ -1,0 +1,114 @@
+"""What the handbook shows of Python runs: each whole example as a program of its own, in one process per language."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.commands.index import index, profile_folders
+from assistant.wiring import deployment
+from tests.test_handbook import LANGUAGES, PYTHON, WHOLE, Block
+
+ROOT = Path(__file__).resolve().parent.parent
+SHOWN = ("python-api", "python-streaming", "subgraph")
+"""Pages about Python: nothing that they show is a mere part of a program, and all of it prints something."""
+
+RUNNER = """
+import contextlib, gc, io, json, sys, threading, traceback
+
+def problems():
+    gc.collect()
+    left = [each.name for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
+    return [*(f"a thread is left: {name}" for name in left), *unraisable]
+
+unraisable = []
+sys.unraisablehook = lambda what: unraisable.append(f"unraisable: {what.exc_value!r}")
+told = []
+for block in json.load(sys.stdin):
+    out, faults = io.StringIO(), []
+    with contextlib.redirect_stdout(out):
+        try:
+            exec(compile(block["code"], block["name"], "exec"), {"__name__": "__main__"})
+        except BaseException:
+            faults.append(traceback.format_exc())
+    told.append({"name": block["name"], "out": out.getvalue(), "faults": faults + problems()})
+    unraisable.clear()
+json.dump(told, sys.stdout)
+"""
+"""Runs blocks of code one after the other, each with names of its own, and tells what each printed and left behind."""
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a data folder with the handbook in it."""
+    folder = tmp_path_factory.mktemp("handbook")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GUARDIAN_DATA_DIR", str(folder))
+        deployed = deployment("handbook")
+        index(deployed, profile_folders(deployed))
+    return folder
+
+
+def run(blocks: list[Block], folder: Path) -> list[dict[str, Any]]:
+    """Run blocks in one process, where a warning is an error; return the name, the output and the faults of each."""
+    environment = {
+        **os.environ,
+        "GUARDIAN_DATA_DIR": str(folder),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", RUNNER],
+        input=json.dumps([asdict(block) for block in blocks]),
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_whole_python_example_runs(language: str, indexed: Path) -> None:
+    """A whole example runs as it stands, over the indexed handbook: no error, no warning, no thread that is left."""
+    blocks = [block for block in WHOLE if block.name.startswith(f"knowledge/{language}/")]
+    told = run(blocks, indexed)
+    assert [ran["name"] for ran in told] == [block.name for block in blocks]
+    assert len(told) > 15
+    assert {ran["name"]: ran["faults"] for ran in told if ran["faults"]} == {}
+    of_python = [ran for ran in told if Path(ran["name"].partition(",")[0]).stem in SHOWN]
+    assert len(of_python) == 12
+    assert [ran["name"] for ran in of_python if not ran["out"].strip()] == []
+
+
+def test_the_pages_about_python_show_whole_programs() -> None:
+    """No block of these pages is left out of what is run."""
+    shown = [block.name for block in PYTHON if Path(block.name.partition(",")[0]).stem in SHOWN]
+    assert shown
+    assert set(shown) <= {block.name for block in WHOLE}
+
+
+def test_an_example_that_fails_warns_or_leaves_a_thread_is_told(tmp_path: Path) -> None:
+    """What holds the other tests up: each of these is found, and those after it run all the same."""
+    bad = {
+        "fails": "1 / 0",
+        "warns": "async def never(): pass\nnever()",
+        "leaves": "import threading, time\nthreading.Thread(target=time.sleep, args=(0.5,)).start()",
+        "prints": "print('fine')",
+    }
+    told = {ran["name"]: ran for ran in run([Block("python", code, name) for name, code in bad.items()], tmp_path)}
+    assert "ZeroDivisionError" in str(told["fails"]["faults"])
+    assert "never awaited" in str(told["warns"]["faults"])
+    assert "a thread is left" in str(told["leaves"]["faults"])
+    assert told["prints"]["out"] == "fine\n"
