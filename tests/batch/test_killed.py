@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from tests.assistant.cli_helpers import Desk, read_terminal, terminal
+from tests.assistant.cli_helpers import Desk, Said, interruptible, read_terminal, terminal
 from tests.batch.files import put, table
 from tests.wire.server_process import FakeServer, fake_server
 
@@ -56,11 +57,29 @@ def recorded(desk: Desk) -> set[str]:
 
 
 def until(reached: Callable[[], bool]) -> None:
-    """Wait until something is so, at most 30 seconds."""
-    end = time.monotonic() + 30
+    """Wait until something is so, at most 90 seconds."""
+    end = time.monotonic() + 90
     while not reached():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def interrupted(desk: Desk, reached: Callable[[], bool], *command: str) -> Said:
+    """Run a command in this process, with Ctrl-C as soon as something is so."""
+
+    def interrupt() -> None:
+        until(reached)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with interruptible():
+        try:
+            helper = Thread(target=interrupt)
+            helper.start()
+            said = desk.here(*command)
+            helper.join()
+        except KeyboardInterrupt:
+            raise AssertionError("the command had ended before it was interrupted") from None
+    return said
 
 
 @pytest.mark.slow
@@ -82,31 +101,27 @@ def test_a_killed_and_an_interrupted_run_ask_no_answered_row_again(
     progress = tmp_path / "out.jsonl.progress"
     before = source.read_bytes()
 
-    with desk.start(*command) as process:
-        until(lambda: len(recorded(desk)) > 1)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    first, had = asked(model), recorded(desk)
-    assert had
-    assert len(had) < ROWS
-    assert progress.exists()
-    assert not out.exists()
-
     master, slave = terminal()
     try:
         with desk.start(*command, stderr=slave) as process:
             os.close(slave)
-            until(lambda: len(recorded(desk)) > len(had) + 1)
-            process.send_signal(signal.SIGINT)
-            shown = b"".join(iter(lambda: read_terminal(master), b"")).decode()
+            until(lambda: len(recorded(desk)) > 1)
+            process.send_signal(signal.SIGKILL)
             process.communicate()
+        shown = b"".join(iter(lambda: read_terminal(master), b"")).decode()
     finally:
         os.close(master)
-    assert process.returncode == 130
-    assert f"of {ROWS} rows, {len(had)} are answered already" in shown
     assert re.search(rf"\d+/{ROWS} \[.*rows", shown), shown
-    assert "the same command goes on" in shown
-    assert "Traceback" not in shown
+    first, had = asked(model), recorded(desk)
+    assert 0 < len(had) < ROWS
+    assert progress.exists()
+    assert not out.exists()
+
+    said = interrupted(desk, lambda: len(recorded(desk)) > len(had) + 1, *command)
+    assert said.code == 130
+    assert f"of {ROWS} rows, {len(had)} are answered already" in said.err
+    assert "the same command goes on" in said.err
+    assert "Traceback" not in said.err
     second, had_then = asked(model), recorded(desk)
     assert len(had_then) < ROWS
     assert all(second[purpose, mark] == first[purpose, mark] for purpose in ("plan", "draft") for mark in had)
