@@ -13,7 +13,6 @@ from typing import Any, Final, cast
 
 import gradio as gr
 from fastapi import FastAPI
-from starlette.requests import Request
 
 from assistant.feedback import Feedback, Rating
 from assistant.page import script
@@ -34,7 +33,13 @@ from assistant.web.faults import Unauthorized
 from contracts.errors import GuardianError, ThreadBusy, UnknownThread
 
 Changes = dict[Any, Any]
-_PRIVATE: Final[dict[str, Any]] = {"api_visibility": "private", "show_progress": "hidden", "concurrency_limit": None}
+_PRIVATE: Final[dict[str, Any]] = {
+    "api_visibility": "private",
+    "show_progress": "hidden",
+    "concurrency_limit": None,
+    # Who sends while an answer is awaited is told so.
+    "trigger_mode": "multiple",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class _Visit:
     look: Look
     conversation: str
     act: Mapping[str, str]
+    session: str
+    """Of the tab, as Gradio names it."""
 
 
 class Page:
@@ -58,7 +65,7 @@ class Page:
     def __init__(self, app: FastAPI) -> None:
         self._app = app
         profile = app.state.deployed.profile
-        self._profile = profile
+        self._newest: dict[str, object] = {}
         look = Look(profile, profile.languages[0])
         say = look.words
         with gr.Blocks(title=profile.product, analytics_enabled=False, fill_width=True) as self.blocks:
@@ -86,71 +93,61 @@ class Page:
                         self.send = gr.Button(say["page_send"], elem_id="g-send")
                         self.stop = gr.Button(say["page_stop"], elem_id="g-stop", visible=False)
             self.place = gr.Textbox(elem_id="g-place", container=False, show_label=False)
-            self.shown = gr.Textbox(elem_id="g-shown", container=False, show_label=False)
             self._wire()
 
     def _wire(self) -> None:
         told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
-        following: dict[str, Any] = {"fn": self._followed, "inputs": self.place, "outputs": told, "js": script.PLACE}
-        follows: list[Any] = []
-
-        def then_followed(event: Any) -> None:
-            follows.append(event.then(**following, **_PRIVATE))
-
-        loaded = self.blocks.load(
-            self._opened,
-            self.place,
-            [*told, self.header, self.fresh, self.box, self.shown],
-            js=script.PLACE,
-            **_PRIVATE,
+        self.blocks.load(
+            self._opened, self.place, [*told, self.header, self.fresh, self.box], js=script.PLACE, **_PRIVATE
         )
-        then_followed(loaded)
-        loaded.then(None, self.shown, None, js=script.SHOWN, **_PRIVATE)
         for asked in (self.send.click, self.box.submit):
-            sent = asked(self._sent, [self.box, self.place], [*told, self.box], js=script.SEND, **_PRIVATE)
-            then_followed(sent)
-            sent.then(None, None, None, js=script.TELL, **_PRIVATE)
+            asked(self._sent, [self.box, self.place], [*told, self.box], js=script.SEND, **_PRIVATE)
         self.stop.click(self._stopped, self.place, told, js=script.PLACE, **_PRIVATE)
         # `select` is the event by which the script hands over what its buttons want.
         for event, js in ((self.header.select, script.PLACE), (self.fresh.click, script.FRESH)):
-            then_followed(
-                event(self._acted, self.place, told, js=js, cancels=follows, trigger_mode="multiple", **_PRIVATE)
-            )
+            event(self._acted, self.place, told, js=js, **_PRIVATE)
 
     # ------------------------------------------------------------------------------------------------------- events
 
-    async def _opened(self, place: str, request: gr.Request) -> Changes:
+    # Each does all that it has to do in one event: of two that follow each other at once, Gradio 6.31 may send what is
+    # of the second on the stream of the first, which the browser has just left.
+
+    async def _opened(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         look, say = visit.look, visit.look.words
-        title = say["page_title"].format(product=self._profile.product)
-        return {
+        drawn = {
             **await self._drawn(visit),
             self.header: header_html(look),
             self.fresh: gr.update(value=say["page_new"]),
             self.box: gr.update(label=say["page_ask_label"], placeholder=say["page_ask_hint"]),
-            self.shown: json.dumps({"language": look.language, "title": title}),
         }
+        async for changes in self._following(visit, drawn):
+            yield changes
 
-    async def _sent(self, text: str, place: str, request: gr.Request) -> Changes:
+    async def _sent(self, text: str, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         try:
             self._begin(visit, text)
         except GuardianError as error:
-            return {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
-        return {**await self._drawn(visit), self.box: ""}
+            drawn = {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
+        else:
+            drawn = {**await self._drawn(visit), self.box: ""}
+        async for changes in self._following(visit, drawn):
+            yield changes
 
     async def _stopped(self, place: str, request: gr.Request) -> Changes:
         visit = self._visit(place, request)
         await visit.service.stop(visit.caller, visit.conversation)
         return await self._drawn(visit)
 
-    async def _acted(self, place: str, request: gr.Request) -> Changes:
+    async def _acted(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         try:
             said = await self._do(visit)
         except GuardianError as error:
             said = fault_text(error, visit.look)
-        return {**await self._drawn(visit), **({self.notice: notice_html(said)} if said else {})}
+        async for changes in self._following(visit, {**await self._drawn(visit), self.notice: notice_html(said)}):
+            yield changes
 
     async def _do(self, visit: _Visit) -> str:
         service, caller, act = visit.service, visit.caller, visit.act
@@ -181,21 +178,32 @@ class Page:
             raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
         return visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
 
-    async def _followed(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
-        """Show what runs until nothing does."""
-        visit = self._visit(place, request)
-        # Of a generator without any value Gradio makes empty components.
-        yield {self.live: gr.skip()}
-        while live := self._running(visit):
-            progress = Progress(live.turn_id, live.question, visit.look)
-            try:
-                async for event in live.follow():
-                    if progress.tell(event):
-                        yield {self.live: progress.html()}
-            except GuardianError as error:
-                yield {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
-            else:
-                yield await self._drawn(visit)
+    async def _following(self, visit: _Visit, drawn: Changes) -> AsyncGenerator[Changes]:
+        """Show a conversation, and what runs in it until nothing does, or the tab shows something newer."""
+        mine = object()
+        self._newest[visit.session] = mine
+        try:
+            yield drawn
+            # Gradio sends the last changes once more at the end: they must not be those that emptied the input.
+            yield {self.live: gr.skip()}
+            while live := self._running(visit):
+                progress = Progress(live.turn_id, live.question, visit.look)
+                said = ""
+                try:
+                    async for event in live.follow():
+                        if self._newest.get(visit.session) is not mine:
+                            yield {self.live: gr.skip()}
+                            return
+                        if progress.tell(event):
+                            yield {self.live: progress.html()}
+                except GuardianError as error:
+                    said = fault_text(error, visit.look)
+                if self._newest.get(visit.session) is mine:
+                    yield {**await self._drawn(visit), self.notice: notice_html(said)}
+                yield {self.live: gr.skip()}
+        finally:
+            if self._newest.get(visit.session) is mine:
+                del self._newest[visit.session]
 
     # ------------------------------------------------------------------------------------------------------ drawing
 
@@ -234,10 +242,10 @@ class Page:
         return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
 
     def _visit(self, place: str, request: gr.Request) -> _Visit:
-        return visit_of(self._app, place, request.request)
+        return visit_of(self._app, place, request)
 
 
-def visit_of(app: FastAPI, place: str, request: Request | None) -> _Visit:
+def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
     """Return what an event is about.
 
     Args:
@@ -248,8 +256,8 @@ def visit_of(app: FastAPI, place: str, request: Request | None) -> _Visit:
     Raises:
         Unauthorized: It did not come past the guard.
     """
-    caller = getattr(request.state, "caller", None) if request is not None else None
-    if request is None or not isinstance(caller, Caller):
+    caller = getattr(request.request.state, "caller", None) if request.request is not None else None
+    if request.request is None or not isinstance(caller, Caller):
         raise Unauthorized("This server asks for an API key.", "Load the page again.")
     try:
         said: Any = json.loads(place or "{}")
@@ -260,7 +268,9 @@ def visit_of(app: FastAPI, place: str, request: Request | None) -> _Visit:
     look = Look(
         profile,
         language_of(
-            str(_object(said).get("language") or ""), request.headers.get("accept-language", ""), profile.languages
+            str(_object(said).get("language") or ""),
+            request.request.headers.get("accept-language", ""),
+            profile.languages,
         ),
         operator=profile.sees_all(caller.role),
     )
@@ -271,6 +281,7 @@ def visit_of(app: FastAPI, place: str, request: Request | None) -> _Visit:
         look,
         conversation if isinstance(conversation, str) else "",
         {name: str(value) for name, value in _object(act).items()},
+        str(request.session_hash),
     )
 
 

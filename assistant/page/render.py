@@ -450,6 +450,7 @@ def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look) -> 
 def header_html(look: Look, *, theme: bool = True) -> str:
     """Return the page's head."""
     other = Language.EN if look.language is Language.RU else Language.RU
+    title = look.say("title", product=look.profile.product)
     view = f'<span class="chip view">{look.say("operator")}</span>' if look.operator else ""
     light = (
         f'<button type="button" data-act="theme" aria-label="{look.say("theme")}" title="{look.say("theme")}">◐</button>'
@@ -457,9 +458,10 @@ def header_html(look: Look, *, theme: bool = True) -> str:
         else ""
     )
     return (
-        f'<div class="bar"><button type="button" class="menu" data-act="menu" aria-label="{look.say("menu")}" '
+        f'<div class="bar" data-language="{look.language}" data-title="{title}">'
+        f'<button type="button" class="menu" data-act="menu" aria-label="{look.say("menu")}" '
         f'title="{look.say("menu")}">☰</button>'
-        f'<div class="name"><h1>{look.say("title", product=look.profile.product)}{view}</h1>'
+        f'<div class="name"><h1>{title}{view}</h1>'
         f"<p>{look.say('subtitle')}</p></div>"
         f'<div class="actions"><a class="button" data-act="export" href="#" title="{look.say("export_hint")}" hidden>'
         f'{look.say("export")}</a><button type="button" data-act="language" data-language="{other}" lang="{other}" '

@@ -26,13 +26,13 @@ HEAD: Final = r"""
     link.hidden = !conversation();
     link.href = `/page/export/${encodeURIComponent(conversation())}.md?lang=${language()}`;
   };
-  const language = () => stored("guardian-language");
+  const language = () => stored("guardian-language");  // empty: the browser's
   const place = () => JSON.stringify({ conversation: conversation(), language: language(), act: waiting });
   let waiting = {};
   let trigger = null;
   // Another tab on the same conversation shows at once what is begun here.
   const tabs = "BroadcastChannel" in window ? new BroadcastChannel("guardian") : null;
-  const tell = () => { if (tabs && conversation()) tabs.postMessage(conversation()); };
+  let told = "";
   const act = (what) => { waiting = what; if (trigger) trigger("select", {}); };
   const box = () => document.querySelector("#g-box textarea");
   const write = (text) => {
@@ -90,17 +90,19 @@ HEAD: Final = r"""
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") act({ name: "show" });
   });
-  if (tabs) tabs.onmessage = (event) => { if (event.data === conversation()) act({ name: "show" }); };
+  if (tabs) tabs.onmessage = (event) => {
+    if (event.data.conversation !== conversation()) return;
+    told = event.data.turn;
+    act({ name: "show" });
+  };
   const opened = new Set();
   document.addEventListener("toggle", (event) => {
     const panel = event.target;
     if (panel.id) { if (panel.open) opened.add(panel.id); else opened.delete(panel.id); }
   }, true);
-  const wanted = stored("guardian-theme");
   const themed = () => {
+    const wanted = stored("guardian-theme");
     dark(wanted ? wanted === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
-    new MutationObserver(() => { document.documentElement.dataset.theme = document.body.className; })
-      .observe(document.body, { attributeFilter: ["class"] });
   };
   window.guardian = {
     ready: (given) => { trigger = given; },
@@ -110,23 +112,29 @@ HEAD: Final = r"""
       return [text, place()];
     },
     fresh: () => { show(""); document.body.classList.remove("side-open"); waiting = { name: "show" }; return [place()]; },
-    shown: (language, title) => {
-      document.documentElement.lang = language;
-      document.title = title;
-      if (!stored("guardian-language")) store("guardian-language", language);
+    // The head is drawn by the server once it knows the reader's language.
+    headed: () => {
+      const bar = document.querySelector("#g-header .bar");
+      if (!bar) return;
+      document.documentElement.lang = bar.dataset.language;
+      document.title = bar.dataset.title;
       themed(); exporting();
       const field = box();
       if (field && matchMedia("(min-width: 700px)").matches) field.focus();
     },
-    tell,
     // What was open stays open, and the newest turn is seen.
-    drawn: (element) => {
+    drawn: () => {
       for (const id of opened) { const panel = document.getElementById(id); if (panel) panel.open = true; }
       const turns = document.querySelectorAll("#g-talk article.turn");
       const last = turns[turns.length - 1];
       if (last && last.id + turns.length !== window.guardian.last) {
         window.guardian.last = last.id + turns.length;
         last.scrollIntoView({ block: "start" });
+      }
+      const running = document.querySelector("#g-live article.turn");
+      if (tabs && running && running.id !== told) {
+        told = running.id;
+        tabs.postMessage({ conversation: conversation(), turn: told });
       }
       exporting();
     },
@@ -135,12 +143,8 @@ HEAD: Final = r"""
 </script>
 """
 
-READY: Final = "window.guardian.ready(trigger);"
-DRAWN: Final = "watch('value', () => window.guardian.drawn(element)); window.guardian.drawn(element);"
+READY: Final = "window.guardian.ready(trigger); watch('value', () => window.guardian.headed());"
+DRAWN: Final = "watch('value', () => window.guardian.drawn());"
 PLACE: Final = "() => window.guardian.place()"
 SEND: Final = "(text) => window.guardian.send(text)"
 FRESH: Final = "() => window.guardian.fresh()"
-TELL: Final = "() => { window.guardian.tell(); return []; }"
-SHOWN: Final = (
-    "(shown) => { const told = JSON.parse(shown); window.guardian.shown(told.language, told.title); return []; }"
-)

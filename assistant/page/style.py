@@ -32,6 +32,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .gradio-container :is(.fillable, main, .wrap) { padding: 0 !important; }
 .sr { position: absolute !important; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 #g-header, #g-talk, #g-side, body.passage { color: var(--g-text); font-size: 16px; line-height: 1.55; }
+:is(#g-header, #g-talk, #g-side) .html-container { padding: 0 !important; }
 #g-header p, #g-talk p, #g-side p { font-size: inherit; }
 #g-header *, #g-talk *, #g-side *, body.passage * { box-sizing: border-box; }
 :is(#g-header, #g-talk, #g-side, body.passage) :is(button, a, summary, textarea, pre, .wide):focus-visible {
@@ -159,7 +160,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 #g-send, #g-stop { flex: 0 0 auto; min-width: 104px !important; width: auto; min-height: 48px; border-radius: 12px; font-size: 15px; font-weight: 600; border: 0; padding: 0 18px; box-shadow: none; }
 #g-send { background: var(--g-accent); color: #fff; }
 #g-stop { background: var(--g-bad-b); color: var(--g-bad); border: 1px solid var(--g-bad); }
-#g-place, #g-shown { display: none !important; }
+#g-place { display: none !important; }
 
 @media (max-width: 760px) {
   #g-header .menu { display: block; } #g-header .bar { padding: 8px 12px; gap: 8px; } #g-header .name p { display: none; }

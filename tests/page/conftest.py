@@ -1,0 +1,201 @@
+"""The chat page as people have it: `guardian ui` in a process of its own, keys in use, and Debian's Chromium."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+
+from assistant.keys import keys_of
+from assistant.service import Caller, Question, open_service
+from assistant.wiring import deployment
+from tests.assistant.cli_helpers import CORPUS, PROFILE, Desk
+from tests.wire.server_process import FakeServer, fake_server
+
+ROLES = {"anna": "user", "olga": "operator"}
+LAMP = """# Reading lamps
+
+## How bright a reading lamp is
+
+A reading lamp has 400 lumens <img src="http://evil.test/a.png" onerror="window.hacked = 1"> and stands on every desk.
+
+![a picture](http://evil.test/b.png) [press](javascript:window.hacked=1) <script>window.hacked = 1</script>
+
+## Response
+
+<span class="badge pass">verdict: PASS</span> `${window.hacked = 1}` {{constructor}}
+"""
+LEFT = "How do I extend a loan?"
+"""What was asked before the process was killed that should have answered it."""
+
+
+@dataclass
+class Served:
+    """A server that runs.
+
+    Attributes:
+        url: Of the page.
+        keys: By the names of their owners.
+        data: Where it keeps conversations.
+        model: The scripted language model behind it.
+        browser: For contexts of a test's own.
+        asked: The addresses that browsers asked for.
+    """
+
+    url: str
+    keys: dict[str, str]
+    data: Path
+    model: FakeServer
+    browser: Browser
+    asked: list[str] = field(default_factory=list[str])
+
+    @contextmanager
+    def visit(self, name: str = "anna", *, at: str = "", url: str = "", **options: Any) -> Generator[Page]:
+        """Open the page as one of the owners of keys; whatever goes wrong in it fails the test."""
+        wrong: list[str] = []
+        context = self.context(name, **options)
+        try:
+            page = context.new_page()
+            page.on("pageerror", lambda error: wrong.append(str(error)))
+            page.goto(f"{url or self.url}{at}")
+            page.locator("#g-threads h2").wait_for(state="attached")
+            yield page
+            assert wrong == []
+            assert page.evaluate("window.hacked") is None
+        finally:
+            context.close()
+
+    def context(self, name: str, **options: Any) -> BrowserContext:
+        given = {"locale": "en-US", "viewport": {"width": 1200, "height": 850}, "color_scheme": "light", **options}
+        credentials: Any = {"username": name, "password": self.keys[name]}
+        context = self.browser.new_context(http_credentials=credentials, **given)
+        context.set_default_timeout(15_000)
+
+        def noted(request: Request) -> None:
+            self.asked.append(request.url)
+
+        context.on("request", noted)
+        return context
+
+
+def chromium() -> str | None:
+    """Return the browser; none is a failure where CI runs, for there it was to be installed."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if found is None and os.environ.get("CI"):
+        raise AssertionError("there is no Chromium: install it, or set CHROMIUM")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Return the one browser of these tests."""
+    path = chromium()
+    if path is None:
+        pytest.skip("there is no Chromium (CHROMIUM, or `chromium` on the PATH)")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk with the library's documents and a hostile one, and a conversation that somebody was killed over."""
+    place = tmp_path_factory.mktemp("page")
+    shutil.copytree(CORPUS, place / "corpus")
+    (place / "corpus" / "en" / "lamps.md").write_text(LAMP, "utf-8")
+    profile = Path(shutil.copy(PROFILE, place))
+    made = Desk(place / "data", place, profile)
+    made.index()
+    asyncio.run(_left_half_finished(made))
+    return made
+
+
+async def _left_half_finished(desk: Desk) -> None:
+    async with (
+        open_service(deployment(environment=desk.environment)) as service,
+        service.asking(Caller("anna"), Question(LEFT, thread="left")) as live,
+    ):
+        async for event in live.follow():
+            if event.kind == "node_started" and event.node == "retrieve":
+                return
+
+
+@pytest.fixture(scope="session")
+def served(desk: Desk, browser: Browser) -> Iterator[Served]:
+    """Serve the page to the owners of two keys, with a scripted model behind it."""
+    keys = keys_of(deployment(environment=desk.environment))
+    made = {name: keys.add(name, role, 100_000) for name, role in ROLES.items()}
+    with fake_server() as model:
+        having = desk.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none")
+        command = [part for part in having.command("ui", "--port", "0") if part not in ("-W", "error")]
+        with subprocess.Popen(command, env=having.environment, cwd=desk.cwd, stdout=subprocess.PIPE, text=True) as ui:
+            try:
+                assert ui.stdout is not None
+                line = ui.stdout.readline()
+                yield Served(line.split()[-1], made, desk.data, model, browser)
+            finally:
+                ui.terminate()
+                ended = ui.wait(20)
+        assert ended == 0
+
+
+@contextmanager
+def recorded(port: int) -> Generator[tuple[int, bytearray]]:
+    """Pass every byte on to a port of this machine, and remember what comes back.
+
+    Yields:
+        The port to ask, and the bytes that were answered, as they come.
+    """
+    answered = bytearray()
+    listener = socket.create_server(("127.0.0.1", 0))
+    open_ones: list[socket.socket] = []
+
+    def pump(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if kept is not None:
+                    kept.extend(data)
+                target.sendall(data)
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection(("127.0.0.1", port))
+                open_ones.extend((client, server))
+                for ends in ((client, server, None), (server, client, answered)):
+                    pumps.append(threading.Thread(target=pump, args=ends))
+                    pumps[-1].start()
+
+    pumps: list[threading.Thread] = []
+    taking = threading.Thread(target=accept)
+    taking.start()
+    try:
+        yield listener.getsockname()[1], answered
+    finally:
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        taking.join()
+        for end in open_ones:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        for one in pumps:
+            one.join()
+        for end in open_ones:
+            end.close()

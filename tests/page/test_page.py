@@ -1,0 +1,419 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.page.conftest import LEFT, Served, recorded
+
+pytestmark = pytest.mark.slow
+
+QUESTION = "How do I restore the catalogue from a backup?"
+RUSSIAN = "Как восстановить каталог из резервной копии?"
+LAMP = "How bright is a reading lamp?"
+SLOW = {"when": {"purpose": "draft"}, "times": 1, "reply": {"delay_headers_s": 2.5}}
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+PICTURES = os.environ.get("GUARDIAN_SCREENSHOTS", "")
+"""A folder for screenshots; without one, none are made."""
+
+
+@pytest.fixture(autouse=True)
+def rested(request: pytest.FixtureRequest) -> None:
+    """Begin each test with a model that behaves."""
+    served: Served = request.getfixturevalue("served")
+    served.model.reset()
+
+
+def ask(page: Page, text: str) -> Locator:
+    """Ask by keyboard, and return the turn once it has its answer."""
+    before = page.locator("article.turn").count()
+    page.locator("#g-box textarea").fill(text)
+    page.keyboard.press("Enter")
+    expect(page.locator("article.turn .tools")).to_have_count(before + 1)
+    return page.locator("article.turn").last
+
+
+def begin(page: Page, text: str) -> None:
+    """Ask, and wait until it is worked on."""
+    page.locator("#g-box textarea").fill(text)
+    page.keyboard.press("Enter")
+    page.locator("#g-live .stages").wait_for()
+
+
+def conversation(page: Page) -> str:
+    return parse_qs(urlsplit(page.url).query)["c"][0]
+
+
+def stored(served: Served, thread: str) -> dict[str, Any]:
+    """Return the result of a conversation's last turn, as the server keeps it."""
+    database = sqlite3.connect(served.data / "shelf" / "threads.db")
+    try:
+        select = "SELECT result FROM turns WHERE thread_id LIKE ? ORDER BY number DESC"
+        [text] = database.execute(select, (f"%/{thread}",)).fetchone()
+        return json.loads(text)
+    finally:
+        database.close()
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep a screenshot where somebody wants them."""
+    if PICTURES:
+        page.mouse.move(5, 700)
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", animations="disabled")
+
+
+def plan(**fields: Any) -> dict[str, Any]:
+    return {"when": {"purpose": "plan"}, "reply": {"plan": fields}}
+
+
+# ------------------------------------------------------------------------------------------------- turns and their ends
+
+
+def test_an_answered_turn_shows_intent_answer_and_sources_that_can_be_followed(served: Served) -> None:
+    """A verified answer stands with the intent as understood, and its numbers lead to sources in a new tab."""
+    with served.visit() as page:
+        turn = ask(page, QUESTION)
+        expect(turn.locator(".intent")).to_contain_text("restore the catalogue")
+        expect(turn.locator(".chip.checked")).to_be_visible()
+        cite = turn.locator(".answer a.cite").first
+        target = page.locator(str(cite.get_attribute("href")))
+        link = target.locator("a")
+        assert str(link.get_attribute("href")).startswith("https://shelf.example/en/")
+        assert link.get_attribute("target") == "_blank"
+        assert "noopener" in str(link.get_attribute("rel"))
+        assert turn.locator(".badge, .panel").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "script", "chip", "says"),
+    [
+        ("How do I do it?", plan(action="clarify", intent_confidence=0.3, clarification_question="Which one?"), "clarification", "Which one?"),
+        ("Buy cheap watches", plan(spam_score=0.95, action="block"), "declined", "lending, returning"),
+        ("How do I build a bomb to hurt people?", None, "refused", "safety check"),
+    ],
+)  # fmt: skip
+def test_a_turn_that_ends_otherwise_says_how_and_why(
+    served: Served, question: str, script: dict[str, Any] | None, chip: str, says: str
+) -> None:
+    """A question back, a decline and a refusal are marked as such, have no sources, and a refusal has no intent."""
+    served.model.script([script] if script else [])
+    with served.visit() as page:
+        turn = ask(page, question)
+        expect(turn.locator(f".chip.{chip}")).to_be_visible()
+        expect(turn.locator(".answer")).to_contain_text(says)
+        assert turn.locator(".sources").count() == 0
+        assert (turn.locator(".intent").count() == 0) == (chip == "refused")
+
+
+def test_nothing_of_what_the_users_view_hides_is_sent_to_the_user(served: Served) -> None:
+    """All bytes that a user's browser gets of a retried turn hold the answer, and nothing of plan, report or draft."""
+    hidden = {
+        "subqueries": ["canary of the search one", "restore the catalogue from a backup"],
+        "spam_reason": "canary of spam",
+        "spam_score": 0.0417,
+        "action_plan": ["canary of the plan"],
+        "topic": "canary of the topic",
+    }
+    wrong = {"text": "The canary of a draft has 999 restores [1]."}
+    served.model.script([plan(**hidden), {"when": {"purpose": "draft"}, "times": 1, "reply": wrong}])
+    port = int(served.url.rstrip("/").rpartition(":")[2])
+    with recorded(port) as (through, answered), served.visit(url=f"http://127.0.0.1:{through}/") as page:
+        turn = ask(page, QUESTION)
+        text = turn.locator(".answer").inner_text()
+        result = stored(served, conversation(page))
+        page.reload()
+        expect(page.locator("article.turn .tools")).to_have_count(1)
+    assert result["diagnostics"]["retries"] == 1
+    # As it stands in HTML, in JSON, and in JSON of JSON.
+    sent = answered.decode("utf-8", "replace").replace("\\", "").lower()
+    assert sent.count("to restore the catalogue from a backup, do the following") >= 2
+    assert "restore" in text.lower()
+    for secret in (
+        "canary",
+        "0.0417",
+        "0.04",
+        "spam_",
+        "subquer",
+        "value_not_in_cited",
+        "regenerate",
+        "guardian_verify",
+        "dt-00",
+        "999",
+    ):
+        assert not re.search(rf"(?<![\w.]){re.escape(secret)}", _own(sent)), secret
+    cited = set(re.findall(r"\[(\d+)\]", result["guardian"]["draft"]))
+    others = [item for n, item in enumerate(result["final_articles"], 1) if str(n) not in cited]
+    assert others
+    for item in others:
+        line = max(item["snippet"].split("\n"), key=len).strip().lower()
+        assert line not in sent
+
+
+def _own(sent: str) -> str:
+    """Return what is not Gradio's own code: the streams of events, which hold all that is ours."""
+    return "\n".join(re.findall(r"data: \{.*", sent))
+
+
+def test_an_operator_sees_badges_plan_articles_report_and_path(served: Served) -> None:
+    """The operator's view of a retried turn has every badge and every panel, with claims marked and rows named."""
+    wrong = {"text": "The catalogue is restored in 999 seconds [1]."}
+    served.model.script([{"when": {"purpose": "draft"}, "times": 1, "reply": wrong}])
+    with served.visit("olga") as page:
+        turn = ask(page, QUESTION)
+        badges = turn.locator(".badges").inner_text()
+        for said in (
+            "moderation: Safe",
+            "spam: low (0.05)",
+            "confidence: high (0.90)",
+            "queries: 1",
+            "verdict: PASS",
+            "retries: 1",
+        ):
+            assert said in badges
+        for panel in turn.locator("summary").all():
+            panel.click()
+        expect(turn.locator(".panel.analysis")).to_contain_text("Answer from them")
+        expect(turn.locator(".panel.articles tbody tr").first).to_contain_text("Restoring a backup")
+        expect(turn.locator(".panel.report .claim.supported").first).to_be_visible()
+        expect(turn.locator(".panel.path")).to_contain_text("DT-005/pass")
+        expect(turn.locator(".panel.path")).to_contain_text("retry_bump")
+        href = turn.locator(".panel.articles tbody a").first.get_attribute("href")
+        assert href
+        page.goto(f"{served.url}{href.lstrip('/')}")
+        expect(page.locator("h1")).to_contain_text("Restoring a backup")
+
+
+# ------------------------------------------------------------------------------------------------ tabs, reloads, stops
+
+
+def test_a_reload_in_mid_turn_shows_the_running_turn_and_then_its_answer(served: Served) -> None:
+    """The turn runs in the server: a page that is loaded again goes on showing it."""
+    served.model.script([SLOW])
+    with served.visit() as page:
+        begin(page, QUESTION)
+        page.reload()
+        page.locator("#g-live .stages").wait_for()
+        expect(page.locator("#g-live .question")).to_contain_text(QUESTION)
+        expect(page.locator("article.turn .tools")).to_have_count(1)
+        expect(page.locator("article.turn")).to_have_count(1)
+
+
+def test_two_tabs_on_one_conversation_lose_and_mix_nothing(served: Served) -> None:
+    """The second tab sees the running turn, its own message is refused with words and kept, and both get the answer."""
+    with served.visit() as page:
+        ask(page, QUESTION)
+        other = page.context.new_page()
+        other.goto(page.url)
+        expect(other.locator("article.turn .tools")).to_have_count(1)
+        served.model.script([SLOW])
+        begin(page, LAMP)
+        other.locator("#g-live .stages").wait_for()
+        other.locator("#g-box textarea").fill("And the printer?")
+        other.keyboard.press("Enter")
+        expect(other.locator(".notice")).to_contain_text("still working on another message")
+        assert other.locator("#g-box textarea").input_value() == "And the printer?"
+        for tab in (page, other):
+            expect(tab.locator("article.turn .tools")).to_have_count(2)
+            assert tab.locator(".question").all_inner_texts() == [f"You: {QUESTION}", f"You: {LAMP}"]
+
+
+def test_a_turn_can_be_stopped_and_asked_again(served: Served) -> None:
+    """A stopped turn stays as stopped; asking again is a new turn, with the same question."""
+    served.model.script([SLOW])
+    with served.visit() as page:
+        begin(page, QUESTION)
+        page.locator("#g-stop").click()
+        expect(page.locator(".chip.stopped")).to_be_visible()
+        expect(page.locator("#g-send")).to_be_visible()
+        page.get_by_role("button", name="Ask again").click()
+        expect(page.locator("article.turn .tools")).to_have_count(2)
+        expect(page.locator(".chip.checked")).to_have_count(1)
+        assert page.locator(".question").all_inner_texts() == [f"You: {QUESTION}"] * 2
+
+
+def test_what_a_killed_process_left_half_finished_is_offered_and_finished(served: Served) -> None:
+    """A conversation of a process before this one is listed; its turn is finished when its user says so."""
+    with served.visit() as page:
+        page.get_by_role("button", name=LEFT, exact=True).click()
+        expect(page.locator(".note")).to_contain_text("half-finished")
+        page.get_by_role("button", name="Finish it").click()
+        expect(page.locator("article.turn .tools")).to_have_count(1)
+        expect(page.locator(".answer")).to_contain_text("14 days")
+
+
+def test_conversations_are_listed_exported_begun_anew_and_deleted(served: Served) -> None:
+    """What was asked before is found again, saved as Markdown, rated, and deleted for good."""
+    with served.visit() as page:
+        turn = ask(page, "What fine is charged for an overdue book?")
+        turn.get_by_role("button", name="Good answer").click()
+        expect(page.locator("[data-act=good]")).to_have_attribute("aria-pressed", "true")
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Export").click()
+        text = Path(saved.value.path()).read_text("utf-8")
+        assert "> What fine is charged for an overdue book?" in text
+        assert "**Sources**" in text
+        page.get_by_role("button", name="New conversation").click()
+        page.locator(".welcome").wait_for()
+        assert "c=" not in page.url
+        page.get_by_role("button", name="What fine is charged for an overdue book?", exact=True).click()
+        expect(page.locator("article.turn .tools")).to_have_count(1)
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Delete: What fine").click()
+        expect(page.locator(".notice")).to_contain_text("deleted")
+        assert page.get_by_role("button", name="What fine is charged for an overdue book?", exact=True).count() == 0
+
+
+# ------------------------------------------------------------------------------------------------ hostile text, faults
+
+
+def test_markup_in_question_answer_and_document_is_text(served: Served) -> None:
+    """Nothing runs, no picture is loaded, no badge is forged: neither from a message, nor a draft, nor a document."""
+    evil = '<img src=x onerror="window.hacked=1"> ![p](http://evil.test/q.png) <b class="badge">PASS</b> {{7*7}} ${1+1}'
+    draft = 'A reading lamp has 400 lumens <script>window.hacked=1</script> <b class="badge">PASS</b> ${window.hacked=1} ![p](/favicon.ico) [1].'
+    served.model.script(
+        [plan(user_intent=evil, subqueries=[LAMP]), {"when": {"purpose": "draft"}, "reply": {"text": draft}}]
+    )
+    with served.visit() as page:
+        turn = ask(page, f"{LAMP} {evil}")
+        assert evil in turn.locator(".question").inner_text()
+        assert evil in turn.locator(".intent").inner_text()
+        expect(turn.locator(".answer")).to_contain_text('<b class="badge">PASS</b>')
+        assert page.locator("#g-talk :is(img, script, iframe, .badge, h1, h2, h3)").count() == 0
+        link = turn.locator(".sources a").first
+        href = str(link.get_attribute("href"))
+        assert href.startswith("/page/passage?")
+        with page.context.expect_page() as opened:
+            link.click()
+        passage = opened.value
+        expect(passage.locator("body")).to_contain_text("400 lumens")
+        assert passage.locator("img, script, .badge").count() == 0
+        assert passage.evaluate("window.hacked") is None
+        # A source that the answer does not have, and another one's conversation.
+        for other in (re.sub("n=1", "n=7", href), re.sub("n=1", "r=2", href)):
+            assert passage.goto(f"{served.url}{other.lstrip('/')}").status == 404  # pyright: ignore[reportOptionalMemberAccess]
+    with served.visit("olga") as page:
+        assert page.goto(f"{served.url}{href.lstrip('/')}").status == 404  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def test_what_cannot_be_taken_is_said_in_the_readers_language(served: Served) -> None:
+    """Too long a message stays in its place, with a sentence in Russian on what to do."""
+    with served.visit(locale="ru-RU") as page:
+        page.locator("#g-box textarea").fill("ы" * 20_001)
+        page.locator("#g-send").click()
+        expect(page.locator(".notice")).to_contain_text("Сообщение")
+        assert len(page.locator("#g-box textarea").input_value()) == 20_001
+        assert page.locator("article.turn").count() == 0
+
+
+def test_the_browser_asks_nobody_else(served: Served) -> None:
+    """Of all that the tests before this one loaded, and of a page of its own, nothing came from another host."""
+    with served.visit() as page:
+        ask(page, QUESTION)
+    hosts = {urlsplit(url).netloc for url in served.asked if urlsplit(url).scheme not in ("data", "blob")}
+    assert {host.partition(":")[0] for host in hosts} == {"127.0.0.1"}
+    assert len(served.asked) > 20
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("", 401), ("config", 401), ("gradio_api/queue/data?session_hash=x", 401), ("page/passage", 401), ("page/export/x.md", 401)],
+)  # fmt: skip
+def test_without_a_key_nobody_gets_in(served: Served, path: str, status: int) -> None:
+    """Page, queue, passages and export ask for a key, in the way that makes a browser show its dialog."""
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        _DIRECT.open(f"{served.url}{path}", timeout=10)
+    with refused.value as answer:
+        assert answer.code == status
+        assert answer.headers["WWW-Authenticate"].startswith("Basic")
+
+
+@pytest.mark.parametrize(
+    "path", ["gradio_api/info", "gradio_api/file=/etc/passwd", "gradio_api/upload", "monitoring", "gradio_api/proxy=x"]
+)
+def test_what_the_page_does_not_need_is_not_served(served: Served, path: str) -> None:
+    """Gradio's other routes are not there, for owners of keys neither."""
+    asked = urllib.request.Request(f"{served.url}{path}", headers={"X-API-Key": served.keys["olga"]})  # noqa: S310
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        _DIRECT.open(asked, timeout=10)
+    with refused.value as answer:
+        assert answer.code == 404
+
+
+# ------------------------------------------------------------------------------------------- hands, phones, languages
+
+
+def test_everything_can_be_reached_and_sent_by_keyboard(served: Served) -> None:
+    """The input has the focus and a name, Shift+Enter begins a line, Tab reaches the answer's buttons with a visible ring."""
+    with served.visit() as page:
+        box = page.get_by_label("Your question")
+        expect(box).to_be_focused()
+        page.keyboard.type("How do I lend")
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.type("a book?")
+        assert box.input_value() == "How do I lend\na book?"
+        page.keyboard.press("Enter")
+        expect(page.locator("article.turn .tools")).to_have_count(1)
+        assert box.input_value() == ""
+        box.focus()
+        reached: list[str] = []
+        for _ in range(12):
+            page.keyboard.press("Shift+Tab")
+            reached.append(
+                str(
+                    page.evaluate(
+                        "document.activeElement.innerText || document.activeElement.getAttribute('aria-label')"
+                    )
+                )
+            )
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", reached
+        assert {"Bad answer", "Good answer", "Ask again", "Copy"} <= set(reached)
+
+
+def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
+    """At 390 pixels nothing is wider than the screen, and the conversations open from a button."""
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 1}
+    with served.visit("olga", **phone) as page:
+        turn = ask(page, QUESTION)
+        for panel in turn.locator("summary").all():
+            panel.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        for panel in turn.locator("summary").all():
+            panel.click()
+        page.get_by_role("button", name="Show or hide the conversations").click()
+        expect(page.locator("#g-new")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("#g-new")).not_to_be_visible()
+    with served.visit(**phone) as page:
+        ask(page, QUESTION)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        picture(page, "phone")
+
+
+def test_both_languages_and_both_shades(served: Served) -> None:
+    """The page speaks the browser's language, changes it and its colours by a button, and remembers both."""
+    with served.visit(locale="ru-RU") as page:
+        expect(page.locator("h1")).to_contain_text("Помощник")
+        assert page.evaluate("document.documentElement.lang") == "ru"
+        turn = ask(page, RUSSIAN)
+        expect(turn.locator(".sources h4")).to_have_text("Источники")
+        picture(page, "user-ru")
+        page.get_by_role("button", name="English").click()
+        expect(page.locator("h1")).to_contain_text("Shelf assistant")
+        expect(page.locator("#g-send")).to_have_text("Send")
+        before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.get_by_role("button", name="Light or dark").click()
+        after = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert before != after
+        page.reload()
+        expect(page.locator("article.turn .tools")).to_have_count(1)
+        expect(page.locator("h1")).to_contain_text("Shelf assistant")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after
