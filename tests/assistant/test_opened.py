@@ -20,7 +20,6 @@ from typing_extensions import TypedDict
 from assistant import TurnEvent, ask_structured, astream, open_assistant, open_graph, stream
 from assistant.events import TurnEnded
 from assistant.wiring import deployment, open_store
-from contracts.context import Context
 from contracts.errors import InputError, NoIndex
 from graph.streaming import WITHHELD
 from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
@@ -247,7 +246,7 @@ async def test_a_node_of_another_graph_may_call_ours_with_settings_of_its_own(se
     async with open_graph(memory=True) as guardian:
 
         async def consult(state: DeskState) -> dict[str, Any]:
-            context = Context(max_clarifications=1)
+            context: Any = {"max_clarifications": 1}
             told: Any = await guardian.ainvoke({"messages": state.get("messages", [])[-1:]}, context=context)
             return {"messages": told["messages"][-1:], "result": told["result"]}
 
