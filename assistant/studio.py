@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from assistant.commands.index import index, profile_folders
 from assistant.hand_offs import desk
+from assistant.studio_views import ReadByRole
 from assistant.wiring import deployment, knowledge_base, ports
 from contracts.errors import IndexBusy
 from graph.build import Graph, build_graph
@@ -22,7 +23,9 @@ def make_graph() -> Graph:
         with suppress(IndexBusy):
             index(deployed, profile_folders(deployed))
     chosen = ports(deployed, knowledge_base(deployed), desk=desk(deployed))
-    return build_graph(chosen, deployed.profile, settings=deployed.context_type)
+    built = build_graph(chosen, deployed.profile, settings=deployed.context_type)
+    built.__class__ = ReadByRole
+    return built
 
 
 graph = make_graph()

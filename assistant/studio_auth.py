@@ -11,10 +11,12 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from adapters.checkpoints.sqlite import open_saver
 from assistant.keys import key_in, keys_of
 from assistant.studio_storage import OWNER, threads_file
+from assistant.studio_views import sees_drafts
 from assistant.wiring import deployment
 from contracts.errors import ConfigError
 
@@ -26,6 +28,7 @@ _NOBODY: Final = ""
 _NEEDED: Final = "This server asks for an API key. Send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`."
 _FOR_DEVELOPERS: Final = ("/internal", "/deploy")
 _CLOSED: Final = "This server uses API keys: it shows and deletes nobody's threads for its developers."
+_NOT_WRITTEN: Final = "The state of a thread is written with the key of a role that has operator_view."
 _SYSTEM: Final = {"created_by": "system"}
 """What the server notes of the assistant that it makes of each graph."""
 _WRITING: Final = ("create", "update", "create_run")
@@ -71,25 +74,30 @@ class KeyFirst:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = await _refusal(scope) if scope["type"] == "http" else None
+        refusal = None if scope["type"] == "lifespan" else await _refusal(scope)
         if refusal is None:
             await self._app(scope, receive, send)
-        else:
+        elif scope["type"] == "http":
             await JSONResponse({"detail": refusal.detail}, refusal.status_code)(scope, receive, send)
+        else:
+            await WebSocketClose(1008, refusal.detail)(scope, receive, send)
 
 
 async def _refusal(scope: Scope) -> Auth.exceptions.HTTPException | None:
     path: str = scope["path"]
     # Whether the server lives; a browser's question whether it may ask; what the server asks itself, which no request
     # can claim to be.
-    if path == "/ok" or scope["method"] == "OPTIONS" or scope.get("root_path", "").startswith("/noauth"):
+    if path == "/ok" or scope.get("method") == "OPTIONS" or scope.get("root_path", "").startswith("/noauth"):
         return None
     try:
         user = await authenticate(dict(scope["headers"]))
     except Auth.exceptions.HTTPException as error:
         return error
-    if user["identity"] != _NOBODY and path.startswith(_FOR_DEVELOPERS):
+    if user["identity"] == _NOBODY:
+        return None
+    if path.startswith(_FOR_DEVELOPERS):
         return Auth.exceptions.HTTPException(status_code=403, detail=_CLOSED)
+    sees_drafts.set(_DEPLOYED.profile.sees_all(user["role"]))
     return None
 
 
@@ -101,10 +109,16 @@ app = Starlette(middleware=[Middleware(KeyFirst)])
 
 @auth.on
 async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> Json | None:
-    """Threads with their runs, and crons, are for whoever made them."""
-    owner = await _owner(ctx)
-    if owner is None:
+    """Threads with their runs, and crons, are for whoever made them; a state is written with the operator's view only.
+
+    Whoever writes a state can make an answer of a draft that did not pass, and so read it.
+    """
+    found = await _known(ctx)
+    if found is None:
         return None
+    owner, role = found
+    if _writes_state(ctx, value) and not _DEPLOYED.profile.sees_all(role):
+        raise Auth.exceptions.HTTPException(status_code=403, detail=_NOT_WRITTEN)
     if ctx.action in _WRITING:
         _metadata(value)[OWNER] = owner
     if ctx.resource == "threads" and (ctx.action == "create" or value.get("if_not_exists") == "create"):
@@ -115,9 +129,10 @@ async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, 
 @auth.on.assistants
 async def own_assistants(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> Json | None:
     """Everybody may use the graph as it is; an assistant with settings of its own is its maker's."""
-    owner = await _owner(ctx)
-    if owner is None:
+    found = await _known(ctx)
+    if found is None:
         return None
+    owner, _ = found
     if ctx.action in ("read", "search"):
         return {"$or": [_SYSTEM, {OWNER: owner}]}
     if ctx.action in _WRITING:
@@ -131,24 +146,35 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: MutableMapping[str,
 @auth.on.store
 async def own_items(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> None:
     """Every namespace of the store begins with the name of its owner's key."""
-    owner = await _owner(ctx)
-    if owner is not None:
+    found = await _known(ctx)
+    if found is not None:
+        owner, _ = found
         namespace = tuple(value.get("namespace") or ())
         value["namespace"] = namespace if namespace[:1] == (owner,) else (owner, *namespace)
 
 
-async def _owner(ctx: Auth.types.AuthContext) -> str | None:
-    """Return the name of the caller's key; `None` where no keys are used.
+async def _known(ctx: Auth.types.AuthContext) -> tuple[str, str] | None:
+    """Return the name and the role of the caller's key; `None` where no keys are used.
 
     Raises:
         HTTPException: 403, what was begun with a key that is gone, or before keys were used, goes no further.
     """
-    known = await asyncio.to_thread(lambda: _KEYS.all() if _KEYS.wanted else None)
-    if known is None:
+    keys = await asyncio.to_thread(lambda: _KEYS.all() if _KEYS.wanted else None)
+    if keys is None:
         return None
-    if ctx.user.identity not in known:
+    key = keys.get(ctx.user.identity)
+    if key is None:
         raise Auth.exceptions.HTTPException(status_code=403, detail="The API key of this request is gone.")
-    return ctx.user.identity
+    return ctx.user.identity, key.role
+
+
+def _writes_state(ctx: Auth.types.AuthContext, value: Mapping[str, Any]) -> bool:
+    """Return whether a request puts something of its own into the state of a thread, rather than a new message."""
+    if ctx.action == "create_run":
+        command: Json = value.get("kwargs", {}).get("command") or {}
+        return bool(command.get("update") or command.get("goto"))
+    # The server says of other changes, to a thread's metadata or its runs, which metadata they are about.
+    return ctx.resource == "threads" and ctx.action == "update" and "metadata" not in value
 
 
 def _metadata(value: MutableMapping[str, Any]) -> Json:

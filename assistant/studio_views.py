@@ -1,0 +1,29 @@
+"""What a caller of `langgraph dev` may read of a thread's state: drafts that did not pass are the operators' alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextvars import ContextVar
+from typing import Any, Final
+
+from langgraph.types import StateSnapshot
+
+from graph.streaming import JudgedGraph, withheld
+
+sees_drafts: Final[ContextVar[bool]] = ContextVar("sees_drafts", default=True)
+"""Whether whoever sent the request that is being answered may read them; the server itself may, and resumes turns."""
+
+
+class ReadByRole(JudgedGraph):
+    """The graph, whose state and history withhold what its streams withhold, where the reader may not see drafts."""
+
+    async def aget_state(self, *arguments: Any, **options: Any) -> StateSnapshot:
+        return _shown(await super().aget_state(*arguments, **options))
+
+    async def aget_state_history(self, *arguments: Any, **options: Any) -> AsyncIterator[StateSnapshot]:
+        async for snapshot in super().aget_state_history(*arguments, **options):
+            yield _shown(snapshot)
+
+
+def _shown(snapshot: StateSnapshot) -> StateSnapshot:
+    return snapshot if sees_drafts.get() else withheld(snapshot)
