@@ -159,8 +159,9 @@ async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        if not working.cancelled():
-            working.exception()  # where the client went away, nobody asks for it
+        for task in tasks:
+            if not task.cancelled():
+                task.exception()  # of what ended beside the other, nobody asks for it
 
 
 async def _gone(receive: Receive) -> None:

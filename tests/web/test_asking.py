@@ -195,6 +195,22 @@ def test_two_conversations_that_begin_alike_are_two(server: Running) -> None:
         assert len(server.ask("GET", f"/v1/threads/{thread}").json()["turns"]) == 2
 
 
+async def test_of_two_that_go_on_at_the_same_time_one_has_the_conversation(server: Running) -> None:
+    """The words of neither come into the other's conversation."""
+    begun = user("Where is the catalogue kept?")
+    first = chat(server, begun).json()["guardian"]["thread_id"]
+    onward = [FOLLOWING, "How do I print a reader card?"]
+    async with openai_client(server) as client:
+        both = await asyncio.gather(
+            *(client.chat.completions.create(model=NAME, messages=[begun, user(text)]) for text in onward)  # type: ignore[arg-type]
+        )
+    threads = [(done.model_extra or {})["guardian"]["thread_id"] for done in both]
+    assert len({*threads, first}) == 2
+    for thread, text in zip(threads, onward, strict=True):
+        questions = [turn["question"] for turn in server.ask("GET", f"/v1/threads/{thread}").json()["turns"]]
+        assert questions == ([begun["content"], text] if thread == first else [text])
+
+
 def test_an_unknown_history_is_a_new_conversation_and_is_followed_from_there(server: Running) -> None:
     """Where the server knows none of it, the last message alone is asked; what comes after it belongs to it."""
     made_up = [user("Something never asked here"), {"role": "assistant", "content": "Surely."}]
