@@ -114,7 +114,7 @@ class Run:
 
     def like(self, verdicts: Mapping[str, object]) -> int:
         """Return how many turns ended as one client's did: with the same outcome, verdict and sources."""
-        return sum(bool(asked.answer) and judged(asked.answer) == verdicts[asked.plain] for asked in self.asked)
+        return sum(bool(asked.answer) and judged(asked.answer) == verdicts.get(asked.plain) for asked in self.asked)
 
     def ms(self, share: float) -> float:
         """Return the milliseconds within which a share of the turns was answered."""
@@ -245,14 +245,14 @@ def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = ME
         memory_turns: Over so many turns memory is watched; 0: not at all.
     """
     with serving(data) as server:
-        lines = _compared(server, "offline engine", clients, {one: max(10, 400 // one) for one in clients})
+        lines = _compared(server, "offline engine", clients, {one: max(5, 200 // one) for one in clients})
         if memory_turns:
             lines += _memory(server, memory_turns)
     with model_server(SECONDS_PER_CALL) as model:
         variables = {"GUARDIAN_MODEL": "fake-model", "OPENAI_BASE_URL": f"{model}/v1"}
         with serving(data, **variables) as server:
             waited = _CALLS * SECONDS_PER_CALL * 1000
-            turns = {one: 20 if one < max(clients) else 10 for one in clients}
+            turns = {one: max(5, 20 // math.isqrt(one)) for one in clients}
             lines += _compared(server, f"model of {SECONDS_PER_CALL * 1000:.0f} ms", clients, turns, waited)
     return lines
 
@@ -316,7 +316,7 @@ def _memory(server: Server, turns: int) -> list[Line]:
     slope, low, high = slope_of([(at, size * 1024) for at, size in settled.items()])
     lines = [
         Line(
-            f"memory after {at:,} turns", size, settled[begun], "MiB", f"after {begun:,}", 1.1 if at == turns else None
+            f"memory after {at:,} turns", size, settled[begun], "MiB", f"after {begun:,}", 1.02 if at == turns else None
         )
         for at, size in taken.items()
     ]
