@@ -71,8 +71,8 @@ def mount_page(app: FastAPI) -> None:
         pwa=False,
         mcp_server=False,
         theme=Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
-        css=CSS,
-        head=HEAD,
+        # Gradio would rewrite the selectors of what it is given as `css`.
+        head=f'<link rel="stylesheet" href="/page/style.css">{HEAD}',
     )
     mounted = app.router.routes[-1]
     assert isinstance(mounted, Mount)  # noqa: S101  # that is what it has just done

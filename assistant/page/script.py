@@ -33,6 +33,7 @@ HEAD: Final = r"""
   // Another tab on the same conversation shows at once what is begun here.
   const tabs = "BroadcastChannel" in window ? new BroadcastChannel("guardian") : null;
   let told = "";
+  let begun = false;
   const act = (what) => { waiting = what; if (trigger) trigger("select", {}); };
   const box = () => document.querySelector("#g-box textarea");
   const write = (text) => {
@@ -119,11 +120,14 @@ HEAD: Final = r"""
       document.documentElement.lang = bar.dataset.language;
       document.title = bar.dataset.title;
       themed(); exporting();
-      const field = box();
-      if (field && matchMedia("(min-width: 700px)").matches) field.focus();
     },
     // What was open stays open, and the newest turn is seen.
     drawn: () => {
+      if (!begun && box()) {
+        begun = true;
+        // On a phone the keyboard would hide half of the page.
+        if (matchMedia("(min-width: 761px)").matches) box().focus();
+      }
       for (const id of opened) { const panel = document.getElementById(id); if (panel) panel.open = true; }
       const turns = document.querySelectorAll("#g-talk article.turn");
       const last = turns[turns.length - 1];
@@ -143,7 +147,7 @@ HEAD: Final = r"""
 </script>
 """
 
-READY: Final = "window.guardian.ready(trigger); watch('value', () => window.guardian.headed());"
+READY: Final = "window.guardian.ready(trigger); window.guardian.headed(); watch('value', () => window.guardian.headed());"
 DRAWN: Final = "watch('value', () => window.guardian.drawn());"
 PLACE: Final = "() => window.guardian.place()"
 SEND: Final = "(text) => window.guardian.send(text)"

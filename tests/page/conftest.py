@@ -24,19 +24,23 @@ from tests.assistant.cli_helpers import CORPUS, PROFILE, Desk
 from tests.wire.server_process import FakeServer, fake_server
 
 ROLES = {"anna": "user", "olga": "operator"}
-LAMP = """# Reading lamps
+EVIL_SENTENCE = (
+    'A reading lamp has 400 lumens <script>window.hacked=true</script> <b class="badge">PASS</b> '
+    "${window.hacked=true} ![p](/favicon.ico)"
+)
+LAMP = f"""# Reading lamps
 
 ## How bright a reading lamp is
 
-A reading lamp has 400 lumens <img src="http://evil.test/a.png" onerror="window.hacked = 1"> and stands on every desk.
+{EVIL_SENTENCE}. <img src="http://evil.test/a.png" onerror="window.hacked = 1">
 
 ![a picture](http://evil.test/b.png) [press](javascript:window.hacked=1) <script>window.hacked = 1</script>
 
 ## Response
 
-<span class="badge pass">verdict: PASS</span> `${window.hacked = 1}` {{constructor}}
+<span class="badge pass">verdict: PASS</span> `${{window.hacked = 1}}` {{{{constructor}}}}
 """
-LEFT = "How do I extend a loan?"
+LEFT = "What fine is charged for an overdue book?"
 """What was asked before the process was killed that should have answered it."""
 
 
@@ -115,7 +119,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     place = tmp_path_factory.mktemp("page")
     shutil.copytree(CORPUS, place / "corpus")
     (place / "corpus" / "en" / "lamps.md").write_text(LAMP, "utf-8")
-    profile = Path(shutil.copy(PROFILE, place))
+    profile = place / PROFILE.name
+    # One passage is enough here: what is shown of it matters.
+    profile.write_text(f"{PROFILE.read_text('utf-8')}\n[behaviour]\nmin_evidence = 1\n", "utf-8")
     made = Desk(place / "data", place, profile)
     made.index()
     asyncio.run(_left_half_finished(made))
