@@ -349,9 +349,9 @@ VARIABLES: Final = (
     Variable(
         "GUARDIAN_CORS_ORIGINS",
         "",
-        "Web pages from elsewhere that may ask the server: addresses like https://desk.example, with commas between; "
+        "Web pages from elsewhere that may ask the server: addresses like http://localhost:3000, with commas between; "
         "empty: none.",
-        "Страницы других сайтов, которым можно обращаться к серверу: адреса вида https://desk.example через запятую; "
+        "Страницы других сайтов, которым можно обращаться к серверу: адреса вида http://localhost:3000 через запятую; "
         "пусто — никаким.",
     ),
     Variable(
