@@ -18,6 +18,8 @@ class BuildWithData(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
+            # A page of an earlier build may be gone.
+            shutil.rmtree(Path(self.build_lib) / "assistant" / "bundled", ignore_errors=True)
             for source, target in self._data():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)

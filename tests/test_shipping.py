@@ -68,6 +68,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in [*PACKAGES, "profiles", "knowledge", "tests"]:
         shutil.copytree(ROOT / name, place / "source" / name)
     (place / "source" / "knowledge" / "en" / "__pycache__").mkdir()
+    stale = place / "source" / "build" / "lib" / "assistant" / "bundled" / "knowledge" / "en" / "gone.md"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
     for name in MORE:
         shutil.copyfile(ROOT / name, place / "source" / name)
     _python(
@@ -137,6 +140,20 @@ def test_the_wheel_holds_all_data_and_nothing_but_the_product(wheel: Path) -> No
     assert len(pages) > 100
     assert {name for name in names if ".dist-info" not in name} == wanted
     assert wheel.stat().st_size < 3 * MEGABYTE
+
+
+def test_an_editable_install_has_the_folders_where_they_are(wheel: Path) -> None:
+    """As `make install` installs it: profiles and handbook are those of the checkout."""
+    source, folder = wheel.parent / "source", wheel.parent / "editable"
+    folder.mkdir()
+    _python("-c", f"import setuptools.build_meta as b; b.build_editable({str(folder)!r})", cwd=source)
+    (built,) = folder.glob("*.whl")
+    with zipfile.ZipFile(built) as opened:
+        opened.extractall(folder)
+    code = f"import site; site.addsitedir({str(folder)!r}); from assistant.profiles import BUNDLE; print(BUNDLE)"
+    # Without this environment's own packages: where this test runs, they have an editable install, too.
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == (str(source), "")
 
 
 @pytest.mark.slow
