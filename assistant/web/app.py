@@ -14,6 +14,7 @@ from assistant.service import open_service
 from assistant.web import articles, asking, conversations
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
+from assistant.web.reference import install_reference
 
 if TYPE_CHECKING:
     from assistant.wiring import Deployment
@@ -54,7 +55,8 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
                 await opened.enter_async_context(serving_mcp(app))
             yield
 
-    app = FastAPI(title="Guardian", lifespan=lifespan)
+    # FastAPI's own page of the API loads its scripts from elsewhere.
+    app = FastAPI(title="Guardian", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.deployed = deployed
     app.state.options = chosen
     app.state.keys = keys_of(deployed)
@@ -63,6 +65,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     app.include_router(conversations.router)
     app.include_router(articles.router)
     install_operations(app, loopback=chosen.loopback)
+    install_reference(app)
     if chosen.mcp:
         from assistant.mcp_server import mount_mcp
 

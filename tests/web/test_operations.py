@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -131,6 +132,24 @@ async def test_a_server_that_ends_is_not_ready_at_once(own: Desk) -> None:
         await app.state.service.drain(0)
         ready = await client.get("/readyz")
         assert (ready.status_code, ready.json()["missing"]) == (503, ["the server is shutting down"])
+
+
+async def test_the_page_of_the_api_names_every_route_and_loads_nothing(client: AsyncClient) -> None:
+    """Each route and each field stands on `/docs`; no script, and no address but those of this server."""
+    page = await client.get("/docs")
+    described: dict[str, Any] = (await client.get("/openapi.json")).json()
+    assert page.headers["content-type"].startswith("text/html")
+    for path, ways in described["paths"].items():
+        for method in ways:
+            assert f"<code>{method.upper()} {path}</code>" in page.text
+    shapes: dict[str, Any] = described["components"]["schemas"]
+    for name, shape in shapes.items():
+        assert f'id="{name}"' in page.text
+        for field in shape.get("properties", {}):
+            assert f"<code>{field}</code>" in page.text
+    links = re.findall(r'(?:href|src)="([^"]*)"', page.text)
+    assert set(links) <= {"/openapi.json", *(f"#{name}" for name in shapes)}
+    assert "<script" not in page.text
 
 
 # ------------------------------------------------------------------------------------------------------------ metrics
