@@ -21,6 +21,9 @@ for _name in [
 ]:
     del os.environ[_name]
 
+# Hundreds of processes are started: the first of them compiles, a sixth of the time of each of the others.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Before LangGraph is imported: these are read on import.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 os.environ["LANGGRAPH_CLI_NO_ANALYTICS"] = "1"
