@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 PER_MINUTE: Final = 60
 """Requests a minute that a key may make, where nothing else is said."""
+OPEN_SETTINGS: Final = frozenset({"language", "version"})
+"""Run settings that every role may send; the others are for roles with the operator's view, moderation among them."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _BEGINNING: Final = "gk-"
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from adapters.checkpoints.sqlite import open_saver
-from assistant.keys import key_in, keys_of
+from assistant.keys import OPEN_SETTINGS, key_in, keys_of
 from assistant.studio_storage import OWNER, threads_file
 from assistant.studio_views import sees_drafts
 from assistant.wiring import deployment
@@ -32,6 +32,9 @@ _NOT_WRITTEN: Final = "The state of a thread is written with the key of a role t
 _SYSTEM: Final = {"created_by": "system"}
 """What the server notes of the assistant that it makes of each graph."""
 _WRITING: Final = ("create", "update", "create_run")
+
+_USUAL: Final[Json] = _DEPLOYED.context_type().model_dump(mode="json")
+"""The run settings of the deployment."""
 
 auth = Auth()
 
@@ -117,8 +120,10 @@ async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, 
     if found is None:
         return None
     owner, role = found
-    if _writes_state(ctx, value) and not _DEPLOYED.profile.sees_all(role):
-        raise Auth.exceptions.HTTPException(status_code=403, detail=_NOT_WRITTEN)
+    if not _DEPLOYED.profile.sees_all(role):
+        if _writes_state(ctx, value):
+            raise Auth.exceptions.HTTPException(status_code=403, detail=_NOT_WRITTEN)
+        _deny_settings(role, value.get("kwargs", {}))
     if ctx.action in _WRITING:
         _metadata(value)[OWNER] = owner
     if ctx.resource == "threads" and (ctx.action == "create" or value.get("if_not_exists") == "create"):
@@ -132,10 +137,12 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: MutableMapping[str,
     found = await _known(ctx)
     if found is None:
         return None
-    owner, _ = found
+    owner, role = found
     if ctx.action in ("read", "search"):
         return {"$or": [_SYSTEM, {OWNER: owner}]}
     if ctx.action in _WRITING:
+        if not _DEPLOYED.profile.sees_all(role):
+            _deny_settings(role, value)
         metadata = _metadata(value)
         metadata[OWNER] = owner
         for name in _SYSTEM:
@@ -175,6 +182,23 @@ def _writes_state(ctx: Auth.types.AuthContext, value: Mapping[str, Any]) -> bool
         return bool(command.get("update") or command.get("goto"))
     # The server says of other changes, to a thread's metadata or its runs, which metadata they are about.
     return ctx.resource == "threads" and ctx.action == "update" and "metadata" not in value
+
+
+def _deny_settings(role: str, asked: Mapping[str, Any]) -> None:
+    """Refuse run settings that are the operators', moderation among them; a form sends all, as the deployment has them.
+
+    Args:
+        role: A role without the operator's view.
+        asked: A run or an assistant, with its context and configuration.
+
+    Raises:
+        HTTPException: 403.
+    """
+    given: Json = {**((asked.get("config") or {}).get("configurable") or {}), **(asked.get("context") or {})}
+    changed = {name for name, usual in _USUAL.items() if name in given and given[name] != usual}
+    if names := sorted(changed - OPEN_SETTINGS - {"role"}):  # the role is the key's, whatever is asked
+        detail = f"The role {role!r} may not set {', '.join(names)}. It may set {' and '.join(sorted(OPEN_SETTINGS))}."
+        raise Auth.exceptions.HTTPException(status_code=403, detail=detail)
 
 
 def _metadata(value: MutableMapping[str, Any]) -> Json:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from assistant.events import TurnEnded, TurnEvent
+from assistant.keys import OPEN_SETTINGS
 from assistant.progress import phrases
 from assistant.service import Caller, Live, Service
 from assistant.transcript import check_id
@@ -42,8 +43,6 @@ Json = dict[str, Any]
 
 PULSE_S: Final = 15.0
 """A stream that has nothing to tell sends a comment so often: what stands between would close it."""
-OPEN_SETTINGS: Final = frozenset({"language", "version"})
-"""Run settings that every role may send; the others are for roles with the operator's view, moderation among them."""
 
 _WORDED: Final[dict[type[GuardianError], str]] = {
     ThreadBusy: "http_busy",

@@ -100,6 +100,7 @@ class Server:
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",
             **self.more,
         }
+        earlier = self.log()
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
                 [str(Path(sys.executable).with_name("langgraph")), *dev],
@@ -111,17 +112,15 @@ class Server:
             )
         threading.Thread(target=self._watch, args=(self._process,), daemon=True).start()
         deadline = time.monotonic() + 60
-        while "Application started up" not in self.log().rpartition("Welcome to")[2]:
+        while "Application started up" not in self.log().removeprefix(earlier):
             assert self._process.poll() is None, self.log()
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.1)
 
     def log(self) -> str:
+        if not self.log_file.exists():
+            return ""
         return re.sub(r"\x1b\[[0-9;]*m", "", self.log_file.read_text(encoding="utf-8", errors="replace"))
-
-    def signal(self, number: signal.Signals) -> None:
-        assert self._process is not None
-        self._process.send_signal(number)
 
     def kill(self) -> None:
         assert self._process is not None

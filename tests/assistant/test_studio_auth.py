@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -280,7 +280,7 @@ async def test_an_assistant_is_its_makers_and_the_graphs_own_is_everybodys(
 ) -> None:
     """One made by a caller is seen by nobody else, though it claims to be the server's own, which no caller changes."""
     made = await anna.assistants.create(
-        "guardian", name="brief", context={"top_k": 3}, metadata={"created_by": "system", "owner": "olga"}
+        "guardian", name="brief", context={"language": "ru"}, metadata={"created_by": "system", "owner": "olga"}
     )
     await anna.assistants.update(made["assistant_id"], metadata={"created_by": "system"})
 
@@ -316,39 +316,81 @@ async def test_items_of_the_store_are_their_makers(guarded: Guarded, anna: LangG
     assert same["value"] == found["value"]
 
 
-async def test_a_draft_that_did_not_pass_is_read_with_the_operators_view_alone(
-    guarded: Guarded, anna: LangGraphClient
-) -> None:
-    """Neither the state of a thread nor its history shows it to other roles, in mid-turn or at the end; the turn has it."""
+async def test_a_draft_that_did_not_pass_is_read_with_the_operators_view_alone(guarded: Guarded) -> None:
+    """Neither the state of a thread nor its history shows it to other roles, in mid-turn or at the end; the turn has it.
 
-    async def failed(client: LangGraphClient) -> tuple[Any, Any, str]:
-        """Return a thread's state in mid-turn, its state at the end, and all that can be read of both."""
-        thread = await new_thread(client)
-        await run(client, thread, ask(LEND), context=NEVER_ENOUGH, interrupt_after=["draft"])
-        midway: Any = await client.threads.get_state(thread)
-        read = [midway, await client.threads.get_history(thread), await client.threads.get(thread)]
-        await run(client, thread, None, context=NEVER_ENOUGH)
-        ended: Any = await client.threads.get_state(thread)
-        read += [ended, await client.threads.get_history(thread, limit=100), await client.threads.get(thread)]
-        return midway["values"], ended["values"], json.dumps(read)
+    A key's role that changes counts at once, for what is there as well.
+    """
+
+    async def read(client: LangGraphClient, thread: str) -> tuple[Any, str]:
+        """Return a thread's state, and all that can be read of it."""
+        state: Any = await client.threads.get_state(thread)
+        history = await client.threads.get_history(thread, limit=100)
+        return state["values"], json.dumps([state, history, await client.threads.get(thread)])
 
     async with guarded.client("otto") as otto:
-        (_, raw, told), (midway, ended, hidden) = await asyncio.gather(failed(otto), failed(anna))
-    draft = raw["draft_answer"]
-    assert json.dumps(draft) in told
-    assert json.dumps(draft) not in hidden
-    assert midway["draft_answer"] == ended["draft_answer"] == WITHHELD
-    assert (ended["guardian"]["draft"], ended["guardian"]["claims"]) == (WITHHELD, [])
-    # The Guardian saw the same one for both, and not what the callers read.
-    assert ended["guardian"]["reasons"] == raw["guardian"]["reasons"]
-    assert ended["final_answer"] == raw["final_answer"]
+        thread = await new_thread(otto)
+        await run(otto, thread, ask(LEND), context=NEVER_ENOUGH, interrupt_after=["draft"])
+        midway, told = await read(otto, thread)
+        draft = midway["draft_answer"]
+        assert json.dumps(draft) in told
+        with role_of(guarded, "otto", "user"):
+            hidden, told = await read(otto, thread)
+            assert (hidden["draft_answer"], json.dumps(draft) in told) == (WITHHELD, False)
+
+        await run(otto, thread, None, context=NEVER_ENOUGH)
+        ended, told = await read(otto, thread)
+        assert (ended["draft_answer"], ended["guardian"]["verdict"]) == (draft, "FAIL")
+        with role_of(guarded, "otto", "user"):
+            hidden, told = await read(otto, thread)
+    assert (hidden["draft_answer"], json.dumps(draft) in told) == (WITHHELD, False)
+    assert (hidden["guardian"]["draft"], hidden["guardian"]["claims"]) == (WITHHELD, [])
+    assert hidden["final_answer"] == ended["final_answer"]
+
+
+@contextmanager
+def role_of(guarded: Guarded, name: str, role: str) -> Generator[None]:
+    """Give a key another role for a while."""
+    kept = guarded.file.path.read_text(encoding="utf-8")
+    keys = json.loads(kept)
+    keys[name]["role"] = role
+    guarded.file.path.write_text(json.dumps(keys), encoding="utf-8")
+    try:
+        yield
+    finally:
+        guarded.file.path.write_text(kept, encoding="utf-8")
+
+
+async def test_settings_of_a_run_are_the_operators(anna: LangGraphClient, olga: LangGraphClient) -> None:
+    """Other roles choose language and version; a form that sends all as they are is no change, and no assistant helps."""
+    [own] = await anna.assistants.search(metadata={"created_by": "system"})
+    schema: Any = (await anna.assistants.get_schemas(own["assistant_id"]))["context_schema"]
+    form = {name: field["default"] for name, field in schema["properties"].items()}
+    thread = await new_thread(anna)
+    russian = await run(anna, thread, ask(LEND), context={**form, "language": "ru"})
+    assert (russian["question"]["language"], russian["result"]["outcome"]) == ("ru", "answered")
+
+    off: dict[str, Any] = {"guard_mode": "off"}
+    tries: list[Callable[[], Awaitable[object]]] = [
+        lambda: anna.runs.create(thread, "guardian", input=ask(LEND), context=off),
+        lambda: anna.runs.create(thread, "guardian", input=ask(LEND), config={"configurable": off}),
+        lambda: anna.runs.create(None, "guardian", input=ask(LEND), context=off),
+        lambda: anna.assistants.create("guardian", context=off),
+        lambda: anna.assistants.create("guardian", config={"configurable": off}),
+    ]
+    for attempt in tries:
+        with pytest.raises(PermissionDeniedError, match=r"guard_mode.*language and version"):
+            await attempt()
+    theirs = await olga.assistants.create("guardian", context=off)
+    values: Any = await olga.runs.wait(await new_thread(olga), theirs["assistant_id"], input=ask(LEND))
+    assert values["result"]["outcome"] == "answered"
 
 
 async def test_a_state_is_written_with_the_operators_view_alone(anna: LangGraphClient, olga: LangGraphClient) -> None:
     """No other role can forge a verdict, in none of the ways there are, and so make an answer of what did not pass."""
     forged: Any = {"guardian": {"verdict": "PASS"}, "draft_answer": "Forged."}
     thread = await new_thread(anna)
-    await run(anna, thread, ask(LEND), context=NEVER_ENOUGH, interrupt_after=["draft"])
+    await run(anna, thread, ask(LEND), interrupt_after=["draft"])
     steps: Any = [{"updates": [{"values": forged, "as_node": "guardian_verify"}]}]
     tries: list[Callable[[], Awaitable[object]]] = [
         lambda: anna.threads.update_state(thread, forged, as_node="guardian_verify"),
