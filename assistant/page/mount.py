@@ -25,7 +25,7 @@ from contracts.result import StructuredAgentResult
 _NEEDED: Final = (
     *("/assets/", "/static/", "/svelte/"),
     *("/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/cancel", "/gradio_api/reset"),
-    *("/theme.css", "/gradio_api/theme.css", "/gradio_api/startup-events", "/config", "/favicon.ico"),
+    *("/theme.css", "/gradio_api/theme.css", "/gradio_api/startup-events", "/config"),
 )
 """What of Gradio's the page uses; nothing else of it is served: no uploads, no files, no proxy, no API."""
 _POLICY: Final = (
@@ -35,6 +35,11 @@ _POLICY: Final = (
 )
 _STATIC_POLICY: Final = (
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_ICON: Final = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%231f5fbf' "
+    "d='M16 2 4 7v9c0 7 5 12 12 14 7-2 12-7 12-14V7z'/%3E%3Cpath fill='none' stroke='white' stroke-width='3' "
+    "d='m10 16 4 4 8-9'/%3E%3C/svg%3E"
 )
 _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -72,7 +77,7 @@ def mount_page(app: FastAPI) -> None:
         mcp_server=False,
         theme=Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
         # Gradio would rewrite the selectors of what it is given as `css`.
-        head=f'<link rel="stylesheet" href="/page/style.css">{HEAD}',
+        head=f'<link rel="icon" href="{_ICON}"><link rel="stylesheet" href="/page/style.css">{HEAD}',
     )
     mounted = app.router.routes[-1]
     assert isinstance(mounted, Mount)  # noqa: S101  # that is what it has just done

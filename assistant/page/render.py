@@ -28,12 +28,15 @@ from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import StructuredAgentResult
 from contracts.values import Language, Outcome, ResponseFormat
 from guards.message_check import MAX_MESSAGE_CHARS
+from language.counted import counted
 from rendering.answers import cited_passages
 from rendering.badges import confidence_badge, spam_badge
 from rendering.texts import say as text_of
 from rendering.texts import texts
 
 _TITLE_LENGTH: Final = 80
+_LISTED: Final = 100
+"""Conversations in the list; older ones are found by their addresses."""
 _THUMB: Final = (
     '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M3 9h3v8H3zM6 9l4-7c1.5 0 2.3 1 2 2.4L11.3 8H16c1.2 0 2 1 '
     '1.7 2.2l-1.4 5.4c-.2.8-.9 1.4-1.8 1.4H6"/></svg>'
@@ -62,7 +65,7 @@ class Look:
 
     @cached_property
     def words(self) -> dict[str, str]:
-        """The page's words, each safe as HTML once it is filled."""
+        """The words of the page's language, as plain text."""
         return phrases(self.language)
 
     def say(self, key: str, **values: object) -> str:
@@ -379,7 +382,7 @@ class Progress:
             self.intent = told.intent or self.intent
             if told.stage is not None:
                 self.stages.append(told.stage)
-        step = _told_operator(event) if self.look.operator else ""
+        step = _told_operator(event, self.look) if self.look.operator else ""
         if step:
             self.steps.append(step)
         return told is not None or bool(step)
@@ -394,12 +397,12 @@ class Progress:
         return _article(self.turn_id, self.question, body, look)
 
 
-def _told_operator(event: TurnEvent) -> str:
+def _told_operator(event: TurnEvent, look: Look) -> str:
     match event:
         case NodeFinished(node=node, ms=ms, decisions=decided):
             return _step(node, ms, decided)
         case Searched(passages=passages):
-            return f'<li class="dim">{passages} ←</li>'
+            return f'<li class="dim">{words(counted(passages, look.words["passages"], look.language))}</li>'
         case Judged(verdict=verdict, reasons=reasons):
             return f"<li><b>{verdict}</b> {words(', '.join(reasons))}</li>"
         case Degraded(what=what):
@@ -432,7 +435,7 @@ def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look) -> 
     if not threads:
         return f'<p class="dim">{look.say("no_conversations")}</p>'
     lines: list[str] = []
-    for summary in threads:
+    for summary in threads[:_LISTED]:
         title = " ".join(summary.first_question.split())
         title = title if len(title) <= _TITLE_LENGTH else f"{title[: _TITLE_LENGTH - 1]}…"
         here = ' aria-current="true"' if summary.thread_id == current else ""

@@ -147,7 +147,9 @@ HEAD: Final = r"""
 </script>
 """
 
-READY: Final = "window.guardian.ready(trigger); window.guardian.headed(); watch('value', () => window.guardian.headed());"
+READY: Final = (
+    "window.guardian.ready(trigger); window.guardian.headed(); watch('value', () => window.guardian.headed());"
+)
 DRAWN: Final = "watch('value', () => window.guardian.drawn());"
 PLACE: Final = "() => window.guardian.place()"
 SEND: Final = "(text) => window.guardian.send(text)"

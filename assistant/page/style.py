@@ -107,6 +107,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .sources h4 { font-size: 14px; font-weight: 600; margin: 0 0 6px; color: var(--g-dim); }
 .sources ol { list-style: none; margin: 0; padding: 0; } .sources li { margin: 4px 0; scroll-margin-top: 90px; }
 .sources li:target { background: var(--g-mine); border-radius: 6px; }
+.turn :is(.sources, .panel, .answer) a:not(.cite) { text-decoration: underline; text-decoration-thickness: 1px; }
 .sources .cite { margin-right: 6px; vertical-align: 1px; }
 .tools { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 14px; }
 .tools button { font-size: 13.5px; padding: 3px 10px; min-height: 32px; color: var(--g-dim); }
@@ -143,7 +144,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .sign { font-family: var(--g-mono) !important; font-weight: 700; color: var(--g-bad); }
 .sign.supported { color: var(--g-good); } .sign:is(.uncited, .not_entailed) { color: var(--g-warn); }
 .panel .signs { list-style: none; padding: 6px 0 0; color: var(--g-dim); }
-.steps { list-style: decimal; margin: 4px 0; padding-left: 24px; font-size: 14px; } .steps ul { list-style: none; padding-left: 0; }
+.turn .steps { list-style: decimal; margin: 4px 0; padding-left: 26px; font-size: 14px; } .turn .steps > li { margin: 3px 0; } .turn .steps ul { list-style: none; padding-left: 0; }
 
 .welcome { padding: 8vh 0 24px; }
 .welcome h2 { font-size: 26px; font-weight: 650; margin: 0 0 8px; line-height: 1.25; color: var(--g-text); }
@@ -168,6 +169,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
   #g-side { display: none !important; position: fixed; left: 0; bottom: 0; width: min(300px, 86vw); z-index: 15; box-shadow: 0 0 40px #0005; }
   body.side-open #g-side { display: block !important; }
   #g-talk { padding: 14px 12px 0; } .turn .reply { padding: 14px; } .turn .question { max-width: 92%; }
+  #g-header h1 { font-size: 16px; } .chip.view { display: block; width: fit-content; margin: 2px 0 0; }
   .welcome { padding-top: 3vh; } .welcome h2 { font-size: 22px; }
   #g-send, #g-stop { min-width: 0 !important; padding: 0 14px; }
   .panel dl { grid-template-columns: 1fr; gap: 0; } .panel dd { margin-bottom: 6px; }

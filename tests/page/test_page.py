@@ -20,6 +20,15 @@ pytestmark = pytest.mark.slow
 QUESTION = "How do I restore the catalogue from a backup?"
 RUSSIAN = "Как восстановить каталог из резервной копии?"
 LAMP = "How bright is a reading lamp?"
+TOLD = {
+    "en": "Restore the catalogue in three steps [1]:\n\n1. Stop the service: `shelfctl stop` [1].\n2. Copy the newest backup "
+    "back: `shelfctl restore --from /srv/backup` [1].\n3. Start the service: `shelfctl start` [1].\n\nMake a backup of the "
+    "damaged catalogue first: the help desk may ask for it [1].",
+    "ru": "Восстановите каталог из резервной копии [1]:\n\n1. Остановите службу: `shelfctl stop` [1].\n2. Верните на место "
+    "последнюю резервную копию: `shelfctl restore --from /srv/backup` [1].\n3. Запустите службу: `shelfctl start` [1].\n\n"
+    "Сначала сделайте резервную копию повреждённого каталога: её может попросить служба поддержки [1].",
+}
+INTENT = {"en": "Restore the catalogue from a backup", "ru": "Восстановить каталог из резервной копии"}
 SLOW = {"when": {"purpose": "draft"}, "times": 1, "reply": {"delay_headers_s": 2.5}}
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 PICTURES = os.environ.get("SCREENSHOTS", "")
@@ -71,6 +80,11 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png", animations="disabled")
 
 
+def told(language: str) -> list[dict[str, Any]]:
+    """Return the script of a model that answers the question well."""
+    return [plan(user_intent=INTENT[language]), {"when": {"purpose": "draft"}, "reply": {"text": TOLD[language]}}]
+
+
 def plan(**fields: Any) -> dict[str, Any]:
     return {"when": {"purpose": "plan"}, "reply": {"plan": fields}}
 
@@ -80,9 +94,11 @@ def plan(**fields: Any) -> dict[str, Any]:
 
 def test_an_answered_turn_shows_intent_answer_and_sources_that_can_be_followed(served: Served) -> None:
     """A verified answer stands with the intent as understood, and its numbers lead to sources in a new tab."""
+    served.model.script(told("en"))
     with served.visit() as page:
         turn = ask(page, QUESTION)
-        expect(turn.locator(".intent")).to_contain_text("restore the catalogue")
+        expect(turn.locator(".intent")).to_have_text("Understood as: Restore the catalogue from a backup")
+        expect(turn.locator(".answer ol li")).to_have_count(3)
         expect(turn.locator(".chip.checked")).to_be_visible()
         cite = turn.locator(".answer a.cite").first
         target = page.locator(str(cite.get_attribute("href")))
@@ -169,7 +185,7 @@ def _own(sent: str) -> str:
 def test_an_operator_sees_badges_plan_articles_report_and_path(served: Served) -> None:
     """The operator's view of a retried turn has every badge and every panel, with claims marked and rows named."""
     wrong = {"text": "The catalogue is restored in 999 seconds [1]."}
-    served.model.script([{"when": {"purpose": "draft"}, "times": 1, "reply": wrong}])
+    served.model.script([{"when": {"purpose": "draft"}, "times": 1, "reply": wrong}, *told("en")])
     with served.visit("olga") as page:
         turn = ask(page, QUESTION)
         badges = turn.locator(".badges").inner_text()
@@ -399,6 +415,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
         expect(page.locator("#g-new")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.locator("#g-new")).not_to_be_visible()
+    served.model.script(told("en"))
     with served.visit(**phone) as page:
         ask(page, QUESTION)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -407,6 +424,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
 
 def test_both_languages_and_both_shades(served: Served) -> None:
     """The page speaks the browser's language, changes it and its colours by a button, and remembers both."""
+    served.model.script(told("ru"))
     with served.visit(locale="ru-RU") as page:
         expect(page.locator("h1")).to_contain_text("Помощник")
         assert page.evaluate("document.documentElement.lang") == "ru"
