@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.commands.ui import _role
+from assistant.events import NodeStarted, Understood
+from assistant.page.languages import language_of
+from assistant.page.markdown import leads_out, safe_html, words
+from assistant.page.render import (
+    Look,
+    Progress,
+    answer_body,
+    cited_of,
+    exported,
+    fault_text,
+    passages_html,
+    threads_html,
+    turn_html,
+)
+from assistant.transcript import ThreadSummary, Turn
+from assistant.views import user_view
+from assistant.web.faults import TooMany
+from assistant.wiring import deployment
+from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy
+from contracts.evidence import EvidenceItem
+from contracts.profile import Role
+from contracts.report import ClaimFinding, GuardianReport
+from contracts.result import StructuredAgentResult
+from contracts.values import ClaimStatus, Language, Outcome, RiskLevel, SGRAction, Source, Verdict
+from rendering.answers import verified_answer
+from tests.assistant.cli_helpers import PROFILE as SHELF
+
+PROFILE = deployment(str(SHELF), {"GUARDIAN_DATA_DIR": "nowhere"}).profile
+EN, RU = Look(PROFILE, Language.EN), Look(PROFILE, Language.RU)
+OPERATOR = Look(PROFILE, Language.EN, operator=True)
+_TAGS = {
+    *("p", "br", "hr", "em", "strong", "code", "pre", "ul", "ol", "li", "blockquote", "a", "div"),
+    *("table", "thead", "tbody", "tr", "th", "td", "h4", "h5", "h6"),
+}
+_ATTRIBUTES = {"href", "target", "rel", "referrerpolicy", "class", "tabindex", "start"}
+
+
+class Seen(HTMLParser):
+    """Reads HTML, and keeps its tags, attributes and text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def item(number: int, **fields: Any) -> EvidenceItem:
+    given = {
+        "ref": f"doc:{number}#1",
+        "document": f"d{number}.md",
+        "title": f"Title {number}",
+        "snippet": f"Text {number}.",
+    }
+    return EvidenceItem(source=Source.DOC, confidence=0.9, **{**given, **fields})  # fmt: skip
+
+
+def answered(draft: str, *items: EvidenceItem, question: str = "What?", **fields: Any) -> Turn:
+    """Return a turn whose draft passed."""
+    report = GuardianReport(
+        verdict=Verdict.PASS,
+        risk_level=RiskLevel.LOW,
+        draft=draft,
+        claims=[ClaimFinding(text=draft, start=0, end=len(draft), status=ClaimStatus.SUPPORTED, cites=(1,))],
+        checks={"policy": "ok"},
+    )
+    text = verified_answer(draft, items, Language.EN, PROFILE.allowed_link_domains)
+    result = StructuredAgentResult(
+        **{
+            "thread_id": "c",
+            "turn_id": "t",
+            "question": question,
+            "language": Language.EN,
+            "outcome": Outcome.ANSWERED,
+            "answer_text": text,
+            "action": SGRAction.NORMAL,
+            "final_articles": list(items),
+            "guardian": report,
+            **fields,
+        }
+    )
+    return turn_of(result, question)
+
+
+def turn_of(result: StructuredAgentResult | None, question: str = "What?") -> Turn:
+    raw = result.model_dump(mode="json") if result else None
+    status: Any = "done" if result else "running"
+    text = result.answer_text if result else None
+    at = "2026-11-22T10:00:00.000+00:00"
+    return Turn("c", "t", 1, status, question, text, str(result.outcome) if result else None, raw, at, at)
+
+
+# ------------------------------------------------------------------------------------------------------------ Markdown
+
+
+@given(st.text(alphabet=st.sampled_from(list("<>[]()!`*_#|-\n\"'&;:/=${}@ aimgscript1.javhttps")), max_size=200))
+def test_any_markdown_becomes_tags_of_ours_alone(text: str) -> None:
+    """Whatever is written, there are no tags and attributes but those of plain text, and no address but allowed ones."""
+    seen = Seen(safe_html(text, ["shelf.example"], [1], "s"))
+    assert set(seen.tags) <= _TAGS
+    assert {name for name, _ in seen.attributes} <= _ATTRIBUTES
+    for name, value in seen.attributes:
+        if name == "href":
+            assert value == "#s1" or leads_out(value, ["shelf.example"])
+
+
+@given(st.text(max_size=100))
+def test_words_are_shown_as_they_are_and_mean_nothing(text: str) -> None:
+    """Escaped text has no sign that HTML or a template reads, and reads as the text itself."""
+    html = words(text)
+    assert not set(html) & set("<>\"'{}$`@")
+    shown = Seen(f"<p>{html}</p>")
+    assert shown.tags == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("url", "follows"),
+    [
+        ("https://shelf.example/en", True),
+        ("http://www.shelf.example", True),
+        ("https://shelf.example.evil.test/", False),
+        ("https://evil.example/", False),
+        ("https://shelf.example@evil.test/", False),
+        ("javascript:alert(1)//https://shelf.example", False),
+        ("data:text/html,x", False),
+        ("//shelf.example/x", False),
+        ("/en/page", False),
+        ("", False),
+    ],
+)
+def test_only_addresses_in_allowed_domains_can_be_followed(url: str, follows: bool) -> None:
+    """An address is a link where its host is in an allowed domain, and text in any other case."""
+    assert leads_out(url, ["shelf.example"]) is follows
+    assert ("<a " in safe_html(f"[x]({url})", ["shelf.example"])) is follows
+    assert not leads_out(url, [])
+
+
+def test_numbers_that_are_no_sources_and_those_in_code_are_no_links() -> None:
+    """A citation leads to a source that the answer has; `[9]`, and what stands in code, is text."""
+    html = safe_html("One [1], nine [9], `code [1]`.\n\n    block [1]", (), [1], "s")
+    assert html.count('href="#s1"') == 1
+    assert "[9]" in html
+    assert html.count("[1]") == 2
+
+
+# ------------------------------------------------------------------------------------------------------------ a turn
+
+
+def test_a_users_view_has_the_answer_once_and_its_list_of_sources_as_links() -> None:
+    """The list behind the answer's text gives way to the page's own; what is not cited is not there."""
+    turn = answered("It is so [2].", item(1, snippet="uncited"), item(2, url="https://shelf.example/two"))
+    html = turn_html(turn, EN)
+    assert html.count("Title 2") == 2  # in the list, and in what is copied
+    assert 'href="https://shelf.example/two"' in html
+    for hidden in ("Title 1", "uncited", "verdict", "PASS", "badge", "panel", "DT-"):
+        assert hidden not in html
+
+
+def test_a_document_without_an_address_leads_to_what_the_answer_cites_of_it() -> None:
+    """The link names conversation, turn and number; behind it stands the cited passage and no other."""
+    cited, other = (
+        item(2, snippet="The **cited** one."),
+        item(3, document="d2.md", title="Title 2", snippet="Not cited."),
+    )
+    turn = answered("It is so [2].", item(1), cited, other)
+    assert 'href="/page/passage?c=c&amp;t=t&amp;n=1"' in turn_html(turn, EN)
+    result = StructuredAgentResult.model_validate(turn.result)
+    assert cited_of(result, PROFILE, 1) == [cited]
+    assert cited_of(result, PROFILE, 2) == []
+    page = passages_html([cited], EN)
+    assert "<strong>cited</strong>" in page
+    assert "There is no such passage." in passages_html([], EN)
+
+
+def test_a_turn_without_a_verified_answer_has_no_passages() -> None:
+    """A refusal cites nothing, whatever its draft said."""
+    turn = answered("It is so [1].", item(1), outcome=Outcome.REFUSED, answer_text="No.")
+    result = StructuredAgentResult.model_validate(turn.result)
+    assert cited_of(result, PROFILE, 1) == []
+    assert "sources" not in turn_html(turn, EN)
+
+
+def test_an_operators_view_has_the_draft_with_its_claims_and_what_was_not_cited() -> None:
+    """What a user does not see, an operator does, in panels."""
+    turn = answered("It is so [2].", item(1, snippet="uncited"), item(2))
+    html = turn_html(turn, OPERATOR)
+    for shown in ('class="claim supported"', "Title 1", "PASS", 'class="panel path"', "r=1"):
+        assert shown in html
+
+
+@pytest.mark.parametrize("look", [EN, OPERATOR])
+def test_nothing_that_anybody_wrote_becomes_markup(look: Look) -> None:
+    """Question, draft, titles and reasons with HTML in them are text in both views."""
+    evil = "<img src=x onerror=alert(1)>"
+    turn = answered(f"It is so {evil} [1].", item(1, title=evil, heading=evil, document=evil), question=evil)
+    seen = Seen(turn_html(turn, look))
+    assert "img" not in seen.tags
+    assert not [name for name, _ in seen.attributes if name.startswith("on")]
+    assert evil in seen.text
+
+
+def test_an_answer_in_json_is_shown_as_it_is() -> None:
+    """JSON is no Markdown: it stands in a block of code, whole."""
+    text = '{"steps": ["**one** [1]"], "cited_sources": []}'
+    turn = answered("It is so [1].", item(1), answer_text=text)
+    assert answer_body(user_view(StructuredAgentResult.model_validate(turn.result), PROFILE)) == text
+    assert "<strong>" not in turn_html(turn, EN)
+
+
+def test_a_half_finished_turn_offers_to_be_finished_or_dropped() -> None:
+    """A turn without a result has its question, and two buttons."""
+    html = turn_html(turn_of(None, "Left?"), RU)
+    assert "Left?" in html
+    assert 'data-act="finish"' in html
+    assert 'data-act="drop"' in html
+
+
+def test_progress_has_stages_and_intent_and_for_users_no_step() -> None:
+    """Of the same events an operator sees the nodes' names too, in no case more than was told."""
+    user, operator = Progress("t", "What?", EN), Progress("t", "What?", OPERATOR)
+    events = [
+        NodeStarted(turn_id="t", node="moderation"),
+        NodeStarted(turn_id="t", node="sgr_plan"),
+        Understood(turn_id="t", intent="Know <b>what</b>", action=SGRAction.NORMAL),
+        NodeStarted(turn_id="t", node="inject_synthetic"),
+    ]
+    assert [user.tell(event) for event in events] == [True, True, True, False]
+    for event in events:
+        operator.tell(event)
+    html = user.html()
+    assert "Checking the message" in html
+    assert "Know &lt;b&gt;what" in html
+    assert "moderation" not in html
+
+
+# ------------------------------------------------------------------------------------------------------- around a turn
+
+
+def test_a_conversation_is_exported_as_its_user_saw_it() -> None:
+    """Each question is a quotation, each answer stands as it was given."""
+    text = exported([answered("It is so [1].", item(1), question="One\ntwo"), turn_of(None, "Left?")], EN)
+    assert text.startswith("# Conversation about Shelf\n")
+    assert "> One\n> two" in text
+    assert "It is so [1]." in text
+    assert "(not finished)" in text
+
+
+def test_the_list_of_conversations_is_bounded_and_marks_the_current_one() -> None:
+    """Of many conversations the newest hundred are listed, the one that is open is marked."""
+    threads = [ThreadSummary(f"t{n}", 1, "", "", f"Question <{n}>", False) for n in range(150)]
+    html = threads_html(threads, "t3", EN)
+    assert html.count('data-act="open"') == 100
+    assert html.count("aria-current") == 1
+    assert "Question &lt;99&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (InputError("x", key="too_long"), "20000"),
+        (InputError("x", key="empty"), "пуст"),
+        (ThreadBusy("x"), "другое сообщение"),
+        (ServerClosing("x"), "перезапускается"),
+        (TooMany("x", "y", 7), "7 с"),
+        (GuardianError("the secret inside", "y"), "GuardianError"),
+        (ValueError("the secret inside"), "ValueError"),
+    ],
+)
+def test_a_fault_is_said_in_the_readers_language_with_a_way_out(error: Exception, says: str) -> None:
+    """A user reads what to do, and nothing of what stands in an error that has no words of its own."""
+    said = fault_text(error, RU)
+    assert says in said
+    assert "secret" not in said
+    assert any("а" <= letter <= "я" for letter in said)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "accepted", "language"),
+    [
+        ("", "ru-RU,ru;q=0.9,en;q=0.8", "ru"),
+        ("", "de,en;q=0.3,ru;q=0.7", "ru"),
+        ("", "fr", "en"),
+        ("", "", "en"),
+        ("", "ru;q=0", "en"),
+        ("", "ru;q=x,en", "en"),
+        ("en", "ru", "en"),
+        ("xx", "ru", "ru"),
+    ],
+)
+def test_the_pages_language_is_the_chosen_one_or_the_browsers(chosen: str, accepted: str, language: str) -> None:
+    """What the reader chose counts first, then the browser's best of both, then the profile's first."""
+    assert language_of(chosen, accepted, (Language.EN, Language.RU)) == language
+
+
+def test_the_operators_view_needs_a_role_that_has_it() -> None:
+    """`--operator` takes the role that sees all, and says so where the profile has none."""
+    assert _role(PROFILE, operator=False) == "user"
+    assert _role(PROFILE, operator=True) == "operator"
+    renamed = PROFILE.model_copy(update={"roles": {"user": Role(), "lead": Role(operator_view=True)}})
+    assert _role(renamed, operator=True) == "lead"
+    blind = PROFILE.model_copy(update={"roles": {"user": Role()}})
+    with pytest.raises(InputError, match="operator"):
+        _role(blind, operator=True)
