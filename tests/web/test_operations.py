@@ -266,6 +266,17 @@ async def test_wrong_keys_are_limited_and_lock_no_right_one_out(own: Desk) -> No
         assert (await client.get("/metrics")).status_code == 401
 
 
+async def test_while_the_keys_cannot_be_read_nobody_gets_in(own: Desk) -> None:
+    """A file that is damaged under a running server is an error for everybody with a key, and none for its health."""
+    key = keys_at(own).add("anna", "operator")
+    async with opened(own) as (client, _):
+        keys_at(own).path.write_text("{", "utf-8")
+        for path in ("/metrics", "/v1/models"):
+            assert (await client.get(path, headers=bearing(key))).status_code == 500
+            assert (await client.get(path)).status_code == 500
+        assert (await client.get("/readyz", headers=bearing(key))).status_code == 200
+
+
 def test_a_minute_is_counted_from_each_request() -> None:
     """There is room again a minute after the oldest that counts, not at a full minute."""
     clock = Clock()
