@@ -58,6 +58,9 @@ bench: install ## speed and storage as ratios, and write the dated tables
 lock: install ## resolve requirements.lock again (ARGS=--upgrade for newer versions)
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --extra dev $(ARGS) --output-file requirements.lock pyproject.toml
+	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header $(patsubst %,--extra %,batch formats mcp neo4j otel postgres serve sql ui) \
+	  --constraint requirements.lock --output-file packaging/requirements.lock pyproject.toml packaging/build.in
 
 clean: ## remove what was made here; the data directory stays
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
