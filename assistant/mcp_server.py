@@ -36,7 +36,6 @@ from contracts.errors import GuardianError, InputError
 from contracts.result import StructuredAgentResult
 from contracts.values import Language, Source
 from guards.message_check import MAX_MESSAGE_CHARS
-from guards.redaction import redacted
 from language.words import detect
 
 if TYPE_CHECKING:
@@ -225,9 +224,8 @@ def _in_words(told: UserProgress, language: Language) -> str:
 async def _get_articles(call: _Called) -> types.CallToolResult:
     asked: GetArticlesArguments = call.arguments
     found, degraded = await call.service.search(call.caller, asked.query, top_k=asked.top_k, language=asked.language)
-    items = redacted(found, call.profile, call.caller.role)
     told = degraded if call.profile.sees_all(call.caller.role) else []
-    reply = FoundPassages(passages=[_passage(item, call.profile) for item in items], degraded=told)
+    reply = FoundPassages(passages=[_passage(item, call.profile) for item in found], degraded=told)
     shown = [_shown(number, passage) for number, passage in enumerate(reply.passages, 1)]
     return _result(reply, "\n\n".join(shown) or "Nothing was found. Other words may find more.")
 

@@ -25,6 +25,7 @@ from contracts.errors import GuardianError, InputError, ServerClosing, TurnStopp
 from contracts.result import StructuredAgentResult
 from contracts.values import Language, Outcome
 from guards.message_check import message_fault
+from guards.redaction import redacted
 from language.clean import clean
 from language.words import detect
 
@@ -322,11 +323,8 @@ class Service:
     async def threads(self, caller: Caller) -> list[ThreadSummary]:
         """Return the caller's conversations, the one used last first."""
         own = self._inner(caller, "")
-        return [
-            _renamed(summary, summary.thread_id.removeprefix(own))
-            for summary in await self._store.list_threads()
-            if summary.thread_id.startswith(own)
-        ]
+        found = await self._store.list_threads(own)
+        return [_renamed(summary, summary.thread_id.removeprefix(own)) for summary in found]
 
     async def turns(self, caller: Caller, thread: str) -> list[Turn]:
         """Return a conversation's turns in order."""
@@ -363,13 +361,19 @@ class Service:
     async def search(
         self, caller: Caller, query: str, *, top_k: int = 10, language: str | None = None
     ) -> tuple[list[EvidenceItem], list[str]]:
-        """Return the passages on a query, best first, from what the caller's role may read, and what did not work.
+        """Return the passages on a query, best first, and what did not work.
+
+        They are from what the caller's role may read, and what no answer may say to it is masked in them.
 
         Raises:
             InputError: There is nothing to search for, or nothing wanted.
         """
-        kinds = self.deployed.profile.sources_for(caller.role)
-        return await found_in(self.deployed, self.knowledge, query, top_k=top_k, language=language, kinds=kinds)
+        profile = self.deployed.profile
+        kinds = profile.sources_for(caller.role)
+        items, degraded = await found_in(
+            self.deployed, self.knowledge, query, top_k=top_k, language=language, kinds=kinds
+        )
+        return redacted(items, profile, caller.role), degraded
 
     # ----------------------------------------------------------------------------------------------------- running
 

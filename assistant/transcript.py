@@ -138,15 +138,17 @@ class TurnStore:
     ) -> None:
         await self.close()
 
-    async def list_threads(self) -> list[ThreadSummary]:
-        """Return all conversations, the one used last first."""
+    async def list_threads(self, beginning: str = "") -> list[ThreadSummary]:
+        """Return the conversations whose ids begin with a text, the one used last first."""
         rows = await self._rows(
             """
             SELECT thread_id, count(*), min(started_at), max(coalesce(finished_at, started_at)) AS last_at,
                    (SELECT question FROM turns AS first WHERE first.thread_id = turns.thread_id ORDER BY number LIMIT 1),
                    max(status = 'running')
-            FROM turns GROUP BY thread_id ORDER BY last_at DESC, thread_id
-            """
+            FROM turns WHERE thread_id >= ?1 AND substr(thread_id, 1, length(?1)) = ?1
+            GROUP BY thread_id ORDER BY last_at DESC, thread_id
+            """,
+            beginning,
         )
         return [ThreadSummary(*row[:5], unfinished=bool(row[5])) for row in rows]
 

@@ -30,7 +30,6 @@ from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
 from contracts.values import Language, Source
-from guards.redaction import redacted
 from language.words import detect
 from rendering.answers import answer_sources
 
@@ -253,7 +252,7 @@ async def search(
     profile = service.deployed.profile
     checked(q, profile)
     items, degraded = await service.search(caller, q, top_k=top_k, language=language)
-    found = [_found(item, profile) for item in redacted(items, profile, caller.role)]
+    found = [_found(item, profile) for item in items]
     return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])
 
 
