@@ -14,6 +14,7 @@ from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
 from contracts.values import Delivery, Language, Outcome, SGRAction, Verdict
 from rendering.answers import answer_sources
+from rendering.hand_off import was_searched
 
 
 class CitedSource(BaseModel):
@@ -135,3 +136,19 @@ def _intent(result: StructuredAgentResult) -> str:
     # DT-004: the user's interface has no intent where the message was refused.
     refused = result.action is SGRAction.GUARDIAN_BLOCK or result.action is None
     return "" if refused or result.plan is None else result.plan.user_intent
+
+
+def queries_asked(result: StructuredAgentResult) -> dict[str, float]:
+    """Return the queries that were searched for, each with the confidence of its best passage, 0 to 1."""
+    best: dict[str, float] = {}
+    for trace in result.per_query_results:
+        if was_searched(trace.model_dump()):
+            # One source may have nothing on a query to which another has the answer.
+            best[trace.query] = max(best.get(trace.query, 0.0), trace.confidence.top_score)
+    return best
+
+
+def confidence_of(result: StructuredAgentResult) -> float | None:
+    """Return how surely the passages are on the subject: the mean over the queries; `None` where none was searched for."""
+    best = queries_asked(result)
+    return sum(best.values()) / len(best) if best else None

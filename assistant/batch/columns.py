@@ -14,12 +14,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from assistant.batch.html import Html, text_of
 from assistant.batch.tables import Cell, Layout, Row, shown
+from assistant.views import confidence_of, queries_asked
 from contracts.errors import ConfigError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 from contracts.values import Outcome
 from language.clean import fold
-from rendering.hand_off import was_searched
 
 
 class Column(StrEnum):
@@ -219,19 +219,15 @@ def cells_of(result: StructuredAgentResult, *, structured: bool) -> dict[Column,
         structured: Whether articles and passages are lists of objects, for programs, or text.
     """
     plan, record = result.plan, result.hand_off
-    searched = [trace for trace in result.per_query_results if was_searched(trace.model_dump())]
-    best = {trace.query: 0.0 for trace in searched}
-    for trace in searched:
-        # One source may have nothing on a query to which another has the answer.
-        best[trace.query] = max(best[trace.query], trace.confidence.top_score)
+    confidence = confidence_of(result)
     items = result.final_articles
     return {
         Column.ANSWER: result.answer_text,
         Column.ARTICLES: _articles(items) if structured else _as_text(_articles(items), _article_line, "\n"),
         Column.CHUNKS: _chunks(items) if structured else _as_text(_chunks(items), _chunk_text, "\n\n"),
         Column.SPAM_SCORE: plan.spam_score if plan else None,
-        Column.CONFIDENCE: round(sum(best.values()) / len(best), 3) if best else None,
-        Column.QUERIES: len(best),
+        Column.CONFIDENCE: None if confidence is None else round(confidence, 3),
+        Column.QUERIES: len(queries_asked(result)),
         Column.INTENT: plan.user_intent if plan else None,
         Column.VERDICT: result.guardian.verdict.value if result.guardian else None,
         Column.OUTCOME: result.outcome.value,

@@ -113,7 +113,7 @@ def install_fault_handlers(app: FastAPI) -> None:
         body = FaultBody(error=Fault(message=str(error.detail), type="invalid_request_error"))
         return JSONResponse(body.model_dump(), error.status_code, headers=error.headers)
 
-    async def unforeseen(_: Request, error: Exception) -> JSONResponse:
+    async def unforeseen(_: Request, _error: Exception) -> JSONResponse:
         # It is logged by the server, which gets it, too; what it says may be anything.
         return fault_response(GuardianError("Something unforeseen went wrong.", "Look into the server's log."))
 
