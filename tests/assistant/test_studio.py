@@ -317,6 +317,20 @@ async def test_a_setting_out_of_bounds_is_refused_by_name(studio: LangGraphClien
     await asyncio.gather(*(refused(*one) for one in wrong))
 
 
+async def test_where_no_keys_are_used_the_role_is_a_setting(studio: LangGraphClient) -> None:
+    """Nobody is authenticated then, so the form's role counts, one that the profile does not list as well."""
+    values = await run(studio, await new_thread(studio), ask(LEND), context={"role": "visitor"})
+    assert values["guardian"]["reasons"] == ["policy_violation=[role-unknown]"]
+
+
+async def test_where_no_keys_are_used_the_store_is_everybodys(studio: LangGraphClient) -> None:
+    """An item is found under the namespace that it was put under."""
+    await studio.store.put_item(["notes", "loans"], "one", {"text": "Ask twice."})
+    [found] = (await studio.store.search_items(["notes"]))["items"]
+    assert (found["namespace"], found["value"]) == (["notes", "loans"], {"text": "Ask twice."})
+    assert (await studio.store.list_namespaces())["namespaces"] == [["notes", "loans"]]
+
+
 # -------------------------------------------------------------------------------------------------------- a streamed run
 
 

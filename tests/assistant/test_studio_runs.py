@@ -189,15 +189,15 @@ async def told(studio: LangGraphClient, thread: str, before: Any, runs: dict[str
     return Story(thread, before, state, history, ends_by_text, refused)
 
 
-def slow_drafts(models: FakeServer, drafts: int) -> None:
-    models.script([{"when": {"purpose": "draft"}, "times": drafts, "reply": {"delay_headers_s": 1.0}}])
+def slow_drafts(models: FakeServer, drafts: int, **reply: object) -> None:
+    models.script([{"when": {"purpose": "draft"}, "times": drafts, "reply": reply}])
     models.clear()
 
 
 async def text_again(studio: LangGraphClient, models: FakeServer) -> dict[str, Story]:
     """With each strategy: ask, and ask something else while the first question is being drafted."""
     strategies: list[MultitaskStrategy] = ["reject", "enqueue", "interrupt", "rollback"]
-    slow_drafts(models, len(strategies))
+    slow_drafts(models, len(strategies), delay_headers_s=2.0)
     threads = [await new_thread(studio) for _ in strategies]
     firsts = await asyncio.gather(*(studio.runs.create(thread, "guardian", input=ask(LEND)) for thread in threads))
     await drafting(models, len(strategies))
@@ -221,7 +221,7 @@ async def cancel(studio: LangGraphClient, models: FakeServer) -> dict[str, Story
     actions: list[CancelAction] = ["interrupt", "rollback"]
     threads = [await new_thread(studio) for _ in actions]
     befores = await asyncio.gather(*(run(studio, thread, ask(NEXT)) for thread in threads))
-    slow_drafts(models, len(actions))
+    slow_drafts(models, len(actions), hang=True)
     runs = await asyncio.gather(*(studio.runs.create(thread, "guardian", input=ask(LEND)) for thread in threads))
     await drafting(models, len(actions))
     stories: dict[str, Story] = {}
@@ -381,8 +381,7 @@ async def test_a_killed_server_loses_no_thread(server: Server, studio: LangGraph
     """
     known, unknown = await new_thread(studio), str(uuid.uuid4())
     first = await run(studio, known, ask(NEXT))
-    models.script([{"when": {"purpose": "draft"}, "times": 2, "reply": {"hang": True}}])
-    models.clear()
+    slow_drafts(models, 2, hang=True)
     going_on = await studio.runs.create(known, "guardian", input=ask(LEND))
     await drafting(models)
     await written_down(server.place / "repository")
