@@ -79,19 +79,20 @@ class Page:
                 with gr.Column(elem_id="g-talk"):
                     self.chat = gr.HTML("", apply_default_css=False, elem_id="g-chat", js_on_load=script.DRAWN)
                     self.live = gr.HTML("", apply_default_css=False, elem_id="g-live", js_on_load=script.DRAWN)
-                    self.notice = gr.HTML("", apply_default_css=False, elem_id="g-notice", js_on_load=None)
-                    with gr.Row(elem_id="g-form"):
-                        self.box = gr.Textbox(
-                            label=say["page_ask_label"],
-                            placeholder=say["page_ask_hint"],
-                            show_label=False,
-                            container=False,
-                            lines=1,
-                            max_lines=8,
-                            elem_id="g-box",
-                        )
-                        self.send = gr.Button(say["page_send"], elem_id="g-send")
-                        self.stop = gr.Button(say["page_stop"], elem_id="g-stop", visible=False)
+                    with gr.Column(elem_id="g-foot"):
+                        self.notice = gr.HTML("", apply_default_css=False, elem_id="g-notice", js_on_load=None)
+                        with gr.Row(elem_id="g-form"):
+                            self.box = gr.Textbox(
+                                label=say["page_ask_label"],
+                                placeholder=say["page_ask_hint"],
+                                show_label=False,
+                                container=False,
+                                lines=1,
+                                max_lines=8,
+                                elem_id="g-box",
+                            )
+                            self.send = gr.Button(say["page_send"], elem_id="g-send")
+                            self.stop = gr.Button(say["page_stop"], elem_id="g-stop", visible=False)
             self.place = gr.Textbox(elem_id="g-place", container=False, show_label=False)
             self._wire()
 

@@ -74,7 +74,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
   display: flex; flex-direction: column; flex-wrap: nowrap; }
 @media (min-width: 761px) { #g-main { padding-left: 272px; } }
 #g-chat, #g-live { padding: 0 !important; }
-#g-notice { padding: 0 !important; margin-top: auto; }
+#g-notice { padding: 0 !important; }
 .turn { margin: 0 0 28px; scroll-margin-top: 84px; }
 .turn .question { background: var(--g-mine); border-radius: 14px 14px 4px 14px; padding: 10px 16px; margin: 0 0 12px auto; max-width: 85%;
   width: fit-content; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -124,7 +124,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .stages li.now::before { content: ""; position: absolute; left: 5px; top: 11px; width: 8px; height: 8px; border-radius: 50%; background: var(--g-accent); animation: g-beat 1.2s infinite; }
 @keyframes g-beat { 50% { opacity: .25; } }
 @media (prefers-reduced-motion: reduce) { .stages li.now::before { animation: none; } }
-.notice { background: var(--g-warn-b); color: var(--g-warn); border-radius: 10px; padding: 10px 14px; margin: 0 0 10px; }
+#g-notice .notice { background: var(--g-warn-b); color: var(--g-warn); border-radius: 10px; padding: 10px 14px; margin: 0 0 10px; }
 
 .badges { display: flex; flex-wrap: wrap; gap: 6px; margin-bottom: 12px; }
 .badge { font-size: 13px; border-radius: 6px; padding: 2px 9px; background: var(--g-code); color: var(--g-text); }
@@ -152,7 +152,8 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .examples { display: flex; flex-wrap: wrap; gap: 10px; margin-top: 10px; }
 .examples button { padding: 9px 14px; font-size: 15px; border-radius: 10px; }
 
-#g-form { position: sticky; bottom: 0; background: linear-gradient(transparent, var(--g-page) 12px); padding: 14px 0 18px; display: flex; gap: 10px; align-items: flex-end;
+#g-foot { position: sticky; bottom: 0; margin-top: auto; background: linear-gradient(transparent, var(--g-page) 12px); padding: 14px 0 18px; }
+#g-form { display: flex; gap: 10px; align-items: flex-end;
   flex-wrap: nowrap !important; }
 #g-box { flex: 1 1 auto; min-width: 0 !important; background: var(--g-card); border: 1px solid var(--g-line) !important; border-radius: 12px; padding: 0 !important; box-shadow: none; }
 #g-box textarea { background: transparent !important; border: 0 !important; box-shadow: none !important; font-size: 16px; line-height: 1.5; padding: 11px 14px !important; color: var(--g-text); }
@@ -174,6 +175,6 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
   #g-send, #g-stop { min-width: 0 !important; padding: 0 14px; }
   .panel dl { grid-template-columns: 1fr; gap: 0; } .panel dd { margin-bottom: 6px; }
 }
-body.passage { background: var(--g-page); } body.passage main { max-width: 760px; margin: 0 auto; padding: 28px 20px; }
+body.passage { background: var(--g-page); min-height: 100vh; } body.passage main { max-width: 760px; margin: 0 auto; padding: 28px 20px; }
 body.passage h1 { font-size: 22px; line-height: 1.3; }
 """

@@ -81,7 +81,7 @@ class Served:
             context.close()
 
     def context(self, name: str, **options: Any) -> BrowserContext:
-        given = {"locale": "en-US", "viewport": {"width": 1200, "height": 850}, "color_scheme": "light", **options}
+        given: Any = {"locale": "en-US", "viewport": {"width": 1200, "height": 850}, "color_scheme": "light", **options}
         credentials: Any = {"username": name, "password": self.keys[name]}
         context = self.browser.new_context(http_credentials=credentials, **given)
         context.set_default_timeout(15_000)
@@ -101,7 +101,8 @@ def chromium() -> str | None:
     return found
 
 
-@pytest.fixture(scope="session")
+# Of a module, not of the session: while Playwright runs, no other event loop can in this thread.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return the one browser of these tests."""
     path = chromium()
@@ -113,7 +114,7 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk with the library's documents and a hostile one, and a conversation that somebody was killed over."""
     place = tmp_path_factory.mktemp("page")
@@ -138,7 +139,7 @@ async def _left_half_finished(desk: Desk) -> None:
                 return
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(desk: Desk, browser: Browser) -> Iterator[Served]:
     """Serve the page to the owners of two keys, with a scripted model behind it."""
     keys = keys_of(deployment(environment=desk.environment))

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.assistant.cli_helpers import Desk
 from tests.page.conftest import EVIL_SENTENCE, LEFT, Served, recorded
 
 pytestmark = pytest.mark.slow
@@ -243,6 +244,7 @@ def test_two_tabs_on_one_conversation_lose_and_mix_nothing(served: Served) -> No
         other.locator("#g-box textarea").fill("And the printer?")
         other.keyboard.press("Enter")
         expect(other.locator(".notice")).to_contain_text("still working on another message")
+        expect(other.locator(".notice")).to_be_in_viewport()
         assert other.locator("#g-box textarea").input_value() == "And the printer?"
         for tab in (page, other):
             expect(tab.locator("article.turn .tools")).to_have_count(2)
@@ -403,7 +405,12 @@ def test_everything_can_be_reached_and_sent_by_keyboard(served: Served) -> None:
 
 def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
     """At 390 pixels nothing is wider than the screen, and the conversations open from a button."""
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 1}
+    phone: dict[str, Any] = {
+        "viewport": {"width": 390, "height": 844},
+        "has_touch": True,
+        "is_mobile": True,
+        "device_scale_factor": 1,
+    }
     with served.visit("olga", **phone) as page:
         turn = ask(page, QUESTION)
         for panel in turn.locator("summary").all():
@@ -442,3 +449,17 @@ def test_both_languages_and_both_shades(served: Served) -> None:
         expect(page.locator("article.turn .tools")).to_have_count(1)
         expect(page.locator("h1")).to_contain_text("Shelf assistant")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after
+
+
+def test_the_page_may_load_nothing_from_elsewhere_and_stand_in_no_frame(served: Served) -> None:
+    """The page says to the browser itself that pictures, scripts and connections are the server's own."""
+    asked = urllib.request.Request(served.url, headers={"X-API-Key": served.keys["anna"]})  # noqa: S310  # loopback
+    with _DIRECT.open(asked, timeout=10) as answer:
+        policy = answer.headers["Content-Security-Policy"]
+    for rule in ("img-src 'self' data: blob:;", "connect-src 'self';", "frame-ancestors 'none';"):
+        assert rule in policy
+
+
+def test_without_an_index_the_command_says_how_to_make_one(tmp_path: Path) -> None:
+    """`guardian ui` ends before it loads the page, with the command that is missing."""
+    Desk(tmp_path / "data", tmp_path).run("ui", "--port", "0").complains(2, "guardian index")

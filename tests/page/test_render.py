@@ -65,13 +65,14 @@ class Seen(HTMLParser):
 
 
 def item(number: int, **fields: Any) -> EvidenceItem:
-    given = {
+    given: dict[str, Any] = {
         "ref": f"doc:{number}#1",
         "document": f"d{number}.md",
         "title": f"Title {number}",
         "snippet": f"Text {number}.",
+        **fields,
     }
-    return EvidenceItem(source=Source.DOC, confidence=0.9, **{**given, **fields})  # fmt: skip
+    return EvidenceItem(source=Source.DOC, confidence=0.9, **given)
 
 
 def answered(draft: str, *items: EvidenceItem, question: str = "What?", **fields: Any) -> Turn:
@@ -84,20 +85,18 @@ def answered(draft: str, *items: EvidenceItem, question: str = "What?", **fields
         checks={"policy": "ok"},
     )
     text = verified_answer(draft, items, Language.EN, PROFILE.allowed_link_domains)
-    result = StructuredAgentResult(
-        **{
-            "thread_id": "c",
-            "turn_id": "t",
-            "question": question,
-            "language": Language.EN,
-            "outcome": Outcome.ANSWERED,
-            "answer_text": text,
-            "action": SGRAction.NORMAL,
-            "final_articles": list(items),
-            "guardian": report,
-            **fields,
-        }
-    )
+    given: dict[str, Any] = {
+        "thread_id": "c",
+        "turn_id": "t",
+        "question": question,
+        "language": Language.EN,
+        "outcome": Outcome.ANSWERED,
+        "answer_text": text,
+        "action": SGRAction.NORMAL,
+        "final_articles": list(items),
+        "guardian": report,
+    }
+    result = StructuredAgentResult(**{**given, **fields})
     return turn_of(result, question)
 
 
