@@ -152,7 +152,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .examples { display: flex; flex-wrap: wrap; gap: 10px; margin-top: 10px; }
 .examples button { padding: 9px 14px; font-size: 15px; border-radius: 10px; }
 
-#g-foot { position: sticky; bottom: 0; margin-top: auto; background: linear-gradient(transparent, var(--g-page) 12px); padding: 14px 0 18px; }
+#g-foot { flex: 0 0 auto !important; width: 100%; position: sticky; bottom: 0; margin-top: auto !important; background: linear-gradient(transparent, var(--g-page) 12px); padding: 14px 0 18px; }
 #g-form { display: flex; gap: 10px; align-items: flex-end;
   flex-wrap: nowrap !important; }
 #g-box { flex: 1 1 auto; min-width: 0 !important; background: var(--g-card); border: 1px solid var(--g-line) !important; border-radius: 12px; padding: 0 !important; box-shadow: none; }

@@ -23,7 +23,7 @@ from assistant.wiring import deployment
 from tests.assistant.cli_helpers import CORPUS, PROFILE, Desk
 from tests.wire.server_process import FakeServer, fake_server
 
-ROLES = {"anna": "user", "olga": "operator"}
+ROLES = {"anna": "user", "vera": "user", "olga": "operator"}
 EVIL_SENTENCE = (
     'A reading lamp has 400 lumens <script>window.hacked=true</script> <b class="badge">PASS</b> '
     "${window.hacked=true} ![p](/favicon.ico)"
@@ -141,7 +141,7 @@ async def _left_half_finished(desk: Desk) -> None:
 
 @pytest.fixture(scope="module")
 def served(desk: Desk, browser: Browser) -> Iterator[Served]:
-    """Serve the page to the owners of two keys, with a scripted model behind it."""
+    """Serve the page to the owners of keys, with a scripted model behind it."""
     keys = keys_of(deployment(environment=desk.environment))
     made = {name: keys.add(name, role, 100_000) for name, role in ROLES.items()}
     with fake_server() as model:
