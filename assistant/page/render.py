@@ -19,7 +19,7 @@ from assistant.page.markdown import leads_out, safe_html, words
 from assistant.progress import phrases
 from assistant.service import STOPPED
 from assistant.transcript import ThreadSummary, Turn
-from assistant.views import CitedSource, Stage, UserView, user_event, user_view
+from assistant.views import CitedSource, Stage, UserView, confidence_of, queries_asked, user_event, user_view
 from assistant.web.faults import TooMany, Unauthorized
 from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy, TurnStopped, UnknownThread
 from contracts.evidence import EvidenceItem
@@ -206,10 +206,12 @@ def _badges(result: StructuredAgentResult, look: Look) -> str:
         level = str(moderation.safety_level)
         found.append(("moderation", ", ".join((level, *map(str, moderation.categories))), level.lower()))
     if plan is not None:
-        spam, sure = spam_badge(plan.spam_score, look.language), confidence_badge(plan.intent_confidence, look.language)
+        spam = spam_badge(plan.spam_score, look.language)
         found.append(("spam", f"{spam} ({plan.spam_score:.2f})", _grade(1 - plan.spam_score, 0.4, 0.7)))
-        found.append(("confidence", f"{sure} ({plan.intent_confidence:.2f})", _grade(plan.intent_confidence, 0.4, 0.7)))
-        found.append(("queries", str(len(plan.subqueries)), ""))
+        sure = confidence_of(result)
+        figure, tone = ("", "") if sure is None else (f" ({sure:.2f})", _grade(sure, 0.4, 0.7))
+        found.append(("confidence", f"{confidence_badge(sure, look.language)}{figure}", tone))
+        found.append(("queries", str(len(queries_asked(result))), ""))
     if report is not None:
         found.append(("verdict", str(report.verdict), str(report.verdict).lower()))
     if result.diagnostics.retries:
