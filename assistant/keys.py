@@ -48,7 +48,7 @@ class Key(BaseModel):
 
 
 class Keys:
-    """The keys of a deployment, read again whenever their file has changed: a key that is removed counts no more.
+    """The keys of a data folder, read again whenever their file has changed: a key that is removed counts no more.
 
     Args:
         path: The file; where there is none, there are no keys.
@@ -138,8 +138,11 @@ class Keys:
 
 
 def keys_of(deployed: Deployment) -> Keys:
-    """Return the keys of a deployment."""
-    return Keys(deployed.folder / "api_keys.json")
+    """Return the keys of a deployment: those of its data folder, whatever the profile.
+
+    A key made without naming the profile that is then served must not leave the server open.
+    """
+    return Keys(deployed.settings.data_dir / "api_keys.json")
 
 
 def key_in(headers: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from assistant.keys import Keys
 from assistant.service import Caller
 from contracts.errors import ConfigError
-from tests.assistant.cli_helpers import NAME, Desk
+from tests.assistant.cli_helpers import Desk
 
 
 def keys_of(desk: Desk) -> Keys:
-    return Keys(desk.data / NAME / "api_keys.json")
+    return Keys(desk.data / "api_keys.json")
 
 
 def made(out: str) -> str:
@@ -130,3 +131,11 @@ def test_a_file_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path, text:
     with pytest.raises(ConfigError) as caught:
         keys.caller("gk-any")
     assert "sha256" not in str(caught.value)
+
+
+def test_a_key_counts_for_every_profile_of_its_data_folder(desk: Desk) -> None:
+    """Made without naming the profile that is served, it still shuts the server for those who have none."""
+    other = replace(desk, profile="handbook")
+    assert other.here("keys", "add", "anna").code == 0
+    assert keys_of(desk).wanted
+    assert "anna" in desk.here("keys", "list").out

@@ -63,7 +63,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     assert fewer != whole
     auditor = '\n[roles.auditor]\nsources = ["doc"]\noperator_view = true\n'
     profile.write_text(fewer + auditor, encoding="utf-8")
-    file = Keys(served.data / "shelf" / "api_keys.json")
+    file = Keys(served.data / "api_keys.json")
     keys = {name: file.add(name, role) for name, role in ROLES.items()}
     served.start()
     yield Guarded(served, keys, file)

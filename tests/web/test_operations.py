@@ -66,7 +66,7 @@ async def client(shelf: Desk) -> AsyncIterator[AsyncClient]:
 
 
 def keys_at(desk: Desk) -> Keys:
-    return Keys(desk.folder / "api_keys.json")
+    return Keys(desk.data / "api_keys.json")
 
 
 def bearing(key: str) -> dict[str, str]:

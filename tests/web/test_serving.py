@@ -151,12 +151,12 @@ def test_a_server_says_where_it_listens_and_answers_there(shelf: Desk) -> None:
             assert large.status_code == 413
             assert client.get("/nowhere?key=gk-secret").status_code == 404
             # A key that is made while it runs is asked for at once.
-            key = Keys(shelf.folder / "api_keys.json").add("anna", "user")
+            key = Keys(shelf.data / "api_keys.json").add("anna", "user")
             try:
                 assert client.get("/v1/models").status_code == 401
                 assert client.get("/v1/models", headers={"Authorization": f"Bearer {key}"}).status_code == 200
             finally:
-                (shelf.folder / "api_keys.json").unlink()
+                (shelf.data / "api_keys.json").unlink()
             # Who takes the file away lets nobody in.
             assert client.get("/v1/models").status_code == 401
         port = served.address.rpartition(":")[2]
