@@ -2,6 +2,7 @@
 
 tables      files as streams of rows
 columns     which column is what, in and out
+subjects    what of a subject and a description is asked
 html        the HTML of a ticket as text
 run         the run itself, which goes on where a killed one stopped
 """

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from assistant.batch.html import Html, text_of
+from assistant.batch.subjects import Ask, question_of
 from assistant.batch.tables import Cell, Layout, Row, shown
 from assistant.views import confidence_of, queries_asked
 from contracts.errors import ConfigError, InputError
@@ -74,6 +75,7 @@ class Input(BaseModel):
     id: Names | None = None
     subject: Names | None = None
     description: Names | None = None
+    ask: Ask = "auto"
     html: Html = "auto"
     sheet: str = ""
     encoding: str = ""
@@ -141,6 +143,7 @@ class Reading:
     subject: tuple[int, ...]
     description: tuple[int, ...]
     html: Html
+    ask: Ask = "auto"
 
     def name(self, row: Row) -> str:
         """Return what the input calls a row; empty where it does not."""
@@ -151,17 +154,16 @@ class Reading:
         yield from (shown(row.cells[place]) for place in (*self.subject, *self.description))
 
     def question(self, row: Row) -> str:
-        """Return the text of a row's question: subject, then description; the subject once, where that begins with it.
+        """Return the text of a row's question: its subject, its description or both.
 
         Raises:
             InputError: It cannot be read.
         """
-        parts = [text_of(text, self.html).strip() for text in self.texts(row)]
-        parts = [part for part in parts if part]
-        rest = parts[1:]
-        if rest and rest[0].startswith(parts[0]):
-            parts = rest
-        return "\n\n".join(parts)
+        return question_of(self._text(row, self.subject), self._text(row, self.description), self.ask)
+
+    def _text(self, row: Row, places: tuple[int, ...]) -> str:
+        texts = (text_of(shown(row.cells[place]), self.html).strip() for place in places)
+        return "\n\n".join(filter(None, texts))
 
 
 def find_columns(header: Sequence[str], wanted: Input) -> Reading:
@@ -186,7 +188,10 @@ def find_columns(header: Sequence[str], wanted: Input) -> Reading:
         found("subject", wanted.subject),
         found("description", wanted.description),
         wanted.html,
+        wanted.ask,
     )
+    if wanted.ask in ("subject", "description") and not getattr(reading, wanted.ask):
+        raise InputError(f"IN has no column of a {wanted.ask}, which alone is to be asked.", _there_are(header))
     if not reading.subject and not reading.description:
         raise InputError(
             "None of the columns of IN is known as a subject or a description.",
