@@ -11,19 +11,42 @@ Html = Literal["auto", "always", "never"]
 LIBRARY: Final = "selectolax"
 _LONGEST: Final = 1_000_000
 """Characters of one description in HTML; a ticket that carries more has pictures in its text."""
-_TAG = re.compile(
-    r"</?(?:a|abbr|b|blockquote|body|br|center|code|dd|div|dl|dt|em|font|h[1-6]|head|hr|html|i|img|li|meta|ol|p|pre|"
-    r"s|script|section|small|span|strong|style|sub|sup|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>]{0,5000})?/?>|<!--|"
-    r"<!doctype\s|&(?:nbsp|lt|gt|amp|quot|laquo|raquo|mdash|ndash|#\d{1,7}|#x[0-9a-f]{1,6});",
+_BLOCKS = (
+    "address|article|blockquote|body|center|dd|div|dl|dt|footer|form|h[1-6]|head|header|hr|html|li|main|meta|ol|p|pre|"
+    "section|table|tbody|td|tfoot|th|thead|tr|ul"
+)
+_WORDS = "a|abbr|b|big|br|cite|code|del|em|font|i|img|ins|kbd|mark|q|s|small|span|strike|strong|sub|sup|tt|u|var"
+_HOLDING = "script|style|title|textarea|noscript|iframe|template|svg|math|object|select|xmp|noembed|noframes|plaintext"
+"""Elements that take all that follows into themselves, up to their end."""
+_OTHERS = (
+    "aside|audio|base|button|canvas|caption|col|colgroup|details|dialog|embed|fieldset|figcaption|figure|input|label|"
+    r"legend|link|map|area|nav|optgroup|option|param|source|summary|time|track|video|wbr|[a-z]+:[a-z\d]+"
+)
+_REST = r"(?:[\s/][^<>]{0,5000})?>"
+_BEGIN = re.compile(rf"\s*<(?:(?:{_BLOCKS}){_REST}|!--)", re.IGNORECASE)
+_SURE = re.compile(
+    rf"<!doctype\s|<(?:html|body){_REST}|</(?:{_BLOCKS})\s{{0,9}}>|<br\s{{0,9}}/?>|<img\s[^<>]{{1,5000}}>",
     re.IGNORECASE,
 )
+_OPEN = re.compile(rf"<(?:{_BLOCKS}|{_WORDS}){_REST}", re.IGNORECASE)
+_CLOSE = re.compile(rf"</(?:{_WORDS})\s{{0,9}}>", re.IGNORECASE)
+_HOLDS = re.compile(rf"<(/?)({_HOLDING})(?=[\s/>])", re.IGNORECASE)
+_NO_TAG = re.compile(rf"<(?=/?[a-z])(?!/?(?:{_BLOCKS}|{_WORDS}|{_HOLDING}|{_OTHERS})(?=[\s/>]))", re.IGNORECASE)
+_BACKSLASH: Final = "\ue001"
+"""Stands for one of the text itself, while those that Markdown needs are there."""
 _BOLD = re.compile(r"\*\*([^*\n]{1,500})\*\*")
 _ESCAPE = re.compile(r"\\([`\[\]|#~=*_-])")
 
 
 def is_html(text: str, html: Html) -> bool:
-    """Whether a description is to be read as HTML; `auto`: where it has a tag or an entity."""
-    return html == "always" or (html == "auto" and bool(_TAG.search(text)))
+    """Whether a description is to be read as HTML.
+
+    `auto`: where it looks like a document of markup. A tag that is only mentioned, signs of comparison, addresses and
+    entities do not make one: read as HTML, such a text would lose words.
+    """
+    if html != "auto":
+        return html == "always"
+    return bool(_BEGIN.match(text) or _SURE.search(text) or (_OPEN.search(text) and _CLOSE.search(text)))
 
 
 def text_of(text: str, html: Html) -> str:
@@ -44,7 +67,18 @@ def text_of(text: str, html: Html) -> str:
     from adapters.sources.markdown.plain import plain
 
     try:
-        markdown = read_text(text).text
+        markdown = read_text((_mended(text) if html == "auto" else text).replace("\\", _BACKSLASH)).text
     except Unfit:
         return ""
-    return _ESCAPE.sub(r"\1", plain(_BOLD.sub(r"\1", markdown))).strip()
+    return _ESCAPE.sub(r"\1", plain(_BOLD.sub(r"\1", markdown))).replace(_BACKSLASH, "\\").strip()
+
+
+def _mended(text: str) -> str:
+    """Return HTML in which what is no tag, or would swallow the rest of it, stands as words."""
+    ends = {found[2].lower(): found.start() for found in _HOLDS.finditer(text) if found[1]}
+
+    def word_or_tag(found: re.Match[str]) -> str:
+        swallows = not found[1] and found.start() > ends.get(found[2].lower(), -1)
+        return f"&lt;{found[0][1:]}" if swallows else found[0]
+
+    return _NO_TAG.sub("&lt;", _HOLDS.sub(word_or_tag, text))

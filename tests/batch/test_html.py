@@ -36,20 +36,46 @@ def test_a_ticket_in_html_is_read_as_its_words() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["if a < b and c > d", "List<String> x = 1 << 2", "3 <b", "Q&A; R&D", "<имя> и <email@x.example>", "1\n\n  2"],
+    [
+        *("if a < b and c > d", "if a<b and c>d", "List<String> x = 1 << 2", "3 <b", "Q&A; R&D", "1\n\n  2"),
+        *("<имя> и <email@x.example>", "one &amp; two\n\nthree", "5&nbsp;kg"),
+        "How do I embed <script> in the page? My real question: how do I delete a conversation?",
+        *("What is <style> for, and <table>?", "Зачем нужны <div> и <p>?"),
+    ],
 )
 def test_plain_text_stays_as_it_is(text: str) -> None:
-    """What has signs of HTML but none of its tags and entities is no HTML."""
+    """A tag that is only mentioned, other signs of HTML and entities make no document of markup."""
     assert not is_html(text, "auto")
     assert text_of(text, "auto") == text
 
 
-@pytest.mark.parametrize("text", ["a<br>b", "a<BR/>b", "<p class='x'>a", "5&nbsp;kg", "&#1090;", "<!-- x -->a"])
-def test_one_tag_or_entity_makes_html(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a<br>b", "a<BR/>b", "<p class='x'>a", "<!-- x -->a", "Hello <b>you</b>", "<!DOCTYPE html>a"),
+        *("a <a href='https://x.example'>b</a>", "one</p>two", "<div>a", "see <img src='x.png' alt='this'>"),
+    ],
+)
+def test_markup_makes_html(text: str) -> None:
     """A description need not be a whole page."""
     assert is_html(text, "auto")
     assert text_of(text, "never") == text
     assert text_of(text, "auto") != text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<p>How do I embed <script> in it?</p><p>And a page?</p>", "How do I embed <script> in it?\n\nAnd a page?"),
+        ("<p>Drop <style>p {}</style>this, keep <title> and this</p>", "Drop this, keep <title> and this"),
+        ("Ann <a@b.example><br>wrote List<String>", "Ann <a@b.example>\nwrote List<String>"),
+        (r"<p>C:\_backup\#1 and \*</p>", r"C:\_backup\#1 and \*"),
+        ("<p>a_b * c # d ~ [e] | =</p>", "a_b * c # d ~ [e] | ="),
+    ],
+)
+def test_html_loses_no_words(text: str, words: str) -> None:
+    """What has no end swallows nothing, what is no tag is text, and backslashes stay."""
+    assert text_of(text, "auto") == words
 
 
 def test_html_can_be_said_to_be_there_always() -> None:
