@@ -26,6 +26,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from assistant.articles import Article, address, read_article
+from assistant.caller_faults import for_caller
 from assistant.events import TurnEnded
 from assistant.handbook import SCHEME, handbook
 from assistant.progress import phrases
@@ -351,7 +352,7 @@ def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
             service, caller = whose(asked.request)
             return await tool.run(_Called(service, caller, arguments, _teller(asked)))
         except GuardianError as error:
-            return _failed(str(error))
+            return _failed(str(for_caller(error, _language(params.arguments, deployed.profile))))
         except Exception:
             _logger.exception("The tool %s failed.", params.name)
             return _failed("Something went wrong in the assistant; its log says what. Try again later.")
@@ -370,6 +371,14 @@ def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
         on_list_resource_templates=_list_templates,
         on_read_resource=_read_resource,
     )
+
+
+def _language(given: Mapping[str, Any] | None, profile: Profile) -> Language:
+    """Return the language of a call, whatever its arguments are: the one that it names, else that of its text."""
+    said = dict(given or {})
+    text = next((said[name] for name in ("question", "query") if isinstance(said.get(name), str)), "")
+    named = said.get("language")
+    return Language(named if named in tuple(Language) else detect(text, default=profile.languages[0]))
 
 
 def _version() -> str:

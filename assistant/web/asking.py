@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from assistant.caller_faults import for_caller, told_in
 from assistant.events import TurnEnded
 from assistant.service import Caller, Live, Question, Service
 from assistant.views import Answer, answer
@@ -26,7 +27,6 @@ from assistant.web.turns import (
     faults,
     gone,
     ids_of,
-    in_words,
     response_of,
     result_of,
     shown_event,
@@ -108,11 +108,13 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     said = openai.users_words(body)
     language = checked(said[-1], profile)
     settings = allowed_settings(body.guardian.settings, profile, caller.role)
-    thread, turn_id = await _placed(request, body, said, caller, service)
+    with told_in(language):
+        thread, turn_id = await _placed(request, body, said, caller, service)
     turn = service.asking(caller, Question(said[-1], thread, turn_id, settings))
     created = int(time.time())
     if body.stream:
-        live = await turn.__aenter__()
+        with told_in(language):
+            live = await turn.__aenter__()
         usage = bool(body.stream_options and body.stream_options.include_usage)
         chunks = _chunks(live, service, caller, language, created=created, usage=usage)
         return EventStream(turn, chunks, turn_headers(live.thread, live.turn_id))
@@ -155,7 +157,7 @@ async def _chunks(
                 elif (shown := shown_event(event, profile, caller.role)) is not None:
                     yield data_text(openai.wire(openai.progress(first, shown)))
     except GuardianError as error:
-        yield data_text(fault_of(in_words(error, language))[1].model_dump_json())
+        yield data_text(fault_of(for_caller(error, language))[1].model_dump_json())
     yield data_text("[DONE]")
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from assistant.caller_faults import for_caller, told_in
 from assistant.feedback import Feedback
 from assistant.service import Live
 from assistant.transcript import Turn, busy
@@ -20,7 +21,6 @@ from assistant.web.turns import (
     checked,
     event_text,
     faults,
-    in_words,
     response_of,
     turn_headers,
     wants_events,
@@ -152,13 +152,14 @@ async def resume(request: Request, thread_id: str, caller: Asker, service: Serve
     language = Language(detect(turns[-1].question, default=profile.languages[0]))
     streamed = wants_events(request)
     held = AsyncExitStack()
-    live = await held.enter_async_context(service.resuming(caller, thread_id))
+    with told_in(language):
+        live = await held.enter_async_context(service.resuming(caller, thread_id))
     if live is not None:
         return await response_of(request, _given(held, live), service, caller, language, streamed=streamed)
     await held.aclose()
     told = _answer((await service.turns(caller, thread_id))[-1], profile, caller.role)
     if told is None:
-        raise in_words(busy(thread_id), language)
+        raise for_caller(busy(thread_id), language)
     if not streamed:
         return answer_response(told)
     headers = turn_headers(told.thread_id, told.turn_id)
@@ -250,8 +251,8 @@ async def search(
     What no answer may say (secrets, personal data) is masked in them, as it is in the evidence of a turn.
     """
     profile = service.deployed.profile
-    checked(q, profile)
-    items, degraded = await service.search(caller, q, top_k=top_k, language=language)
+    with told_in(checked(q, profile)):
+        items, degraded = await service.search(caller, q, top_k=top_k, language=language)
     found = [_found(item, profile) for item in items]
     return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])
 

@@ -10,16 +10,20 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from assistant.caller_faults import InsideFault, hidden
 from contracts.errors import (
     GuardianError,
     InputError,
     KnowledgeError,
+    PortError,
     ServerClosing,
     ThreadBusy,
+    ThreadError,
     TurnStopped,
     UnknownArticle,
     UnknownThread,
 )
+from contracts.values import Language
 
 
 class Unauthorized(GuardianError):
@@ -63,6 +67,8 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
     TooMany: (429, "rate_limit_error"),
     ServerClosing: (503, "service_unavailable_error"),
     KnowledgeError: (503, "service_unavailable_error"),
+    PortError: (503, "service_unavailable_error"),
+    ThreadError: (503, "service_unavailable_error"),
     GuardianError: (500, "server_error"),
 }
 """What an error is over HTTP; of a class that is not here it is what its nearest ancestor is."""
@@ -88,11 +94,12 @@ class FaultBody(BaseModel):
 
 
 def fault_of(error: GuardianError) -> tuple[int, FaultBody]:
-    """Return the status and the body of an error."""
-    status, kind = next(_STATUS[known] for known in type(error).__mro__ if known in _STATUS)
-    code = type(error).__name__
+    """Return the status and the body of an error; of one of the server's own, they say of what kind it is, and no more."""
+    told = hidden(error, Language.EN)
+    sort = told.kind if isinstance(told, InsideFault) else type(told)
+    status, kind = next(_STATUS[known] for known in sort.__mro__ if known in _STATUS)
     # Clients of OpenAI show `message` alone.
-    return status, FaultBody(error=Fault(message=str(error), way_out=error.way_out, type=kind, code=code))
+    return status, FaultBody(error=Fault(message=str(told), way_out=told.way_out, type=kind, code=sort.__name__))
 
 
 def install_fault_handlers(app: FastAPI) -> None:

@@ -35,7 +35,9 @@ _LOGGING: Final[dict[str, Any]] = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "guardian: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "loggers": {"uvicorn": {"handlers": ["stderr"], "level": "ERROR", "propagate": False}},
+    "loggers": {
+        name: {"handlers": ["stderr"], "level": "ERROR", "propagate": False} for name in ("uvicorn", "assistant")
+    },
 }
 
 

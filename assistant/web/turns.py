@@ -15,43 +15,25 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
+from assistant.caller_faults import for_caller, told_in
 from assistant.events import TurnEnded, TurnEvent
 from assistant.keys import OPEN_SETTINGS
-from assistant.progress import phrases
 from assistant.service import Caller, Live, Service
 from assistant.transcript import check_id
 from assistant.views import Answer, UserProgress, answer, user_event
 from assistant.web.faults import FaultBody, Forbidden, fault_of
-from contracts.errors import (
-    GuardianError,
-    InputError,
-    KnowledgeError,
-    ServerClosing,
-    ThreadBusy,
-    TurnStopped,
-    UnknownThread,
-)
+from contracts.errors import GuardianError, InputError
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
 from contracts.values import Language
-from guards.message_check import MAX_MESSAGE_CHARS, message_fault
+from guards.message_check import message_fault
 from language.words import detect
-from rendering.texts import say
 
 T = TypeVar("T")
 Json = dict[str, Any]
 
 PULSE_S: Final = 15.0
 """A stream that has nothing to tell sends a comment so often: what stands between would close it."""
-
-_WORDED: Final[dict[type[GuardianError], str]] = {
-    ThreadBusy: "http_busy",
-    TurnStopped: "http_stopped",
-    ServerClosing: "http_closing",
-    UnknownThread: "http_unknown",
-    KnowledgeError: "http_knowledge",
-}
-"""Errors that the user of a chat reads, by their texts."""
 
 
 class ClientGone(Exception):
@@ -112,19 +94,8 @@ def checked(text: str, profile: Profile) -> Language:
     """
     language = Language(detect(text, default=profile.languages[0]))
     if fault := message_fault(text):
-        raise in_words(fault, language)
+        raise for_caller(fault, language)
     return language
-
-
-def in_words(error: GuardianError, language: Language) -> GuardianError:
-    """Return an error in the words of a language, where its reader is the user of a chat."""
-    if isinstance(error, InputError) and error.key:
-        return InputError(say(language, f"input_{error.key}", limit=f"{MAX_MESSAGE_CHARS:,}"), key=error.key)
-    for kind, name in _WORDED.items():
-        if isinstance(error, kind):
-            message, _, way_out = phrases(language)[name].partition("|")
-            return kind(message, way_out)
-    return error
 
 
 def turn_headers(thread_id: str, turn_id: str) -> dict[str, str]:
@@ -237,7 +208,7 @@ async def events_of(live: Live, service: Service, caller: Caller, language: Lang
                 elif (shown := shown_event(event, profile, caller.role)) is not None:
                     yield event_text("progress", shown)
     except GuardianError as error:
-        yield event_text("error", fault_of(in_words(error, language))[1])
+        yield event_text("error", fault_of(for_caller(error, language))[1])
 
 
 async def response_of(
@@ -255,7 +226,8 @@ async def response_of(
         GuardianError: There is no answer; in the words of the language, where it is one of the user's.
     """
     if streamed:
-        live = await turn.__aenter__()
+        with told_in(language):
+            live = await turn.__aenter__()
         events = events_of(live, service, caller, language)
         return EventStream(turn, events, turn_headers(live.thread, live.turn_id))
     result = await result_of(request, turn, language)
@@ -273,12 +245,11 @@ async def result_of(
         GuardianError: There is none; in the words of the language, where it is one of the user's.
     """
     try:
-        async with turn as live:
-            return await unless_gone(request.receive, live.result())
+        with told_in(language):
+            async with turn as live:
+                return await unless_gone(request.receive, live.result())
     except ClientGone:
         return None
-    except GuardianError as error:
-        raise in_words(error, language) from error
 
 
 def gone() -> Response:

@@ -126,6 +126,31 @@ async def test_a_server_whose_storage_is_broken_is_not_ready(own: Desk) -> None:
         assert (ready.status_code, ready.json()["missing"]) == (503, ["the storage of conversations does not answer"])
 
 
+@pytest.mark.parametrize("role", ["user", "operator"])
+async def test_a_fault_of_the_server_shows_nobody_its_files(
+    own: Desk, role: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Documents or storage that cannot be read are 503 in the question's language; paths stand in the log alone."""
+    question = "Где лежат резервные копии?"
+    async with opened(own, Options(role=role)) as (client, _):
+        with sqlite3.connect(own.folder / "threads.db") as other:
+            other.execute("DROP TABLE turns")
+        other.close()
+        storage = [
+            await client.post("/v1/ask", json={"question": question, "thread_id": "t", "stream": False}),
+            await client.post("/v1/threads/t/resume"),
+        ]
+        shutil.rmtree(own.folder / "knowledge")
+        documents = [await client.get("/v1/search", params={"q": question}), await client.get("/v1/articles/11")]
+    for said in (*storage, *documents):
+        assert (said.status_code, fault(said)) == (503, "service_unavailable_error"), said.text
+        assert str(own.folder) not in said.text
+        assert "Errno" not in said.text
+    assert "Хранилище диалогов" in storage[0].text
+    assert "Документы" in documents[0].text
+    assert str(own.folder) in caplog.text
+
+
 async def test_a_server_that_ends_is_not_ready_at_once(own: Desk) -> None:
     """From the beginning of the drain on, readiness says so."""
     async with opened(own) as (client, app):

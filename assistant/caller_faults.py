@@ -1,0 +1,97 @@
+"""Errors as whoever asks over a network reads them: in their language, and nothing of what is inside the server.
+
+What an error of the server's says may name files, addresses and programs of its machine. It goes to standard error, for
+those who run the server; callers, operators among them, are told of what kind it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+from assistant.progress import phrases
+from contracts.errors import (
+    ConfigError,
+    DecisionError,
+    GuardianError,
+    InputError,
+    KnowledgeError,
+    PortError,
+    ServerClosing,
+    SourceUnavailable,
+    ThreadBusy,
+    ThreadError,
+    TurnStopped,
+    UnknownArticle,
+    UnknownThread,
+)
+from contracts.values import Language
+from guards.message_check import MAX_MESSAGE_CHARS
+from rendering.texts import say
+
+_logger: Final = logging.getLogger(__name__)
+
+_WORDED: Final[dict[type[GuardianError], str]] = {
+    ThreadBusy: "http_busy",
+    TurnStopped: "http_stopped",
+    ServerClosing: "http_closing",
+    UnknownThread: "http_unknown",
+}
+"""Errors about what the caller sent or asked for, by their texts."""
+_INSIDE: Final[dict[type[GuardianError], str]] = {
+    KnowledgeError: "http_knowledge",
+    SourceUnavailable: "http_knowledge",
+    ThreadError: "http_storage",
+    PortError: "http_inside",
+    ConfigError: "http_inside",
+    DecisionError: "http_inside",
+}
+"""Errors of the server's own, by the texts that stand in place of what they say; the nearest ancestor counts."""
+
+
+class InsideFault(GuardianError):
+    """An error of the server's own, as a caller may read it.
+
+    Args:
+        kind: The class of the error in whose place it stands.
+    """
+
+    def __init__(self, message: str, way_out: str, kind: type[GuardianError]) -> None:
+        super().__init__(message, way_out)
+        self.kind = kind
+
+
+def for_caller(error: GuardianError, language: Language) -> GuardianError:
+    """Return an error as its caller may read it; one of the server's own is written to the log."""
+    if isinstance(error, InputError) and error.key:
+        return InputError(say(language, f"input_{error.key}", limit=f"{MAX_MESSAGE_CHARS:,}"), key=error.key)
+    if name := _WORDED.get(type(error)):
+        return type(error)(*_text(name, language))
+    return hidden(error, language)
+
+
+def hidden(error: GuardianError, language: Language) -> GuardianError:
+    """Return an error without what it says, where it is one of the server's own; then it is written to the log."""
+    if isinstance(error, InsideFault | UnknownArticle) or type(error) in _WORDED:
+        return error
+    name = next((_INSIDE[kind] for kind in type(error).__mro__ if kind in _INSIDE), "")
+    if not name:
+        return error
+    _logger.error("%s: %s", type(error).__name__, error)
+    return InsideFault(*_text(name, language), type(error))
+
+
+def _text(name: str, language: Language) -> tuple[str, str]:
+    message, _, way_out = phrases(language)[name].partition("|")
+    return message, way_out
+
+
+@contextmanager
+def told_in(language: Language) -> Generator[None]:
+    """Have every error of ours told as `for_caller` tells it."""
+    try:
+        yield
+    except GuardianError as error:
+        raise for_caller(error, language) from error
