@@ -83,10 +83,17 @@ Watcher: TypeAlias = "Callable[[Live, TurnEvent | None], None]"
 class Live:
     """A turn that runs, or has just ended."""
 
-    def __init__(self, thread: str, turn_id: str, question: str, watchers: Sequence[Watcher] = ()) -> None:
+    def __init__(
+        self, thread: str, turn_id: str, question: str, watchers: Sequence[Watcher] = (), *, role: str = ""
+    ) -> None:
         self.thread = thread
         self.turn_id = turn_id
         self.question = question
+        self.role = role
+        self.lasting = False
+        """Whether it goes on without anybody who is bound to it."""
+        self._bound = 0
+        self._ended_by: GuardianError | None = None
         self.task: asyncio.Task[StructuredAgentResult] | None = None
         self._watchers = watchers
         self._events: list[TurnEvent] = []
@@ -121,6 +128,27 @@ class Live:
         return self.task is not None and not self.task.done()
 
     @property
+    def joinable(self) -> bool:
+        """Whether it runs, and nothing has told it to end."""
+        return self.running and self._ended_by is None
+
+    def hold(self) -> None:
+        """Bind somebody to it who will `let_go`."""
+        self._bound += 1
+
+    async def let_go(self) -> None:
+        """Take back a `hold`: it ends with the last who was bound to it, and is kept half-finished."""
+        self._bound -= 1
+        if not self._bound and not self.lasting:
+            await _ended([self], _stopped())
+
+    def end(self, why: GuardianError) -> None:
+        """Cancel it, if it runs; who waits for it is told why."""
+        if self.task is not None and self.joinable:
+            self._ended_by = why
+            self.task.cancel()
+
+    @property
     def ran(self) -> bool:
         """Whether any of its nodes was run here: of a turn that was run before, none is."""
         return any(event.kind == "node_started" for event in self._events)
@@ -147,13 +175,14 @@ class Live:
 
         Raises:
             TurnStopped: It was stopped.
-            GuardianError: What ended the turn without a result.
+            ServerClosing: The process ended before it did.
+            GuardianError: What else ended the turn without a result.
         """
         assert self.task is not None  # noqa: S101  # it was begun before anybody has it
         # Not awaited itself: the end of its waiter must not be taken for its own, nor the other way round.
         await asyncio.wait([self.task])
         if self.task.cancelled():
-            raise TurnStopped("The turn was stopped.", "Send the message again, or resume the conversation.")
+            raise self._ended_by or _stopped()
         return self.task.result()
 
 
@@ -188,18 +217,28 @@ class Service:
     # ------------------------------------------------------------------------------------------------------- asking
 
     def begin(self, caller: Caller, question: Question) -> Live:
-        """Begin a turn, which then runs whoever follows it.
+        """Begin a turn, which then runs whoever follows it; or join it, where the same message runs here already.
 
         Raises:
             InputError: The message, an id or a setting cannot be taken.
         """
+        live = self._begun(caller, question)
+        live.lasting = True
+        return live
+
+    def _begun(self, caller: Caller, question: Question) -> Live:
         if fault := message_fault(question.text):
             raise fault
         thread = question.thread or uuid.uuid4().hex
         turn_id = question.turn_id or uuid.uuid4().hex
         inner = self._inner(caller, thread)
         context = run_context(self.deployed, **{**question.settings, "role": caller.role})
-        live = Live(thread, turn_id, clean(question.text), self.watchers)
+        text = clean(question.text)
+        for other in self._live.get(inner, []):
+            # What one role is told is not for another.
+            if other.joinable and (other.turn_id, other.question, other.role) == (turn_id, text, caller.role):
+                return other
+        live = Live(thread, turn_id, text, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
             raw = await self._runner.run(inner, live.question, turn_id=turn_id, context=context, on_event=_teller(live))
@@ -209,16 +248,17 @@ class Service:
 
     @asynccontextmanager
     async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[Live]:
-        """Begin a turn that is bound to who asked: where they go away, it stops, and is kept half-finished.
+        """Begin or join a turn that is bound to who asked: where all who did go away, it stops, kept half-finished.
 
         Raises:
             InputError: The message, an id or a setting cannot be taken.
         """
-        live = self.begin(caller, question)
+        live = self._begun(caller, question)
+        live.hold()
         try:
             yield live
         finally:
-            await _cancelled(live.task)
+            await live.let_go()
 
     async def ask(self, caller: Caller, question: Question) -> StructuredAgentResult:
         """Run a turn to its end; where the awaiting task is cancelled, so is the turn, which is kept half-finished.
@@ -232,11 +272,17 @@ class Service:
 
     def live(self, caller: Caller, thread: str) -> Live | None:
         """Return the newest turn of a conversation that runs in this process, if there is one."""
-        running = [live for live in self._live.get(self._inner(caller, thread), []) if live.running]
+        running = [live for live in self._live.get(self._inner(caller, thread), []) if live.joinable]
         return running[-1] if running else None
 
     async def resume(self, caller: Caller, thread: str) -> Live | None:
         """Begin to finish a conversation's half-finished turn, or join it where it runs here; `None`: there is none."""
+        live = await self._resumed(caller, thread)
+        if live is not None:
+            live.lasting = True
+        return live
+
+    async def _resumed(self, caller: Caller, thread: str) -> Live | None:
         if (live := self.live(caller, thread)) is not None:
             return live
         inner = self._inner(caller, thread)
@@ -244,7 +290,9 @@ class Service:
         if turn is None:
             await self.turns(caller, thread)  # whether there is such a conversation
             return None
-        live = Live(thread, turn.turn_id, turn.question, self.watchers)
+        if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
+            return live
+        live = Live(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
             context = run_context(self.deployed, role=caller.role)
@@ -260,14 +308,16 @@ class Service:
 
     @asynccontextmanager
     async def resuming(self, caller: Caller, thread: str) -> AsyncGenerator[Live | None]:
-        """As `resume`; a turn that this began is bound to who asked for it, as `asking` binds one."""
-        joined = self.live(caller, thread)
-        live = await self.resume(caller, thread)
+        """As `resume`; the turn is bound to who asked for it, as `asking` binds one."""
+        live = await self._resumed(caller, thread)
+        if live is None:
+            yield None
+            return
+        live.hold()
         try:
             yield live
         finally:
-            if live is not None and live is not joined:
-                await _cancelled(live.task)
+            await live.let_go()
 
     async def placed(self, caller: Caller, said: Sequence[str], *, begun: str = "") -> tuple[str, str]:
         """Return the conversation that a message belongs to, and the message's id, for a client that names neither.
@@ -304,8 +354,7 @@ class Service:
         too.
         """
         inner = self._inner(caller, thread)
-        for live in list(self._live.get(inner, [])):
-            await _cancelled(live.task)
+        await _ended(self._live.get(inner, []), _stopped())
         turn = await self._store.unfinished(inner)
         if turn is None:
             return False
@@ -396,15 +445,25 @@ class Service:
         return [fault for fault, asked in parts.items() if not await _answers(asked)]
 
     async def drain(self, seconds: float) -> int:
-        """Take no more turns, wait for those that run, then stop the rest; return how many were left half-finished."""
+        """Take no more turns, wait for those that run, then stop the rest; return how many were left half-finished.
+
+        A message that waited and never began is on no record: who sent it is told to send it again.
+        """
         self._closed = True
         tasks = self._tasks()
         if not tasks:
             return 0
-        _, late = await asyncio.wait(tasks, timeout=seconds)
-        for task in late:
-            await _cancelled(task)
-        return len(late)
+        await asyncio.wait(tasks, timeout=seconds)
+        late = [(inner, live) for inner, lives in self._live.items() for live in lives if live.running]
+        await _ended([live for _, live in late], _closing())
+        return sum([await self._is_unfinished(inner, live.turn_id) for inner, live in late])
+
+    async def _is_unfinished(self, inner: str, turn_id: str) -> bool:
+        try:
+            turn = await self._store.find(inner, turn_id)
+        except GuardianError:
+            return True  # it cannot be told, so it is not said that all is well
+        return turn is not None and turn.result is None
 
     def _tasks(self) -> list[asyncio.Task[StructuredAgentResult]]:
         return [live.task for lives in self._live.values() for live in lives if live.task and live.running]
@@ -421,7 +480,7 @@ class Service:
     def _started(self, inner: str, live: Live, work: Any) -> Live:
         if self._closed:
             work.close()
-            raise ServerClosing("The server is shutting down.", "Send the message again in a moment.")
+            raise _closing()
         task: asyncio.Task[StructuredAgentResult] = asyncio.create_task(work)
         live.watch(task)
         # Of two turns of one conversation the newer waits for the older.
@@ -488,11 +547,24 @@ def _told(live: Live, raw: Json) -> StructuredAgentResult:
     return result
 
 
-async def _cancelled(task: asyncio.Task[Any] | None) -> None:
-    """Cancel a task and wait until it has let go of everything; its own error is for those who follow it."""
-    if task is not None and not task.done():
-        task.cancel()
-        await asyncio.wait([task])
+def _stopped() -> TurnStopped:
+    return TurnStopped("The turn was stopped.", "Send the message again, or resume the conversation.")
+
+
+def _closing() -> ServerClosing:
+    return ServerClosing("The server is shutting down.", "Send the message again in a moment.")
+
+
+async def _ended(lives: Sequence[Live], why: GuardianError) -> None:
+    """End turns and wait until they have let go of everything; their own errors are for those who follow them.
+
+    All at once: of two of one conversation, the one that waits would begin when the other has ended.
+    """
+    tasks = [live.task for live in lives if live.task is not None and live.running]
+    for live in lives:
+        live.end(why)
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 def _renamed(summary: ThreadSummary, thread: str) -> ThreadSummary:

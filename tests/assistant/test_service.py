@@ -120,6 +120,46 @@ async def test_a_process_that_ends_takes_no_more_turns_and_loses_none(service: S
         service.begin(ANNA, Question(QUESTION, thread="b"))
 
 
+async def test_the_same_message_sent_while_it_runs_joins_its_turn(service: Service) -> None:
+    """Under one id and with the same words it is one turn, which ends with the last who follows it and not before."""
+    question = Question(QUESTION, thread="t", turn_id="1")
+    async with service.asking(ANNA, question) as first:
+        await until(first, "sgr_plan")
+        async with service.asking(ANNA, question) as second, service.resuming(ANNA, "t") as third:
+            assert second is first
+            assert third is first
+            assert service.begin(Caller("anna", "operator"), question) is not first
+            async with service.asking(ANNA, question):
+                pass
+            assert first.running
+    with pytest.raises(TurnStopped):
+        await first.result()
+    async with service.asking(ANNA, question) as again:
+        assert again is not first
+        assert ANSWER in (await again.result()).answer_text
+
+
+async def test_who_leaves_a_turn_that_runs_by_itself_does_not_end_it(service: Service) -> None:
+    """A turn of the chat page goes on, whoever else asks the same and goes away."""
+    question = Question(QUESTION, thread="t", turn_id="1")
+    lasting = service.begin(ANNA, question)
+    async with service.asking(ANNA, question) as joined:
+        assert joined is lasting
+    assert ANSWER in (await lasting.result()).answer_text
+
+
+async def test_what_is_cut_off_at_the_end_is_told_so_and_counted_where_it_is_on_record(service: Service) -> None:
+    """A turn that runs and a message that waits behind it: both are told that the server closes, one is left."""
+    running = service.begin(ANNA, Question(QUESTION, thread="t", turn_id="1"))
+    await until(running, "sgr_plan")
+    waiting = service.begin(ANNA, Question("How do I restore a backup?", thread="t", turn_id="2"))
+    assert await service.drain(0) == 1
+    for live in (running, waiting):
+        with pytest.raises(ServerClosing):
+            await live.result()
+    assert [turn.turn_id for turn in await service.turns(ANNA, "t")] == ["1"]
+
+
 async def test_the_role_is_the_callers_and_no_setting_of_the_message(service: Service) -> None:
     """A `role` among the settings of a question counts for nothing; a wrong setting is an error that names it."""
     result = await service.ask(ANNA, Question("What is the night code?", settings={"role": "operator"}))
