@@ -54,8 +54,12 @@ async def aask_structured(
         NoIndex: Nothing has been indexed for this profile.
         GuardianError: Something else that a person can fix; it says how.
     """
+    from assistant.transcript import check_id
+
     if fault := message_fault(message):
         raise fault
+    if thread is not None:
+        check_id("conversation's", thread)
     deployed = deployment(profile)
     context = run_context(deployed, language=language, **(settings or {}))
     async with open_runner(deployed) as runner:
@@ -145,8 +149,8 @@ def run_context(deployed: Deployment, **values: Any) -> Any:
     try:
         context = deployed.context_type.model_validate({k: v for k, v in values.items() if v is not None})
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise InputError(f"A run setting is wrong: {faults}.", "`guardian show settings` lists them.") from error
+        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
+        raise InputError(f"A run setting is wrong: {faults[:1000]}.", "`guardian show settings` lists them.") from error
     roles = deployed.profile.roles
     if context.role not in roles:
         raise InputError(

@@ -19,7 +19,7 @@ from assistant.events import EventReader, TurnEnded, TurnEvent, TurnStarted
 from assistant.feedback import Feedback, FeedbackStore
 from assistant.histories import Histories, history_key
 from assistant.progress import phrases
-from assistant.transcript import MAX_ID_LENGTH, ThreadSummary, Turn
+from assistant.transcript import ThreadSummary, Turn, check_id
 from assistant.wiring import knowledge_base, open_runner, open_store
 from contracts.errors import GuardianError, InputError, ServerClosing, TurnStopped, UnknownThread
 from contracts.result import StructuredAgentResult
@@ -231,6 +231,7 @@ class Service:
             raise fault
         thread = question.thread or uuid.uuid4().hex
         turn_id = question.turn_id or uuid.uuid4().hex
+        _check_addresses(thread, turn_id)
         inner = self._inner(caller, thread)
         context = run_context(self.deployed, **{**question.settings, "role": caller.role})
         text = clean(question.text)
@@ -323,7 +324,8 @@ class Service:
         """Return the conversation that a message belongs to, and the message's id, for a client that names neither.
 
         It is the one in which the caller has said the same before, and nothing else; the same message sent again has
-        its conversation and its id again. A first message is always a new conversation: two may begin alike.
+        its conversation and its id again, and another id where it was stopped. A first message is always a new
+        conversation: two may begin alike.
 
         Args:
             caller: Who asks.
@@ -339,10 +341,11 @@ class Service:
             waiting = again is not None and await self._store.unfinished(again) is not None
             onward = None if waiting else await self._histories.advance(history_key(caller.name, before), key)
             if inner := onward or again:
-                asked = [turn.question for turn in await self._store.turns(inner)]
+                turns = await self._store.turns(inner)
+                asked = _said_in(turns)
                 # By its name others may have said more in it.
                 if any(history[-len(asked) :] == asked for history in ([before] if onward else [texts, before])):
-                    return inner.removeprefix(own), key
+                    return inner.removeprefix(own), _id_for(key, turns)
         thread = begun or uuid.uuid4().hex
         await self._histories.begin(self._inner(caller, thread), key)
         return thread, key
@@ -469,13 +472,9 @@ class Service:
         return [live.task for lives in self._live.values() for live in lives if live.task and live.running]
 
     def _inner(self, caller: Caller, thread: str) -> str:
-        inner = f"{caller.name}{_OWNS}{thread}" if caller.name else thread
-        if len(inner) > MAX_ID_LENGTH:
-            raise InputError(
-                f"The conversation's id has {len(thread)} characters.",
-                f"Choose one of at most {MAX_ID_LENGTH - len(inner) + len(thread)}.",
-            )
-        return inner
+        if thread:
+            check_id("conversation's", thread)
+        return f"{caller.name}{_OWNS}{thread}" if caller.name else thread
 
     def _started(self, inner: str, live: Live, work: Any) -> Live:
         if self._closed:
@@ -565,6 +564,43 @@ async def _ended(lives: Sequence[Live], why: GuardianError) -> None:
         live.end(why)
     if tasks:
         await asyncio.wait(tasks)
+
+
+def _check_addresses(thread: str, turn_id: str) -> None:
+    """Refuse ids that would not be read as they are where they stand in an address.
+
+    Raises:
+        InputError: It is so.
+    """
+    for what, value in (("conversation's", thread), ("message's", turn_id)):
+        # Clients take these out of a path.
+        if {".", ".."} & set(value.split("/")):
+            raise InputError(
+                f"The {what} id {value!r} has a part that an address cannot have.",
+                "Leave out the parts `.` and `..` between slashes.",
+            )
+    if "/turns/" in f"/{turn_id}/":
+        raise InputError(
+            f"The message's id {turn_id!r} has the part `turns`, which stands before it in an address.",
+            "Choose letters, digits and dashes.",
+        )
+
+
+def _was_stopped(turn: Turn) -> bool:
+    return turn.result is not None and turn.result.get("block_reason") == STOPPED
+
+
+def _said_in(turns: Sequence[Turn]) -> list[str]:
+    """Return what a conversation's user said in it; what was stopped and then said again, once."""
+    after = [turn.question for turn in turns[1:]]
+    said_again = [_was_stopped(turn) and turn.question == then for turn, then in zip(turns, after, strict=False)]
+    return [turn.question for turn, again in zip(turns, [*said_again, False], strict=False) if not again]
+
+
+def _id_for(key: str, turns: Sequence[Turn]) -> str:
+    """Return the id of a message: that of its history, or the next one after those that were stopped."""
+    stopped = {turn.turn_id for turn in turns if _was_stopped(turn)}
+    return next(name for n in range(len(turns) + 1) if (name := f"{key}-{n}" if n else key) not in stopped)
 
 
 def _renamed(summary: ThreadSummary, thread: str) -> ThreadSummary:

@@ -27,6 +27,8 @@ Json = dict[str, Any]
 
 MAX_ID_LENGTH: Final = 200
 """Characters of the longest thread or turn id."""
+MAX_STORED_ID_LENGTH: Final = MAX_ID_LENGTH + 41
+"""Of the longest thread id with the name of an API key and a slash before it."""
 
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS turns (
@@ -258,20 +260,19 @@ def encodable(text: str) -> bool:
     return True
 
 
-def check_id(name: str, value: str) -> None:
+def check_id(name: str, value: str, longest: int = MAX_ID_LENGTH) -> None:
     """Refuse an id that could not be stored, shown or told from another.
 
     Args:
         name: What the id is of, for the message.
-        value: 1 to 200 characters, no control characters, no lone surrogates.
+        value: At least one character, no control characters, no lone surrogates.
+        longest: How many characters it may have.
 
     Raises:
         InputError: It is not.
     """
-    if not 1 <= len(value) <= MAX_ID_LENGTH:
-        raise InputError(
-            f"The {name} id has {len(value)} characters.", f"Choose one of 1 to {MAX_ID_LENGTH} characters."
-        )
+    if not 1 <= len(value) <= longest:
+        raise InputError(f"The {name} id has {len(value)} characters.", f"Choose one of 1 to {longest} characters.")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
         raise InputError(
             f"The {name} id {value!a} has characters that cannot be shown.", "Choose letters, digits and dashes."

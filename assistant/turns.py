@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ValidationError
 
 from adapters.checkpoints.lock import ProcessLock
-from assistant.transcript import Turn, TurnStore, busy, check_id, encodable, json_text
+from assistant.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable, json_text
 from contracts.context import STEPS_PER_TURN
 from contracts.errors import ConfigError, InputError, ThreadError, UnknownThread
 
@@ -156,7 +156,7 @@ class TurnRunner:
             ThreadError: The storage failed; nothing is lost.
         """
         turn_id = uuid.uuid4().hex if turn_id is None else turn_id
-        check_id("conversation's", thread_id)
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         check_id("message's", turn_id)
         if not encodable(text):
             raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
@@ -187,7 +187,7 @@ class TurnRunner:
             ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
             ThreadError: The storage failed; nothing is lost.
         """
-        check_id("conversation's", thread_id)
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, self._wait_s):
             return await self._finish_earlier(thread_id, context, on_event)
 
@@ -205,7 +205,7 @@ class TurnRunner:
             ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
             ThreadError: The storage failed.
         """
-        check_id("conversation's", thread_id)
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, self._wait_s):
             turn = await self._store.unfinished(thread_id)
             if turn is None:
@@ -221,7 +221,7 @@ class TurnRunner:
             ThreadBusy: A turn is running now.
             UnknownThread: There is nothing to delete.
         """
-        check_id("conversation's", thread_id)
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, 0.0):
             snapshot = await self._graph.aget_state(_place(thread_id))
             await self._graph.checkpointer.adelete_thread(thread_id)
