@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from assistant.batch.html import Html, text_of
 from assistant.batch.subjects import Ask, question_of
-from assistant.batch.tables import Cell, Layout, Row, shown
+from assistant.batch.tables import Cell, Formula, Layout, Row, shown
 from assistant.views import confidence_of, queries_asked
 from contracts.errors import ConfigError, InputError
 from contracts.evidence import EvidenceItem
@@ -80,6 +80,7 @@ class Input(BaseModel):
     sheet: str = ""
     encoding: str = ""
     delimiter: Literal["", ",", ";", "\t"] = ""
+    header_row: int = Field(default=0, ge=0)
 
 
 class Output(BaseModel):
@@ -105,7 +106,7 @@ class ColumnMap(BaseModel):
     def layout(self) -> Layout:
         """What it says of how files are written."""
         read = self.input
-        return Layout(read.sheet, read.encoding, read.delimiter, self.output.delimiter)
+        return Layout(read.sheet, read.encoding, read.delimiter, read.header_row, self.output.delimiter)
 
 
 def read_column_map(path: Path | None) -> ColumnMap:
@@ -159,9 +160,17 @@ class Reading:
         Raises:
             InputError: It cannot be read.
         """
-        return question_of(self._text(row, self.subject), self._text(row, self.description), self.ask)
+        if row.fault:
+            raise InputError(row.fault, "")
+        subject = "" if self.ask == "description" else self._text(row, self.subject)
+        description = "" if self.ask == "subject" else self._text(row, self.description)
+        return question_of(subject, description, self.ask)
 
     def _text(self, row: Row, places: tuple[int, ...]) -> str:
+        if any(isinstance(row.cells[place], Formula) for place in places):
+            raise InputError(
+                "The question has a formula without a value.", "Open and save the file in a spreadsheet program."
+            )
         texts = (text_of(shown(row.cells[place]), self.html).strip() for place in places)
         return "\n\n".join(filter(None, texts))
 
@@ -195,7 +204,8 @@ def find_columns(header: Sequence[str], wanted: Input) -> Reading:
     if not reading.subject and not reading.description:
         raise InputError(
             "None of the columns of IN is known as a subject or a description.",
-            f"Name them in a file for --columns. {_there_are(header)}",
+            "Name them in a file for --columns; where the header is not the first row, name that: "
+            f"header_row = 2. {_there_are(header)}",
         )
     return reading
 

@@ -12,12 +12,13 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+import zipfile
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from importlib.util import find_spec
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -25,6 +26,13 @@ from contracts.errors import ConfigError, GuardianError, InputError
 
 Cell = Any
 """Text, a number, a boolean, a date, a time, nothing; of JSON lines also lists and objects."""
+
+
+class Formula(str):
+    """A formula of a spreadsheet that has no value there: no program has computed it yet."""
+
+    __slots__ = ()
+
 
 KINDS: Final = (".xlsx", ".csv", ".jsonl")
 MOST_IN_CELL: Final = 32_767
@@ -42,6 +50,9 @@ _CUT: Final = "… [{units} characters in all; a spreadsheet's cell holds {most}
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_SEPARATOR = re.compile(r'\ufeff?"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE)
+"""A first line that tells a spreadsheet program what cuts the others, and is not shown by it."""
+_HAS_FORMULA = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]")
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -57,12 +68,14 @@ class Layout:
         sheet: Of a spreadsheet; empty: the first one.
         encoding: Of a csv file that is read.
         delimiter: Of a csv file that is read.
+        header_row: The number of the row that is the header; 0: the first one that is not empty.
         out_delimiter: Of a csv file that is written; empty: that of the one that was read, else a comma.
     """
 
     sheet: str = ""
     encoding: str = ""
     delimiter: str = ""
+    header_row: int = 0
     out_delimiter: str = ""
 
 
@@ -73,10 +86,12 @@ class Row:
     Attributes:
         number: As spreadsheet programs show it: the header is row 1. Of JSON lines: of the line.
         cells: As many as the table has columns.
+        fault: Why the row cannot be read; its cells are empty then.
     """
 
     number: int
     cells: tuple[Cell, ...]
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,28 +164,32 @@ def open_table(path: Path, layout: Layout) -> Table:
     if kind == ".jsonl":
         return _counted(path, lambda: _lines(path))
     if kind == ".xlsx":
-        return _counted(path, lambda: _with_header(_sheet(path, layout.sheet)))
+        return _counted(path, lambda: _with_header(_sheet(path, layout.sheet), layout.header_row))
     encoding = layout.encoding or _encoding(path)
-    delimiter = layout.delimiter or _delimiter(path, encoding)
-    table = _counted(path, lambda: _with_header(_records(path, encoding, delimiter)))
+    delimiter = layout.delimiter or _delimiter(path, encoding, layout.header_row)
+    table = _counted(path, lambda: _with_header(_checked_records(path, encoding, delimiter), layout.header_row))
     return Table(table.header, table.count, table.rows, "" if delimiter == _NO_SEPARATOR else delimiter)
 
 
-_Named = tuple[int, dict[str | int, Cell]]
-"""A row's number, and its cells by the name or, in a table with a header, the place of their columns."""
+_Named = tuple[int, dict[str | int, Cell] | str]
+"""A row's number, and its cells by the name or, in a table with a header, the place of their columns; or its fault."""
 
 
 def _counted(path: Path, read: Callable[[], Generator[_Named]]) -> Table:
     columns: dict[str | int, str] = {}
     count = 0
+    fault = ""
     with closing(read()) as rows:
         for number, cells in rows:
-            if number == 0:
+            count += number > 0
+            if isinstance(cells, str):
+                fault = fault or cells
+            elif number:
+                columns.update({key: key if isinstance(key, str) else "" for key in cells if key not in columns})
+            else:
                 columns = {place: shown(name).strip() for place, name in cells.items()}
-                continue
-            count += 1
-            for key in cells:
-                columns.setdefault(key, key if isinstance(key, str) else "")
+    if fault and not columns:
+        raise InputError(fault, _ONE_OBJECT)
     if not count:
         raise InputError(f"{str(path)!r} has no rows below its header.", "Name a table that has questions.")
     places = sorted(columns) if all(isinstance(key, int) for key in columns) else list(columns)
@@ -178,20 +197,31 @@ def _counted(path: Path, read: Callable[[], Generator[_Named]]) -> Table:
     def again() -> Generator[Row]:
         with closing(read()) as rows:
             for number, cells in rows:
-                if number:
+                if isinstance(cells, str):
+                    yield Row(number, (None,) * len(places), f"{cells} {_ONE_OBJECT}")
+                elif number:
                     yield Row(number, tuple(cells.get(place) for place in places))
 
     return Table(tuple(columns[place] for place in places), count, again)
 
 
-def _with_header(rows: Generator[tuple[int, Sequence[Cell]]]) -> Generator[_Named]:
-    """Return the header with the number 0, then the rows; of each the cells that are not empty."""
+def _with_header(rows: Generator[tuple[int, Sequence[Cell]]], header_row: int) -> Generator[_Named]:
+    """Return the header with the number 0, then the rows; of each the cells that are not empty.
+
+    Raises:
+        InputError: The row that is to be the header is empty.
+    """
     with closing(rows):
         header = True
         for number, cells in rows:
             filled = [place for place, cell in enumerate(cells) if not is_empty(cell)]
-            if not filled:
+            if not filled or (header and number < header_row):
                 continue
+            if header and header_row and number > header_row:
+                raise InputError(
+                    f"Row {header_row} of IN, which is to be its header, is empty.",
+                    "Correct header_row in the mapping.",
+                )
             if header:
                 # Columns without a name between two that have one are columns, too.
                 yield 0, dict(enumerate(cells[: filled[-1] + 1]))
@@ -228,7 +258,7 @@ def _sheet(path: Path, name: str) -> Generator[tuple[int, Sequence[Cell]]]:
         sheet: Any = sheets[name] if name else next(iter(sheets.values()))
         # What a program wrote about the size of the sheet may be wrong.
         sheet.reset_dimensions()
-        rows: Iterator[Sequence[Cell]] = sheet.iter_rows(values_only=True)
+        rows = _with_formulas(path, sheet) if _has_formulas(path) else sheet.iter_rows(values_only=True)
         number = 0
         while True:
             try:
@@ -240,7 +270,36 @@ def _sheet(path: Path, name: str) -> Generator[tuple[int, Sequence[Cell]]]:
                 return
             number += 1
             # Excel's way of keeping the first half of a line break.
-            yield number, [cell.replace("_x000D_", "") if isinstance(cell, str) else cell for cell in cells]
+            yield number, [cell.replace("_x000D_", "") if type(cell) is str else cell for cell in cells]
+
+
+def _has_formulas(path: Path) -> bool:
+    with zipfile.ZipFile(path) as book:
+        for name in book.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                with book.open(name) as file:
+                    before = b""
+                    while block := file.read(1 << 20):
+                        if _HAS_FORMULA.search(before + block):
+                            return True
+                        before = block[-30:]
+    return False
+
+
+def _with_formulas(path: Path, sheet: Any) -> Iterator[Sequence[Cell]]:
+    """Return the values of a sheet, and a `Formula` for one that has none; what was computed to be empty is empty."""
+    from openpyxl import load_workbook
+
+    with closing(load_workbook(path, read_only=True)) as book:
+        same = cast("Any", book[sheet.title])
+        same.reset_dimensions()
+        for values, formulas in zip_longest(sheet.iter_rows(), same.iter_rows(), fillvalue=()):
+            yield [
+                Formula(getattr(formula.value, "text", formula.value) or "=")
+                if value.value is None and value.data_type != "str" and formula.data_type == "f"
+                else value.value
+                for value, formula in zip(values, formulas, strict=True)
+            ]
 
 
 @contextmanager
@@ -265,29 +324,85 @@ def _encoding(path: Path) -> str:
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
+            _refuse_broken(path)
             return "cp1251"
     return "utf-8"
 
 
-def _delimiter(path: Path, encoding: str) -> str:
-    """Return what cuts the header into most columns."""
+def _refuse_broken(path: Path) -> None:
+    """Raise `InputError` where a file is UTF-8 but for some bytes: most of its letters are that."""
+    right = wrong = first = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            text = line.decode("utf-8", "ignore")
+            right += len(text) - len(text.encode("ascii", "ignore"))
+            lost = line.decode("utf-8", "replace").count("\ufffd") - text.count("\ufffd")
+            wrong += lost
+            first = first or (number if lost else 0)
+    if right > wrong:
+        raise InputError(
+            f"Line {first} of {str(path)!r} has bytes that are no UTF-8, as the rest of it is.",
+            'Save it anew as UTF-8, or name its encoding in the mapping: encoding = "cp1251".',
+        )
+
+
+def _delimiter(path: Path, encoding: str, header_row: int) -> str:
+    """Return what the first line names, else what cuts the header into most columns."""
+    with suppress(LookupError, UnicodeError), path.open(encoding=encoding, newline="") as file:
+        if named := _SEPARATOR.fullmatch(file.readline(20)):
+            return named[1]
 
     def columns(delimiter: str) -> int:
         with closing(_records(path, encoding, delimiter)) as rows:
-            return next((len(cells) for _, cells in rows if any(map(str.strip, cells))), 0)
+            headers = (cells for number, cells in rows if number >= header_row and any(map(str.strip, cells)))
+            return len(next(headers, ()))
 
     found = {delimiter: columns(delimiter) for delimiter in (",", ";", "\t")}
     best = max(found, key=lambda delimiter: found[delimiter])
     return best if found[best] > 1 else _NO_SEPARATOR
 
 
-def _records(path: Path, encoding: str, delimiter: str) -> Generator[tuple[int, list[str]]]:
+def _checked_records(path: Path, encoding: str, delimiter: str) -> Generator[tuple[int, list[str]]]:
+    """Return rows, none of which has a quote that swallowed others.
+
+    Raises:
+        InputError: One has, or the file cannot be read.
+    """
+    lines: list[str] = []
+    with closing(_records(path, encoding, delimiter, lines.append)) as rows:
+        for number, cells in rows:
+            if _is_open(lines, delimiter):
+                raise InputError(
+                    f"Row {number} of {str(path)!r} has a quotation mark that is not closed, and would swallow the rows "
+                    "below.",
+                    'Close it; a quotation mark inside of a quoted cell is written twice, as in "a ""b"" c".',
+                )
+            lines.clear()
+            yield number, cells
+
+
+def _is_open(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether the lines of one row are not closed where they end, or several lines are not quoted as a whole."""
+    if len(lines) == 1 and lines[0].count('"') % 2 == 0:
+        return False
+    try:
+        list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        return len(lines) > 1 or "unexpected end" in str(error)
+    return False
+
+
+def _records(
+    path: Path, encoding: str, delimiter: str, seen: Callable[[str], None] | None = None
+) -> Generator[tuple[int, list[str]]]:
     csv.field_size_limit(_LARGEST_FIELD)
     # Windows-1251 has one byte that stands for nothing.
     errors = "replace" if encoding == "cp1251" else "strict"
     try:
         with path.open(encoding=encoding, errors=errors, newline="") as file:
-            yield from enumerate(csv.reader(file, delimiter=delimiter), 1)
+            first = file.readline()
+            lines = file if _SEPARATOR.fullmatch(first) else chain([first], file)
+            yield from enumerate(csv.reader(_told(lines, seen) if seen else lines, delimiter=delimiter), 1)
     except UnicodeError as error:
         raise InputError(
             f"{str(path)!r} is not written in {encoding}.", 'Name its encoding in the mapping: encoding = "cp1251".'
@@ -298,20 +413,28 @@ def _records(path: Path, encoding: str, delimiter: str) -> Generator[tuple[int, 
         raise InputError(f"{str(path)!r} cannot be read as csv: {error}.", "Save it anew as UTF-8 csv.") from error
 
 
-def _lines(path: Path) -> Generator[_Named]:
-    def fault(number: int, what: str) -> InputError:
-        return InputError(f"Line {number} of {str(path)!r} is {what}.", "Write one JSON object a line, in UTF-8.")
+def _told(lines: Iterable[str], seen: Callable[[str], None]) -> Iterator[str]:
+    for line in lines:
+        seen(line)
+        yield line
 
+
+_ONE_OBJECT: Final = "Write one JSON object a line, in UTF-8."
+
+
+def _lines(path: Path) -> Generator[_Named]:
     with path.open("rb") as file:
         for number, raw in enumerate(file, 1):
             if not raw.strip(b" \t\r\n" + codecs.BOM_UTF8):
                 continue
             try:
                 value: Any = json.loads(raw.decode("utf-8-sig"), parse_constant=str)
-            except (ValueError, RecursionError) as error:
-                raise fault(number, "no JSON") from error
+            except (ValueError, RecursionError):
+                yield number, f"Line {number} of IN is no JSON."
+                continue
             if not isinstance(value, dict):
-                raise fault(number, "no JSON object")
+                yield number, f"Line {number} of IN is no JSON object."
+                continue
             cells = cast("dict[str | int, Cell]", value)
             if not all(is_empty(cell) for cell in cells.values()):
                 yield number, cells
@@ -335,7 +458,7 @@ def shown(cell: Cell) -> str:  # noqa: PLR0911 - one line per kind of cell
         case float() if cell.is_integer() and abs(cell) < _NUMBER_DIGITS:
             return str(int(cell))
         case list() | dict():
-            return json.dumps(cell, ensure_ascii=False)
+            return json.dumps(_plain(cell), ensure_ascii=False)
         case _:
             return str(cell)
 
@@ -413,7 +536,18 @@ def _json_lines(path: Path, header: Sequence[str], delimiter: str) -> Generator[
 
 
 def _plain(cell: Cell) -> Cell:
-    return shown(cell) if isinstance(cell, date | time | timedelta) else cell
+    """Return what JSON has: dates and numbers that are none as text."""
+    match cell:
+        case date() | time() | timedelta():
+            return shown(cell)
+        case float() if not math.isfinite(cell):
+            return str(cell)
+        case list():
+            return [_plain(item) for item in cast("list[Cell]", cell)]
+        case dict():
+            return {name: _plain(item) for name, item in cast("dict[str, Cell]", cell).items()}
+        case _:
+            return cell
 
 
 def _json(value: object) -> str:

@@ -55,13 +55,15 @@ def put(path: Path, lines: Sequence[Line]) -> Path:
             return put_jsonl(path, lines)
 
 
-def cached(path: Path, formula: str, value: str) -> None:
-    """Give a formula of a spreadsheet the value that a spreadsheet program keeps with it."""
+def cached(path: Path, formula: str, value: str, kind: str = "n") -> None:
+    """Give a formula of a spreadsheet the value that a spreadsheet program keeps with it, of a kind of OOXML's."""
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     sheet = "xl/worksheets/sheet1.xml"
     text, found = re.subn(
-        rf"(<f>{re.escape(formula)}</f>)<v\s*(?:/>|></v>)", rf"\1<v>{value}</v>", parts[sheet].decode()
+        rf"(<c [^>]*)>(<f>{re.escape(formula)}</f>)<v\s*(?:/>|></v>)",
+        rf'\1 t="{kind}">\2<v>{value}</v>',
+        parts[sheet].decode(),
     )
     assert found == 1
     parts[sheet] = text.encode()

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from assistant.batch.columns import Column, ColumnMap, Input, cells_of, find_columns, read_column_map
-from assistant.batch.tables import Row
+from assistant.batch.tables import Formula, Row
 from contracts.errors import ConfigError, InputError
 from contracts.result import Diagnostics, StructuredAgentResult
 from contracts.values import Language, Outcome
@@ -54,6 +54,25 @@ def test_a_description_that_begins_with_its_subject_does_not_say_it_twice() -> N
     assert question(["subject", "description"], "", "x") == "x"
 
 
+def test_a_formula_without_a_value_is_no_question() -> None:
+    """Neither is a row that could not be read; a formula in a column that is not asked does no harm."""
+    header = ["subject", "description", "price"]
+    for cells in ([Formula("=A1"), "x", ""], ["x", Formula("=A1"), ""]):
+        with pytest.raises(InputError, match="formula without a value") as caught:
+            question(header, *cells)
+        assert "save the file" in caught.value.way_out
+    assert question(header, Formula("=A1"), "x", Formula("=1"), ask="description") == "x"
+    with pytest.raises(InputError, match="is no JSON"):
+        find_columns(header, Input()).question(Row(2, (None, None, None), "Line 2 is no JSON."))
+
+
+def test_what_alone_is_asked_must_be_there() -> None:
+    """A table without descriptions has none to ask."""
+    assert question(["subject", "description"], "Question", "Why?", ask="subject") == "Question"
+    with pytest.raises(InputError, match="no column of a description"):
+        question(["subject"], "x", ask="description")
+
+
 def test_a_mapping_names_columns_in_their_order() -> None:
     """Several are joined; an empty list stands for none, though there be one of a usual name."""
     header = ["A", "B", "Title"]
@@ -69,6 +88,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(InputError, match="known as a subject or a description") as caught:
         question(["A", "B"], "x", "y")
     assert "--columns" in caught.value.way_out
+    assert "header_row" in caught.value.way_out
 
 
 def test_a_turn_that_ended_with_an_error_is_one_in_its_row() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.batch.tables import MOST_IN_CELL, Layout, fitting, open_table, unique, writing
+from assistant.batch.tables import MOST_IN_CELL, Formula, Layout, fitting, open_table, unique, writing
 from contracts.errors import GuardianError, InputError
 from tests.batch.files import cached, put, put_csv, put_xlsx, sheet_xml, table
 
@@ -19,7 +19,7 @@ LINES = [["id", "Тема", "Описание"], ["7", "Принтер", "Не �
 HOSTILE = ['=HYPERLINK("http://x.example","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "#N/A"]
 
 
-def read(path: Path, **layout: str) -> list[tuple[int, tuple[Any, ...]]]:
+def read(path: Path, **layout: Any) -> list[tuple[int, tuple[Any, ...]]]:
     """Return the rows of a file with their numbers."""
     with closing(open_table(path, Layout(**layout)).rows()) as rows:
         return [(row.number, row.cells) for row in rows]
@@ -86,6 +86,63 @@ def test_the_first_sheet_is_read_unless_one_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sheet 'Three'") as caught:
         read(path, sheet="Three")
     assert "'One', 'Two'" in caught.value.way_out
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;"])
+def test_a_first_line_that_names_the_separator_is_understood(tmp_path: Path, first: str) -> None:
+    """Spreadsheet programs do not show it, so the row below it is the first."""
+    (tmp_path / "t.csv").write_text(f"{first}\r\na,b,c;text\r\n1;x\r\n", "utf-8-sig")
+    found = open_table(tmp_path / "t.csv", Layout())
+    assert (found.header, found.delimiter) == (("a,b,c", "text"), ";")
+    assert read(tmp_path / "t.csv") == [(2, ("1", "x"))]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx"])
+def test_a_header_below_titles_can_be_named(tmp_path: Path, name: str) -> None:
+    """What stands above it is no row; a row that is empty is no header."""
+    path = put(tmp_path / name, [["Tickets of November"], [], ["", ""], ["id", "text"], ["1", "a"]])
+    found = open_table(path, Layout(header_row=4))
+    assert (found.header, found.count) == (("id", "text"), 1)
+    with pytest.raises(InputError, match=r"Row 3 .* is empty"):
+        open_table(path, Layout(header_row=3))
+
+
+def test_quotation_marks_inside_of_cells_are_text(tmp_path: Path) -> None:
+    """Only one that swallows rows is a fault."""
+    path = tmp_path / "t.csv"
+    path.write_text('id,text\n1,5" pipe\n2,"a ""b"" c\nd"\n3,"e" f"\n', "utf-8")
+    assert read(path) == [(2, ("1", '5" pipe')), (3, ("2", 'a "b" c\nd')), (4, ("3", 'e f"'))]
+
+
+def test_a_line_that_is_no_json_is_a_row_with_its_fault(tmp_path: Path) -> None:
+    """The others are rows as before."""
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": \n[1]\n"\xff"\n{"a": 2}\n')
+    found = open_table(path, Layout())
+    with closing(found.rows()) as rows:
+        lines = [(row.number, row.cells, row.fault[:23]) for row in rows]
+    assert found.count == len(lines)
+    broken = [(number, (None,), f"Line {number} of IN is no JSON") for number in (2, 3, 4)]
+    assert lines == [(1, (1,), ""), *broken, (5, (2,), "")]
+
+
+def test_json_lines_are_json_whatever_the_numbers(tmp_path: Path) -> None:
+    """What is no number in JSON is text, in lists and objects, too."""
+    path = written(tmp_path / "o.jsonl", [float("nan")], [[float("inf"), {"x": float("-inf")}]], [1.5])
+    lines = path.read_text("utf-8").splitlines()
+    assert lines == ['{"a": "nan"}', '{"a": ["inf", {"x": "-inf"}]}', '{"a": 1.5}']
+
+
+def test_a_formula_without_a_value_is_not_empty(tmp_path: Path) -> None:
+    """It is told from an empty cell and from a formula whose value is empty text, and written as text."""
+    path = put_xlsx(tmp_path / "t.xlsx", ("S", [["a", "b", "c"], ["=1+1", '="x"', None], ["=2+2", "=3+3", "=4"]]))
+    cached(path, "2+2", "4")
+    cached(path, "4", "", "str")
+    ((_, first), (_, second)) = read(path)
+    assert first == ("=1+1", '="x"', None)
+    assert second == (4, "=3+3", None)
+    assert [isinstance(cell, Formula) for cell in (*first, *second)] == [True, True, False, False, True, False]
+    assert table(written(tmp_path / "o.csv", list(first), header=("a", "b", "c")))[0]["a"] == "'=1+1"
 
 
 def test_a_formula_is_read_as_its_value(tmp_path: Path) -> None:
@@ -169,9 +226,11 @@ def test_keys_of_json_are_names_of_their_own() -> None:
     [
         ("t.xlsx", b"no archive", "cannot be read as a spreadsheet"),
         ("t.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "cannot be read as a spreadsheet"),
-        ("t.jsonl", b'{"a": 1}\n{"a": \n', "Line 2 .* is no JSON"),
-        ("t.jsonl", b'{"a": 1}\n[1]\n', "Line 2 .* is no JSON object"),
-        ("t.jsonl", b'{"a": 1}\n"\xff"\n', "Line 2 .* is no JSON"),
+        ("t.jsonl", b'\n{"a": \n[1]\n', "Line 2 .* is no JSON"),
+        ("t.csv", b'id,text\n1,"a\n2,b\n3,c\n', "Row 2 .* quotation mark that is not closed"),
+        ("t.csv", b'id,text\n1,a\n2,"b\n3,"c" d\n', "Row 3 .* quotation mark that is not closed"),
+        ("t.csv", b'id,text\n1,a\n2,"b', "Row 3 .* quotation mark that is not closed"),
+        ("t.csv", "id,text\n1,\u0442\u0435\u043c\u0430\n2,".encode() + b"\xd0\n", "Line 3 .* no UTF-8"),
         ("t.jsonl", b"", "has no rows"),
         ("t.csv", b"", "has no rows"),
         ("t.csv", b"id,text\n,\n\n", "has no rows"),
