@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import aclosing, contextmanager
 from typing import Any, Final, cast
 
+from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from langchain_core.runnables.graph import Graph as Drawing
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.graph.message import push_message
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel._messages import StreamMessagesHandler
 from langgraph.pregel.protocol import StreamProtocol
 
 from contracts.context import Context
@@ -37,16 +41,39 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         # LangGraph's signature begins `input, config=None`; its nodes and ours call it either way.
         given = arguments[0] if arguments else options.pop("input")
         config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
+        returned = (config or {}).get("configurable", {}).get(_RETURNED) is _OURS
         options.pop("print_mode", None)  # it prints what is streamed as it is
         if options.get("output_keys") in _GUARDED:
             options["output_keys"] = [options["output_keys"]]  # so that the value comes with its name
-        async for chunk in super().astream(given, _withholding(config), **options):
-            yield withheld(chunk)
+        async with aclosing(
+            cast("AsyncGenerator[Any]", super().astream(given, _withholding(config), **options))
+        ) as run:
+            while True:
+                try:
+                    with _unheard_around():
+                        chunk = await anext(run)
+                except StopAsyncIteration:
+                    return
+                yield withheld(chunk, whole=returned)
+
+    async def ainvoke(self, *arguments: Any, **options: Any) -> Any:
+        given = arguments[0] if arguments else options.pop("input")
+        config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
+        known = ensure_config(config)
+        settings = known.get("configurable", {})
+        # What a node returns, the graph around it streams.
+        if var_child_runnable_config.get() is None and _STREAM not in settings:
+            known = {**known, "configurable": {**settings, _RETURNED: _OURS}}
+        plain: Any = super()
+        return await plain.ainvoke(given, known, **options)
 
     def astream_events(self, *arguments: Any, **options: Any) -> Any:
-        events: Any = super().astream_events(*arguments, **options)
-        # The third version is awaited, and is made of `astream`, which withholds already.
-        return events if options.get("version") == "v3" else _withheld_events(events)
+        given = arguments[0] if arguments else options.pop("input")
+        config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
+        plain: Any = super()
+        if options.get("version") == "v3":  # awaited, and made of `astream`, which withholds already
+            return plain.astream_events(given, config, **options)
+        return _withheld_events(plain.astream_events(given, _told_here(config), **options))
 
     def astream_log(self, *arguments: Any, **options: Any) -> Any:
         raise ConfigError(
@@ -68,13 +95,65 @@ async def _withheld_events(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
             yield withheld(event)
 
 
+_OURS: Final = object()
+"""The value of the marks below, which nobody can send in settings of their own."""
 _STREAM: Final = "__pregel_stream"
 """Under this key of its settings a graph finds the stream of the graph that it is a part of, and writes into it."""
 
 
+_TOLD_HERE: Final = "__guardian_events"
+"""Under this key of its settings a run finds that its events are told by this graph, which withholds drafts from them.
+
+Two underscores: LangGraph keeps such keys out of the metadata of checkpoints and traces.
+"""
+_RETURNED: Final = "__guardian_returned"
+"""The same of a run that is not streamed: it returns the state that it ended in to whoever called it."""
+
+
+def _told_here(config: RunnableConfig | None) -> RunnableConfig:
+    """Return the settings of a run whose events this graph tells, and no surrounding run."""
+    known = _unheard(ensure_config(config))
+    return {**known, "configurable": {**known.get("configurable", {}), _TOLD_HERE: _OURS}}
+
+
+@contextmanager
+def _unheard_around() -> Generator[None]:
+    """Take the listeners out of the settings that a surrounding node left behind: LangGraph adds them to any given."""
+    around = var_child_runnable_config.get()
+    token = var_child_runnable_config.set(_unheard(around) if around else around)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _unheard(config: RunnableConfig) -> RunnableConfig:
+    """Return the settings of a run without the listeners of a surrounding one, which tell all that is asked and said.
+
+    They are those of `astream_events` and `astream_log`, which a run hands down to its parts. What traces stays, and so
+    does the listener for messages: calls of models are hidden from it by a tag.
+    """
+    given = config.get("callbacks")
+    if isinstance(given, BaseCallbackManager):
+        kept = given.copy()
+        kept.handlers = [one for one in kept.handlers if not _listens(one)]
+        kept.inheritable_handlers = [one for one in kept.inheritable_handlers if not _listens(one)]
+        return {**config, "callbacks": kept}
+    if given and any(map(_listens, given)):
+        # A manager, also of none: an empty list would make LangGraph take those of the surrounding run.
+        return {**config, "callbacks": AsyncCallbackManager([one for one in given if not _listens(one)])}
+    return config
+
+
+def _listens(handler: BaseCallbackHandler) -> bool:
+    return isinstance(handler, _StreamingCallbackHandler) and not isinstance(handler, StreamMessagesHandler)
+
+
 def _withholding(config: RunnableConfig | None) -> RunnableConfig:
-    """Return the settings of a run, in which the stream of a surrounding graph withholds drafts, too."""
+    """Return the settings of a run, from which a surrounding one is told no draft, either."""
     known = ensure_config(config)
+    if known.get("configurable", {}).get(_TOLD_HERE) is not _OURS:
+        known = _unheard(known)
     settings = known.get("configurable", {})
     stream = settings.get(_STREAM)
     if stream is None:
@@ -86,27 +165,31 @@ def _withholding(config: RunnableConfig | None) -> RunnableConfig:
     return {**known, "configurable": {**settings, _STREAM: StreamProtocol(tell, stream.modes)}}
 
 
-def withheld(chunk: Any) -> Any:
+def withheld(chunk: Any, *, whole: bool = False) -> Any:
     """Return what a stream emits without any draft that has not passed.
 
     A draft, and what was found of its claims, may be shown beside the verdict PASS only. Reasons and advice quote the
-    draft: until the turn has ended, only their names are shown, and of a report no draft and no claims at all.
+    draft: only their names are shown until the turn has ended, and of any other verdict then, too.
+
+    Args:
+        chunk: What it emits.
+        whole: Whether the reasons of a turn that has ended are whole, whatever the verdict.
     """
     if isinstance(chunk, Mapping):
-        return _withheld_mapping(cast("Mapping[str, Any]", chunk))
+        return _withheld_mapping(cast("Mapping[str, Any]", chunk), whole=whole)
     if isinstance(chunk, tuple):
         parts = cast("tuple[Any, ...]", chunk)
         if len(parts) == 2 and isinstance(parts[0], str) and parts[0] in _GUARDED:
-            return (parts[0], _withheld_mapping({parts[0]: parts[1]})[parts[0]])
-        kept = [withheld(part) for part in parts]
+            return (parts[0], _withheld_mapping({parts[0]: parts[1]}, whole=whole)[parts[0]])
+        kept = [withheld(part, whole=whole) for part in parts]
         kind: Any = type(parts)
         return tuple(kept) if kind is tuple else kind(*kept)  # a named tuple takes its fields one by one
     if isinstance(chunk, list):
-        return [withheld(part) for part in cast("list[Any]", chunk)]
+        return [withheld(part, whole=whole) for part in cast("list[Any]", chunk)]
     return chunk
 
 
-def _withheld_mapping(chunk: Mapping[str, Any]) -> dict[str, Any]:
+def _withheld_mapping(chunk: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     report: Any = chunk.get("guardian")
     verdict = cast("Mapping[str, Any]", report).get("verdict") if isinstance(report, Mapping) else None
@@ -116,11 +199,11 @@ def _withheld_mapping(chunk: Mapping[str, Any]) -> dict[str, Any]:
             shown[key] = WITHHELD if value and verdict != Verdict.PASS else value
         elif key == "guardian" and isinstance(value, Mapping):
             told = cast("Mapping[str, Any]", value)
-            shown[key] = _without_draft(told) if ended else _names_only(told)
+            shown[key] = _of_ended(told, whole=whole) if ended else _names_only(told)
         elif key == "result" and _is_of_turn(value):
-            shown[key] = _ended(cast("Mapping[str, Any]", value))
+            shown[key] = _ended(cast("Mapping[str, Any]", value), whole=whole)
         else:
-            shown[key] = withheld(value)
+            shown[key] = withheld(value, whole=whole)
     return shown
 
 
@@ -129,15 +212,19 @@ def _is_of_turn(result: Any) -> bool:
     return isinstance(result, Mapping) and "answer_text" in result
 
 
-def _ended(result: Mapping[str, Any]) -> dict[str, Any]:
+def _ended(result: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
     """Return the record of a turn that has ended; who may read drafts that did not pass finds them in the state."""
+    shown = dict(result)
     report: Any = result.get("guardian")
-    told = _without_draft(cast("Mapping[str, Any]", report)) if isinstance(report, Mapping) else report
-    return {key: told if key == "guardian" else value for key, value in result.items()}
+    if isinstance(report, Mapping):
+        shown["guardian"] = _of_ended(cast("Mapping[str, Any]", report), whole=whole)
+    return shown
 
 
-def _without_draft(report: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(report) if report.get("verdict") == Verdict.PASS else _no_draft(report)
+def _of_ended(report: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
+    if report.get("verdict") == Verdict.PASS:
+        return dict(report)
+    return _no_draft(report) if whole else _names_only(report)
 
 
 def _no_draft(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -319,8 +319,11 @@ async def test_a_setting_out_of_bounds_is_refused_by_name(studio: LangGraphClien
 
 async def test_where_no_keys_are_used_the_role_is_a_setting(studio: LangGraphClient) -> None:
     """Nobody is authenticated then, so the form's role counts, one that the profile does not list as well."""
-    values = await run(studio, await new_thread(studio), ask(LEND), context={"role": "visitor"})
-    assert values["guardian"]["reasons"] == ["policy_violation=[role-unknown]"]
+    thread = await new_thread(studio)
+    values = await run(studio, thread, ask(LEND), context={"role": "visitor"})
+    assert values["guardian"]["reasons"] == ["policy_violation"]
+    state: Any = await studio.threads.get_state(thread)
+    assert state["values"]["guardian"]["reasons"] == ["policy_violation=[role-unknown]"]
 
 
 async def test_where_no_keys_are_used_the_store_is_everybodys(studio: LangGraphClient) -> None:

@@ -137,7 +137,7 @@ async def test_a_role_that_the_profile_does_not_list_has_no_sources(guarded: Gua
     async with guarded.client("vera") as vera:
         sources, values = await asked_sources(vera, context={"role": "operator"})
     assert sources == set()
-    assert values["guardian"]["reasons"] == ["policy_violation=[role-unknown]"]
+    assert values["guardian"]["reasons"] == ["policy_violation"]
     assert values["result"]["outcome"] == "refused"
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core._api import LangChainBetaWarning
+from langchain_core._api import LangChainBetaWarning, LangChainDeprecationWarning
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import LLMResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -24,9 +26,18 @@ WRONG = "Zebrafish boil at 999 degrees quartzwise [1]."
 WRONG_TOO = "Zebrafish boil at 998 degrees quartzwise [1]."
 """Another one: the same draft twice in a row is not asked for a third time."""
 RIGHT = "The kettle boils at 100 degrees, quartzwise [1]."
+QUOTED = "Quartzwise the moon of the bookshop is made of 999 kg of green copper [1]."
+"""What it says is like nothing in its source, which the Guardian says of it in its own words."""
+STATES = ["values", "updates", "checkpoints", "tasks", "debug"]
 MARKS = ("zebrafish", "quartzwise", "pondering")
 THINKING = "<think>Pondering the zebrafish.</think>\n"
 QUESTION = "When does the kettle boil?"
+
+
+class Results(MessagesState):
+    """The state of a surrounding graph that keeps our result."""
+
+    result: dict[str, Any]
 
 
 def drafts(server: FakeServer, *texts: str) -> None:
@@ -163,12 +174,13 @@ def test_a_draft_is_shown_beside_its_pass_only() -> None:
     }
     assert withheld(("draft_answer", "secret")) == ("draft_answer", WITHHELD)
     assert withheld({"draft_answer": ""}) == {"draft_answer": ""}
-    # A report of the verdict PASS waits for the end, too; then it is whole, and any other one is without the draft.
+    # A report of the verdict PASS waits for the end, too; then it is whole, and any other one never is.
     passing = {"verdict": "PASS", "reasons": [], "advice": ["x=secret"], **quoting}
     assert "secret" not in words_of(withheld({"guardian": passing}))
     assert withheld(ended := {"guardian": passing, "result": {"answer_text": "x", "guardian": passing}}) == ended
     failed = {"verdict": "FAIL", **texts, **quoting}
-    bare = {**failed, "draft": WITHHELD, "claims": []}
+    names = {"reasons": ["claim_without_citation", "low_confidence"], "advice": ["x"]}
+    bare = {"verdict": "FAIL", **names, "draft": WITHHELD, "claims": []}
     shown = withheld({"guardian": failed, "result": {"answer_text": "x", "guardian": failed}})
     assert shown == {"guardian": bare, "result": {"answer_text": "x", "guardian": bare}}
     nothing = {"answer_text": "x", "guardian": None}
@@ -207,6 +219,62 @@ async def test_no_draft_leaves_by_way_of_a_graph_around_ours(server: FakeServer,
     assert "zebrafish" not in said
     assert "pondering" not in said
     assert asked_of(server) == ["plan", "draft", "draft", "draft"]
+
+
+async def test_nobody_who_listens_to_a_graph_around_ours_hears_a_draft(server: FakeServer, tmp_path: Path) -> None:
+    """Its events and its log, with ours as a node or called by a function, tell no prompt and no failed draft.
+
+    What traces the surrounding run does hear them.
+    """
+    drafts(server, *[WRONG, WRONG_TOO, WRONG] * 4)
+    traced = Traced()
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+
+        async def consult(state: MessagesState) -> Any:
+            return {"messages": (await graph.ainvoke({"messages": state["messages"]}))["messages"]}
+
+        for part in (graph, consult):
+            outer: Any = StateGraph(MessagesState)
+            outer.add_node("desk", part)
+            outer.add_edge(START, "desk")
+            around = outer.compile()
+            said = words_of([event async for event in around.astream_events(start(), version="v2")]).lower()
+            with pytest.warns(LangChainDeprecationWarning):
+                said += str([patch async for patch in around.astream_log(start(), {"callbacks": [traced]})]).lower()
+            assert [mark for mark in MARKS if mark in said] == []
+            assert "desk" in said
+            assert "chat_model" not in said
+    assert "zebrafish" in traced.heard.lower()
+
+
+class Traced(AsyncCallbackHandler):
+    """A tracer, which may know what models say."""
+
+    heard = ""
+
+    async def on_llm_end(self, response: LLMResult, **_: Any) -> None:
+        self.heard += str(response)
+
+
+@pytest.mark.parametrize("around", [False, True])
+async def test_the_end_of_a_failed_turn_quotes_no_draft(server: FakeServer, tmp_path: Path, around: bool) -> None:
+    """In no stream, ours or a surrounding one, do reasons and advice quote it; the state, which a run returns, has them."""
+    drafts(server, *[QUOTED] * 4)
+    async with graph_on(server, tmp_path, saver=None if around else InMemorySaver(), moderated=SAFE) as graph:
+        run: Any = graph
+        if around:
+            outer: Any = StateGraph(Results)
+            outer.add_node("desk", graph)
+            outer.add_edge(START, "desk")
+            run = outer.compile(checkpointer=InMemorySaver())
+        parts = [part async for part in run.astream(start(), config(), stream_mode=STATES, subgraphs=True)]
+        report = (await run.aget_state(config())).values["result"]["guardian"]
+        returned = (await graph.ainvoke({"messages": [HumanMessage(QUESTION, id="q2")]}, config()))["guardian"]
+    assert "quartzwise" not in words_of(parts).lower()
+    assert "claim_unlike_its_source" in words_of(parts[-1])
+    assert report["verdict"] != "PASS"
+    assert around or "quartzwise" in words_of(report["advice"]).lower()
+    assert "quartzwise" in words_of(returned["advice"]).lower()
 
 
 async def test_the_graph_streams_however_it_is_called(server: FakeServer, tmp_path: Path) -> None:
