@@ -42,7 +42,7 @@ class Key(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    sha256: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     role: str
     per_minute: Annotated[int, Field(ge=1)] = PER_MINUTE
 
@@ -149,12 +149,20 @@ def key_in(headers: Mapping[str, str]) -> str:
     """Return the key that a request carries; an empty string where it carries none.
 
     `Authorization: Bearer KEY` as OpenAI's clients send it, `X-API-Key: KEY`, or what a browser's dialog for a name and
-    a password makes of it (`Authorization: Basic`, the key as the password).
+    a password makes of it (`Authorization: Basic`, the key as the password). Where `Authorization` carries something
+    that is no key of ours, as a proxy's own, `X-API-Key` counts.
 
     Args:
         headers: By their names in small letters, or in any where the mapping does not mind.
     """
-    scheme, _, given = headers.get("authorization", "").partition(" ")
+    authorized = _authorized(headers.get("authorization", ""))
+    if authorized.startswith(_BEGINNING):
+        return authorized
+    return headers.get("x-api-key", "").strip() or authorized
+
+
+def _authorized(value: str) -> str:
+    scheme, _, given = value.partition(" ")
     match scheme.lower():
         case "bearer":
             return given.strip()
@@ -164,7 +172,7 @@ def key_in(headers: Mapping[str, str]) -> str:
             except (binascii.Error, UnicodeDecodeError):
                 return ""
         case _:
-            return headers.get("x-api-key", "").strip()
+            return ""
 
 
 def _hash(key: str) -> str:
