@@ -41,6 +41,8 @@ _OWNS = "/"
 """Between a caller's name, which has no such sign, and the id of a conversation."""
 _READY_S = 5.0
 """How long a part may take to show that it is there, in seconds."""
+_WRITABLE_S = 2.0
+"""How long a write may wait for others, in seconds: a turn's own take milliseconds."""
 STOPPED = "stopped"
 """The `block_reason` of a turn that its user stopped."""
 
@@ -242,7 +244,14 @@ class Service:
         live = Live(thread, turn_id, text, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
-            raw = await self._runner.run(inner, live.question, turn_id=turn_id, context=context, on_event=_teller(live))
+            raw = await self._runner.run(
+                inner,
+                live.question,
+                turn_id=turn_id,
+                context=context,
+                on_event=_teller(live),
+                on_earlier=lambda result: self._ended_earlier(live, result),
+            )
             return _told(live, raw)
 
         return self._started(inner, live, run())
@@ -389,13 +398,16 @@ class Service:
         """Keep what the caller says of an answer, in place of what they said of it before; return it as it is kept.
 
         Raises:
-            InputError: The conversation has no such turn, or it has no answer yet.
+            UnknownThread: The conversation has no such turn.
+            InputError: The turn has no answer yet.
         """
-        turns = await self.turns(caller, thread)
-        if not any(turn.turn_id == turn_id and turn.result is not None for turn in turns):
-            raise InputError(
-                f"There is no answer {turn_id!r} in this conversation.", "Read it for the ids of its turns."
+        turns = {turn.turn_id: turn for turn in await self.turns(caller, thread)}
+        if turn_id not in turns:
+            raise UnknownThread(
+                f"There is no turn {turn_id!r} in this conversation.", "Read it for the ids of its turns."
             )
+        if turns[turn_id].result is None:
+            raise InputError(f"The turn {turn_id!r} has no answer yet.", "Wait for it, or resume the conversation.")
         return await self._feedback.put(self._inner(caller, thread), turn_id, feedback)
 
     async def feedback(self, caller: Caller, thread: str) -> dict[str, Feedback]:
@@ -443,9 +455,15 @@ class Service:
             return ["the server is shutting down"]
         parts = {
             "the storage of conversations does not answer": self._store.unfinished(""),
+            "nothing can be written to the storage of conversations": self._writable(),
             "the index of documents cannot be read": asyncio.to_thread(self.knowledge.count),
         }
         return [fault for fault, asked in parts.items() if not await _answers(asked)]
+
+    async def _writable(self) -> None:
+        from adapters.checkpoints.database import check_writable
+
+        await asyncio.to_thread(check_writable, self.deployed.threads_file, _WRITABLE_S)
 
     async def drain(self, seconds: float) -> int:
         """Take no more turns, wait for those that run, then stop the rest; return how many were left half-finished.
@@ -467,6 +485,12 @@ class Service:
         except GuardianError:
             return True  # it cannot be told, so it is not said that all is well
         return turn is not None and turn.result is None
+
+    def _ended_earlier(self, live: Live, raw: Json) -> None:
+        """Tell the watchers of a half-finished turn that was finished on the way; who asked has not asked for it."""
+        result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
+        for watcher in self.watchers:
+            watcher(live, TurnEnded(turn_id=result.turn_id, result=result))
 
     def _tasks(self) -> list[asyncio.Task[StructuredAgentResult]]:
         return [live.task for lives in self._live.values() for live in lives if live.task and live.running]

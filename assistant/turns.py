@@ -137,6 +137,7 @@ class TurnRunner:
         turn_id: str | None = None,
         context: BaseModel | None = None,
         on_event: OnEvent | None = None,
+        on_earlier: Callable[[Json], None] | None = None,
     ) -> Json:
         """Run one turn and return its result, the recorded one where the turn has been run before.
 
@@ -149,6 +150,7 @@ class TurnRunner:
             turn_id: The message's own id: sending it again never runs it twice. Made up where there is none.
             context: The settings of this run.
             on_event: Called as nodes begin and end.
+            on_earlier: Called with the result of a half-finished turn that was finished first.
 
         Raises:
             InputError: An id that cannot be one, a message that cannot be stored, or a used id with another message.
@@ -168,7 +170,9 @@ class TurnRunner:
             if turn is not None and turn.result is not None:
                 return turn.result
             if turn is None:
-                await self._finish_earlier(thread_id, context, on_event)
+                earlier = await self._finish_earlier(thread_id, context, on_event)
+                if earlier is not None and on_earlier is not None:
+                    on_earlier(earlier)
                 turn = await self._store.begin(thread_id, turn_id, text, _as_json(context))
                 return await self._finish(turn, context, on_event)
             return await self._finish(turn, self._settings_of(turn, context), on_event)

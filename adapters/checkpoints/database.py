@@ -7,7 +7,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -111,6 +111,26 @@ async def open_connection(
             await connection.close()
             raise
         return connection
+
+
+def check_writable(path: Path, wait_s: float, what: str = "conversations") -> None:
+    """Begin to write to the file and take it back; nothing is changed.
+
+    Args:
+        path: The database, which must be there.
+        wait_s: How long another's write is waited for, in seconds.
+        what: What the file holds, for messages, in the plural.
+
+    Raises:
+        ThreadError: Nothing can be written now.
+    """
+    with (
+        storage_errors_as_ours(path, what),
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", wait_s, uri=True)) as connection,
+    ):
+        connection.isolation_level = None
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
 
 
 def _make_folder(folder: Path, what: str) -> None:

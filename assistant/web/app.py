@@ -11,9 +11,10 @@ from fastapi import FastAPI
 
 from assistant.keys import keys_of
 from assistant.service import open_service
-from assistant.web import articles, asking, conversations
+from assistant.web import articles, asking, conversations, operations
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
+from assistant.web.paths import Paths
 from assistant.web.reference import install_reference
 
 if TYPE_CHECKING:
@@ -64,8 +65,13 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     app.include_router(asking.router)
     app.include_router(conversations.router)
     app.include_router(articles.router)
-    install_operations(app, loopback=chosen.loopback)
+    paths = Paths(
+        (asking.router, conversations.router, articles.router, operations.router),
+        ("/docs", "/openapi.json", *(("/mcp",) if chosen.mcp else ())),
+    )
+    install_operations(app, paths, loopback=chosen.loopback)
     install_reference(app)
+    paths.refuse_wrong_methods(app)
     if chosen.mcp:
         from assistant.mcp_server import mount_mcp
 

@@ -107,7 +107,7 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     openai.refuse_unserved(body, profile.name)
     said = openai.users_words(body)
     language = checked(said[-1], profile)
-    settings = allowed_settings(body.guardian.settings, profile, caller.role)
+    settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):
         thread, turn_id = await _placed(request, body, said, caller, service)
     turn = service.asking(caller, Question(said[-1], thread, turn_id, settings))

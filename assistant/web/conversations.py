@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Annotated, Any, Final, Literal
@@ -12,10 +13,11 @@ from pydantic import BaseModel, Field
 
 from assistant.caller_faults import for_caller, told_in
 from assistant.feedback import Feedback
-from assistant.service import Live
+from assistant.service import Caller, Live, Service
 from assistant.transcript import Turn, busy
 from assistant.views import Answer, answer
 from assistant.web.callers import Asker, Served
+from assistant.web.paths import wrong_method
 from assistant.web.turns import (
     answer_response,
     checked,
@@ -25,7 +27,7 @@ from assistant.web.turns import (
     turn_headers,
     wants_events,
 )
-from contracts.errors import ThreadBusy
+from contracts.errors import ThreadBusy, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
@@ -35,6 +37,10 @@ from rendering.answers import answer_sources
 
 router: Final = APIRouter()
 _EVENTS: Final[dict[str, Any]] = {"text/event-stream": {"schema": {"type": "string"}}}
+
+
+_ACTIONS: Final = {r".+/(?:resume|stop)": "POST", r".+/turns/.+/feedback": "PUT"}
+"""What may stand behind an id in a path, and with which method."""
 
 
 class ThreadLine(BaseModel):
@@ -211,7 +217,7 @@ async def rate(thread_id: str, turn_id: str, feedback: Feedback, caller: Asker, 
 )
 async def thread(thread_id: str, caller: Asker, service: Served) -> Thread:
     """Return the turns of one of the caller's conversations, in order, with what was said of them."""
-    turns = await service.turns(caller, thread_id)
+    turns = await _turns_at(thread_id, caller, service)
     said = await service.feedback(caller, thread_id)
     profile = service.deployed.profile
     entries = [_entry(turn, profile, caller.role, said.get(turn.turn_id)) for turn in turns]
@@ -227,7 +233,7 @@ async def thread(thread_id: str, caller: Asker, service: Served) -> Thread:
 )
 async def delete(thread_id: str, caller: Asker, service: Served) -> None:
     """Delete one of the caller's conversations with all that is kept of it; not while a turn of it runs."""
-    await service.turns(caller, thread_id)  # whether there is such a conversation
+    await _turns_at(thread_id, caller, service)  # whether there is such a conversation
     with _by_its_name(thread_id):
         await service.delete(caller, thread_id)
 
@@ -255,6 +261,22 @@ async def search(
         items, degraded = await service.search(caller, q, top_k=top_k, language=language)
     found = [_found(item, profile) for item in items]
     return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])
+
+
+async def _turns_at(thread_id: str, caller: Caller, service: Service) -> list[Turn]:
+    """Return the turns of a conversation, whose id may end as the path of something else that is done with one.
+
+    Raises:
+        UnknownThread: There is none.
+        HTTPException: Nor can there be, as the path is that of another method.
+    """
+    try:
+        return await service.turns(caller, thread_id)
+    except UnknownThread:
+        for ending, method in _ACTIONS.items():
+            if re.fullmatch(ending, thread_id):
+                raise wrong_method(method) from None
+        raise
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -74,8 +74,18 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
 """What an error is over HTTP; of a class that is not here it is what its nearest ancestor is."""
 
 
+_MOST_FAULTS: Final = 5
+"""How many of the faults of a request are listed."""
 _BACK_S: Final = "5"
 """When a server that is started anew may be there again, in seconds."""
+
+
+_FOR_PROGRAMS: Final = ("/v1", "/mcp")
+
+
+def is_for_programs(path: str) -> bool:
+    """Whether programs ask at a path, and not people with a browser."""
+    return any(path == part or path.startswith(f"{part}/") for part in _FOR_PROGRAMS)
 
 
 class Fault(BaseModel):
@@ -102,17 +112,29 @@ def fault_of(error: GuardianError) -> tuple[int, FaultBody]:
     return status, FaultBody(error=Fault(message=str(told), way_out=told.way_out, type=kind, code=sort.__name__))
 
 
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
 def install_fault_handlers(app: FastAPI) -> None:
     """Have an application answer every error in one shape."""
 
-    async def ours(_: Request, error: Exception) -> JSONResponse:
+    async def ours(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, GuardianError)  # noqa: S101  # it is installed for these alone
-        return fault_response(error)
+        return fault_response(error, request.scope["path"])
 
-    async def invalid(_: Request, error: Exception) -> JSONResponse:
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101  # the same
+        errors: list[Any] = list(error.errors())
+        if any(one["loc"] == ("body",) for one in errors) and not _is_json(request):
+            given = request.headers.get("content-type", "")
+            said = f"has the Content-Type {given[:100]!r}" if given else "has no Content-Type"
+            return fault_response(InputError(f"The request {said}.", "Send `Content-Type: application/json`."))
         # What was sent is not repeated: it may be long, or a secret.
-        faults = "; ".join(f"{'.'.join(map(str, e['loc'][1:]))}: {e['msg']}" for e in error.errors())
+        told = [f"{'.'.join(map(str, e['loc'][1:]))[:100]}: {e['msg'][:200]}" for e in errors[:_MOST_FAULTS]]
+        more = [f"and {len(errors) - len(told)} more"] if len(errors) > len(told) else []
+        faults = "; ".join([*told, *more])
         return fault_response(InputError(f"The request cannot be taken: {faults}.", "`/docs` shows what is."))
 
     async def other(_: Request, error: Exception) -> JSONResponse:
@@ -130,11 +152,17 @@ def install_fault_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, other)
 
 
-def fault_response(error: GuardianError) -> JSONResponse:
-    """Return the answer to a request that came to an error."""
+def fault_response(error: GuardianError, path: str = "/") -> JSONResponse:
+    """Return the answer to a request that came to an error.
+
+    Args:
+        error: What went wrong.
+        path: Of the request: where programs ask, no browser is told to ask for a name and a password.
+    """
     status, body = fault_of(error)
+    challenge = "Bearer" if is_for_programs(path) else 'Basic realm="Guardian", charset="UTF-8"'
     headers = {
-        **({"WWW-Authenticate": 'Basic realm="Guardian", charset="UTF-8"'} if status == 401 else {}),
+        **({"WWW-Authenticate": challenge} if status == 401 else {}),
         **({"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany) else {}),
         **({"Retry-After": _BACK_S} if isinstance(error, ServerClosing) else {}),
     }

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from assistant.web.callers import presented_key
-from assistant.web.faults import Forbidden, TooLarge, TooMany, fault_response
+from assistant.web.faults import Forbidden, TooLarge, TooMany, fault_response, is_for_programs
 from contracts.errors import GuardianError
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ WRONG_KEYS: Final = 20
 _WINDOW_S: Final = 60.0
 _ADDRESSES: Final = 10_000
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_COUNTED: Final = ("/v1", "/mcp")
 
 
 class Window:
@@ -127,7 +126,7 @@ class RateLimits:
 
 def _counts(scope: Scope) -> bool:
     path: str = scope["path"]
-    return scope["method"] not in _SAFE or any(path == part or path.startswith(f"{part}/") for part in _COUNTED)
+    return scope["method"] not in _SAFE or is_for_programs(path)
 
 
 def _network(scope: Scope) -> str:

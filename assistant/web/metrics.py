@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from assistant.events import TurnEvent
     from assistant.service import Live, Service
+    from assistant.web.paths import Paths
     from contracts.result import StructuredAgentResult
 
 _NODE_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -124,17 +125,20 @@ class Measured:
     Args:
         app: What is measured.
         metrics: Where they are counted.
+        paths: Those that there are: what is refused before it reaches its route counts there all the same.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Paths) -> None:
         self._app = app
         self._metrics = metrics
+        self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        outer, began, status = scope["app"], time.monotonic(), _GONE
+        # What is mounted changes the scope.
+        outer, path, began, status = scope["app"], scope["path"], time.monotonic(), _GONE
 
         async def noting(message: Message) -> None:
             nonlocal status
@@ -148,7 +152,8 @@ class Measured:
             status = "500"
             raise
         finally:
-            self._metrics.request(scope["method"], _route(scope, outer), status, time.monotonic() - began)
+            route = self._paths.template(path, scope["method"]) or _route(scope, outer)
+            self._metrics.request(scope["method"], route, status, time.monotonic() - began)
 
 
 def _route(scope: Scope, outer: object) -> str:

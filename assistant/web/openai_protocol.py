@@ -88,7 +88,7 @@ class ChatRequest(BaseModel):
     modalities: list[str] | None = None
     logprobs: bool | None = None
     metadata: Json | None = None
-    guardian: Told = Told()
+    guardian: Told | None = None
 
 
 class GuardianFields(Answer):
@@ -241,7 +241,8 @@ def ids_in(request: ChatRequest) -> tuple[str, str]:
     """Return the ids of conversation and message that a request's fields name; empty strings where they name none."""
     metadata = request.metadata or {}
     thread, turn = (str(metadata.get(name) or "") for name in ("thread_id", "turn_id"))
-    return request.guardian.thread_id or thread, request.guardian.turn_id or turn
+    told = request.guardian or Told()
+    return told.thread_id or thread, told.turn_id or turn
 
 
 def usage_of(result: StructuredAgentResult) -> Usage:

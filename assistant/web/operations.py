@@ -13,6 +13,7 @@ from assistant.web.callers import Served, identified
 from assistant.web.faults import Forbidden
 from assistant.web.limits import OwnPages, RateLimits, SizeLimit
 from assistant.web.metrics import Measured, Metrics
+from assistant.web.paths import Paths
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -33,12 +34,14 @@ class Readiness(BaseModel):
     missing: list[str] = []
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def healthz() -> Health:
     """Say that the process lives. Needs no key."""
     return Health()
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness}})
 async def readyz(service: Served) -> JSONResponse:
     """Say whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
@@ -57,11 +60,12 @@ async def metrics(request: Request) -> Response:
     return Response(text, media_type=kind)
 
 
-def install_operations(app: FastAPI, *, loopback: bool) -> None:
+def install_operations(app: FastAPI, paths: Paths, *, loopback: bool) -> None:
     """Add these routes to an application, count its requests, and put its limits around it.
 
     Args:
         app: With `deployed` and `keys` in its state; gets `metrics` there.
+        paths: Those that there are.
         loopback: Whether it is served on loopback alone.
     """
     settings, keys = app.state.deployed.settings.models, app.state.keys
@@ -79,4 +83,4 @@ def install_operations(app: FastAPI, *, loopback: bool) -> None:
             allow_headers=["*"],
             expose_headers=["*"],
         )
-    app.add_middleware(Measured, metrics=counted)
+    app.add_middleware(Measured, metrics=counted, paths=paths)

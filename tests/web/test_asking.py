@@ -152,6 +152,23 @@ def test_what_merely_changes_nothing_is_taken(server: Running) -> None:
     assert ANSWER in said.json()["choices"][0]["message"]["content"]
 
 
+def test_an_extension_that_is_null_is_none(server: Running) -> None:
+    """Clients that send every field they know of send this one, too."""
+    assert chat(server, user(QUESTION), guardian=None, metadata=None).status_code == 200
+
+
+def test_what_is_wrong_with_a_body_is_told_in_few_words(server: Running) -> None:
+    """Of many faults a few are listed, and a body that is not called JSON is told so."""
+    said = chat(server, *({"role": "nobody"} for _ in range(3000)))
+    assert (said.status_code, "and 2995 more" in said.text, len(said.text) < 3000) == (400, True, True)
+    with server.client() as client:
+        for kind in ("", "text/plain"):
+            headers = {"Content-Type": kind} if kind else {}
+            said = client.post("/v1/ask", content=b'{"question": "?"}', headers=headers)
+            assert said.status_code == 400
+            assert "Content-Type" in said.json()["error"]["message"]
+
+
 def test_errors_follow_the_language_of_the_question(server: Running) -> None:
     """What a chat client shows its user is in the user's language."""
     said = chat(server, user("Как восстановить каталог? " * 1000))

@@ -137,11 +137,28 @@ def test_feedback_is_kept_once_a_turn_and_shown_with_it(server: Running) -> None
     for path, body in (
         (place, {"rating": "up", "comment": "x" * 4001}),
         (place, {"rating": "so-so"}),
-        ("/v1/threads/rated/turns/2/feedback", {"rating": "up"}),
     ):
         assert server.ask("PUT", path, body).status_code == 400
+    assert server.ask("PUT", "/v1/threads/rated/turns/2/feedback", {"rating": "up"}).status_code == 404
     left_half_finished(server, "unrated")
     assert server.ask("PUT", "/v1/threads/unrated/turns/1/feedback", {"rating": "up"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/ask", "POST"),
+        ("GET", "/v1/threads/t/stop", "POST"),
+        ("DELETE", "/v1/threads/t/resume", "POST"),
+        ("GET", "/v1/threads/t/turns/1/feedback", "PUT"),
+        ("PUT", "/v1/threads/t", "DELETE, GET"),
+        ("POST", "/healthz", "GET, HEAD"),
+    ],
+)
+def test_a_wrong_method_is_told_so(server: Running, method: str, path: str, allowed: str) -> None:
+    """A path that there is answers 405 with the methods that it takes, not that a conversation is unknown."""
+    said = server.ask(method, path)
+    assert (said.status_code, said.headers.get("allow")) == (405, allowed), said.text
 
 
 def rows_of(deployed_file: Path, thread: str) -> dict[str, int]:

@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +151,21 @@ async def test_a_fault_of_the_server_shows_nobody_its_files(
     assert str(own.folder) in caplog.text
 
 
+async def test_a_server_that_can_store_nothing_is_not_ready(own: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another program keeps the storage from being written, no question can be taken; running turns do not."""
+    monkeypatch.setattr("assistant.service._WRITABLE_S", 0.2)
+    async with opened(own) as (client, app):
+        with closing(sqlite3.connect(own.folder / "threads.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            ready = await client.get("/readyz")
+            assert ready.status_code == 503
+            assert ready.json()["missing"] == ["nothing can be written to the storage of conversations"]
+            other.execute("ROLLBACK")
+        async with app.state.service.asking(Caller(), Question(QUESTION)):
+            assert (await client.get("/readyz")).status_code == 200
+        assert [(await client.head(path)).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+
+
 async def test_a_server_that_ends_is_not_ready_at_once(own: Desk) -> None:
     """From the beginning of the drain on, readiness says so."""
     async with opened(own) as (client, app):
@@ -250,6 +265,42 @@ async def test_no_text_id_or_path_of_a_request_is_in_the_metrics(own: Desk) -> N
             assert word not in text.lower()
 
 
+async def test_requests_count_by_the_routes_of_the_documentation_also_where_they_are_refused(own: Desk) -> None:
+    """A refusal before the route, a wrong method and an unknown conversation count where they were sent to."""
+    async with opened(own) as (client, _):
+        await client.get("/v1/threads/wren")
+        await client.get("/v1/threads/wren/stop")
+        await client.post("/v1/threads/wren/stop", headers={"Origin": "https://elsewhere.example"})
+        await client.put("/v1/ask")
+        told = await figures_of(client)
+        paths = (await client.get("/openapi.json")).json()["paths"]
+    counted = {labels for name, labels in told if name == "guardian_http_requests_total"}
+    assert counted == {
+        ("GET", "/v1/threads/{thread_id}", "404"),
+        ("GET", "/v1/threads/{thread_id}", "405"),
+        ("POST", "/v1/threads/{thread_id}/stop", "403"),
+        ("PUT", "/v1/ask", "405"),
+    }
+    assert {route for _, route, _ in counted} <= set(paths)
+
+
+async def test_a_half_finished_turn_that_the_next_message_finishes_counts(own: Desk) -> None:
+    """Both turns have an outcome and a time, though only one was asked for."""
+    async with opened(own) as (client, app):
+        service: Service = app.state.service
+        async with service.asking(Caller(), Question(QUESTION, thread="t", turn_id="1")) as live:
+            async for event in live.follow():
+                if event.kind == "node_started":
+                    break
+        await service.ask(Caller(), Question("How do I restore a backup?", thread="t", turn_id="2"))
+        told = await figures_of(client)
+        assert (
+            sum(n for (name, labels), n in told.items() if name == "guardian_turns_total" and labels != ("stopped",))
+            == 2
+        )
+        assert told["guardian_turn_seconds_count", ()] == 2
+
+
 async def test_metrics_are_for_keys_of_operators(own: Desk) -> None:
     """A user's key is not enough, an operator's is; where no keys are used, none is asked for."""
     user, operator = keys_at(own).add("anna", "user"), keys_at(own).add("prometheus", "operator")
@@ -289,6 +340,29 @@ async def test_wrong_keys_are_limited_and_lock_no_right_one_out(own: Desk) -> No
         assert codes == [401] * WRONG_KEYS + [429]
         assert (await client.get("/metrics", headers=bearing(right))).status_code == 200
         assert (await client.get("/metrics")).status_code == 401
+
+
+async def test_a_key_counts_beside_what_a_proxy_sends(own: Desk) -> None:
+    """`X-API-Key` is looked at where `Authorization` carries no key of ours; a wrong one of ours is wrong."""
+    key = keys_at(own).add("anna", "user")
+    async with opened(own) as (client, _):
+        for authorization, status in (
+            ("Bearer eyJhbGciOi", 200),
+            ("Basic cHJveHk6c2VjcmV0", 200),
+            ("Negotiate x", 200),
+            ("Bearer gk-wrong", 401),
+        ):
+            said = await client.get("/v1/models", headers={"Authorization": authorization, "X-API-Key": key})
+            assert said.status_code == status, authorization
+
+
+async def test_a_program_without_a_key_is_asked_for_one_as_programs_are(own: Desk) -> None:
+    """No browser asks its user for a password because a page's script asked the API."""
+    keys_at(own).add("anna", "user")
+    async with opened(own) as (client, _):
+        told = {path: (await client.get(path)).headers["www-authenticate"] for path in ("/v1/models", "/metrics")}
+    assert told["/v1/models"] == "Bearer"
+    assert told["/metrics"].startswith("Basic")
 
 
 async def test_while_the_keys_cannot_be_read_nobody_gets_in(own: Desk) -> None:
