@@ -2,7 +2,7 @@
 
     OUT.progress    which run answers which input with which settings; made before the first row is asked, and gone
                     when OUT is whole
-    OUT.part        OUT while it is written, after the last row
+    OUT.RUN.part    OUT while it is written, after the last row; no file of the user's has the run in its name
 
 What was answered stands in the transcript, under ids that follow from the run and the row: a row that was asked is
 never asked again, and no result is kept in memory.
@@ -99,6 +99,7 @@ class Report:
         degraded: Rows in whose turn a part did not work as configured.
         shortened: Cells that were cut to what a spreadsheet holds.
         seconds: Of this process.
+        target: Where the answers are: OUT, or a file beside it where OUT appeared during the run.
     """
 
     rows: int = 0
@@ -108,6 +109,7 @@ class Report:
     degraded: int = 0
     shortened: int = 0
     seconds: float = 0.0
+    target: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +150,10 @@ async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], Non
             "profile": deployed.profile.name,
             "data": str(deployed.folder.resolve()),
         }
-        run, before = _entered(job, plan)
+        run = _entered(job, plan)
         async with open_service(deployed) as service:
             work = _Work(service, job, reading, run)
-            report = await work.ask_all(table, begun, goes_on=before)
+            report = await work.ask_all(table, begun)
             if digest(job.source) != hashed:
                 raise _changed("input")
             await work.write(table, kind, report)
@@ -218,8 +220,17 @@ def _alone(deployed: Deployment, job: Job) -> Generator[None]:
         lock.release()
 
 
-def _entered(job: Job, plan: Json) -> tuple[str, bool]:
-    """Return the name of the run to go on with and `True`, or of a new one, whose progress file is then made.
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run: its name, whether it was begun before, and whether an OUT that exists may be replaced."""
+
+    name: str
+    goes_on: bool
+    replaces: bool
+
+
+def _entered(job: Job, plan: Json) -> _Run:
+    """Return the run to go on with, or a new one, whose progress file is then made.
 
     Raises:
         InputError: There is a run, but of something else.
@@ -229,10 +240,15 @@ def _entered(job: Job, plan: Json) -> tuple[str, bool]:
         for name, value in plan.items():
             if kept.get(name) != value:
                 raise _changed(name)
-        return str(kept["run"]), True
-    run = uuid.uuid4().hex[:12]
-    _write_whole(job.progress, {"format": _FORMAT, "run": run, "source": job.source.name, **plan})
-    return run, False
+        return _Run(str(kept["run"]), goes_on=True, replaces=kept.get("replaces") is True)
+    run = _Run(uuid.uuid4().hex[:12], goes_on=False, replaces=job.force)
+    entry = {"format": _FORMAT, "run": run.name, "source": job.source.name, "replaces": run.replaces, **plan}
+    _write_whole(job.progress, _part(job.progress, run), entry)
+    return run
+
+
+def _part(path: Path, run: _Run) -> Path:
+    return path.with_name(f"{path.name}.{run.name}{PART}")
 
 
 def _kept(job: Job) -> Json:
@@ -273,13 +289,12 @@ def _changed(name: str) -> InputError:
     )
 
 
-def _write_whole(path: Path, value: Json) -> None:
-    """Write a JSON file that is there whole or not at all.
+def _write_whole(path: Path, part: Path, value: Json) -> None:
+    """Write a JSON file that is there whole or not at all; `part` is its name meanwhile.
 
     Raises:
         GuardianError: It cannot be written.
     """
-    part = path.with_name(path.name + PART)
     try:
         with part.open("w", encoding="utf-8") as file:
             json.dump(value, file, ensure_ascii=False, indent=2)
@@ -299,18 +314,18 @@ def _write_whole(path: Path, value: Json) -> None:
 class _Work:
     """One run: asks its rows, then writes them."""
 
-    def __init__(self, service: Service, job: Job, reading: Reading, run: str) -> None:
+    def __init__(self, service: Service, job: Job, reading: Reading, run: _Run) -> None:
         self._service = service
         self._job = job
         self._reading = reading
         self._run = run
         self._caller = Caller(role=job.role)
 
-    async def ask_all(self, table: Table, begun: Callable[[Begun], None], *, goes_on: bool) -> Report:
+    async def ask_all(self, table: Table, begun: Callable[[Begun], None]) -> Report:
         """Ask every row that has no result yet; a row that fails does not keep the others."""
         report = Report(rows=table.count)
-        done = await self._recorded(table) if goes_on else set[int]()
-        begun(Begun(f"batch-{self._run}", table.count, len(done)))
+        done = await self._recorded(table) if self._run.goes_on else set[int]()
+        begun(Begun(f"batch-{self._run.name}", table.count, len(done)))
         running = set[asyncio.Task[None]]()
         with closing(table.rows()) as rows, _bar(table.count, len(done)) as bar:
             try:
@@ -358,13 +373,13 @@ class _Work:
         return turns[0].result
 
     def _thread(self, row: Row) -> str:
-        return f"batch-{self._run}-{row.number}"
+        return f"batch-{self._run.name}-{row.number}"
 
     async def write(self, table: Table, kind: str, report: Report) -> None:
         """Write OUT beside its place and move it there; count the outcomes."""
         wanted = self._job.columns.output.columns
         header = unique_behind(table.header, list(wanted.values()))
-        part = self._job.target.with_name(self._job.target.name + PART)
+        part = _part(self._job.target, self._run)
         delimiter = self._job.columns.output.delimiter or table.delimiter
         try:
             with closing(table.rows()) as rows, writing(part, kind, header, delimiter) as writer:
@@ -374,7 +389,7 @@ class _Work:
                         report.names[row.number] = name
                     writer.write([*row.cells, *(cells.get(column) for column in wanted)])
             report.shortened = writer.shortened
-            _move(part, self._job.target)
+            report.target = _moved(part, self._job.target, self._run)
         finally:
             with suppress(OSError):  # what was wrong is raised already
                 part.unlink(missing_ok=True)
@@ -401,15 +416,28 @@ def unique_behind(header: tuple[str, ...], ours: list[str]) -> list[str]:
     return [*header, *unique([*unique(header), *ours])[len(header) :]]
 
 
-def _move(part: Path, target: Path) -> None:
+def _moved(part: Path, target: Path, run: _Run) -> Path:
+    """Move a finished file to OUT, or beside it where OUT exists and may not be replaced; return where it is."""
     try:
         with part.open("rb") as file:
             os.fsync(file.fileno())
-        part.replace(target)
+        if run.replaces:
+            return part.replace(target)
+        beside = target.with_name(f"{target.stem}.{run.name}{target.suffix}")
+        try:
+            # Unlike a check before a move, this cannot replace what appears at this moment.
+            os.link(part, target)
+        except FileExistsError:
+            return part.replace(beside)
+        except OSError:
+            # A file system without links.
+            return part.replace(beside if target.exists() else target)
+        part.unlink()
     except OSError as error:
         raise GuardianError(
             f"{str(target)!r} cannot be written: {error.strerror}.", "Close it elsewhere, and check its permissions."
         ) from error
+    return target
 
 
 async def _one_ends(running: set[asyncio.Task[None]], bar: tqdm[Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from pathlib import Path
 from typing import Final
 
 from assistant.batch.columns import read_column_map
@@ -14,7 +13,7 @@ from assistant.commands.threads import own_language
 from assistant.profiles import at_home
 from assistant.progress import phrases
 from assistant.wiring import deployment
-from contracts.errors import GuardianError
+from contracts.errors import GuardianError, InputError
 from contracts.values import Language
 from language.counted import counted
 from rendering.texts import without_escapes
@@ -37,8 +36,11 @@ def run(options: argparse.Namespace) -> int:
         role=options.role or "user",
     )
     deployed = deployment(options.profile)
+    asking = False
 
     def begun(run: Begun) -> None:
+        nonlocal asking
+        asking = True
         rows = counted(run.rows, say["batch_rows"], language)
         key = "batch_goes_on" if run.done else "batch_begins"
         print(say[key].format(rows=rows, done=run.done, threads=run.run), file=sys.stderr, flush=True)
@@ -48,26 +50,30 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"\n{say['batch_interrupted']}", file=sys.stderr)
         return 130
-    except GuardianError:
-        if job.progress.exists():
+    except GuardianError as error:
+        # What was refused needs another command or file first: its way out says which.
+        if asking and not isinstance(error, InputError) and job.progress.exists():
             print(say["batch_kept"].format(progress=job.progress.name), file=sys.stderr)
         raise
-    print(_summary(report, job.target, language))
-    _remarks(report, job.target, language)
-    return 1 if report.errors else 0
+    print(_summary(report, language))
+    _remarks(report, language)
+    if report.target == job.target:
+        return 1 if report.errors else 0
+    print(say["batch_appeared"].format(out=job.target, kept=report.target), file=sys.stderr)
+    return 1
 
 
-def _summary(report: Report, target: Path, language: Language) -> str:
+def _summary(report: Report, language: Language) -> str:
     say = phrases(language)
     rows = counted(report.rows, say["batch_rows"], language)
-    lines = [say["batch_done"].format(out=target, rows=rows, seconds=f"{report.seconds:.1f}")]
+    lines = [say["batch_done"].format(out=report.target, rows=rows, seconds=f"{report.seconds:.1f}")]
     lines += [f"{number:>7} {say[f'outcome_{outcome}']}" for outcome, number in report.outcomes.most_common()]
     if without := report.rows - report.outcomes.total():
         lines.append(f"{without:>7} {say['batch_without_result']}")
     return "\n".join(lines)
 
 
-def _remarks(report: Report, target: Path, language: Language) -> None:
+def _remarks(report: Report, language: Language) -> None:
     say = phrases(language)
     if report.errors:
         numbers = sorted(report.errors)
@@ -80,4 +86,4 @@ def _remarks(report: Report, target: Path, language: Language) -> None:
         print(say["batch_degraded"].format(rows=rows), file=sys.stderr)
     if report.shortened:
         cells = counted(report.shortened, say["batch_cells"], language)
-        print(say["batch_shortened"].format(cells=cells, out=target.name), file=sys.stderr)
+        print(say["batch_shortened"].format(cells=cells, out=report.target.name), file=sys.stderr)

@@ -7,7 +7,11 @@ import os
 import re
 import resource
 import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -26,12 +30,33 @@ TICKETS = [
     ["T-4", "", "", "8"],
     ["T-5", "Printer", "Connect me to a human operator, please", "9"],
 ]
+ENOUGH = 12
+"""Rows that take long enough for something to happen meanwhile."""
 OURS = [column.value for column in Column]
 
 
 def batch(desk: Desk, source: Path, target: Path, *options: str) -> Said:
     """Run the command in this process."""
     return desk.here("batch", str(source), str(target), *options)
+
+
+@contextmanager
+def meanwhile(out: Path, then: Callable[[str], object]) -> Generator[None]:
+    """Do something with the run's name as soon as it has begun; it is done when the block has ended."""
+    progress = out.with_name(f"{out.name}.progress")
+
+    def wait() -> None:
+        end = time.monotonic() + 30
+        while not progress.exists():
+            if time.monotonic() > end:
+                return
+            time.sleep(0.001)
+        then(json.loads(progress.read_text("utf-8"))["run"])
+
+    helper = Thread(target=wait)
+    helper.start()
+    yield
+    helper.join()
 
 
 def conversations(desk: Desk) -> list[str]:
@@ -117,6 +142,39 @@ def test_an_output_that_exists_is_kept_unless_forced(shelf: Desk, tmp_path: Path
     assert table(out)[0]["question"] == "Hello"
 
 
+def test_a_file_of_the_users_own_is_not_overwritten(shelf: Desk, tmp_path: Path) -> None:
+    """Neither one of a name beside OUT, nor an OUT that appears while rows are asked, unless that was forced."""
+    source, out = put(tmp_path / "q.csv", [["question"], *[["Hello"]] * ENOUGH]), tmp_path / "out.csv"
+    for name in ("out.csv.part", "out.csv.progress.part"):
+        (tmp_path / name).write_text("mine", "utf-8")
+    with meanwhile(out, lambda _: out.write_text("mine", "utf-8")):
+        said = batch(shelf, source, out)
+    assert said.code == 1
+    (kept,) = tmp_path.glob("out.????????????.csv")
+    assert f"appeared during the run and was not replaced: the answers are in {kept}" in said.err
+    assert table(kept)[0]["question"] == "Hello"
+    for name in ("out.csv", "out.csv.part", "out.csv.progress.part"):
+        assert (tmp_path / name).read_text("utf-8") == "mine"
+    assert sorted(tmp_path.iterdir()) == sorted(
+        [source, out, kept, tmp_path / "out.csv.part", tmp_path / "out.csv.progress.part"]
+    )
+
+    out.unlink()
+    with meanwhile(out, lambda _: out.write_text("mine", "utf-8")):
+        assert batch(shelf, source, out, "--force").code == 0
+    assert table(out)[0]["question"] == "Hello"
+
+
+def test_a_broken_line_of_json_costs_no_other(shelf: Desk, tmp_path: Path) -> None:
+    """It is a row with an error, at its place."""
+    source, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    source.write_text('{"question": "Hello"}\n{"question": broken}\n{"question": "Hello"}\n', "utf-8")
+    assert batch(shelf, source, out).code == 1
+    rows = table(out)
+    assert [row["outcome"] is None for row in rows] == [False, True, False]
+    assert "Line 2 of IN is no JSON" in rows[1]["error"]
+
+
 def test_the_mapping_chooses_the_columns_and_names_them(shelf: Desk, tmp_path: Path) -> None:
     """Only those are written, in its order; a name that the input has already gets a number; JSON has objects."""
     source = put_csv(tmp_path / "q.csv", [["Frage", "answer"], [QUESTION, "mine"]], delimiter=";")
@@ -166,25 +224,30 @@ def test_two_processes_do_not_write_one_output(shelf: Desk, tmp_path: Path) -> N
     lock = ProcessLock(shelf.data / "locks" / f"batch-{name}.lock")
     assert lock.try_acquire()
     try:
-        batch(shelf, source, out, "--force").complains(2, "Another process is writing")
+        (tmp_path / "out.csv.progress").write_text("{}", "utf-8")
+        said = batch(shelf, source, out, "--force")
+        said.complains(2, "Another process is writing")
+        assert "is kept" not in said.err
     finally:
         lock.release()
 
 
 def test_a_run_whose_output_cannot_be_written_goes_on_and_asks_nothing_again(shelf: Desk, tmp_path: Path) -> None:
     """What was answered is kept; a run of something else is refused with what differs, until it is forced."""
-    source, out = put(tmp_path / "q.csv", [["question"], ["Hello"], [QUESTION]]), tmp_path / "out.csv"
-    (tmp_path / "out.csv.part").mkdir()
-    said = batch(shelf, source, out)
-    said.complains(1, "out.csv.part' cannot be written")
+    source, out = put(tmp_path / "q.csv", [["question"], *[["Hello"]] * ENOUGH]), tmp_path / "out.csv"
+    with meanwhile(out, lambda run: (tmp_path / f"out.csv.{run}.part").mkdir()):
+        said = batch(shelf, source, out)
+    said.complains(1, ".part' cannot be written")
     assert "out.csv.progress is kept" in said.err
     threads = conversations(shelf)
-    (tmp_path / "out.csv.part").rmdir()
+    next(tmp_path.glob("*.part")).rmdir()
 
     batch(shelf, source, out, "--lang", "ru").complains(2, "cannot go on", "settings", "--force")
     whole = source.read_bytes()
     source.write_bytes(whole + b"Thanks\n")
-    batch(shelf, source, out).complains(2, "cannot go on", "IN is not the same", "--force")
+    said = batch(shelf, source, out)
+    said.complains(2, "cannot go on", "IN is not the same", "--force")
+    assert "is kept" not in said.err
     source.write_bytes(whole)
     progress = tmp_path / "out.csv.progress"
     kept = progress.read_text("utf-8")
@@ -195,9 +258,9 @@ def test_a_run_whose_output_cannot_be_written_goes_on_and_asks_nothing_again(she
 
     said = batch(shelf, source, out)
     assert said.code == 0
-    assert "of 2 rows, 2 are answered already" in said.err
+    assert f"of {ENOUGH} rows, {ENOUGH} are answered already" in said.err
     assert conversations(shelf) == threads
-    assert [row["outcome"] for row in table(out)] == ["answered", "answered"]
+    assert [row["outcome"] for row in table(out)] == ["answered"] * ENOUGH
     assert not progress.exists()
 
 
