@@ -265,13 +265,37 @@ def test_no_secret_stands_in_a_file_that_is_shipped() -> None:
     """Keys and passwords come from the file of the environment alone, whose example has none, and which git ignores."""
     for service in COMPOSE["services"].values():
         for name, value in service["environment"].items():
-            assert not name.endswith(("KEY", "PASSWORD")) or value.startswith("${"), name
+            assert not name.endswith(("KEY", "PASSWORD")) or value == "" or value.startswith("${"), name
     given = [line for line in ENVIRONMENT.splitlines() if re.match(r"(# )?[A-Z_]+=", line)]
     secrets = [line for line in given if line.partition("=")[0].endswith(("KEY", "PASSWORD"))]
     assert len(secrets) == 4
     assert all(line.endswith("=") for line in secrets)
     assert ".env" in (ROOT / ".gitignore").read_text("utf-8").splitlines()
     assert "KEY" not in (ROOT / "Containerfile").read_text("utf-8")
+
+
+def test_what_the_file_of_the_environment_says_counts_in_compose() -> None:
+    """Where the index is can be chosen there; the password of PostgreSQL goes to PostgreSQL alone."""
+    for name in ("index", "guardian"):
+        environment = COMPOSE["services"][name]["environment"]
+        assert environment["GUARDIAN_INDEX_URL"] == "${GUARDIAN_INDEX_URL:-qdrant://qdrant:6333}"
+        assert environment["POSTGRES_PASSWORD"] == ""
+    assert COMPOSE["services"]["postgres"]["environment"]["POSTGRES_PASSWORD"].startswith("${POSTGRES_PASSWORD:?")
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_keys_are_made_with_the_environment_that_the_server_has(language: str) -> None:
+    """Every command that is shown gets the file of the environment; a container has more time to stop than a drain."""
+    page = (ROOT / "knowledge" / language / "deploying.md").read_text("utf-8")
+    commands = [line.strip() for line in page.splitlines() if line.strip().startswith("docker run")]
+    assert len(commands) == 3
+    assert all("--env-file guardian.env" in command for command in commands)
+    (stop,) = [float(found) for found in re.findall(r"--detach .*--stop-timeout (\d+)", page)]
+    (drain,) = (float(variable.default) for variable in VARIABLES if variable.name == "GUARDIAN_DRAIN_SECONDS")
+    assert stop > drain
+    made = UNIT.partition("systemd-run")[2].partition("keys add")[0]
+    (file,) = [line for line in UNIT.splitlines() if line.startswith("EnvironmentFile=")]
+    assert f"--property={file}" in made
 
 
 def test_every_variable_of_the_shipped_files_is_one() -> None:
