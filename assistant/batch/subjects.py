@@ -7,6 +7,7 @@ lead to passages about questions and tickets.
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 from typing import Final, Literal
 
 Ask = Literal["auto", "joined", "subject", "description"]
@@ -53,15 +54,17 @@ _INTERROGATIVES: Final = _set(
     """
 )
 """What a question without its mark begins with; "when" and «когда» begin statements as often."""
+_ASKING_PAIRS: Final = (
+    *("can i", "can we", "could i", "could we", "should i", "should we", "is there", "are there", "do i", "do we"),
+    *("есть ли", "могу ли", "можем ли", "нужно ли", "надо ли", "будет ли"),
+)
+_LEADS_IN: Final = _set(
+    "tell me would like want know подскажите скажите объясните хочу хотел хотела хотелось бы узнать"
+)
+"""Polite words before a question that has no mark."""
 _NO_QUESTIONS: Final = (
-    "как только",
-    "как и",
-    "как обычно",
-    "как раньше",
-    "как я",
-    "как мы",
-    "что касается",
-    "можно не",
+    *("как только", "как и", "как обычно", "как раньше", "как я", "как мы", "как написано", "как указано", "как видно"),
+    *("как в", "что касается", "можно не"),
 )
 """Beginnings of statements that look like those of questions."""
 
@@ -75,8 +78,10 @@ _POINTING: Final = _set(
 _ASKS_NOTHING: Final = _set(
     """
     is are am be was do does did should shall can could would will may to i we you me any ideas idea suggestions for
+    advise explain tell clarify assist look check way reason cause
     fix solve resolve happen happens happened happening wrong going on now next know
     делать сделать быть поступить исправить решить дело случилось происходит ли мне нам я мы вы можно нужно надо не в с
+    так причина причины чём чем смотреть обратиться ждать исправите посоветуете поможете можете сможете помогли бы
     теперь дальше подскажите подскажет знает кто-нибудь есть идеи такое
     """
 )
@@ -117,23 +122,18 @@ def _sends_elsewhere(text: str) -> bool:
 
 
 def asks_by_itself(text: str) -> bool:
-    """Whether a text has a question that can be understood without its subject.
-
-    A question that points elsewhere ("How do I fix it?") can be where the text has other sentences, too.
-    """
-    sentences = [sentence for sentence in map(str.strip, _SENTENCE.findall(text)) if not says_nothing(sentence)]
-    questions = [sentence for sentence in sentences if _is_question(sentence)]
-    if len(questions) < len(sentences):
-        return bool(questions)
-    return any(_stands_alone(question) for question in questions)
+    """Whether a text has a question that names its matter, unlike "How do I fix it?"."""
+    sentences = map(str.strip, _SENTENCE.findall(text))
+    return any(_is_question(sentence) and _stands_alone(sentence) for sentence in sentences)
 
 
 def _is_question(sentence: str) -> bool:
     if sentence.endswith("?"):
         return True
-    words = _words(sentence)
-    begin = " ".join(words[:2])
-    return words[:1] != [] and words[0] in _INTERROGATIVES and begin not in _NO_QUESTIONS
+    words = list(dropwhile(lambda word: word in _SAYS_NOTHING | _LEADS_IN, _words(sentence)))
+    if " ".join(words[:2]) in _NO_QUESTIONS:
+        return False
+    return not _INTERROGATIVES.isdisjoint(words[:1]) or " ".join(_words(sentence)[:2]) in _ASKING_PAIRS
 
 
 def _stands_alone(question: str) -> bool:

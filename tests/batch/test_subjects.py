@@ -29,11 +29,13 @@ def test_a_subject_that_says_nothing_is_left_out(subject: str, description: str)
         *(
             ASKS,
             "how to delete a conversation",
-            "Hello! The disk is full. What should I do?",
-            "Lamp 5 is red. How to fix it?",
+            "The disk is full. How much space is needed?",
+            "please tell me how to delete a conversation",
+            "can i export threads",
+            "подскажите, как удалить диалог",
         ),
         *("Что такое профиль?", "как удалить диалог", "Добрый день! Подскажите, где лежат диалоги?"),
-        "Место кончилось. Что делать?",
+        "Место кончилось. Сколько нужно?",
     ],
 )
 def test_a_description_that_asks_by_itself_is_asked_alone(description: str) -> None:
@@ -44,6 +46,8 @@ def test_a_description_that_asks_by_itself_is_asked_alone(description: str) -> N
 @pytest.mark.parametrize(
     "description",
     [
+        *("I looked everywhere. What should I do?", "Could you please advise?", "Место кончилось. Что делать?"),
+        *("Почему так происходит?", "В чём причина?", "Как написано в инструкции, включил"),
         *("It stays dark since Monday", "When I print, it is silent.", "How do I fix it?", "What should I do?", "Why?"),
         *("Hello! Any ideas?", "Не печатает", "Когда я печатаю, он молчит", "Как его включить?", "Что делать?"),
         *("Здравствуйте! Как быть?", "Как только включаю, гаснет"),
