@@ -106,16 +106,22 @@ def fresh_turn() -> Json:
     }
 
 
-def said_before(messages: Sequence[AnyMessage], question_id: str, *, with_denied: bool = True) -> tuple[Exchange, ...]:
+def said_before(
+    messages: Sequence[AnyMessage], question_id: str, *, with_denied: bool = True, with_unanswered: bool = False
+) -> tuple[Exchange, ...]:
     """Return what was said before a question: the user's words and what the user saw.
 
     Turns that moderation stopped are left out: they are not to be sent anywhere again. So are, unless `with_denied`,
     requests that policy denied: a plan may read them to see that they are asked again, an answer must not know them.
+    And so are, unless `with_unanswered`, questions that never got an answer, because their turn was stopped or another
+    took its place: whoever reads them beside the newest one would answer both.
     """
     marks = ("moderated",) if with_denied else ("moderated", "denied")
     stopped = {
         m.additional_kwargs.get("turn_id") for m in messages if any(m.additional_kwargs.get(mark) for mark in marks)
     }
+    if not with_unanswered:
+        stopped |= _unanswered(messages)
     said: list[Exchange] = []
     for message in messages:
         if isinstance(message, HumanMessage):
@@ -127,6 +133,23 @@ def said_before(messages: Sequence[AnyMessage], question_id: str, *, with_denied
             outcome = str(message.additional_kwargs.get("outcome") or "")
             said.append(Exchange("assistant", str(message.text), outcome))
     return tuple(said)
+
+
+def _unanswered(messages: Sequence[AnyMessage]) -> set[str]:
+    """Return the ids of the user's messages that no answer names, and behind which no answer without a name stands."""
+    answered = {m.additional_kwargs.get("turn_id") for m in messages if isinstance(m, AIMessage)}
+    waiting: set[str] = set()
+    unanswered: set[str] = set()
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            if message.id and message.id not in answered:
+                waiting.add(message.id)
+        elif isinstance(message, AIMessage):
+            # Another assistant's answer, in a graph around ours, is to all that was said before it.
+            if message.additional_kwargs.get("turn_id"):
+                unanswered |= waiting
+            waiting = set()
+    return unanswered | waiting
 
 
 def unanswered_id(messages: Sequence[AnyMessage]) -> str:

@@ -225,7 +225,7 @@ def _earlier(fit: FinalView) -> tuple[str, ...]:
 def _said_before(state: FinalView) -> list[str]:
     """Return the user's own messages before the one that this turn is about; none of a turn that was stopped."""
     turn_id = state["question"].get("id") or unanswered_id(state["messages"])
-    said = said_before(state["messages"], turn_id) if turn_id else ()
+    said = said_before(state["messages"], turn_id, with_unanswered=True) if turn_id else ()
     return [_bounded(exchange.text) for exchange in said if exchange.role == "user"][-MOST_EARLIER:]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
 
 import contracts.views
-from contracts.state import MESSAGE_WINDOW, THREAD_KEYS, ChatState, add_to_window, fresh_turn
+from contracts.state import MESSAGE_WINDOW, THREAD_KEYS, ChatState, add_to_window, fresh_turn, said_before
 
 CHANNELS = get_type_hints(ChatState)
 VIEWS = {
@@ -171,3 +171,24 @@ def test_the_reducer_leaves_its_arguments_alone() -> None:
     add_to_window(left, right)
     assert [m.content for m in left] == ["?"]
     assert [m.id for m in right] == ["1", "2"]
+
+
+def test_what_was_never_answered_is_not_said_before() -> None:
+    """A stopped question is left out; one that another assistant answered, in a graph around ours, is not."""
+
+    def ours(turn_id: str) -> AIMessage:
+        return AIMessage(f"answer to {turn_id}", additional_kwargs={"turn_id": turn_id, "outcome": "answered"})
+
+    messages = [
+        HumanMessage("cut off, with its answer", id="a"),
+        AIMessage("theirs"),
+        HumanMessage("stopped", id="b"),
+        HumanMessage("taken up", id="c"),
+        ours("c"),
+        HumanMessage("stopped, too", id="d"),
+        HumanMessage("now", id="e"),
+    ]
+    said = ["cut off, with its answer", "theirs", "taken up", "answer to c"]
+    assert [exchange.text for exchange in said_before(messages, "e")] == said
+    asked = [exchange.text for exchange in said_before(messages, "e", with_unanswered=True) if exchange.role == "user"]
+    assert asked == ["cut off, with its answer", "stopped", "taken up", "stopped, too"]

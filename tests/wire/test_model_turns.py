@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -288,3 +289,22 @@ def test_a_proxy_is_asked_in_the_servers_place(server: FakeServer, desk: Desk) -
     )
     assert behind.result(SHELF_QUESTION)["diagnostics"]["degraded"] == []
     assert {request["purpose"] for request in server.requests()} >= {"plan", "draft"}
+
+
+async def test_after_a_stop_the_model_is_asked_the_newest_question_alone(server: FakeServer, tmp_path: Path) -> None:
+    """The stopped question is in the conversation still, and in no request."""
+    config: Any = {"recursion_limit": STEPS_PER_TURN, "configurable": {"thread_id": "t"}}
+    async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE) as graph:
+        stopped: Any = {"messages": [HumanMessage("Which tide drowns the lighthouse?", id="q1")]}
+        async with aclosing(cast("Any", graph.astream(stopped, config, durability="sync"))) as turn:
+            await anext(turn)
+        result = await ask(graph, turn="q2")
+        state = await graph.aget_state(config)
+    assert result.outcome == "answered"
+    assert [message.id for message in state.values["messages"]] == ["q1", "q2", "q2-answer"]
+    for purpose in (CallPurpose.PLAN, CallPurpose.DRAFT):
+        *_, body = bodies(server, purpose)
+        assert QUESTION in json.dumps(body)
+        assert "lighthouse" not in json.dumps(body)
+    asked = [message["content"] for message in bodies(server, CallPurpose.DRAFT)[-1]["messages"]]
+    assert asked[1].startswith(QUESTION)
