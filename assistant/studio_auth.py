@@ -32,6 +32,11 @@ _NOT_WRITTEN: Final = "The state of a thread is written with the key of a role t
 _SYSTEM: Final = {"created_by": "system"}
 """What the server notes of the assistant that it makes of each graph."""
 _WRITING: Final = ("create", "update", "create_run")
+_NO_WORDS_OF_OTHERS: Final = (
+    "Send messages of the user alone, as `messages: [{role: user, content: ...}]`. What the assistant or the system "
+    "said is written with the key of a role that has operator_view."
+)
+_USERS: Final = ("user", "human")
 
 _USUAL: Final[Json] = _DEPLOYED.context_type().model_dump(mode="json")
 """The run settings of the deployment."""
@@ -123,7 +128,9 @@ async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, 
     if not _DEPLOYED.profile.sees_all(role):
         if _writes_state(ctx, value):
             raise Auth.exceptions.HTTPException(status_code=403, detail=_NOT_WRITTEN)
-        _deny_settings(role, value.get("kwargs", {}))
+        asked = _run_of(value)
+        _deny_settings(role, asked)
+        _take_words_of_the_user(asked)
     if ctx.action in _WRITING:
         _metadata(value)[OWNER] = owner
     if ctx.resource == "threads" and (ctx.action == "create" or value.get("if_not_exists") == "create"):
@@ -175,10 +182,45 @@ async def _known(ctx: Auth.types.AuthContext) -> tuple[str, str] | None:
     return ctx.user.identity, key.role
 
 
+def _run_of(value: Mapping[str, Any]) -> Json:
+    """Return the run that a request asks for, at once or, as a cron, later; an empty one where it asks for none."""
+    return value.get("kwargs") or value.get("payload") or {}
+
+
+def _take_words_of_the_user(run: Json) -> None:
+    """Leave of the input what the user says now: role and content.
+
+    An id would put a message in the place of one that stands in the thread, a verified answer among them.
+
+    Raises:
+        HTTPException: 403, the input has messages of others, or none that can be told to be the user's.
+    """
+    given = run.get("input")
+    if given is None:
+        return
+    if not isinstance(given, dict):
+        raise Auth.exceptions.HTTPException(status_code=403, detail=_NO_WORDS_OF_OTHERS)
+    entries = cast("Json", given)
+    messages: object = entries.get("messages") or []
+    several = cast("list[object]", messages) if isinstance(messages, list) else [messages]
+    entries["messages"] = [_of_the_user(message) for message in several]
+
+
+def _of_the_user(message: object) -> Json:
+    if isinstance(message, str):
+        return {"role": "user", "content": message}
+    entries: Json = cast("Json", message) if isinstance(message, dict) else {}
+    # Each alone can say whose a message is, and which of them counts is the library's business.
+    kinds = [entries[name] for name in ("role", "type") if name in entries]
+    if not kinds or any(kind not in _USERS for kind in kinds):
+        raise Auth.exceptions.HTTPException(status_code=403, detail=_NO_WORDS_OF_OTHERS)
+    return {"role": "user", "content": entries.get("content")}
+
+
 def _writes_state(ctx: Auth.types.AuthContext, value: Mapping[str, Any]) -> bool:
     """Return whether a request puts something of its own into the state of a thread, rather than a new message."""
-    if ctx.action == "create_run":
-        command: Json = value.get("kwargs", {}).get("command") or {}
+    if ctx.action == "create_run" or ctx.resource == "crons":
+        command: Json = _run_of(value).get("command") or {}
         return bool(command.get("update") or command.get("goto"))
     # The server says of other changes, to a thread's metadata or its runs, which metadata they are about.
     return ctx.resource == "threads" and ctx.action == "update" and "metadata" not in value
@@ -189,7 +231,7 @@ def _deny_settings(role: str, asked: Mapping[str, Any]) -> None:
 
     Args:
         role: A role without the operator's view.
-        asked: A run or an assistant, with its context and configuration.
+        asked: A run, a cron or an assistant, with its context and configuration.
 
     Raises:
         HTTPException: 403.
