@@ -18,7 +18,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
-_SENTENCE = re.compile(r"[^.!?…\n]+[.!?…]*")
+_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CODE = re.compile(r"(?=.*\d)[a-zа-яё]{0,6}-?\d[\d-]*")
 """Numbers of tickets: `12345`, `SD-12345`, `no5`."""
 
@@ -38,6 +38,8 @@ _SAYS_NOTHING: Final = _set(
 )
 """Words of subjects that name no matter, in both languages; greetings, prefixes of mails and small words among them."""
 
+_WITH_A_NUMBER: Final = _set("error ошибка")
+"""Words that say something with a number behind them, unlike a ticket with its own."""
 _POINTS_AT_SUBJECT: Final = _set(
     """
     see in as above same title header topic attached attachment attachments screenshot description
@@ -70,7 +72,7 @@ _NO_QUESTIONS: Final = (
 
 _POINTING: Final = _set(
     """
-    it its this that these those them they here there he she his her
+    it its this that these those them they he she his her
     это этого этому этим этом эта эту этой этот эти этих он она оно они его её ее ему ей им них него неё нее ней ними
     тут там здесь
     """
@@ -113,7 +115,11 @@ def question_of(subject: str, description: str, ask: Ask) -> str:
 
 def says_nothing(text: str) -> bool:
     """Whether a text has only words that name no matter, numbers and marks."""
-    return all(word in _SAYS_NOTHING or _CODE.fullmatch(word) for word in _words(text))
+    words = _words(text)
+    numbers = [word for word in words if _CODE.fullmatch(word)]
+    if numbers and not _WITH_A_NUMBER.isdisjoint(words):
+        return False
+    return all(word in _SAYS_NOTHING or word in numbers for word in words)
 
 
 def _sends_elsewhere(text: str) -> bool:
@@ -123,12 +129,12 @@ def _sends_elsewhere(text: str) -> bool:
 
 def asks_by_itself(text: str) -> bool:
     """Whether a text has a question that names its matter, unlike "How do I fix it?"."""
-    sentences = map(str.strip, _SENTENCE.findall(text))
+    sentences = _BETWEEN_SENTENCES.split(text.strip())
     return any(_is_question(sentence) and _stands_alone(sentence) for sentence in sentences)
 
 
 def _is_question(sentence: str) -> bool:
-    if sentence.endswith("?"):
+    if sentence.rstrip("!\"')»”").endswith("?"):
         return True
     words = list(dropwhile(lambda word: word in _SAYS_NOTHING | _LEADS_IN, _words(sentence)))
     if " ".join(words[:2]) in _NO_QUESTIONS:

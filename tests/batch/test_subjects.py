@@ -31,11 +31,12 @@ def test_a_subject_that_says_nothing_is_left_out(subject: str, description: str)
             "how to delete a conversation",
             "The disk is full. How much space is needed?",
             "please tell me how to delete a conversation",
-            "can i export threads",
+            "is there an export of threads",
+            'Ann asked: "what is a profile?"',
             "подскажите, как удалить диалог",
         ),
         *("Что такое профиль?", "как удалить диалог", "Добрый день! Подскажите, где лежат диалоги?"),
-        "Место кончилось. Сколько нужно?",
+        "Место кончилось. Сколько места нужно?",
     ],
 )
 def test_a_description_that_asks_by_itself_is_asked_alone(description: str) -> None:
@@ -47,6 +48,7 @@ def test_a_description_that_asks_by_itself_is_asked_alone(description: str) -> N
     "description",
     [
         *("I looked everywhere. What should I do?", "Could you please advise?", "Место кончилось. Что делать?"),
+        "The log is at https://x.example/log?id=1",
         *("Почему так происходит?", "В чём причина?", "Как написано в инструкции, включил"),
         *("It stays dark since Monday", "When I print, it is silent.", "How do I fix it?", "What should I do?", "Why?"),
         *("Hello! Any ideas?", "Не печатает", "Когда я печатаю, он молчит", "Как его включить?", "Что делать?"),
@@ -64,6 +66,12 @@ def test_a_description_that_needs_its_subject_is_joined_to_it(description: str) 
 def test_a_description_that_says_nothing_leaves_the_subject(description: str) -> None:
     """It sends the reader to the subject, which is asked alone."""
     assert question_of("Printer is silent", description, "auto") == "Printer is silent"
+
+
+def test_the_number_of_an_error_says_something() -> None:
+    """Unlike that of a ticket."""
+    assert question_of("Error 403", "It happens daily", "auto") == "Error 403\n\nIt happens daily"
+    assert question_of("Ошибка №5", "Каждый день", "auto") == "Ошибка №5\n\nКаждый день"
 
 
 def test_a_mapping_can_say_what_is_asked() -> None:
