@@ -99,8 +99,8 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     """Answer the last message, which must be the user's; the model is the profile's name.
 
     Messages of the assistant and the system are not read: what was said in a conversation, the server knows. It is the
-    one of `X-Thread-Id`, `guardian.thread_id` or `metadata.thread_id`; else the caller's with the same earlier messages
-    of the user; else a new one. Ids are returned in `X-Thread-Id`, `X-Turn-Id` and in `guardian`, beside sources,
+    one of `X-Thread-Id`, `guardian.thread_id` or `metadata.thread_id`; else the one that the caller began here without
+    an id, with the same earlier messages of the user; else a new one. Ids are returned in `X-Thread-Id`, `X-Turn-Id` and in `guardian`, beside sources,
     outcome and verdict. Sampling parameters change nothing; `tools`, `n` over 1, formats, images and sound are refused.
     """
     profile = service.deployed.profile

@@ -268,9 +268,9 @@ def faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
         400: "The request, a message, an id or a setting cannot be taken.",
         401: "Keys are used, and the request has none that counts.",
         403: "The caller's role may not have this.",
-        404: "The caller has none of that name.",
+        404: "The caller has none of that name or id.",
         409: "The conversation is at work on another message, or the turn was stopped.",
-        503: "The server is shutting down, or the documents cannot be read.",
+        503: "The server is shutting down, or the documents or conversations cannot be used.",
     }
     listed = {status: {"model": FaultBody, "description": said[status]} for status in (*statuses, 401)}
     return {**listed, "default": {"model": FaultBody, "description": "Any other error; all have this shape."}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -416,6 +417,20 @@ async def test_what_cannot_be_taken_is_an_error_of_the_tool_with_a_way_out(keyed
         with pytest.raises(MCPError, match="There are ask"):
             await client.call_tool("drop_everything", {})
         assert not (await client.call_tool("ask", {"question": QUESTION})).is_error
+
+
+async def test_a_tool_shows_nobody_the_servers_files(library: Desk, tmp_path: Path) -> None:
+    """Documents that cannot be read are an error in the question's language, for an operator, too."""
+    desk = library.copied(tmp_path / "data")
+    deployed = deployment(environment=desk.environment)
+    with serving(deployed, Options(role="operator", mcp=True)) as running:
+        shutil.rmtree(desk.folder / "knowledge")
+        async with connected(running) as client:
+            result = await client.call_tool("get_articles", {"query": "Где лежат резервные копии?"})
+    [said] = texts(result)
+    assert result.is_error
+    assert said.startswith("Документы сейчас не читаются.")
+    assert str(desk.folder) not in said
 
 
 # --------------------------------------------------------------------------------------------------------- resources
