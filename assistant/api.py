@@ -61,7 +61,7 @@ async def aask_structured(
     if thread is not None:
         check_id("conversation's", thread)
     deployed = deployment(profile)
-    context = run_context(deployed, language=language, **(settings or {}))
+    context = run_context(deployed, **with_language(settings, language))
     async with open_runner(deployed) as runner:
         raw = await runner.run(
             uuid.uuid4().hex if thread is None else thread,
@@ -112,9 +112,9 @@ async def found_in(
     """Search documents that are open, in the kinds of sources that are named; otherwise as `found`."""
     if fault := message_fault(query):
         raise fault
-    if top_k < 1:
-        raise InputError(f"{top_k} passages cannot be shown.", "Ask for at least one.")
-    request = SearchRequest(query=clean(query), top_k=top_k, language=Language(language) if language else None)
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"{top_k!r} passages cannot be shown.", "Ask for at least one, as a whole number.")
+    request = SearchRequest(query=clean(query), top_k=top_k, language=_language(language))
     sources = [source for kind, source in document_sources(deployed, base).items() if kind in kinds]
     replies = await asyncio.gather(*(source.search(request) for source in sources))
     # Each keeps its own order, which a ranker may have made; of the two that are next, the surer one comes first.
@@ -136,6 +136,32 @@ def ask_structured(message: str, **options: Any) -> StructuredAgentResult:
 def search(query: str, **options: Any) -> list[EvidenceItem]:
     """Return the passages of the knowledge base on a query; the options are those of `asearch`."""
     return _run(asearch(query, **options))
+
+
+def with_language(settings: dict[str, Any] | None, language: Language | str | None) -> dict[str, Any]:
+    """Return run settings with the language that is named beside them.
+
+    Raises:
+        InputError: They name another one.
+    """
+    named = dict(settings or {})
+    if language is None:
+        return named
+    if named.get("language") not in (None, language):
+        raise InputError(
+            f"Two languages are asked for: {language!r}, and {named['language']!r} among the settings.", "Name one."
+        )
+    return {**named, "language": language}
+
+
+def _language(name: Language | str | None) -> Language | None:
+    if not name:
+        return None
+    try:
+        return Language(name)
+    except ValueError:
+        known = " or ".join(repr(str(one)) for one in Language)
+        raise InputError(f"There is no language {name!r}.", f"Name {known}, or none.") from None
 
 
 def run_context(deployed: Deployment, **values: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from assistant.api import without_loop
+from assistant.api import with_language, without_loop
 from assistant.events import TurnEnded, TurnEvent
 from assistant.service import Caller, Question, Service, open_service
 from assistant.transcript import check_id
@@ -89,7 +89,7 @@ def _asked(
     for name, value in (("conversation's", thread), ("message's", turn_id)):
         if value is not None:
             check_id(name, value)
-    given = {"language": language, **(settings or {})}
+    given = with_language(settings, language)
     caller = Caller(role=given.pop("role", None) or _ANYBODY.role)
     return caller, Question(message, thread or "", turn_id or "", given)
 

@@ -119,6 +119,7 @@ async def test_a_sync_verb_inside_a_running_loop_says_what_to_do(verb: Any, serv
         ({"settings": {"spam_threshold": 1.5}}, "spam_threshold"),
         ({"settings": {"role": "nobody"}}, "nobody"),
         ({"language": "de"}, "language"),
+        ({"language": "ru", "settings": {"language": "en"}}, "Two languages"),
         ({"thread": ""}, "0 characters"),
         ({"thread": "a\ud800"}, "cannot be shown"),
         ({"turn_id": "a\nb"}, "cannot be shown"),
@@ -134,11 +135,33 @@ def test_a_wrong_option_is_named(options: dict[str, Any], named: str, served: De
     assert served.here("threads", "list", "--json").json == []
 
 
-@pytest.mark.parametrize("top_k", [0, -1])
-def test_a_search_for_no_passages_is_refused(top_k: int, served: Desk) -> None:
-    """At least one."""
-    with pytest.raises(InputError, match="passages"):
-        search("backup", top_k=top_k)
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"top_k": 0}, "passages"),
+        ({"top_k": -1}, "passages"),
+        ({"top_k": "3"}, "'3' passages"),
+        ({"language": "de"}, "'de'"),
+    ],
+    ids=str,
+)
+async def test_a_search_that_cannot_be_is_refused(options: dict[str, Any], named: str, served: Desk) -> None:
+    """At least one passage, a whole number of them, and a language that there is; of an open assistant, too."""
+    async with assistant.open_assistant() as opened:
+        for asked in (asearch, opened.search):
+            with pytest.raises(InputError, match=named) as caught:
+                await asked("backup", **options)
+            assert caught.value.way_out
+
+
+async def test_the_language_may_stand_among_the_settings(served: Desk) -> None:
+    """As a setting of the run like any other, for functions and for an open assistant."""
+    settings = {"language": "ru"}
+    assert (await aask_structured(QUESTION, settings=settings)).language == "ru"
+    async with assistant.open_assistant() as opened:
+        assert (await opened.ask_structured(QUESTION, settings=settings)).language == "ru"
+        with pytest.raises(InputError, match="Two languages"):
+            await opened.ask(QUESTION, language="en", settings=settings)
 
 
 def test_run_settings_hold_for_one_run(served: Desk) -> None:
