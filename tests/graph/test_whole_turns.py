@@ -189,7 +189,7 @@ def test_no_turn_breaks_an_invariant(
         assert "DRAFT-SENTINEL" not in answer
     # Nothing but what the user said and the final answer is a message, in any stream.
     for message, _ in shown:
-        assert message.content in (answer, "How do I do it?")
+        assert message.content == "How do I do it?" or str(message.content) in answer  # in pieces, if it is long
 
     if result["outcome"] == Outcome.ANSWERED:
         assert report["verdict"] == Verdict.PASS
