@@ -20,7 +20,7 @@ _HOLDING = "script|style|title|textarea|noscript|iframe|template|svg|math|object
 """Elements that take all that follows into themselves, up to their end."""
 _OTHERS = (
     "aside|audio|base|button|canvas|caption|col|colgroup|details|dialog|embed|fieldset|figcaption|figure|input|label|"
-    r"legend|link|map|area|nav|optgroup|option|param|source|summary|time|track|video|wbr|[a-z]+:[a-z\d]+"
+    r"legend|link|map|area|nav|optgroup|option|param|source|summary|time|track|video|wbr|[a-z]{1,30}[:-][a-z\d-]{1,60}"
 )
 _REST = r"(?:[\s/][^<>]{0,5000})?>"
 _BEGIN = re.compile(rf"\s*<(?:(?:{_BLOCKS}){_REST}|!--)", re.IGNORECASE)
@@ -31,7 +31,11 @@ _SURE = re.compile(
 _OPEN = re.compile(rf"<(?:{_BLOCKS}|{_WORDS}){_REST}", re.IGNORECASE)
 _CLOSE = re.compile(rf"</(?:{_WORDS})\s{{0,9}}>", re.IGNORECASE)
 _HOLDS = re.compile(rf"<(/?)({_HOLDING})(?=[\s/>])", re.IGNORECASE)
-_NO_TAG = re.compile(rf"<(?=/?[a-z])(?!/?(?:{_BLOCKS}|{_WORDS}|{_HOLDING}|{_OTHERS})(?=[\s/>]))", re.IGNORECASE)
+_NO_TAG = re.compile(
+    rf"<(?=/?[a-z])(?!/?(?:{_BLOCKS}|{_WORDS}|{_HOLDING}|{_OTHERS})(?=[\s/>]))|(?<=\w)<(?=[abiqsu]\s\w[^<>=]{{0,200}}>)",
+    re.IGNORECASE,
+)
+"""Where no tag begins: `<a@b.example>`, `List<String>`, `a<b and c>d`."""
 _BACKSLASH: Final = "\ue001"
 """Stands for one of the text itself, while those that Markdown needs are there."""
 _BOLD = re.compile(r"\*\*([^*\n]{1,500})\*\*")

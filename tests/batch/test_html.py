@@ -69,6 +69,7 @@ def test_markup_makes_html(text: str) -> None:
         ("<p>How do I embed <script> in it?</p><p>And a page?</p>", "How do I embed <script> in it?\n\nAnd a page?"),
         ("<p>Drop <style>p {}</style>this, keep <title> and this</p>", "Drop this, keep <title> and this"),
         ("Ann <a@b.example><br>wrote List<String>", "Ann <a@b.example>\nwrote List<String>"),
+        ("<p>if a<b and c>d<o:p> </o:p> <my-tag>then</my-tag></p>", "if a<b and c>d then"),
         (r"<p>C:\_backup\#1 and \*</p>", r"C:\_backup\#1 and \*"),
         ("<p>a_b * c # d ~ [e] | =</p>", "a_b * c # d ~ [e] | ="),
     ],
