@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final, cast
 
@@ -31,6 +32,7 @@ _CLOSED: Final = "This server uses API keys: it shows and deletes nobody's threa
 _NOT_WRITTEN: Final = "The state of a thread is written with the key of a role that has operator_view."
 _SYSTEM: Final = {"created_by": "system"}
 """What the server notes of the assistant that it makes of each graph."""
+_OTHER_PAGE: Final = "This server answers the page of LangGraph Studio and pages of this machine, not {origin}."
 _WRITING: Final = ("create", "update", "create_run")
 _NO_WORDS_OF_OTHERS: Final = (
     "Send messages of the user alone, as `messages: [{role: user, content: ...}]`. What the assistant or the system "
@@ -102,11 +104,25 @@ async def _refusal(scope: Scope) -> Auth.exceptions.HTTPException | None:
     except Auth.exceptions.HTTPException as error:
         return error
     if user["identity"] == _NOBODY:
-        return None
+        return _refused_page(dict(scope["headers"]).get(b"origin", b"").decode("latin-1"))
     if path.startswith(_FOR_DEVELOPERS):
         return Auth.exceptions.HTTPException(status_code=403, detail=_CLOSED)
     sees_drafts.set(_DEPLOYED.profile.sees_all(user["role"]))
     return None
+
+
+def _refused_page(origin: str) -> Auth.exceptions.HTTPException | None:
+    """Refuse a page that CORS does not name: a browser keeps such a page from reading, but not from asking.
+
+    Where keys are used there is no need: a page that has no key is refused, and one that has it may ask.
+    """
+    from langgraph_api.config import CORS_CONFIG  # the server's, which `langgraph.json` or its environment sets
+
+    allowed: Json = dict(CORS_CONFIG or {"allow_origins": ["*"]})
+    named: list[str] = allowed.get("allow_origins") or []
+    if not origin or "*" in named or origin in named or re.fullmatch(allowed.get("allow_origin_regex") or "", origin):
+        return None
+    return Auth.exceptions.HTTPException(status_code=403, detail=_OTHER_PAGE.format(origin=origin))
 
 
 app = Starlette(middleware=[Middleware(KeyFirst)])

@@ -17,6 +17,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -332,6 +333,33 @@ async def test_where_no_keys_are_used_the_store_is_everybodys(studio: LangGraphC
     [found] = (await studio.store.search_items(["notes"]))["items"]
     assert (found["namespace"], found["value"]) == (["notes", "loans"], {"text": "Ask twice."})
     assert (await studio.store.list_namespaces())["namespaces"] == [["notes", "loans"]]
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://smith.langchain.com", "https://eu.smith.langchain.com", "http://localhost:5173"]
+)
+async def test_studio_and_pages_of_this_machine_may_ask(server: Server, origin: str) -> None:
+    """A browser is told that such a page may read the answers, and which headers it may send."""
+    asked = {"Origin": origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
+    async with httpx.AsyncClient(base_url=server.url) as browser:
+        allowed = await browser.options("/threads/search", headers=asked)
+        found = await browser.post("/threads/search", headers={"Origin": origin}, json={})
+    assert (allowed.status_code, allowed.headers["access-control-allow-headers"]) == (200, "x-api-key")
+    assert (found.status_code, found.headers["access-control-allow-origin"]) == (200, origin)
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://example.org", "https://smith.langchain.com.example.org", "http://localhost.example.org", "null"]
+)
+async def test_another_page_in_the_same_browser_may_not_ask(server: Server, origin: str) -> None:
+    """Neither by asking first nor, as a page can, with a plain form: without keys it would be anybody's server."""
+    asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    async with httpx.AsyncClient(base_url=server.url) as browser:
+        assert (await browser.options("/threads/search", headers=asked)).status_code == 400
+        form = {"Origin": origin, "Content-Type": "text/plain"}
+        made = await browser.post("/threads", headers=form, content=b"{}")
+    assert (made.status_code, origin in made.text) == (403, True)
+    assert "access-control-allow-origin" not in made.headers
 
 
 # -------------------------------------------------------------------------------------------------------- a streamed run
