@@ -544,7 +544,10 @@ async def test_two_messages_at_once_are_both_answered(studio: LangGraphClient) -
 
 
 async def test_a_message_that_says_nothing_ends_as_an_error_with_a_way_out(studio: LangGraphClient) -> None:
-    """The run itself succeeds; its outcome is `error`, and the user reads what to do."""
+    """The run itself succeeds; its outcome is `error`, and the user reads what to do, each time.
+
+    A run without input on a thread whose turn has ended changes nothing.
+    """
     empty = [{}, {"messages": []}, ask(""), ask(" \n "), ask([])]
     empty.append({"messages": [{"role": "assistant", "content": "hello"}]})
     threads = [await new_thread(studio) for _ in empty]
@@ -554,6 +557,9 @@ async def test_a_message_that_says_nothing_ends_as_an_error_with_a_way_out(studi
         assert values["result"]["outcome"] == "error"
         assert "The message is empty" in values["final_answer"]
         assert said(values)[-1] == ("ai", values["final_answer"])
+    as_it_is, once_more = await asyncio.gather(run(studio, threads[2], None), run(studio, threads[3], {"messages": []}))
+    assert said(as_it_is) == said(ends[2])
+    assert said(once_more) == [*said(ends[3]), ("ai", once_more["final_answer"])]
 
 
 async def test_a_message_may_come_in_any_form(studio: LangGraphClient) -> None:
