@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -18,7 +19,7 @@ from assistant.service import Caller, Live, Question, Service
 from assistant.views import Answer, answer
 from assistant.web import openai_protocol as openai
 from assistant.web.callers import Asker, Served
-from assistant.web.faults import fault_of
+from assistant.web.faults import fault_of, unforeseen_fault
 from assistant.web.turns import (
     EventStream,
     allowed_settings,
@@ -39,6 +40,7 @@ from contracts.values import Language
 from guards.message_check import message_fault
 
 router: Final = APIRouter()
+_logger = logging.getLogger(__name__)
 _EVENTS: Final[dict[str, Any]] = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
@@ -158,6 +160,10 @@ async def _chunks(
                     yield data_text(openai.wire(openai.progress(first, shown)))
     except GuardianError as error:
         yield data_text(fault_of(for_caller(error, language))[1].model_dump_json())
+    except Exception:
+        # The response has begun: nobody else can tell the client any more.
+        _logger.exception("A turn ended in an error that nobody foresaw.")
+        yield data_text(fault_of(unforeseen_fault())[1].model_dump_json())
     yield data_text("[DONE]")
 
 

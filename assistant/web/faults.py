@@ -144,12 +144,17 @@ def install_fault_handlers(app: FastAPI) -> None:
 
     async def unforeseen(_: Request, _error: Exception) -> JSONResponse:
         # It is logged by the server, which gets it, too; what it says may be anything.
-        return fault_response(GuardianError("Something unforeseen went wrong.", "Look into the server's log."))
+        return fault_response(unforeseen_fault())
 
     app.add_exception_handler(GuardianError, ours)
     app.add_exception_handler(Exception, unforeseen)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, other)
+
+
+def unforeseen_fault() -> GuardianError:
+    """Return what a client is told of an error that nobody foresaw."""
+    return GuardianError("Something unforeseen went wrong.", "Look into the server's log.")
 
 
 def fault_response(error: GuardianError, path: str = "/") -> JSONResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import Any, Final, TypeVar
@@ -21,7 +22,7 @@ from assistant.keys import OPEN_SETTINGS
 from assistant.service import Caller, Live, Service
 from assistant.transcript import check_id
 from assistant.views import Answer, UserProgress, answer, user_event
-from assistant.web.faults import FaultBody, Forbidden, fault_of
+from assistant.web.faults import FaultBody, Forbidden, fault_of, unforeseen_fault
 from contracts.errors import GuardianError, InputError
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
@@ -29,6 +30,7 @@ from contracts.values import Language
 from guards.message_check import message_fault
 from language.words import detect
 
+_logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Json = dict[str, Any]
 
@@ -209,6 +211,10 @@ async def events_of(live: Live, service: Service, caller: Caller, language: Lang
                     yield event_text("progress", shown)
     except GuardianError as error:
         yield event_text("error", fault_of(for_caller(error, language))[1])
+    except Exception:
+        # The response has begun: nobody else can tell the client any more.
+        _logger.exception("A turn ended in an error that nobody foresaw.")
+        yield event_text("error", fault_of(unforeseen_fault())[1])
 
 
 async def response_of(

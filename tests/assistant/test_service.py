@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from assistant.events import TurnEnded, TurnEvent, Understood
 from assistant.service import Caller, Live, Question, Service, open_service
 from assistant.views import answer, user_event, user_view
+from assistant.web.turns import events_of
 from assistant.wiring import deployment
 from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
+from contracts.result import StructuredAgentResult
+from contracts.values import Language
 from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
 
 ANNA, BORIS = Caller("anna"), Caller("boris", role="operator")
@@ -223,3 +227,20 @@ async def test_a_users_view_holds_the_answer_and_nothing_else_of_the_turn(servic
         assert hidden not in sent
     assert answer(result, service.deployed.profile, "user").result is None
     assert answer(result, service.deployed.profile, "operator").result == result
+
+
+async def test_a_turn_that_breaks_ends_for_all_who_follow_it(service: Service) -> None:
+    """An error that nobody foresaw reaches them, and the last event of a stream says that there was one, and no more."""
+
+    async def breaks() -> StructuredAgentResult:
+        await asyncio.sleep(0.01)
+        raise RuntimeError("a bug")
+
+    live = Live("t", "m", QUESTION)
+    live.watch(asyncio.create_task(breaks()))
+    with pytest.raises(RuntimeError, match="a bug"):
+        _ = [event async for event in live.follow()]
+    told = [event async for event in events_of(live, service, Caller(), Language.EN)]
+    assert [event.split("\n")[0] for event in told] == ["event: started", "event: error"]
+    assert "unforeseen" in told[-1]
+    assert "a bug" not in told[-1]
