@@ -11,7 +11,7 @@ from dataclasses import asdict
 from assistant.commands.ask import receiver
 from assistant.hand_offs import hand_offs_file
 from assistant.progress import phrases
-from assistant.transcript import MAX_STORED_ID_LENGTH, ThreadSummary, check_id
+from assistant.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
 from assistant.wiring import Deployment, deployment, open_runner, open_store
 from contracts.errors import UnknownThread
 from contracts.values import Language
@@ -22,7 +22,8 @@ from rendering.texts import without_escapes
 def run(options: argparse.Namespace) -> int:
     """Do one of the four."""
     if options.action != "list":
-        check_id("conversation's", options.thread, MAX_STORED_ID_LENGTH)
+        # The conversation of an API key has the key's name and a slash in front.
+        check_id("conversation's", options.thread, MAX_STORED_ID_LENGTH if "/" in options.thread else MAX_ID_LENGTH)
     deployed = deployment(options.profile)
     # Of a conversation held in Studio there may be hand-offs, which are deleted here as well.
     kept = options.action == "delete" and hand_offs_file(deployed).exists()
