@@ -21,7 +21,7 @@ from assistant.service import Caller, Question, Service
 from assistant.web.app import Options, create_app
 from assistant.web.limits import WRONG_KEYS, RateLimits, Window
 from assistant.wiring import deployment
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
+from tests.assistant.cli_helpers import ANSWER, NAME, QUESTION, Desk
 
 LOOPBACK = "http://127.0.0.1:8000"
 
@@ -172,6 +172,28 @@ async def test_a_server_that_ends_is_not_ready_at_once(own: Desk) -> None:
         await app.state.service.drain(0)
         ready = await client.get("/readyz")
         assert (ready.status_code, ready.json()["missing"]) == (503, ["the server is shutting down"])
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_refusal_before_a_stream_begins_is_in_the_language_of_the_question(own: Desk, streamed: bool) -> None:
+    """By both protocols and for a turn that is taken up again: status, `Retry-After` and words are those of the end."""
+    question = "Где лежат резервные копии?"
+    message = {"role": "user", "content": question}
+    async with opened(own) as (client, app):
+        async with app.state.service.asking(Caller(), Question(question, thread="t")) as live:
+            await anext(aiter(live.follow()))
+            while not await app.state.service.threads(Caller()):
+                pass
+        await app.state.service.drain(0)
+        for path, body in (
+            ("/v1/ask", {"question": question, "stream": streamed}),
+            ("/v1/chat/completions", {"model": NAME, "messages": [message], "stream": streamed}),
+            ("/v1/threads/t/resume", None),
+        ):
+            accept = {"Accept": "text/event-stream"} if streamed else {}
+            said = await client.post(path, json=body, headers=accept)
+            assert (said.status_code, said.headers["retry-after"]) == (503, "5"), said.text
+            assert "Ассистент перезапускается" in said.json()["error"]["message"]
 
 
 async def test_the_page_of_the_api_names_every_route_and_loads_nothing(client: AsyncClient) -> None:
