@@ -30,7 +30,9 @@ from assistant.page.render import (
 from assistant.service import Caller, Live, Question, Service
 from assistant.transcript import Turn
 from assistant.web.faults import Unauthorized
-from contracts.errors import GuardianError, ThreadBusy, UnknownThread
+from assistant.web.limits import UNLIMITED, Allowance
+from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
+from contracts.values import Language
 
 Changes = dict[Any, Any]
 _PRIVATE: Final[dict[str, Any]] = {
@@ -53,6 +55,10 @@ class _Visit:
     act: Mapping[str, str]
     session: str
     """Of the tab, as Gradio names it."""
+    narrow: bool
+    """Whether the window is one of a phone."""
+    allowance: Allowance
+    """Of the caller's key: only what begins a turn counts here."""
 
 
 class Page:
@@ -75,7 +81,7 @@ class Page:
             with gr.Row(elem_id="g-main"):
                 with gr.Column(elem_id="g-side"):
                     self.fresh = gr.Button(say["page_new"], elem_id="g-new")
-                    self.threads = gr.HTML("", apply_default_css=False, elem_id="g-threads", js_on_load=None)
+                    self.threads = gr.HTML("", apply_default_css=False, elem_id="g-threads", js_on_load=script.LISTED)
                 with gr.Column(elem_id="g-talk"):
                     self.chat = gr.HTML("", apply_default_css=False, elem_id="g-chat", js_on_load=script.DRAWN)
                     self.live = gr.HTML("", apply_default_css=False, elem_id="g-live", js_on_load=script.DRAWN)
@@ -95,6 +101,17 @@ class Page:
                             self.stop = gr.Button(say["page_stop"], elem_id="g-stop", visible=False)
             self.place = gr.Textbox(elem_id="g-place", container=False, show_label=False)
             self._wire()
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """The profile's; the first is that of readers who want none of ours."""
+        return tuple(self._app.state.deployed.profile.languages)
+
+    def listening(self, session: str) -> bool:
+        """Whether a tab has asked for something that it may listen to."""
+        # Gradio 6.31 keeps this where it adds an event to its queue.
+        queue: Any = getattr(self.blocks, "_queue")  # noqa: B009
+        return session in queue.pending_messages_per_session
 
     def _wire(self) -> None:
         told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
@@ -120,7 +137,10 @@ class Page:
             **await self._drawn(visit),
             self.header: header_html(look),
             self.fresh: gr.update(value=say["page_new"]),
-            self.box: gr.update(label=say["page_ask_label"], placeholder=say["page_ask_hint"]),
+            self.box: gr.update(
+                label=say["page_ask_label"],
+                placeholder=say["page_ask_hint_short" if visit.narrow else "page_ask_hint"],
+            ),
         }
         async for changes in self._following(visit, drawn):
             yield changes
@@ -147,14 +167,21 @@ class Page:
             said = await self._do(visit)
         except GuardianError as error:
             said = fault_text(error, visit.look)
-        async for changes in self._following(visit, {**await self._drawn(visit), self.notice: notice_html(said)}):
+        drawn = {**await self._drawn(visit), self.notice: notice_html(said)}
+        if visit.act.get("name") == "look":
+            # Nobody did anything: what was said of the last message still holds.
+            del drawn[self.notice]
+        async for changes in self._following(visit, drawn):
             yield changes
 
     async def _do(self, visit: _Visit) -> str:
         service, caller, act = visit.service, visit.caller, visit.act
         match act.get("name"):
             case "delete":
-                await service.delete(caller, act.get("thread", ""))
+                try:
+                    await service.delete(caller, act.get("thread", ""))
+                except ThreadBusy:
+                    return visit.look.words["page_delete_busy"]
                 return visit.look.words["page_deleted"]
             case "again":
                 turns = await service.turns(caller, visit.conversation)
@@ -162,7 +189,9 @@ class Page:
                 if asked is not None:
                     self._begin(visit, asked.question)
             case "finish":
-                await service.resume(caller, visit.conversation)
+                visit.allowance.check()
+                if await service.resume(caller, visit.conversation) is not None:
+                    visit.allowance.add()
             case "good" | "bad" as said:
                 rating = Rating.UP if said == "good" else Rating.DOWN
                 await service.rate(caller, visit.conversation, act.get("turn", ""), Feedback(rating=rating))
@@ -177,7 +206,10 @@ class Page:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
         if visit.conversation and visit.service.live(visit.caller, visit.conversation) is not None:
             raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
-        return visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
+        visit.allowance.check()
+        live = visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
+        visit.allowance.add()
+        return live
 
     async def _following(self, visit: _Visit, drawn: Changes) -> AsyncGenerator[Changes]:
         """Show a conversation, and what runs in it until nothing does, or the tab shows something newer."""
@@ -200,7 +232,10 @@ class Page:
                 except GuardianError as error:
                     said = fault_text(error, visit.look)
                 if self._newest.get(visit.session) is mine:
-                    yield {**await self._drawn(visit), self.notice: notice_html(said)}
+                    drawn = await self._drawn(visit)
+                    # What was said of a message that was not taken stays until the next one is sent.
+                    drawn[self.notice] = notice_html(said) if said else gr.skip()
+                    yield drawn
                 yield {self.live: gr.skip()}
         finally:
             if self._newest.get(visit.session) is mine:
@@ -220,12 +255,11 @@ class Page:
             if live is None or turn.turn_id != live.turn_id
         ]
         running = Progress(live.turn_id, live.question, look).html() if live else ""
-        heading = f"<h2>{look.say('conversations')}</h2>"
         say = look.words
         return {
             self.chat: "".join(shown) or ("" if live else welcome_html(look)),
             self.live: running,
-            self.threads: heading + threads_html(threads, visit.conversation, look),
+            self.threads: threads_html(threads, visit.conversation, look, known=bool(turns) or live is not None),
             self.notice: "",
             self.send: gr.update(value=say["page_send"], visible=live is None),
             self.stop: gr.update(value=say["page_stop"], visible=live is not None),
@@ -236,11 +270,14 @@ class Page:
             return []
         try:
             return await visit.service.turns(visit.caller, visit.conversation)
-        except UnknownThread:
-            return []  # not asked yet, deleted, or somebody else's
+        except (UnknownThread, InputError):
+            return []  # not asked yet, deleted, somebody else's, or no id at all
 
     def _running(self, visit: _Visit) -> Live | None:
-        return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
+        try:
+            return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
+        except InputError:
+            return None  # an id that no conversation can have
 
     def _visit(self, place: str, request: gr.Request) -> _Visit:
         return visit_of(self._app, place, request)
@@ -283,6 +320,8 @@ def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
         conversation if isinstance(conversation, str) else "",
         {name: str(value) for name, value in _object(act).items()},
         str(request.session_hash),
+        _object(said).get("narrow") is True,
+        getattr(request.request.state, "allowance", UNLIMITED),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -14,11 +15,11 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.page.languages import language_of
-from assistant.page.render import Look, cited_of, exported, passages_html
+from assistant.page.render import Look, cited_of, exported, no_export_html, passages_html
 from assistant.page.style import CSS
 from assistant.web.callers import Asker, Served, identified
 from assistant.web.faults import fault_response
-from contracts.errors import GuardianError, UnknownThread
+from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 
@@ -60,7 +61,7 @@ def mount_page(app: FastAPI) -> None:
     from gradio.themes import Default
 
     from assistant.page.app import Page
-    from assistant.page.script import HEAD
+    from assistant.page.script import head
 
     app.include_router(_pages(app))
     page = Page(app)
@@ -77,19 +78,26 @@ def mount_page(app: FastAPI) -> None:
         mcp_server=False,
         theme=Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
         # Gradio would rewrite the selectors of what it is given as `css`.
-        head=f'<link rel="icon" href="{_ICON}"><link rel="stylesheet" href="/page/style.css">{HEAD}',
+        head=f'<link rel="icon" href="{_ICON}"><link rel="stylesheet" href="/page/style.css">{head(page.languages)}',
     )
     mounted = app.router.routes[-1]
     assert isinstance(mounted, Mount)  # noqa: S101  # that is what it has just done
-    mounted.app = Guard(app, mounted.app)
+    mounted.app = Guard(app, mounted.app, page.listening)
 
 
 class Guard:
-    """Stands in front of the page: a path that it does not need is not there, and who has no key is not let in."""
+    """Stands in front of the page: a path that it does not need is not there, and who has no key is not let in.
 
-    def __init__(self, app: FastAPI, page: ASGIApp) -> None:
+    Args:
+        app: Whose keys count.
+        page: What is behind it.
+        listening: Whether a tab, by its session's name, has asked for something that it may listen to.
+    """
+
+    def __init__(self, app: FastAPI, page: ASGIApp, listening: Callable[[str], bool]) -> None:
         self._app = app
         self._page = page
+        self._listening = listening
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -120,6 +128,9 @@ class Guard:
             return Response(status_code=204)
         if path != "/" and not any(path == one or (one.endswith("/") and path.startswith(one)) for one in _NEEDED):
             return fault_response(UnknownThread("There is nothing at this address.", "`/` is the chat page."))
+        if path == "/gradio_api/queue/data" and not self._listening(connection.query_params.get("session_hash", "")):
+            # Gradio would begin a stream, and break it off with a traceback in the log.
+            return fault_response(UnknownThread("There is no such session.", "Load the page anew."))
         scope.setdefault("state", {})["caller"] = caller
         return None
 
@@ -158,7 +169,11 @@ def _pages(app: FastAPI) -> APIRouter:
 
     @router.get("/export/{thread:path}.md")
     async def export(request: Request, service: Served, caller: Asker, thread: str, lang: str = "") -> Response:
-        text = exported(await service.turns(caller, thread), look_of(request, caller.role, lang))
+        look = look_of(request, caller.role, lang)
+        try:
+            text = exported(await service.turns(caller, thread), look)
+        except (UnknownThread, InputError):
+            return HTMLResponse(no_export_html(look), 404, {**_HEADERS, "Content-Security-Policy": _STATIC_POLICY})
         name = quote(f"{profile.name}-{thread[:12]}.md", safe="")
         headers = {**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)

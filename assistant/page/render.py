@@ -155,7 +155,7 @@ def _sources(view: UserView, turn: Turn, look: Look) -> str:
     if not view.sources:
         return ""
     lines = "".join(
-        f'<li id="{anchor_of(turn.turn_id)}-s{source.number}"><span class="cite">{source.number}</span> '
+        f'<li tabindex="-1" id="{anchor_of(turn.turn_id)}-s{source.number}"><span class="cite">{source.number}</span> '
         f"{_source(source, turn, look)}</li>"
         for source in view.sources
     )
@@ -186,14 +186,15 @@ def _tools(view: UserView, turn: Turn, look: Look, rated: Feedback | None) -> st
         f'<button type="button" data-act="copy" {copied}>{look.say("copy")}</button>',
         f'<button type="button" data-act="again" data-turn="{words(turn.turn_id)}">{look.say("retry")}</button>',
     ]
+    thumbs = ""
     for act, rating in (("good", Rating.UP), ("bad", Rating.DOWN)):
         pressed = "true" if rated is not None and rated.rating is rating else "false"
         name = f'aria-label="{look.say(act)}" title="{look.say(act)}" aria-pressed="{pressed}"'
-        buttons.append(
+        thumbs += (
             f'<button type="button" class="{act}" data-act="{act}" data-turn="{words(turn.turn_id)}" {name}>'
             f"{_THUMB}</button>"
         )
-    return f'<div class="tools">{"".join(buttons)}</div>'
+    return f'<div class="tools">{"".join(buttons)}<span class="thumbs">{thumbs}</span></div>'
 
 
 # ------------------------------------------------------------------------------------------------ the operator's part
@@ -432,10 +433,20 @@ def welcome_html(look: Look) -> str:
     )
 
 
-def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look) -> str:
-    """Return the list of conversations."""
+def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look, *, known: bool = True) -> str:
+    """Return the list of conversations; it says to the script whether the current one is kept.
+
+    Args:
+        threads: Newest first; the first hundred are listed.
+        current: Which the browser shows; may be empty.
+        look: For whom.
+        known: Whether the caller has such a conversation.
+    """
+    heading = (
+        f'<h2 data-conversation="{words(current)}" data-known="{str(known).lower()}">{look.say("conversations")}</h2>'
+    )
     if not threads:
-        return f'<p class="dim">{look.say("no_conversations")}</p>'
+        return f'{heading}<p class="dim">{look.say("no_conversations")}</p>'
     lines: list[str] = []
     for summary in threads[:_LISTED]:
         title = " ".join(summary.first_question.split())
@@ -449,7 +460,7 @@ def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look) -> 
             f'data-sure="{look.say("delete_sure")}" aria-label="{look.say("delete")}: {words(title)}" '
             f'title="{look.say("delete")}">×</button></li>'
         )
-    return f"<ul>{''.join(lines)}</ul>"
+    return f"{heading}<ul>{''.join(lines)}</ul>"
 
 
 def header_html(look: Look, *, theme: bool = True) -> str:
@@ -464,13 +475,19 @@ def header_html(look: Look, *, theme: bool = True) -> str:
     )
     return (
         f'<div class="bar" data-language="{look.language}" data-title="{title}">'
+        f'<a class="skip" href="#g-chat" data-act="skip" data-to="talk">{look.say("skip_talk")}</a>'
+        f'<a class="skip" href="#g-box" data-act="skip" data-to="box">{look.say("skip_box")}</a>'
         f'<button type="button" class="menu" data-act="menu" aria-label="{look.say("menu")}" '
         f'title="{look.say("menu")}">☰</button>'
         f'<div class="name"><h1>{title}{view}</h1>'
         f"<p>{look.say('subtitle')}</p></div>"
-        f'<div class="actions"><a class="button" data-act="export" href="#" title="{look.say("export_hint")}" hidden>'
-        f'{look.say("export")}</a><button type="button" data-act="language" data-language="{other}" lang="{other}" '
-        f'title="{look.say("language_hint")}">{look.say("language")}</button>{light}</div></div>'
+        f'<div class="actions"><a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
+        f'title="{look.say("export_hint")}" hidden><span class="long">{look.say("export")}</span>'
+        f'<span class="short" aria-hidden="true">⤓</span></a>'
+        f'<button type="button" data-act="language" data-language="{other}" lang="{other}" '
+        f'aria-label="{look.say("language")}" title="{look.say("language_hint")}">'
+        f'<span class="long">{look.say("language")}</span>'
+        f'<span class="short" aria-hidden="true">{words(str(other).upper())}</span></button>{light}</div></div>'
     )
 
 
@@ -517,6 +534,16 @@ def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
         note = f'<p class="dim">{look.say("passage_note")}</p>'
         texts_of = (safe_html(item.snippet, look.profile.allowed_link_domains) for item in items)
         body = place + "<hr>".join(f'<div class="answer">{html}</div>' for html in texts_of) + note
+    return _small_page(title, body, look)
+
+
+def no_export_html(look: Look) -> str:
+    """Return the small page that stands where a conversation was to be saved that there is not."""
+    back = f'<p><a href="/">{look.say("back")}</a></p>'
+    return _small_page(look.say("no_export"), f"<p>{look.say('no_export_way_out')}</p>{back}", look)
+
+
+def _small_page(title: str, body: str, look: Look) -> str:
     return (
         f'<!doctype html><html lang="{look.language}"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

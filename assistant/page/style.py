@@ -53,6 +53,9 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 }
 #g-header a.button[hidden] { display: none; }
 :is(#g-header, .tools, .choices, .examples) :is(button, a.button):hover { border-color: var(--g-accent); }
+#g-header .short { display: none; }
+#g-header a.skip { position: absolute; left: 12px; top: -60px; z-index: 30; padding: 8px 14px; background: var(--g-card); border: 1px solid var(--g-line); border-radius: 8px; }
+#g-header a.skip:focus { top: 12px; }
 #g-header .menu { display: none; font-size: 18px; padding: 4px 12px; }
 
 #g-main { display: block; padding-top: 65px; }
@@ -97,8 +100,10 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 :is(.turn, body.passage) pre { background: var(--g-code); border-radius: 8px; padding: 10px 14px; overflow-x: auto; margin: 8px 0; font-size: 14px; line-height: 1.5; }
 :is(.turn, body.passage) code { font-family: var(--g-mono) !important; font-size: .92em; background: var(--g-code); border-radius: 4px; padding: 1px 5px; }
 :is(.turn, body.passage) pre code { padding: 0; background: none; font-size: inherit; white-space: pre; }
-.wide { overflow-x: auto; margin: 8px 0; }
+/* What is for screen readers alone stands outside of the flow, and would widen the page. */
+.wide { overflow-x: auto; margin: 8px 0; position: relative; }
 .wide table { border-collapse: collapse; font-size: 14.5px; width: 100%; }
+.wide :is(th, td, td *) { overflow-wrap: normal; word-break: normal; }
 .wide :is(th, td) { border: 1px solid var(--g-line); padding: 6px 10px; text-align: left; vertical-align: top; }
 .wide th { background: var(--g-code); font-weight: 600; }
 .cite { display: inline-block; min-width: 18px; text-align: center; font-size: 12px; font-weight: 650; line-height: 17px; border-radius: 5px; padding: 0 4px;
@@ -106,7 +111,9 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .sources { margin-top: 16px; padding-top: 12px; border-top: 1px solid var(--g-line); font-size: 14.5px; }
 .sources h4 { font-size: 14px; font-weight: 600; margin: 0 0 6px; color: var(--g-dim); }
 .sources ol { list-style: none; margin: 0; padding: 0; } .sources li { margin: 4px 0; scroll-margin-top: 90px; }
-.sources li:target { background: var(--g-mine); border-radius: 6px; }
+.sources li:focus { background: var(--g-mine); border-radius: 6px; outline: 3px solid var(--g-accent); outline-offset: 2px; }
+.turn:focus { outline: none; } .turn:focus-visible .question { outline: 3px solid var(--g-accent); outline-offset: 2px; }
+.thumbs { display: flex; gap: 8px; }
 .turn :is(.sources, .panel, .answer) a:not(.cite) { text-decoration: underline; text-decoration-thickness: 1px; }
 .sources .cite { margin-right: 6px; vertical-align: 1px; }
 .tools { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 14px; }
@@ -124,7 +131,9 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .stages li.now::before { content: ""; position: absolute; left: 5px; top: 11px; width: 8px; height: 8px; border-radius: 50%; background: var(--g-accent); animation: g-beat 1.2s infinite; }
 @keyframes g-beat { 50% { opacity: .25; } }
 @media (prefers-reduced-motion: reduce) { .stages li.now::before { animation: none; } }
-#g-notice .notice { background: var(--g-warn-b); color: var(--g-warn); border-radius: 10px; padding: 10px 14px; margin: 0 0 10px; }
+.notice { background: var(--g-warn-b); color: var(--g-warn); border-radius: 10px; padding: 10px 14px; margin: 0 0 10px; }
+#g-trouble button { font: inherit; font-size: 14px; color: inherit; background: none; border: 1px solid currentColor; border-radius: 8px; padding: 3px 10px; margin: 2px 0; cursor: pointer; }
+.toast-wrap { display: none !important; }
 
 .badges { display: flex; flex-wrap: wrap; gap: 6px; margin-bottom: 12px; }
 .badge { font-size: 13px; border-radius: 6px; padding: 2px 9px; background: var(--g-code); color: var(--g-text); }
@@ -166,6 +175,9 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 
 @media (max-width: 760px) {
   #g-header .menu { display: block; } #g-header .bar { padding: 8px 12px; gap: 8px; } #g-header .name p { display: none; }
+  #g-header .short { display: inline; } #g-header .long { display: none; }
+  #g-header h1 { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+  .tools { gap: 6px; } .thumbs { gap: 6px; } .tools button { padding: 3px 8px; }
   #g-header .actions { gap: 6px; } #g-header :is(button, a.button) { padding: 6px 9px; }
   #g-side { display: none !important; position: fixed; left: 0; bottom: 0; width: min(300px, 86vw); z-index: 15; box-shadow: 0 0 40px #0005; }
   body.side-open #g-side { display: block !important; }
@@ -175,6 +187,7 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
   #g-send, #g-stop { min-width: 0 !important; padding: 0 14px; }
   .panel dl { grid-template-columns: 1fr; gap: 0; } .panel dd { margin-bottom: 6px; }
 }
+@media (max-width: 400px) { .tools, .thumbs { gap: 4px; } .tools button { font-size: 13px; padding: 3px 6px; } #g-talk .reply { padding: 14px 12px; } }
 body.passage { background: var(--g-page); min-height: 100vh; } body.passage main { max-width: 760px; margin: 0 auto; padding: 28px 20px; }
 body.passage h1 { font-size: 22px; line-height: 1.3; }
 """

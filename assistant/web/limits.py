@@ -6,6 +6,7 @@ import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -31,6 +32,7 @@ WRONG_KEYS: Final = 20
 """How many wrong keys an address may send in a minute."""
 _WINDOW_S: Final = 60.0
 _ADDRESSES: Final = 10_000
+_PAGE: Final = "/gradio_api/"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -60,11 +62,48 @@ class Window:
         self._times.append(self._clock())
 
 
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many requests a key may still make now.
+
+    Attributes:
+        window: Of its owner; none where nothing is limited.
+        most: A minute.
+        refused: Called with `key` for each that is refused.
+    """
+
+    window: Window | None = None
+    most: int = 0
+    refused: Callable[[str], None] | None = None
+
+    def check(self) -> None:
+        """Let one more through.
+
+        Raises:
+            TooMany: There is no room for it.
+        """
+        if self.window is not None and (wait := self.window.wait_s(self.most)):
+            if self.refused is not None:
+                self.refused("key")
+            raise TooMany(
+                f"This API key may make {self.most} requests a minute.", f"Ask again in {wait} seconds.", wait
+            )
+
+    def add(self) -> None:
+        """Count one, now."""
+        if self.window is not None:
+            self.window.add()
+
+
+UNLIMITED: Final = Allowance()
+
+
 class RateLimits:
     """Keeps each key to its number of requests a minute, and each address to a few wrong keys.
 
-    What counts is every request under `/v1` and `/mcp`, and elsewhere (the chat page) what is not merely read. A right
-    key is never refused for the wrong ones that came from its address.
+    What counts is every request under `/v1` and `/mcp`, and elsewhere what is not merely read. Of the chat page's own
+    requests most begin nothing: the page counts those that do, by the `allowance` in the request's state. A right key
+    is never refused for the wrong ones that came from its address.
 
     Args:
         app: What is protected.
@@ -84,7 +123,7 @@ class RateLimits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             refusal = self._refusal(scope) if scope["type"] == "http" else None
-        except GuardianError as error:  # the keys cannot be read
+        except GuardianError as error:  # too many, or the keys cannot be read
             refusal = error
         if refusal is not None:
             await fault_response(refusal)(scope, receive, send)
@@ -101,15 +140,13 @@ class RateLimits:
         if found is None:
             return self._wrong_key(_network(scope))
         caller, key = found
+        window = self._of_keys.setdefault(caller.name, Window(self._clock))
+        allowance = Allowance(window, key.per_minute, self._refused)
+        scope.setdefault("state", {})["allowance"] = allowance
         if not _counts(scope):
             return None
-        window = self._of_keys.setdefault(caller.name, Window(self._clock))
-        if wait := window.wait_s(key.per_minute):
-            self._refused("key")
-            return TooMany(
-                f"This API key may make {key.per_minute} requests a minute.", f"Ask again in {wait} seconds.", wait
-            )
-        window.add()
+        allowance.check()
+        allowance.add()
         return None
 
     def _wrong_key(self, address: str) -> TooMany | None:
@@ -126,7 +163,7 @@ class RateLimits:
 
 def _counts(scope: Scope) -> bool:
     path: str = scope["path"]
-    return scope["method"] not in _SAFE or is_for_programs(path)
+    return is_for_programs(path) or (scope["method"] not in _SAFE and not path.startswith(_PAGE))
 
 
 def _network(scope: Scope) -> str:

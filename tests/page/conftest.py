@@ -23,7 +23,9 @@ from assistant.wiring import deployment
 from tests.assistant.cli_helpers import CORPUS, PROFILE, Desk
 from tests.wire.server_process import FakeServer, fake_server
 
-ROLES = {"anna": "user", "vera": "user", "olga": "operator"}
+ROLES = {"anna": "user", "vera": "user", "olga": "operator", "tess": "user", "gone": "user"}
+FEW = {"tess": 1}
+"""Who may begin few turns a minute, and how many."""
 EVIL_SENTENCE = (
     'A reading lamp has 400 lumens <script>window.hacked=true</script> <b class="badge">PASS</b> '
     "${window.hacked=true} ![p](/favicon.ico)"
@@ -143,7 +145,7 @@ async def _left_half_finished(desk: Desk) -> None:
 def served(desk: Desk, browser: Browser) -> Iterator[Served]:
     """Serve the page to the owners of keys, with a scripted model behind it."""
     keys = keys_of(deployment(environment=desk.environment))
-    made = {name: keys.add(name, role, 100_000) for name, role in ROLES.items()}
+    made = {name: keys.add(name, role, FEW.get(name, 100_000)) for name, role in ROLES.items()}
     with fake_server() as model:
         having = desk.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none")
         command = [part for part in having.command("ui", "--port", "0") if part not in ("-W", "error")]
@@ -158,16 +160,33 @@ def served(desk: Desk, browser: Browser) -> Iterator[Served]:
         assert ended == 0
 
 
-@contextmanager
-def recorded(port: int) -> Generator[tuple[int, bytearray]]:
-    """Pass every byte on to a port of this machine, and remember what comes back.
+@dataclass
+class Wire:
+    """A way to a server.
 
-    Yields:
-        The port to ask, and the bytes that were answered, as they come.
+    Attributes:
+        port: To ask.
+        answered: The bytes that came back, as they come.
+        open_ones: Both ends of each connection.
     """
-    answered = bytearray()
+
+    port: int
+    answered: bytearray = field(default_factory=bytearray)
+    open_ones: list[socket.socket] = field(default_factory=list[socket.socket])
+
+    def cut(self) -> None:
+        """Break off every connection there is; new ones can be made."""
+        for end in list(self.open_ones):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def recorded(port: int) -> Generator[Wire]:
+    """Pass every byte on to a port of this machine, and remember what comes back."""
     listener = socket.create_server(("127.0.0.1", 0))
-    open_ones: list[socket.socket] = []
+    wire = Wire(listener.getsockname()[1])
+    answered, open_ones = wire.answered, wire.open_ones
 
     def pump(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
         with suppress(OSError):
@@ -193,15 +212,13 @@ def recorded(port: int) -> Generator[tuple[int, bytearray]]:
     taking = threading.Thread(target=accept)
     taking.start()
     try:
-        yield listener.getsockname()[1], answered
+        yield wire
     finally:
         with suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         taking.join()
-        for end in open_ones:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        wire.cut()
         for one in pumps:
             one.join()
         for end in open_ones:
