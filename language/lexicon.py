@@ -19,6 +19,10 @@ _LONGEST_COURTESY: Final = 160
 """Characters; a longer sentence says more than that it is polite."""
 _ALONE: Final = 2
 """Words of a message that is a name and no question: "the settings"."""
+_BARE_SIGN: Final = re.compile(r"\d{1,6}|[^\W\d_]")
+"""A short number, or one letter."""
+_FEW: Final = 6
+"""The most words of a message that only fills its place."""
 _LONG_RUN = re.compile(r"(.)\1{5,}")
 
 
@@ -149,6 +153,8 @@ def is_vague(text: str) -> bool:
     whole beside a symptom: "problems with the program". A question for a figure or a list of a period has one: "Which
     errors were there today?".
     """
+    if says_nothing(text):
+        return True
     said = set(stems(text))
     # "Settings" and "set" have one stem: what is listed as a noun is no verb.
     nouns = {stem(word) for word in tokens(text) if word in _bare_words()}
@@ -156,6 +162,23 @@ def is_vague(text: str) -> bool:
     nothing = not named or (len(tokens(text)) <= _ALONE and named <= _vague("bare"))
     of_it_all = named <= _vague("whole") and not said.isdisjoint(vague_stems()) and not asks_how_it_is_done(text)
     return (nothing or of_it_all) and request_type(text) not in STATUS
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a message only fills its place: "5", "n/a", "#REF!", "Test test", "Это просто проверка".
+
+    Long numbers and words spelled by letters may be something else, to be declined for one.
+    """
+    said = tokens(text)
+    rest = [word for word in said if not _BARE_SIGN.fullmatch(word)]
+    beside = _placeholders("beside")
+    filled = all(word in beside or word in _placeholders("placeholder") for word in rest)
+    return filled and len(said) <= _FEW and not beside.issuperset(said)
+
+
+@cache
+def _placeholders(kind: str) -> frozenset[str]:
+    return frozenset(fold(word) for word in lexicon()["vague"][kind])
 
 
 def is_foreign(text: str) -> bool:

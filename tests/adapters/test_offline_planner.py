@@ -79,7 +79,9 @@ async def test_a_greeting_is_casual_and_no_spam(text: str) -> None:
 
 
 @pytest.mark.parametrize("language", Language)
-@pytest.mark.parametrize("text", ["It does not work", "не открывается", "Ошибка, помогите!", "???", "hm"])
+@pytest.mark.parametrize(
+    "text", ["It does not work", "не открывается", "Ошибка, помогите!", "???", "hm", "5", "A\n\n#N/A", "тест"]
+)
 async def test_a_message_without_an_object_is_asked_about(text: str, language: Language) -> None:
     """A real question with its gap, in the language asked for; nothing is declined for being short."""
     plan = await planned(text, 0.0, language)

@@ -188,10 +188,20 @@ def test_a_question_in_friendly_words_is_a_question(text: str) -> None:
         "А как поменять?",
         "документы",
         "Программа зависла",
+        "5",
+        "1 2 3",
+        "N/A",
+        "A\n\n#N/A",
+        "#REF!",
+        "н/д",
+        "test",
+        "This is just a test",
+        "Тест тест",
+        "Это просто проверка",
     ],
 )
 def test_a_message_without_an_object_is_vague(text: str) -> None:
-    """Symptoms, verbs of doing anything and general words name nothing that could be looked up."""
+    """Symptoms, verbs of doing anything, general words and what only fills a cell name nothing that could be looked up."""
     assert is_vague(text)
 
 
@@ -208,6 +218,11 @@ def test_a_message_without_an_object_is_vague(text: str) -> None:
         "How do I change settings?",
         "Why does the program hang?",
         "Как поменять настройки?",
+        "What is 5?",
+        "BR-3",
+        "How do I run the tests?",
+        "Проверка документа",
+        "Что такое тест?",
     ],
 )
 def test_a_message_with_an_object_is_not_vague(text: str) -> None:
