@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final, cast
@@ -116,13 +118,21 @@ def _refused_page(origin: str) -> Auth.exceptions.HTTPException | None:
 
     Where keys are used there is no need: a page that has no key is refused, and one that has it may ask.
     """
-    from langgraph_api.config import CORS_CONFIG  # the server's, which `langgraph.json` or its environment sets
-
-    allowed: Json = dict(CORS_CONFIG or {"allow_origins": ["*"]})
+    allowed = _cors()
     named: list[str] = allowed.get("allow_origins") or []
     if not origin or "*" in named or origin in named or re.fullmatch(allowed.get("allow_origin_regex") or "", origin):
         return None
     return Auth.exceptions.HTTPException(status_code=403, detail=_OTHER_PAGE.format(origin=origin))
+
+
+def _cors() -> Json:
+    """Return what the server lets pages of other origins do, as it is told by `langgraph.json`; else nothing.
+
+    The server's own module has it, too, but its licence keeps it out of what we import.
+    """
+    if own := os.environ.get("CORS_CONFIG"):
+        return json.loads(own)
+    return (json.loads(os.environ.get("LANGGRAPH_HTTP") or "{}") or {}).get("cors") or {}
 
 
 app = Starlette(middleware=[Middleware(KeyFirst)])

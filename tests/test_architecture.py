@@ -40,8 +40,11 @@ MAY_IMPORT = {
         "graph",
         "nodes",
         "langgraph",
+        # Who listens to a surrounding run is told apart by its class.
+        "langchain_core.callbacks",
         "langchain_core.messages",
         "langchain_core.runnables",
+        "langchain_core.tracers._streaming",
         "typing_extensions",
     },
 }
