@@ -123,7 +123,13 @@ def test_what_cannot_be_done_with_keys_is_an_error_with_a_way_out(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", '{"a": {"role": "user"}}', '{"a": {"sha256": "0", "role": 1}}', '{"a": {"sha256": "ключ", "role": "user"}}'],
+    [
+        "",
+        "{",
+        '{"a": {"role": "user"}}',
+        '{"a": {"sha256": "0", "role": 1}}',
+        '{"a": {"sha256": "ключ", "role": "user"}}',
+    ],
 )
 def test_a_file_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path, text: str) -> None:
     """It is an error, and what stands in it is not repeated; never as if there were no keys."""
