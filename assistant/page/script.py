@@ -125,10 +125,11 @@ _SCRIPT: Final = r"""
     away = true;
     keep();
     trouble(say().lost, true);
-    for (let pause = 500; ; pause = Math.min(pause * 2, 4000)) {
+    // Twice: a server that is ending may answer once more, and what is loaded then is the browser's page of errors.
+    for (let pause = 500, well = 0; well < 2; pause = well ? 700 : Math.min(pause * 2, 4000)) {
       await wait(pause);
       if (document.visibilityState === "hidden") continue;
-      try { if ((await asked("/healthz", { cache: "no-store" })).ok) break; } catch { /* not yet */ }
+      try { well = (await asked("/healthz", { cache: "no-store" })).ok ? well + 1 : 0; } catch { well = 0; }
     }
     if (!often()) { keep(); location.reload(); }
   };
