@@ -51,6 +51,7 @@ def ask(page: Page, text: str) -> Locator:
     page.locator("#g-box textarea").fill(text)
     page.keyboard.press("Enter")
     expect(page.locator("article.turn .tools")).to_have_count(before + 1)
+    expect(page.locator("#g-send")).to_be_visible()
     return page.locator("article.turn").last
 
 
