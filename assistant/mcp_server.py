@@ -29,8 +29,9 @@ from assistant.articles import Article, address, read_article
 from assistant.caller_faults import for_caller
 from assistant.events import TurnEnded
 from assistant.handbook import SCHEME, handbook
+from assistant.live import Live
 from assistant.progress import phrases
-from assistant.service import Caller, Live, Question, Service, open_service
+from assistant.service import Caller, Question, Service, open_service
 from assistant.transcript import MAX_ID_LENGTH
 from assistant.views import Answer, UserProgress, answer, user_event
 from contracts.errors import GuardianError, InputError

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from assistant.api import OnEvent, found_in, run_context
-from assistant.events import EventReader, TurnEnded, TurnEvent, TurnStarted
+from assistant.api import found_in, run_context
+from assistant.events import TurnEnded
 from assistant.feedback import Feedback, FeedbackStore
 from assistant.histories import Histories, history_key
+from assistant.live import Live, Watcher, closing, ended, stopped, teller, told
 from assistant.progress import phrases
 from assistant.transcript import ThreadSummary, Turn, check_id
 from assistant.wiring import knowledge_base, open_runner, open_store
-from contracts.errors import GuardianError, InputError, ServerClosing, TurnStopped, UnknownThread
+from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
 from contracts.values import Language, Outcome
 from guards.message_check import message_fault
@@ -76,116 +77,6 @@ class Question:
     thread: str = ""
     turn_id: str = ""
     settings: Json = field(default_factory=dict[str, Any])
-
-
-Watcher: TypeAlias = "Callable[[Live, TurnEvent | None], None]"
-"""Is told of every event of a turn as it happens, and of an end without a result by `None`; it raises nothing."""
-
-
-class Live:
-    """A turn that runs, or has just ended."""
-
-    def __init__(
-        self, thread: str, turn_id: str, question: str, watchers: Sequence[Watcher] = (), *, role: str = ""
-    ) -> None:
-        self.thread = thread
-        self.turn_id = turn_id
-        self.question = question
-        self.role = role
-        self.lasting = False
-        """Whether it goes on without anybody who is bound to it."""
-        self._bound = 0
-        self._ended_by: GuardianError | None = None
-        self.task: asyncio.Task[StructuredAgentResult] | None = None
-        self._watchers = watchers
-        self._events: list[TurnEvent] = []
-        self._news = asyncio.Event()
-
-    def tell(self, event: TurnEvent) -> None:
-        """Pass an event on to whoever follows."""
-        self._events.append(event)
-        for watcher in self._watchers:
-            watcher(self, event)
-        self._wake()
-
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
-
-    def watch(self, task: asyncio.Task[StructuredAgentResult]) -> None:
-        """Follow a task: when it ends, so do those who follow the turn."""
-
-        def ended(_: object) -> None:
-            if task.cancelled() or task.exception() is not None:
-                for watcher in self._watchers:
-                    watcher(self, None)
-            self._wake()
-
-        self.task = task
-        task.add_done_callback(ended)
-
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended yet."""
-        return self.task is not None and not self.task.done()
-
-    @property
-    def joinable(self) -> bool:
-        """Whether it runs, and nothing has told it to end."""
-        return self.running and self._ended_by is None
-
-    def hold(self) -> None:
-        """Bind somebody to it who will `let_go`."""
-        self._bound += 1
-
-    async def let_go(self) -> None:
-        """Take back a `hold`: it ends with the last who was bound to it, and is kept half-finished."""
-        self._bound -= 1
-        if not self._bound and not self.lasting:
-            await _ended([self], _stopped())
-
-    def end(self, why: GuardianError) -> None:
-        """Cancel it, if it runs; who waits for it is told why."""
-        if self.task is not None and self.joinable:
-            self._ended_by = why
-            self.task.cancel()
-
-    @property
-    def ran(self) -> bool:
-        """Whether any of its nodes was run here: of a turn that was run before, none is."""
-        return any(event.kind == "node_started" for event in self._events)
-
-    async def follow(self) -> AsyncGenerator[TurnEvent]:
-        """Return all events, those from before first; ends with `TurnEnded`.
-
-        Raises:
-            GuardianError: What ended the turn without a result, once all events were told.
-        """
-        told = 0
-        while True:
-            news = self._news
-            while told < len(self._events):
-                told += 1
-                yield self._events[told - 1]
-            if not self.running and told == len(self._events):
-                await self.result()
-                return
-            await news.wait()
-
-    async def result(self) -> StructuredAgentResult:
-        """Wait for the end.
-
-        Raises:
-            TurnStopped: It was stopped.
-            ServerClosing: The process ended before it did.
-            GuardianError: What else ended the turn without a result.
-        """
-        assert self.task is not None  # noqa: S101  # it was begun before anybody has it
-        # Not awaited itself: the end of its waiter must not be taken for its own, nor the other way round.
-        await asyncio.wait([self.task])
-        if self.task.cancelled():
-            raise self._ended_by or _stopped()
-        return self.task.result()
 
 
 class Service:
@@ -249,10 +140,10 @@ class Service:
                 live.question,
                 turn_id=turn_id,
                 context=context,
-                on_event=_teller(live),
+                on_event=teller(live),
                 on_earlier=lambda result: self._ended_earlier(live, result),
             )
-            return _told(live, raw)
+            return told(live, raw)
 
         return self._started(inner, live, run())
 
@@ -306,13 +197,13 @@ class Service:
 
         async def run() -> StructuredAgentResult:
             context = run_context(self.deployed, role=caller.role)
-            raw = await self._runner.resume(inner, context=context, on_event=_teller(live))
+            raw = await self._runner.resume(inner, context=context, on_event=teller(live))
             if raw is None:  # another process finished it meanwhile
                 done = await self._store.find(inner, turn.turn_id)
                 raw = done.result if done is not None else None
             if raw is None:
                 raise UnknownThread(f"There is no conversation {thread!r}.", "It was deleted; begin a new one.")
-            return _told(live, raw)
+            return told(live, raw)
 
         return self._started(inner, live, run())
 
@@ -366,7 +257,7 @@ class Service:
         too.
         """
         inner = self._inner(caller, thread)
-        await _ended(self._live.get(inner, []), _stopped())
+        await ended(self._live.get(inner, []), stopped())
         turn = await self._store.unfinished(inner)
         if turn is None:
             return False
@@ -476,7 +367,7 @@ class Service:
             return 0
         await asyncio.wait(tasks, timeout=seconds)
         late = [(inner, live) for inner, lives in self._live.items() for live in lives if live.running]
-        await _ended([live for _, live in late], _closing())
+        await ended([live for _, live in late], closing())
         return sum([await self._is_unfinished(inner, live.turn_id) for inner, live in late])
 
     async def _is_unfinished(self, inner: str, turn_id: str) -> bool:
@@ -503,7 +394,7 @@ class Service:
     def _started(self, inner: str, live: Live, work: Any) -> Live:
         if self._closed:
             work.close()
-            raise _closing()
+            raise closing()
         task: asyncio.Task[StructuredAgentResult] = asyncio.create_task(work)
         live.watch(task)
         # Of two turns of one conversation the newer waits for the older.
@@ -551,45 +442,6 @@ async def _answers(asked: Awaitable[object]) -> bool:
     return True
 
 
-def _teller(live: Live) -> OnEvent:
-    """Return what passes the runner's reports of a turn on as events."""
-    reader = EventReader()
-    live.tell(TurnStarted(turn_id=live.turn_id, thread_id=live.thread))
-
-    def tell(kind: str, payload: Json) -> None:
-        for event in reader.read(kind, payload):
-            live.tell(event)
-
-    return tell
-
-
-def _told(live: Live, raw: Json) -> StructuredAgentResult:
-    """Tell the end of a turn: the conversation has the name there by which its owner knows it."""
-    result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
-    live.tell(TurnEnded(turn_id=live.turn_id, result=result))
-    return result
-
-
-def _stopped() -> TurnStopped:
-    return TurnStopped("The turn was stopped.", "Send the message again, or resume the conversation.")
-
-
-def _closing() -> ServerClosing:
-    return ServerClosing("The server is shutting down.", "Send the message again in a moment.")
-
-
-async def _ended(lives: Sequence[Live], why: GuardianError) -> None:
-    """End turns and wait until they have let go of everything; their own errors are for those who follow them.
-
-    All at once: of two of one conversation, the one that waits would begin when the other has ended.
-    """
-    tasks = [live.task for live in lives if live.task is not None and live.running]
-    for live in lives:
-        live.end(why)
-    if tasks:
-        await asyncio.wait(tasks)
-
-
 def _check_addresses(thread: str, turn_id: str) -> None:
     """Refuse ids that would not be read as they are where they stand in an address.
 
@@ -623,8 +475,8 @@ def _said_in(turns: Sequence[Turn]) -> list[str]:
 
 def _id_for(key: str, turns: Sequence[Turn]) -> str:
     """Return the id of a message: that of its history, or the next one after those that were stopped."""
-    stopped = {turn.turn_id for turn in turns if _was_stopped(turn)}
-    return next(name for n in range(len(turns) + 1) if (name := f"{key}-{n}" if n else key) not in stopped)
+    over = {turn.turn_id for turn in turns if _was_stopped(turn)}
+    return next(name for n in range(len(turns) + 1) if (name := f"{key}-{n}" if n else key) not in over)
 
 
 def _renamed(summary: ThreadSummary, thread: str) -> ThreadSummary:

@@ -131,8 +131,9 @@ def _cors() -> Json:
     The server's own module has it, too, but its licence keeps it out of what we import.
     """
     if own := os.environ.get("CORS_CONFIG"):
-        return json.loads(own)
-    return (json.loads(os.environ.get("LANGGRAPH_HTTP") or "{}") or {}).get("cors") or {}
+        return cast("Json", json.loads(own))
+    http: Json = json.loads(os.environ.get("LANGGRAPH_HTTP") or "{}")
+    return cast("Json", http.get("cors") or {})
 
 
 app = Starlette(middleware=[Middleware(KeyFirst)])

@@ -15,6 +15,7 @@ import gradio as gr
 from fastapi import FastAPI
 
 from assistant.feedback import Feedback, Rating
+from assistant.live import Live
 from assistant.page import script
 from assistant.page.languages import language_of
 from assistant.page.render import (
@@ -27,7 +28,7 @@ from assistant.page.render import (
     turn_html,
     welcome_html,
 )
-from assistant.service import Caller, Live, Question, Service
+from assistant.service import Caller, Question, Service
 from assistant.transcript import Turn
 from assistant.web.faults import Unauthorized
 from assistant.web.limits import UNLIMITED, Allowance

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assistant.caller_faults import for_caller, told_in
 from assistant.events import TurnEnded
-from assistant.service import Caller, Live, Question, Service
+from assistant.live import Live
+from assistant.service import Caller, Question, Service
 from assistant.views import Answer, answer
 from assistant.web import openai_protocol as openai
 from assistant.web.callers import Asker, Served

@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field
 
 from assistant.caller_faults import for_caller, told_in
 from assistant.feedback import Feedback
-from assistant.service import Caller, Live, Service
+from assistant.live import Live
+from assistant.service import Caller, Service
 from assistant.transcript import Turn, busy
 from assistant.views import Answer, answer
 from assistant.web.callers import Asker, Served

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from assistant.events import TurnEvent
-    from assistant.service import Live, Service
+    from assistant.live import Live
+    from assistant.service import Service
     from assistant.web.paths import Paths
     from contracts.result import StructuredAgentResult
 

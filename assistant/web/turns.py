@@ -19,7 +19,8 @@ from starlette.types import Receive, Scope, Send
 from assistant.caller_faults import for_caller, told_in
 from assistant.events import TurnEnded, TurnEvent
 from assistant.keys import OPEN_SETTINGS
-from assistant.service import Caller, Live, Service
+from assistant.live import Live
+from assistant.service import Caller, Service
 from assistant.transcript import check_id
 from assistant.views import Answer, UserProgress, answer, user_event
 from assistant.web.faults import FaultBody, Forbidden, fault_of, unforeseen_fault

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from assistant.events import TurnEnded, TurnEvent, Understood
-from assistant.service import Caller, Live, Question, Service, open_service
+from assistant.live import Live
+from assistant.service import Caller, Question, Service, open_service
 from assistant.views import answer, user_event, user_view
 from assistant.web.turns import events_of
 from assistant.wiring import deployment
