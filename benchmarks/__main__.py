@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         "--memory-turns",
         type=int,
         default=2_000,
-        help="turns over which its memory is watched (default: 5000; 0: none)",
+        help="turns over which its memory is watched (default: 2000; 0: none)",
     )
     parser.add_argument(
         "--keep",

@@ -27,11 +27,11 @@ from benchmarks.report import Line, percentile
 from benchmarks.turns import QUESTIONS
 
 CLIENTS: Final = (1, 10, 50)
-MEMORY_TURNS: Final = 5_000
+MEMORY_TURNS: Final = 2_000
 MEMORY_CLIENTS: Final = 10
 MEMORY_STEP: Final = 100
 TOLD_STEP: Final = 500
-SETTLED: Final = 3_000
+SETTLED: Final = 1_000
 """From this turn on memory should be flat: before it, whatever is kept once, in bounds, is still being filled."""
 TURNS_IN_A_THREAD: Final = 20
 _TIMEOUT_S: Final = 300.0
