@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assistant.side_table import SideTable, utc_now
+from assistant.thread_table import ThreadTable, utc_now
 from language.clean import clean
 
 MAX_COMMENT_CHARS: Final = 4000
@@ -33,7 +33,7 @@ class Feedback(BaseModel):
     comment: Annotated[str, Field(max_length=MAX_COMMENT_CHARS)] = ""
 
 
-class FeedbackStore(SideTable):
+class FeedbackStore(ThreadTable):
     """One row a turn; conversations belong to one caller each, and so does what is said of their turns."""
 
     name: ClassVar[str] = "feedback"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import ClassVar
 
-from assistant.side_table import SideTable, utc_now
+from assistant.thread_table import ThreadTable, utc_now
 
 
 def history_key(owner: str, said: Sequence[str]) -> str:
@@ -24,7 +24,7 @@ def history_key(owner: str, said: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps([owner, *said]).encode()).hexdigest()[:32]
 
 
-class Histories(SideTable):
+class Histories(ThreadTable):
     """One row a conversation: the history that it has had so far."""
 
     name: ClassVar[str] = "histories"

@@ -15,12 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+from assistant.thread_table import ThreadTable
 from contracts.errors import InputError, ThreadBusy
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import aiosqlite
 
 Json = dict[str, Any]
@@ -95,20 +93,20 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class TurnStore:
+class TurnStore(ThreadTable):
     """The transcript: the table `turns`.
 
     It stands in the saver's file, on a connection of its own. In one file, one backup holds an answer together
     with the checkpoints it came from, and since both go through one write-ahead log in order, a power cut cannot
-    keep the one and lose the other. Each method is a single statement, so a kill leaves nothing half done.
-
-    Every method raises `ThreadError` where the storage fails.
+    keep the one and lose the other.
     """
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path, now: Callable[[], datetime]) -> None:
-        self._connection = connection
-        self._now = now
-        self.path = path
+    name = "turns"
+    made_by = (_TABLE, _ONE_RUNNING)
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        super().__init__(connection, path)
+        self.now: Callable[[], datetime] = _utc_now
 
     @classmethod
     async def open(cls, path: Path | str, *, now: Callable[[], datetime] = _utc_now) -> Self:
@@ -118,27 +116,9 @@ class TurnStore:
             path: The database; the saver's is meant.
             now: The wall clock, with a time zone.
         """
-        place = Path(path)
-        connection = await open_connection(place, None)
-        store = cls(connection, place, now)
-        try:
-            await store._rows(_TABLE)
-            await store._rows(_ONE_RUNNING)
-        except BaseException:
-            await connection.close()
-            raise
+        store = await super().open(Path(path))
+        store.now = now
         return store
-
-    async def close(self) -> None:
-        await self._connection.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def list_threads(self, beginning: str = "") -> list[ThreadSummary]:
         """Return the conversations whose ids begin with a text, the one used last first."""
@@ -215,16 +195,8 @@ class TurnStore:
             turn_id,
         )
 
-    async def delete(self, thread_id: str) -> int:
-        """Delete a conversation's transcript; return how many turns it had. Its checkpoints are the saver's."""
-        return len(await self._rows("DELETE FROM turns WHERE thread_id = ? RETURNING number", thread_id))
-
     def _timestamp(self) -> str:
-        return self._now().astimezone(UTC).isoformat(timespec="milliseconds")
-
-    async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with storage_errors_as_ours(self.path):
-            return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]
+        return self.now().astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _turn(row: tuple[Any, ...]) -> Turn:

@@ -230,7 +230,7 @@ class TurnRunner:
             snapshot = await self._graph.aget_state(_place(thread_id))
             await self._graph.checkpointer.adelete_thread(thread_id)
             others = await self._forget(thread_id) if self._forget is not None else 0
-            if not await self._store.delete(thread_id) and not others and snapshot.created_at is None:
+            if not await self._store.forget(thread_id) and not others and snapshot.created_at is None:
                 raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
     async def _recorded(self, thread_id: str, turn_id: str, text: str) -> Turn | None:

@@ -1,4 +1,4 @@
-"""What is kept of a conversation beside its transcript: tables in the same file, each on a connection of its own."""
+"""What is kept of conversations: tables in one file, each on a connection of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import aiosqlite
 
 
-class SideTable:
+class ThreadTable:
     """One table with a column `thread_id`. Each method is a single statement, so a kill leaves nothing half done.
 
     Every method raises `ThreadError` where the storage fails.
@@ -30,7 +30,7 @@ class SideTable:
 
     @classmethod
     async def open(cls, path: Path) -> Self:
-        """Open the table in a file; the transcript's is meant."""
+        """Open the table in a file, which is made where there is none; the saver's is meant."""
         opened = cls(await open_connection(path, None), path)
         try:
             for statement in cls.made_by:
