@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final
 from urllib.parse import urlencode
 
+from assistant.caller_faults import InsideFault, hidden
 from assistant.events import Degraded, Judged, NodeFinished, Searched, TurnEnded, TurnEvent
 from assistant.feedback import Feedback, Rating
 from assistant.judged import MARKS, in_words, pieces
@@ -505,8 +506,10 @@ def fault_text(error: Exception, look: Look) -> str:
         return say["page_too_many"].format(seconds=error.retry_after_s)
     if key := next((key for kind, key in _FAULTS.items() if isinstance(error, kind)), ""):
         return say[key]
-    if isinstance(error, GuardianError) and look.operator:
-        return say["page_failed"].format(why=error)
+    if isinstance(error, GuardianError):
+        shown = hidden(error, look.language)
+        if look.operator or isinstance(shown, InsideFault):
+            return str(shown)
     return f"{say['page_failed'].format(why=type(error).__name__)}. {say['page_failed_way_out']}"
 
 

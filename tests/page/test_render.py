@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -26,7 +27,14 @@ from assistant.transcript import ThreadSummary, Turn
 from assistant.views import user_view
 from assistant.web.faults import TooMany
 from assistant.wiring import deployment
-from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy
+from contracts.errors import (
+    GuardianError,
+    InputError,
+    ServerClosing,
+    SourceUnavailable,
+    ThreadBusy,
+    ThreadError,
+)
 from contracts.evidence import EvidenceItem
 from contracts.profile import Role
 from contracts.report import ClaimFinding, GuardianReport
@@ -290,6 +298,18 @@ def test_a_fault_is_said_in_the_readers_language_with_a_way_out(error: Exception
     assert says in said
     assert "secret" not in said
     assert any("а" <= letter <= "я" for letter in said)
+
+
+def test_an_operator_reads_of_the_servers_own_faults_no_more_than_others() -> None:
+    """Where the storage or the documents cannot be used, nobody over a network is told of files."""
+    for error in (
+        ThreadError("/srv/secret/threads.db is locked", "y"),
+        SourceUnavailable("/srv/secret/meta.json", "y"),
+    ):
+        for look in (RU, replace(RU, operator=True)):
+            said = fault_text(error, look)
+            assert "secret" not in said
+            assert any("а" <= letter <= "я" for letter in said)
 
 
 @pytest.mark.parametrize(
