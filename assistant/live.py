@@ -31,6 +31,8 @@ class Live:
         """Whether it goes on without anybody who is bound to it."""
         self._bound = 0
         self._ended_by: GuardianError | None = None
+        self.recorded: asyncio.Event | None = None
+        """Set once it stands on record that it was stopped, where it is; who follows is told no sooner."""
         self.task: asyncio.Task[StructuredAgentResult] | None = None
         self._watchers = watchers
         self._events: list[TurnEvent] = []
@@ -119,6 +121,8 @@ class Live:
         # Not awaited itself: the end of its waiter must not be taken for its own, nor the other way round.
         await asyncio.wait([self.task])
         if self.task.cancelled():
+            if self.recorded is not None:
+                await self.recorded.wait()
             raise self._ended_by or stopped()
         return self.task.result()
 

@@ -257,7 +257,17 @@ class Service:
         too.
         """
         inner = self._inner(caller, thread)
-        await ended(self._live.get(inner, []), stopped())
+        recorded = asyncio.Event()
+        lives = list(self._live.get(inner, []))
+        for live in lives:
+            live.recorded = live.recorded or recorded
+        try:
+            await ended(lives, stopped())
+            return await self._abandoned(inner)
+        finally:
+            recorded.set()
+
+    async def _abandoned(self, inner: str) -> bool:
         turn = await self._store.unfinished(inner)
         if turn is None:
             return False

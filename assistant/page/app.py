@@ -99,7 +99,7 @@ class Page:
                                 elem_id="g-box",
                             )
                             self.send = gr.Button(say["page_send"], elem_id="g-send")
-                            self.stop = gr.Button(say["page_stop"], elem_id="g-stop", visible=False)
+                            self.stop = gr.Button(say["page_stop"], elem_id="g-stop")
             self.place = gr.Textbox(elem_id="g-place", container=False, show_label=False)
             self._wire()
 
@@ -159,6 +159,8 @@ class Page:
 
     async def _stopped(self, place: str, request: gr.Request) -> Changes:
         visit = self._visit(place, request)
+        # Who follows the turn in this tab draws no more.
+        self._newest[visit.session] = object()
         await visit.service.stop(visit.caller, visit.conversation)
         return await self._drawn(visit)
 
@@ -262,8 +264,10 @@ class Page:
             self.live: running,
             self.threads: threads_html(threads, visit.conversation, look, known=bool(turns) or live is not None),
             self.notice: "",
-            self.send: gr.update(value=say["page_send"], visible=live is None),
-            self.stop: gr.update(value=say["page_stop"], visible=live is not None),
+            # Which of the two is seen, the script tells by what is shown: of two changes of `visible` that come one upon
+            # the other, Gradio 6.31 may lose the second.
+            self.send: gr.update(value=say["page_send"]),
+            self.stop: gr.update(value=say["page_stop"]),
         }
 
     async def _turns(self, visit: _Visit) -> list[Turn]:

@@ -280,6 +280,11 @@ _SCRIPT: Final = r"""
     const parts = [...last.querySelectorAll(".lead .chip, .answer")].map((part) => part.innerText);
     document.querySelector("#g-said").textContent = parts.join("\n");
   };
+  // Stop is there while a turn runs, and Send while none does.
+  const busy = () => {
+    if (document.body) document.body.classList.toggle("busy", !!document.querySelector("#g-live article.turn"));
+  };
+  new MutationObserver(busy).observe(document.documentElement, { childList: true, subtree: true });
   const listen = () => {
     const said = document.createElement("div");
     said.id = "g-said";

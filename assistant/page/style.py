@@ -170,6 +170,8 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 #g-box:focus-within { border-color: var(--g-accent) !important; }
 #g-send, #g-stop { flex: 0 0 auto; min-width: 104px !important; width: auto; min-height: 48px; border-radius: 12px; font-size: 15px; font-weight: 600; border: 0; padding: 0 18px; box-shadow: none; }
 #g-send { background: var(--g-accent); color: #fff; }
+#g-stop, .busy #g-send { display: none; }
+.busy #g-stop { display: inline-flex; }
 #g-stop { background: var(--g-bad-b); color: var(--g-bad); border: 1px solid var(--g-bad); }
 #g-place { display: none !important; }
 
