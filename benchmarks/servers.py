@@ -87,7 +87,7 @@ def postgres() -> Generator[Server]:
 
 def main() -> None:
     """Run Qdrant's engine until the input ends."""
-    from tests.engines.qdrant_server import serving
+    from tests.support.engines.qdrant_server import serving
 
     with serving(Path(sys.argv[1])) as server:
         print(server.url, flush=True)

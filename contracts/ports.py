@@ -1,7 +1,7 @@
 """The ports: what the graph asks of the outside, each a small protocol named by its role.
 
 A port raises only `PortError`s; an adapter turns its vendor's errors into them. Each port has one
-conformance suite in `tests/ports/`, which every adapter and the shipped fake run.
+conformance suite in `tests/support/ports/`, which every adapter and the shipped fake run.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def public_data() -> Path:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Return the address of a real PostgreSQL, started for whoever asks first; its user may do anything."""
-    from tests.postgres_server import postgres_server
+    from tests.support.postgres_server import postgres_server
 
     with postgres_server() as address:
         yield address

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from assistant.variables import VARIABLES
-from tests.assistant.cli_helpers import OURS
+from tests.support.cli_helpers import OURS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))

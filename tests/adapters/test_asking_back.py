@@ -24,8 +24,8 @@ from contracts.evidence import EvidenceItem
 from contracts.ports import DraftRequest, Exchange, PlanRequest
 from contracts.spec import ArchitectSpec
 from contracts.values import DraftKind, Language, RequestType, SGRAction, Source
-from tests.nodes.turn import PROFILE
 from tests.ports.test_planners import Probe
+from tests.support.turn import PROFILE
 
 TODAY = date(2026, 11, 22)
 

@@ -30,7 +30,7 @@ from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer
 from guards.redaction import redacted
 from language.blocks import BlockKind, blocks, without_code
-from tests.profiles import bare
+from tests.support.profiles import bare
 
 ALLOWED = ("kb.comindware.ru",)
 DESK = bare(allowed_link_domains=ALLOWED)

@@ -20,7 +20,7 @@ from adapters.sources.markdown import KnowledgeBase, ingest
 from contracts.errors import IndexBusy, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import Source
-from tests.adapters.markdown_pages import found, write
+from tests.support.markdown_pages import found, write
 
 ROOT = Path(__file__).resolve().parents[2]
 State = set[tuple[str, str]]

@@ -14,7 +14,7 @@ from adapters.sources.markdown.index import NAME as INDEX
 from contracts.errors import KnowledgeError, NoIndex
 from contracts.ports import SearchRequest
 from contracts.values import Language, Source
-from tests.adapters.markdown_pages import age, documents, found, write
+from tests.support.markdown_pages import age, documents, found, write
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from adapters.sources.markdown.spelling import Vocabulary, allowed_edits, edit_d
 from contracts.errors import KnowledgeError
 from contracts.ports import SearchRequest
 from contracts.values import Language, Source
-from tests.adapters.markdown_pages import documents, found, write
+from tests.support.markdown_pages import documents, found, write
 
 RU = "Как назначить роль пользователю и настроить доступ к приложению"
 EN = "How to assign a role to a user and configure access to the application"

@@ -10,7 +10,7 @@ from adapters.sources.folding import Face, enough, folded
 from adapters.sources.markdown import Folder, KnowledgeBase, ingest
 from contracts.ports import SearchRequest
 from contracts.values import Source
-from tests.adapters.markdown_pages import documents, found, write
+from tests.support.markdown_pages import documents, found, write
 
 TOPICS = ("roles", "backups", "licences", "processes", "reports", "mail", "search", "forms", "buttons", "logs")
 FILLING = "Open the settings, choose the entry, save the page and tell the others about it. "

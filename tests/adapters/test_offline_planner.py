@@ -15,8 +15,8 @@ from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
 from contracts.values import Language, ModerationState, RequestType, SafetyLevel, SGRAction
-from tests.nodes.turn import PROFILE
 from tests.ports.test_planners import Probe
+from tests.support.turn import PROFILE
 
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 

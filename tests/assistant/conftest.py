@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.assistant.cli_helpers import Desk
+from tests.support.cli_helpers import Desk
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from assistant import aask, aask_structured, asearch, ask, ask_structured, searc
 from contracts.errors import GuardianError, InputError, NoIndex, UnknownProfile
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 
 
 @pytest.fixture

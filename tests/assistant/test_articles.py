@@ -15,7 +15,7 @@ from assistant.service import Caller, Service, open_service
 from assistant.wiring import deployment
 from contracts.errors import UnknownArticle
 from contracts.values import Source
-from tests.assistant.cli_helpers import CORPUS, Desk
+from tests.support.cli_helpers import CORPUS, Desk
 
 USER, OPERATOR = Caller(), Caller(role="operator")
 FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)

@@ -33,8 +33,8 @@ from contracts.values import (
     Source,
     Verdict,
 )
-from tests.assistant.cli_helpers import QUESTION, Desk, read_terminal, terminal
 from tests.graph.test_whole_turns import CALM, SAFE, Broken, turn
+from tests.support.cli_helpers import QUESTION, Desk, read_terminal, terminal
 
 PAGES = [
     EvidenceItem(

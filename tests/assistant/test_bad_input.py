@@ -16,7 +16,7 @@ import pytest
 from filelock import FileLock
 
 from guards.message_check import MAX_MESSAGE_CHARS
-from tests.assistant.cli_helpers import (
+from tests.support.cli_helpers import (
     ANSWER,
     CORPUS,
     QUESTION,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from contracts.values import Outcome
-from tests.assistant.cli_helpers import Desk
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.cli_helpers import Desk
+from tests.support.wire.server_process import FakeServer, fake_server
 
 CLARIFICATION, ANSWERED = Outcome.CLARIFICATION, Outcome.ANSWERED
 RESTORE = "shelfctl restore --from /srv/backup"

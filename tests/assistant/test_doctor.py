@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from assistant.commands.doctor import _packages
-from tests.assistant.cli_helpers import CORPUS, PROFILE, ROOT, Desk, profile_of
 from tests.assistant.test_threads_command import leave_half_finished
-from tests.graph_source.bolt_server import BEGIN, BoltServer
-from tests.graph_source.small_graph import MENTIONS
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.cli_helpers import CORPUS, PROFILE, ROOT, Desk, profile_of
+from tests.support.graph_source.bolt_server import BEGIN, BoltServer
+from tests.support.graph_source.small_graph import MENTIONS
+from tests.support.wire.server_process import FakeServer, fake_server
 
 
 def findings(desk: Desk, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:

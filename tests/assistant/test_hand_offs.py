@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.assistant.cli_helpers import QUESTION, Desk
-from tests.hand_off.receiver import NEVER, free_port, receiver, reply
+from tests.support.cli_helpers import QUESTION, Desk
+from tests.support.hand_off.receiver import NEVER, free_port, receiver, reply
 
 PERSON = "Talk to a human about the catalogue"
 

@@ -12,7 +12,7 @@ import pytest
 
 from assistant.cli import EXIT_CODES, build_parser, outcome_code
 from contracts.values import Outcome
-from tests.assistant.cli_helpers import ROOT, Desk
+from tests.support.cli_helpers import ROOT, Desk
 
 HEAVY = ("langgraph", "langchain_core", "pydantic", "tantivy", "markdown_it", "aiosqlite", "sqlite3", "yaml", "tqdm")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.assistant.cli_helpers import ANSWER, CORPUS, PROFILE, QUESTION, Desk, decided
+from tests.support.cli_helpers import ANSWER, CORPUS, PROFILE, QUESTION, Desk, decided
 
 HEADINGS = {"What to do", "Что сделать"}
 """The only headings that an answer of these documents may have: those of the profile's contract."""

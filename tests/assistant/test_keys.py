@@ -11,7 +11,7 @@ import pytest
 from assistant.keys import Keys
 from assistant.service import Caller
 from contracts.errors import ConfigError
-from tests.assistant.cli_helpers import Desk
+from tests.support.cli_helpers import Desk
 
 
 def keys_of(desk: Desk) -> Keys:

@@ -19,8 +19,8 @@ import pytest
 
 from assistant import ask
 from assistant.transcript import Turn, TurnStore
-from tests.assistant.kill_helpers import ROOT, Turns, kill, outcome_of
-from tests.assistant.kill_helpers_product import PAUSE_IN, PROFILE
+from tests.support.kill_helpers import ROOT, Turns, kill, outcome_of
+from tests.support.kill_helpers_product import PAUSE_IN, PROFILE
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +117,7 @@ def _guardian(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _turns(home: Path, graph: str) -> Turns:
-    return Turns(home / HOME, f"tests.assistant.kill_helpers_product:{graph}")
+    return Turns(home / HOME, f"tests.support.kill_helpers_product:{graph}")
 
 
 def _entries(home: Path, thread: str) -> list[Turn]:
@@ -216,7 +216,7 @@ def test_a_turn_killed_in_a_node_goes_on_at_that_node(
 
 def test_the_ways_of_these_tests_lead_through_all_nine_nodes() -> None:
     """No node of the graph is left out of the killing."""
-    from tests.assistant.kill_helpers_product import NODES
+    from tests.support.kill_helpers_product import NODES
 
     assert {node for _, node, _ in PLACES} == set(NODES)
     assert len(NODES) == 9

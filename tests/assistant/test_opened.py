@@ -22,7 +22,7 @@ from assistant.events import TurnEnded
 from assistant.wiring import deployment, open_store
 from contracts.errors import InputError, NoIndex
 from graph.streaming import WITHHELD
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 
 VAGUE = "It does not work"
 """A message that is asked back about."""

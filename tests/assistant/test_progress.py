@@ -8,7 +8,7 @@ from assistant.progress import progress_lines
 from contracts.evidence import QueryTrace
 from contracts.values import Language, Outcome, Source
 from rendering.hand_off import hand_off_record
-from tests.nodes.turn import asked, merged
+from tests.support.turn import asked, merged
 
 
 def trace(source: Source, **more: Any) -> dict[str, Any]:

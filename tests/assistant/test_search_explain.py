@@ -13,7 +13,7 @@ from assistant.searching import Explained, Plan
 from contracts.calls import ModelCall
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.values import CallPurpose, Language, RequestType, Source
-from tests.assistant.cli_helpers import QUESTION, ROOT, Desk, profile_of
+from tests.support.cli_helpers import QUESTION, ROOT, Desk, profile_of
 
 RUSSIAN = "Как восстановить каталог из копии?"
 TWO = "How do I restore the catalogue from a backup? What is the fine for an overdue book?"

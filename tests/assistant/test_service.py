@@ -16,7 +16,7 @@ from assistant.wiring import deployment
 from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
 from contracts.result import StructuredAgentResult
 from contracts.values import Language
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 
 ANNA, BORIS = Caller("anna"), Caller("boris", role="operator")
 

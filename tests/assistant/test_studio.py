@@ -23,7 +23,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from contracts.context import Context
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.wire.server_process import FakeServer, fake_server
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.schema import CancelAction, MultitaskStrategy
 
 from tests.assistant.test_studio import LEND, NEXT, Server, ask, new_thread, run, said, with_models
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.wire.server_process import FakeServer, fake_server
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 
 from assistant.transcript import TurnStore
 from contracts.result import StructuredAgentResult
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 
 
 @pytest.fixture

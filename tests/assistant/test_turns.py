@@ -24,8 +24,8 @@ from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
 from assistant.transcript import TurnStore
 from assistant.turns import TurnRunner
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
-from tests.assistant.kill_helpers import Turns, kill, log_of, logged, outcome_of
-from tests.assistant.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph
+from tests.support.kill_helpers import Turns, kill, log_of, logged, outcome_of
+from tests.support.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph
 
 
 @dataclass
@@ -731,7 +731,7 @@ def test_a_stopped_process_keeps_its_turn(turns: Turns) -> None:
 @pytest.mark.slow
 def test_no_answered_message_is_lost_by_kills_at_any_moment(tmp_path: Path) -> None:
     """Over kills at random moments of a fast chat, pruning included, every message is answered once and in order."""
-    turns = Turns(tmp_path, graph="tests.assistant.kill_helpers_graph:quick_graph")
+    turns = Turns(tmp_path, graph="tests.support.kill_helpers_graph:quick_graph")
     dice = random.Random(7)  # noqa: S311  # moments to kill at, not secrets
     for _ in range(6):
         process = turns.chat("t", first=1 + len(asyncio.run(everything(tmp_path))[0]))

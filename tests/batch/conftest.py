@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.assistant.cli_helpers import Desk
+from tests.support.cli_helpers import Desk
 
 
 @pytest.fixture(scope="session")

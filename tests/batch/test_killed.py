@@ -16,9 +16,9 @@ from threading import Thread
 
 import pytest
 
-from tests.assistant.cli_helpers import Desk, Said, interruptible, read_terminal, terminal
-from tests.batch.files import put, table
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.batch_files import put, table
+from tests.support.cli_helpers import Desk, Said, interruptible, read_terminal, terminal
+from tests.support.wire.server_process import FakeServer, fake_server
 
 ROWS = 12
 AT_ONCE = 3

@@ -18,8 +18,8 @@ import pytest
 
 from adapters.checkpoints.lock import ProcessLock
 from assistant.batch.columns import Column
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk, Said
-from tests.batch.files import put, put_csv, table
+from tests.support.batch_files import put, put_csv, table
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk, Said
 
 TICKETS = [
     ["id", "subject", "description", "price"],

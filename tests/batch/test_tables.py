@@ -13,7 +13,7 @@ import pytest
 
 from assistant.batch.tables import MOST_IN_CELL, Formula, Layout, fitting, open_table, unique, writing
 from contracts.errors import GuardianError, InputError
-from tests.batch.files import cached, put, put_csv, put_xlsx, sheet_xml, table
+from tests.support.batch_files import cached, put, put_csv, put_xlsx, sheet_xml, table
 
 LINES = [["id", "Тема", "Описание"], ["7", "Принтер", "Не печатает, «совсем»"], ["8", "Ё", "a\nb"]]
 HOSTILE = ['=HYPERLINK("http://x.example","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "#N/A"]

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from contracts.lookups import LookupArgument, fields_of
 from contracts.values import Source
 from tests.contracts.test_profile import profile
-from tests.database.tables import lookup, text_argument
+from tests.support.database.tables import lookup, text_argument
 
 
 def argument(kind: str, **changes: Any) -> LookupArgument:

@@ -8,8 +8,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.database.tables import ROWS, SCHEMA, sqlite_file
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.database.tables import ROWS, SCHEMA, sqlite_file
+from tests.support.wire.server_process import FakeServer, fake_server
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from adapters.sources.lookups import Chooser, arguments_from, period_of
 from assistant.profiles import load_profile
 from contracts.lookups import Lookup
 from contracts.values import Source
-from tests.database.tables import lookup, text_argument
+from tests.support.database.tables import lookup, text_argument
 
 ROOT = Path(__file__).resolve().parents[2]
 TODAY = date(2026, 11, 18)

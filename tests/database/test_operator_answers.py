@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from language.claims import claims
-from tests.assistant.cli_helpers import Desk
+from tests.support.cli_helpers import Desk
 
 PERSON = ("I want to talk to a person", "Позовите человека")
 ANSWERED = "What is a profile?"

@@ -19,8 +19,8 @@ from contracts.profile import Profile
 from contracts.values import Language, RequestType, SGRAction, Source
 from language.lexicon import STATUS, request_type
 from language.words import detect
-from tests.database.tables import lookup
 from tests.ports.test_planners import Probe
+from tests.support.database.tables import lookup
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

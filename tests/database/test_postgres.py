@@ -7,8 +7,8 @@ import time
 import pytest
 
 from contracts.errors import SourceUnavailable
-from tests.database.tables import ROWS, ask, call, lookup, said, source, stopped, text_argument
-from tests.ports.source_conformance import SourceConformance
+from tests.support.database.tables import ROWS, ask, call, lookup, said, source, stopped, text_argument
+from tests.support.ports.source_conformance import SourceConformance
 
 
 class TestConformance(SourceConformance):

@@ -12,8 +12,8 @@ import pytest
 from contracts.errors import ConfigError, SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import Language, Source
-from tests.database.tables import ask, call, lookup, said, source, sqlite_file, stopped, text_argument
-from tests.ports.source_conformance import SourceConformance
+from tests.support.database.tables import ask, call, lookup, said, source, sqlite_file, stopped, text_argument
+from tests.support.ports.source_conformance import SourceConformance
 
 
 def endless(select: str) -> str:

@@ -19,7 +19,7 @@ from adapters.sources.text_to_sql.source import row_in_words
 from contracts.errors import SourceUnavailable
 from contracts.profile import Database, TextToSql
 from contracts.values import Language
-from tests.database.hostile_sql import hostile
+from tests.support.database.hostile_sql import hostile
 
 ABOUT = {"en": "What the library lends.", "ru": "Что выдаёт библиотека."}
 

@@ -17,9 +17,9 @@ from assistant.wiring import deployment, lookup_sources
 from contracts.errors import ConfigError
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
-from tests.assistant.cli_helpers import Desk
-from tests.database.tables import sqlite_file
-from tests.wire.server_process import FakeServer
+from tests.support.cli_helpers import Desk
+from tests.support.database.tables import sqlite_file
+from tests.support.wire.server_process import FakeServer
 
 ASKED = """
 [[database.text_to_sql.tables]]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.assistant.cli_helpers import Desk
-from tests.database.tables import sqlite_file
-from tests.wire.server_process import FakeServer
+from tests.support.cli_helpers import Desk
+from tests.support.database.tables import sqlite_file
+from tests.support.wire.server_process import FakeServer
 
 HANDED_OFF = "How many questions were handed off this week?"
 

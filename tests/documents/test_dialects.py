@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adapters.sources.dialects import DEEPEST, LARGEST, Flat, Reading, flatten
 from contracts.values import Dialect
-from tests.adapters.markdown_pages import write
+from tests.support.markdown_pages import write
 
 ALL_DIALECTS = tuple(Dialect)
 

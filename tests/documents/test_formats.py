@@ -18,7 +18,7 @@ from adapters.sources.documents import pdf as pdf_files
 from adapters.sources.documents.converter import Converter
 from adapters.sources.documents.document import LIBRARIES, Document, Unfit
 from adapters.sources.markdown import chunks
-from tests.documents.office import docx, paragraph, pdf, table
+from tests.support.office import docx, paragraph, pdf, table
 
 PAGE = """<!doctype html><html><head><title>Roles — Support</title><script>spy()</script><style>p {}</style>
 <link rel="canonical" href="https://kb.example.com/roles"><meta name="date" content="2025-03-02T10:00:00Z"></head>

@@ -9,8 +9,8 @@ from adapters.sources.documents.document import LIBRARIES
 from adapters.sources.markdown import Folder, ingest
 from adapters.sources.markdown.index import NAME as INDEX
 from contracts.values import Dialect
-from tests.adapters.markdown_pages import age, documents, found, write
-from tests.documents.office import docx, paragraph, pdf
+from tests.support.markdown_pages import age, documents, found, write
+from tests.support.office import docx, paragraph, pdf
 
 
 @pytest.fixture

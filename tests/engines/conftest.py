@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from adapters.sources.markdown import ingest
-from tests.engines.kinds import Servers
-from tests.engines.qdrant_server import serving
-from tests.ranking.shelves import embedder, filled
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.engines.kinds import Servers
+from tests.support.engines.qdrant_server import serving
+from tests.support.shelves import embedder, filled
+from tests.support.wire.server_process import FakeServer, fake_server
 
 ENOUGH = 2_000_000_000
 """Bytes; a collection takes some 10 million."""

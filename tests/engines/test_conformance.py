@@ -15,9 +15,9 @@ from adapters.sources.remote import RemoteKnowledge
 from contracts.evidence import EvidenceItem
 from contracts.ports import EvidenceSource, SearchRequest
 from contracts.values import Language, Source
-from tests.engines.kinds import KINDS, Servers
-from tests.ports.probe_conformance import RULES
-from tests.ports.source_conformance import SourceConformance
+from tests.support.engines.kinds import KINDS, Servers
+from tests.support.ports.probe_conformance import RULES
+from tests.support.ports.source_conformance import SourceConformance
 
 ROOT = Path(__file__).resolve().parents[2]
 Search = Callable[[SearchRequest, Source], Sequence[EvidenceItem]]

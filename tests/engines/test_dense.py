@@ -19,11 +19,11 @@ from adapters.sources.remote import Engine, EngineFault, RemoteKnowledge
 from contracts.errors import ConfigError, KnowledgeError
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
-from tests.adapters.markdown_pages import write
-from tests.engines.kinds import KINDS, Servers
 from tests.engines.test_conformance import ROOT, ndcg
-from tests.ranking.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, filled, shelf
-from tests.wire.server_process import FakeServer
+from tests.support.engines.kinds import KINDS, Servers
+from tests.support.markdown_pages import write
+from tests.support.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, filled, shelf
+from tests.support.wire.server_process import FakeServer
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_a_kill_while_vectors_are_made_costs_one_batch(
 import asyncio
 from pathlib import Path
 from adapters.ranking.vectors import fill
-from tests.ranking.shelves import embedder
+from tests.support.shelves import embedder
 asyncio.run(fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambda *_: print(flush=True)))
 """
     with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:

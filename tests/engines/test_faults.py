@@ -22,9 +22,9 @@ from adapters.sources.markdown import DocumentSource, ingest
 from adapters.sources.remote import RemoteKnowledge
 from contracts.errors import ConfigError, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
-from tests.adapters.markdown_pages import write
-from tests.engines.kinds import KINDS, Servers, new_name
-from tests.engines.qdrant_server import serving
+from tests.support.engines.kinds import KINDS, Servers, new_name
+from tests.support.engines.qdrant_server import serving
+from tests.support.markdown_pages import write
 
 APPLE = SearchRequest("apple")
 

@@ -18,10 +18,10 @@ from adapters.sources.sparse import dimension
 from contracts.errors import IndexBusy, KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import Source
-from tests.adapters.markdown_pages import write
-from tests.engines.kinds import KINDS, Servers, contents, new_name
-from tests.ranking.shelves import embedder
-from tests.wire.server_process import FakeServer
+from tests.support.engines.kinds import KINDS, Servers, contents, new_name
+from tests.support.markdown_pages import write
+from tests.support.shelves import embedder
+from tests.support.wire.server_process import FakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = {dimension("body", word): 1.0 for word in ("guardian", "turn", "document", "pear", "документ")}
@@ -150,7 +150,7 @@ import time
 from pathlib import Path
 from adapters.sources.engines import engine_at
 from adapters.sources.filling import fill
-from tests.ranking.shelves import embedder
+from tests.support.shelves import embedder
 def told(done, total):
     print(done, flush=True)
     time.sleep(0.02)

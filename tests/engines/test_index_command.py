@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
-from tests.engines.kinds import KINDS, Servers
-from tests.wire.server_process import FakeServer
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.engines.kinds import KINDS, Servers
+from tests.support.wire.server_process import FakeServer
 
 UNSHARED = "catalogbackup"
 """A word that no page has, made of two that some do."""

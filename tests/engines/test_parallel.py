@@ -15,7 +15,7 @@ from adapters.sources.markdown import ingest
 from adapters.sources.remote import RemoteKnowledge
 from contracts.ports import SearchRequest
 from contracts.values import Source
-from tests.engines.qdrant_server import Qdrant, serving
+from tests.support.engines.qdrant_server import Qdrant, serving
 
 MANY = 16
 """More than the threads that asyncio has by itself where there are up to eleven cores."""

@@ -11,7 +11,7 @@ import pytest
 from contracts.errors import EntailmentUnavailable
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
 from contracts.values import CallPurpose, Entailment
-from tests.entailment.checkers import (
+from tests.support.checkers import (
     DOES_NOT,
     ENGLISH,
     FOLLOWS,
@@ -22,7 +22,7 @@ from tests.entailment.checkers import (
     in_chat,
     in_tei,
 )
-from tests.wire.server_process import FakeServer
+from tests.support.wire.server_process import FakeServer
 
 YES, MAYBE, NO = Entailment.ENTAILED, Entailment.NEUTRAL, Entailment.CONTRADICTED
 ENTAIL = {"purpose": "entailment"}

@@ -18,11 +18,11 @@ from contracts.errors import ConfigError
 from contracts.ports import Draft
 from contracts.values import DraftKind, EntailmentMode, Language, Outcome, Source
 from graph.build import Ports, build_graph
-from tests.assistant.cli_helpers import PROFILE as SHELF
-from tests.assistant.cli_helpers import QUESTION, Desk
-from tests.entailment.checkers import ENGLISH, KEY, checker_of, in_tei
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
-from tests.wire.server_process import FakeServer
+from tests.support.checkers import ENGLISH, KEY, checker_of, in_tei
+from tests.support.cli_helpers import PROFILE as SHELF
+from tests.support.cli_helpers import QUESTION, Desk
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.wire.server_process import FakeServer
 
 ENTAIL = {"purpose": "entailment"}
 AGREES = in_tei({"entailment": 0.9, "neutral": 0.1})

@@ -17,7 +17,7 @@ from contracts.ports import Draft
 from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from graph.callers import settled_role
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 
 @pytest.mark.parametrize(

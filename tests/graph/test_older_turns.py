@@ -18,7 +18,7 @@ from contracts.ports import Draft
 from contracts.state import fresh_turn
 from contracts.values import DraftKind, Outcome, Source
 from graph.build import Ports, build_graph
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 NEEDED = {
     "question",

@@ -20,7 +20,7 @@ from contracts.ports import Draft
 from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from graph.policies import SECONDS_PER_NODE, TRY_AGAIN
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 QUESTIONS = {"en": "When does the kettle boil?", "ru": "Когда закипит чайник?"}
 RIGHT = Draft(DraftKind.ANSWER, ANSWER)

@@ -19,7 +19,7 @@ from contracts.ports import Draft, Drafter
 from contracts.profile import Profile
 from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 KEY = "sk-" + "live-abcdefghijklmnopqrstuvwx"
 PHONE = "+7 916 123-45-67"

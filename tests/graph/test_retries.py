@@ -27,7 +27,7 @@ from contracts.profile import Profile
 from contracts.report import GuardianReport
 from contracts.values import DraftKind, RequestType, RequiredAction, RiskLevel, Source, Verdict
 from graph.build import Ports, build_graph
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 A = RequiredAction
 QUESTION = "When does the kettle boil?"

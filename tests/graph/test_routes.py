@@ -22,7 +22,7 @@ from contracts.state import ChatState
 from contracts.values import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
 from graph.build import Graph, Ports, build_graph
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, judged, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, judged, passage, plan
 
 ROUTERS: dict[Any, tuple[str, ...]] = {
     after_moderation: ("moderation",),

@@ -14,7 +14,7 @@ from adapters.sources.graph.building import FILE
 from adapters.sources.markdown import Folder, ingest
 from assistant.variables import VARIABLES
 from contracts.errors import KnowledgeError
-from tests.graph_source.small_graph import PAGES, indexed, made, pairs, rows, write
+from tests.support.graph_source.small_graph import PAGES, indexed, made, pairs, rows, write
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 

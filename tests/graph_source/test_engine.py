@@ -10,7 +10,7 @@ import pytest
 from adapters.sources.graph import GraphSource, Ladybug, Limits
 from adapters.sources.graph.engine import check
 from contracts.errors import ConfigError, SourceUnavailable
-from tests.graph_source.small_graph import MENTIONS, indexed, lookup, made, rows, write
+from tests.support.graph_source.small_graph import MENTIONS, indexed, lookup, made, rows, write
 
 WRITES = (
     "CREATE (:Setting {name: 'x'})",

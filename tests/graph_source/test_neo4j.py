@@ -6,8 +6,8 @@ from adapters.sources.graph import GraphSource, Limits, Neo4j
 from contracts.errors import ConfigError, SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import Language
-from tests.graph_source.bolt_server import BEGIN, HELLO, PULL, RUN, BoltServer
-from tests.graph_source.small_graph import MENTIONS, lookup
+from tests.support.graph_source.bolt_server import BEGIN, HELLO, PULL, RUN, BoltServer
+from tests.support.graph_source.small_graph import MENTIONS, lookup
 
 PASSED = "p@ss/word"
 COLUMNS = ["page_path", "page_title", "page_url", "page_kb_id"]

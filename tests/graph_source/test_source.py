@@ -14,8 +14,8 @@ from contracts.evidence import EvidenceItem
 from contracts.lookups import LookupCall, LookupValue
 from contracts.ports import EvidenceSource, SearchRequest
 from contracts.values import Language, RequestType, Source
-from tests.graph_source.small_graph import MENTIONS, lookup, made
-from tests.ports.source_conformance import SourceConformance
+from tests.support.graph_source.small_graph import MENTIONS, lookup, made
+from tests.support.ports.source_conformance import SourceConformance
 
 IN_LANGUAGE = MENTIONS.replace("$setting", "$setting AND ($language = 'any' OR p.language = $language)")
 WITH_LANGUAGE = [

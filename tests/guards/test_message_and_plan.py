@@ -9,8 +9,8 @@ from contracts.values import Language, RequestType
 from guards.message_check import MAX_MESSAGE_CHARS, message_fault
 from guards.plan_check import settle_plan
 from rendering.texts import texts
-from tests.nodes.turn import plan
-from tests.profiles import bare
+from tests.support.profiles import bare
+from tests.support.turn import plan
 
 PROFILE = bare()
 

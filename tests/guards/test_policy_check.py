@@ -13,7 +13,7 @@ from contracts.profile import PolicyRule, Profile
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from guards.policy_check import PolicyFinding, check_answer, check_request, masked
 from language.links import foreign_links
-from tests.profiles import bare
+from tests.support.profiles import bare
 
 ALLOWED = ("kb.comindware.ru",)
 PROFILE = bare(allowed_link_domains=ALLOWED, roles={"user": {}, "operator": {}})

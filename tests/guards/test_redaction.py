@@ -7,8 +7,8 @@ import pytest
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.values import Source
 from guards.redaction import redacted, redacted_trace
-from tests.nodes.turn import passage
-from tests.profiles import bare
+from tests.support.profiles import bare
+from tests.support.turn import passage
 
 PROFILE = bare(
     answer_policy={

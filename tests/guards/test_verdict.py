@@ -21,7 +21,7 @@ from contracts.values import (
 )
 from guards.policy_check import PolicyFinding
 from guards.verdict import Findings, judge
-from tests.contracts.decisions.oracles import verdict as specified
+from tests.support.oracles import verdict as specified
 
 A = RequiredAction
 OK, FAILED, UNCHECKED, NOT_ASKED = CheckStatus

@@ -20,8 +20,8 @@ from adapters.hand_off.webhook import SIGNATURE, Webhook
 from adapters.models.retrying import Pauses
 from contracts.errors import HandOffFailed
 from contracts.values import Delivery
-from tests.hand_off.receiver import CUT, GARBAGE, NEVER, free_port, receiver, reply, ticket, tickets
-from tests.hand_off.sender import desk_at, kill_at, start
+from tests.support.hand_off.receiver import CUT, GARBAGE, NEVER, free_port, receiver, reply, ticket, tickets
+from tests.support.hand_off.sender import desk_at, kill_at, start
 
 SECRET = "key-of-the-desk"  # noqa: S105  # nobody's
 

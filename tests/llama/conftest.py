@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.llama import tiny_gguf
-from tests.llama.server import GUARD, LlamaServer, llama_server, template
+from tests.support.llama import tiny_gguf
+from tests.support.llama.server import GUARD, LlamaServer, llama_server, template
 
 # Its asserts are a helper's, and say what they compared only where pytest has rewritten them.
-pytest.register_assert_rewrite("tests.llama.invariants")
+pytest.register_assert_rewrite("tests.support.llama.invariants")
 
 FAMILIES = ("system_first", "strict_alternation", "tools", "no_system")
 

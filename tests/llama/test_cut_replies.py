@@ -12,8 +12,8 @@ from adapters.models.retrying import deadline_in
 from adapters.planning.model import Rung, ToolForm
 from contracts.errors import ServerFault
 from contracts.values import CallPurpose, FaultKind
-from tests.llama.proxy import recording_proxy
-from tests.llama.server import LlamaServer
+from tests.support.llama.proxy import recording_proxy
+from tests.support.llama.server import LlamaServer
 
 
 async def test_a_schemas_reply_that_the_limit_cut_is_counted(llama: LlamaServer) -> None:

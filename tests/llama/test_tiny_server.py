@@ -10,9 +10,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr, ValidationError
 
 from contracts.plan import PLAN_TOOL, SGRPlanResult
-from tests.llama import tiny_gguf
-from tests.llama.proxy import recording_proxy
-from tests.llama.server import LlamaServer, Refused, llama_server, template
+from tests.support.llama import tiny_gguf
+from tests.support.llama.proxy import recording_proxy
+from tests.support.llama.server import LlamaServer, Refused, llama_server, template
 
 TOOL: dict[str, Any] = {
     "type": "function",

@@ -15,10 +15,10 @@ import pytest
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.state import MESSAGE_WINDOW
 from contracts.values import CallPurpose, Flow, Outcome, RequestType, SafetyLevel, Verdict
-from tests.llama import invariants, tiny_gguf
-from tests.llama.desk import PAGES, TEXT, Desk, Played, messages
-from tests.llama.proxy import Exchange, recording_proxy
-from tests.llama.server import GUARD, LlamaServer, llama_server, template
+from tests.support.llama import invariants, tiny_gguf
+from tests.support.llama.desk import PAGES, TEXT, Desk, Played, messages
+from tests.support.llama.proxy import Exchange, recording_proxy
+from tests.support.llama.server import GUARD, LlamaServer, llama_server, template
 
 pytestmark = pytest.mark.slow
 

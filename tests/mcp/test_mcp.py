@@ -28,9 +28,9 @@ from assistant.views import Answer
 from assistant.web.app import Options
 from assistant.wiring import deployment
 from guards.message_check import MAX_MESSAGE_CHARS
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.wire.server_process import FakeServer, fake_server
 from tests.web.conftest import Running, serving
-from tests.wire.server_process import FakeServer, fake_server
 
 ROOT = Path(__file__).resolve().parents[2]
 Mode = Literal["auto", "legacy"]

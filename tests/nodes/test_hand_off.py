@@ -17,7 +17,7 @@ from contracts.ports import Draft, HandOffDesk
 from contracts.report import Delivered, Ticket
 from contracts.values import Delivery, DraftKind, Language, Outcome, SafetyLevel
 from nodes.safe_exit import safe_exit
-from tests.nodes.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, plan, played, ports
+from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, plan, played, ports
 
 PLANNED = UP_TO_THE_VERDICT[:3]
 DRAFTED = "The kettle sings SECRET-DRAFT at 999 degrees [1]."

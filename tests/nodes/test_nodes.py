@@ -40,7 +40,7 @@ from contracts.values import (
 )
 from nodes.moderation import moderation
 from nodes.retry_bump import retry_bump
-from tests.nodes.turn import (
+from tests.support.turn import (
     ANSWER,
     PROFILE,
     SAFE,

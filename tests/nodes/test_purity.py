@@ -13,7 +13,7 @@ from contracts.context import Context
 from contracts.ports import Draft
 from contracts.state import ChatState, fresh_turn
 from contracts.values import DraftKind, SafetyLevel, SGRAction
-from tests.nodes.turn import NODES, UP_TO_THE_VERDICT, State, asked, call, judged, plan, played, ports
+from tests.support.turn import NODES, UP_TO_THE_VERDICT, State, asked, call, judged, plan, played, ports
 
 CHANNELS = set(get_type_hints(ChatState))
 END = {"final_answer", "messages", "result", "clarify_count"}

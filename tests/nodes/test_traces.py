@@ -15,7 +15,7 @@ from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.state import fresh_turn
 from contracts.values import CallPurpose, RequestType, RequiredAction, Source
 from nodes.retrieve import retrieve
-from tests.nodes.turn import PROFILE
+from tests.support.turn import PROFILE
 
 CALL = ModelCall(purpose=CallPurpose.RERANK, model="m", server="s:1", ms=2.0)
 

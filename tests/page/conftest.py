@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_pla
 from assistant.keys import keys_of
 from assistant.service import Caller, Question, open_service
 from assistant.wiring import deployment
-from tests.assistant.cli_helpers import CORPUS, PROFILE, Desk
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.cli_helpers import CORPUS, PROFILE, Desk
+from tests.support.wire.server_process import FakeServer, fake_server
 
 ROLES = {"anna": "user", "vera": "user", "olga": "operator", "tess": "user", "gone": "user"}
 FEW = {"tess": 1}

@@ -15,8 +15,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from assistant.keys import keys_of
 from assistant.wiring import deployment
-from tests.assistant.cli_helpers import Desk
 from tests.page.conftest import EVIL_SENTENCE, LEFT, Served, recorded
+from tests.support.cli_helpers import Desk
 
 pytestmark = pytest.mark.slow
 

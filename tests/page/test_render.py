@@ -41,7 +41,7 @@ from contracts.report import ClaimFinding, GuardianReport
 from contracts.result import StructuredAgentResult
 from contracts.values import ClaimStatus, Language, Outcome, RiskLevel, SGRAction, Source, Verdict
 from rendering.answers import verified_answer
-from tests.assistant.cli_helpers import PROFILE as SHELF
+from tests.support.cli_helpers import PROFILE as SHELF
 
 PROFILE = deployment(str(SHELF), {"GUARDIAN_DATA_DIR": "nowhere"}).profile
 EN, RU = Look(PROFILE, Language.EN), Look(PROFILE, Language.RU)

@@ -11,9 +11,9 @@ from contracts.errors import HandOffFailed
 from contracts.ports import HandOffDesk
 from contracts.report import Delivered, Ticket
 from contracts.values import Delivery
-from tests.hand_off.receiver import free_port, receiver
-from tests.hand_off.sender import desk_at
-from tests.ports.desk_conformance import DeskConformance
+from tests.support.hand_off.receiver import free_port, receiver
+from tests.support.hand_off.sender import desk_at
+from tests.support.ports.desk_conformance import DeskConformance
 
 
 class TestFake(DeskConformance):

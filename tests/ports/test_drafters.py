@@ -11,10 +11,10 @@ from adapters.fakes.drafting import FakeDrafter
 from contracts.errors import DraftingFailed
 from contracts.ports import Draft, Drafter, DraftRequest, Exchange
 from contracts.values import DraftKind
-from tests.ports.drafter_conformance import REQUEST, DrafterConformance, check
-from tests.ports.planner_conformance import TEXTS
-from tests.wire.models import bench
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.ports.drafter_conformance import REQUEST, DrafterConformance, check
+from tests.support.ports.planner_conformance import TEXTS
+from tests.support.wire.models import bench
+from tests.support.wire.server_process import FakeServer, fake_server
 
 ANSWER = Draft(DraftKind.ANSWER, "It boils [1].")
 

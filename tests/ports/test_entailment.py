@@ -12,9 +12,9 @@ from contracts.calls import ModelCall
 from contracts.errors import EntailmentUnavailable
 from contracts.ports import EntailmentAnswer, EntailmentChecker, EntailmentQuestion, EntailmentReply
 from contracts.values import CallPurpose, Entailment
-from tests.entailment.checkers import SHAPES, checker_of
-from tests.ports.entailment_conformance import PLAIN, RULES, Conformance
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.checkers import SHAPES, checker_of
+from tests.support.ports.entailment_conformance import PLAIN, RULES, Conformance
+from tests.support.wire.server_process import FakeServer, fake_server
 
 DOWN = EntailmentUnavailable("The checker is down.", "Start it.")
 YES = EntailmentAnswer(Entailment.ENTAILED, 0.9)

@@ -20,8 +20,8 @@ from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
 from contracts.values import CallPurpose, HarmCategory, ModerationState, SafetyLevel
-from tests.ports.moderator_conformance import ODD_TEXTS, PLAIN_TEXTS, RULES, Conformance
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.ports.moderator_conformance import ODD_TEXTS, PLAIN_TEXTS, RULES, Conformance
+from tests.support.wire.server_process import FakeServer, fake_server
 
 UNSAFE = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
 PLAN_CALL = ModelCall(purpose=CallPurpose.PLAN, model="x", server="x")

@@ -13,10 +13,10 @@ from contracts.errors import PlanningFailed, SourceUnavailable
 from contracts.ports import Planner, PlanReply, PlanRequest
 from contracts.values import Language
 from language.clean import clean
-from tests.nodes.turn import PROFILE, plan
-from tests.ports.planner_conformance import TEXTS, PlannerConformance, check, requests
-from tests.wire.models import bench
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.ports.planner_conformance import TEXTS, PlannerConformance, check, requests
+from tests.support.turn import PROFILE, plan
+from tests.support.wire.models import bench
+from tests.support.wire.server_process import FakeServer, fake_server
 
 ASKED = PlanRequest("How?", Language.EN)
 

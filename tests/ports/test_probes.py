@@ -9,7 +9,7 @@ from adapters.fakes.topic import FakeTopicProbe
 from adapters.sources.markdown import KnowledgeBase, ingest
 from contracts.errors import SourceUnavailable
 from contracts.ports import TopicProbe
-from tests.ports.probe_conformance import RULES
+from tests.support.ports.probe_conformance import RULES
 
 
 @pytest.fixture(params=["knowledge base", "fake"])

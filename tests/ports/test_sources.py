@@ -12,7 +12,7 @@ from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.ports import EvidenceSource, SearchRequest
 from contracts.values import Source
-from tests.ports.source_conformance import SourceConformance
+from tests.support.ports.source_conformance import SourceConformance
 
 
 def knowledge(root: Path, kind: Source) -> KnowledgeBase:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.wire.server_process import FakeServer, fake_server
 
 
 @pytest.fixture(scope="session")

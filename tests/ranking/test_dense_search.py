@@ -12,9 +12,9 @@ from adapters.sources.markdown import KnowledgeBase, ingest
 from adapters.sources.meaning import DEPTH
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
-from tests.adapters.markdown_pages import write
-from tests.ranking.shelves import ENGLISH, KEY, PAGES, UNSHARED, embedder, filled, shelf
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.markdown_pages import write
+from tests.support.shelves import ENGLISH, KEY, PAGES, UNSHARED, embedder, filled, shelf
+from tests.support.wire.server_process import FakeServer, fake_server
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import asyncio
 import httpx
 
 from adapters.ranking.similarity import dot
-from tests.ranking.shelves import embedder
-from tests.wire.server_process import FakeServer
+from tests.support.shelves import embedder
+from tests.support.wire.server_process import FakeServer
 
 
 def test_texts_with_like_words_are_nearer_than_others(server: FakeServer) -> None:

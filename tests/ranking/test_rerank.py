@@ -11,8 +11,8 @@ from adapters.sources.markdown import DocumentSource, KnowledgeBase
 from contracts.evidence import Fate
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language
-from tests.ranking.shelves import ENGLISH, KEY, reranker, shelf
-from tests.wire.server_process import FakeServer
+from tests.support.shelves import ENGLISH, KEY, reranker, shelf
+from tests.support.wire.server_process import FakeServer
 
 PAGES = {
     "a.md": "# Roses\n\nRoses, roses, roses: all about roses.\n",

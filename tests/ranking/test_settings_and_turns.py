@@ -7,9 +7,9 @@ import pytest
 
 from assistant.settings import Settings
 from contracts.errors import ConfigError
-from tests.assistant.cli_helpers import QUESTION, Desk
-from tests.ranking.shelves import KEY
-from tests.wire.server_process import FakeServer
+from tests.support.cli_helpers import QUESTION, Desk
+from tests.support.shelves import KEY
+from tests.support.wire.server_process import FakeServer
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from rendering.answers import (
 )
 from rendering.hand_off import hand_off_record
 from rendering.texts import texts
-from tests.nodes.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
+from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
 
 TWO = [passage(1), passage(2)]
 

@@ -12,7 +12,7 @@ from rendering.answers import user_view
 from rendering.badges import confidence_badge, spam_badge
 from rendering.synthetic import Synthetic, clarification_question, contact_of, joined, render_synthetic
 from rendering.texts import inline, texts
-from tests.nodes.turn import PROFILE, plan
+from tests.support.turn import PROFILE, plan
 
 FULL = plan(
     topic="TOPIC",

@@ -15,7 +15,7 @@ from adapters.sources.markdown.store import NAME
 from contracts.errors import KnowledgeError
 from contracts.ports import SearchRequest
 from contracts.values import Source
-from tests.adapters.markdown_pages import write
+from tests.support.markdown_pages import write
 
 
 def _text(_: bytes) -> bytes:

@@ -24,8 +24,8 @@ from contracts.ports import EvidenceSource, Planner
 from contracts.values import Language, RequestType, Source
 from graph.build import Ports, build_graph
 from rendering.answers import source_names
-from tests.nodes.turn import PROFILE, SAFE, passage, plan
-from tests.sources.broken import FAULTS, LOOKUPS, QUESTION, Fault
+from tests.support.broken_sources import FAULTS, LOOKUPS, QUESTION, Fault
+from tests.support.turn import PROFILE, SAFE, passage, plan
 
 QUESTIONS = {"en": QUESTION, "ru": "Когда закипает чайник?"}
 PROFILE_WITH_LOOKUPS = PROFILE.model_copy(update={"lookups": LOOKUPS, "contracts": {}})

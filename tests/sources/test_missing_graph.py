@@ -14,8 +14,8 @@ from assistant.wiring import Deployment, deployment, lookup_sources
 from contracts.errors import SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import RequestType, Source
-from tests.adapters.markdown_pages import write
-from tests.assistant.cli_helpers import Desk
+from tests.support.cli_helpers import Desk
+from tests.support.markdown_pages import write
 
 TROUBLE = "I get the error GuardianBusy, it does not work"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.assistant.cli_helpers import CORPUS, PROFILE, QUESTION, Desk
+from tests.support.cli_helpers import CORPUS, PROFILE, QUESTION, Desk
 
 SECONDS = 1.0
 """Allowed for a source. An index in a server gives up by itself after 10."""

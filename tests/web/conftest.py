@@ -19,7 +19,7 @@ from assistant.keys import keys_of
 from assistant.service import Service
 from assistant.web.app import Options, create_app
 from assistant.wiring import Deployment, deployment
-from tests.assistant.cli_helpers import Desk
+from tests.support.cli_helpers import Desk
 
 ROLES = {"anna": "user", "boris": "user", "olga": "operator"}
 """Who has a key of the shared server, and in which role."""

@@ -15,10 +15,10 @@ import pytest
 
 from assistant.web.openai_protocol import pieces
 from assistant.wiring import deployment
-from tests.assistant.cli_helpers import ANSWER, NAME, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
+from tests.support.wire.models import _TRUSTS_NOBODY
+from tests.support.wire.server_process import FakeServer, fake_server
 from tests.web.conftest import Running, events_in, serving, sub_desk
-from tests.wire.models import _TRUSTS_NOBODY
-from tests.wire.server_process import FakeServer, fake_server
 
 FOLLOWING = "How do I change the loan period?"
 

@@ -17,7 +17,7 @@ from assistant.transcript import TurnStore
 from assistant.views import Answer, Stage
 from assistant.wiring import deployment
 from contracts.result import StructuredAgentResult
-from tests.assistant.cli_helpers import ANSWER, NAME, QUESTION, Desk, profile_of
+from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk, profile_of
 from tests.web.conftest import Running, events_in, serving
 
 FOLLOWING = "How do I change the loan period?"

@@ -21,7 +21,7 @@ from assistant.service import Caller, Question, Service
 from assistant.web.app import Options, create_app
 from assistant.web.limits import WRONG_KEYS, RateLimits, Window
 from assistant.wiring import deployment
-from tests.assistant.cli_helpers import ANSWER, NAME, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
 
 LOOPBACK = "http://127.0.0.1:8000"
 

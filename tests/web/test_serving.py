@@ -19,8 +19,8 @@ import httpx
 import pytest
 
 from assistant.keys import Keys
-from tests.assistant.cli_helpers import ANSWER, QUESTION, Desk, interruptible
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk, interruptible
+from tests.support.wire.server_process import FakeServer, fake_server
 
 LONGEST_S = 20
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # the rule of these tests

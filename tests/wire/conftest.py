@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.assistant.cli_helpers import Desk
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.cli_helpers import Desk
+from tests.support.wire.server_process import FakeServer, fake_server
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ from adapters.models.retrying import deadline_in
 from adapters.planning.model import Rung, ToolForm
 from contracts.errors import ServerFault
 from contracts.values import CallPurpose, FaultKind
-from tests.wire.models import MODEL, Bench, asked_of, bench
-from tests.wire.moderator_faults import wait_until_asked
-from tests.wire.server_process import FakeServer
+from tests.support.wire.models import MODEL, Bench, asked_of, bench
+from tests.support.wire.moderator_faults import wait_until_asked
+from tests.support.wire.server_process import FakeServer
 
 KEY = "sk-this-is-a-secret"
 Q: list[BaseMessage] = [SystemMessage("s"), HumanMessage("q")]

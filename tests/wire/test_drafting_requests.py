@@ -17,8 +17,8 @@ from contracts.ports import Draft, DraftRequest, Exchange
 from contracts.spec import CITED_SOURCES, ArchitectSpec, Section
 from contracts.values import DraftKind, Language, PlanTrace, RequestType, RequiredAction, ResponseFormat, Track
 from guards.contract_check import check_contract
-from tests.wire.models import DRAFTED, EVIDENCE, asked_of, bench, roles, size_of
-from tests.wire.server_process import FakeServer
+from tests.support.wire.models import DRAFTED, EVIDENCE, asked_of, bench, roles, size_of
+from tests.support.wire.server_process import FakeServer
 
 HISTORY = (Exchange("user", "EARLIER-Q"), Exchange("assistant", "EARLIER-A"))
 TRACE: dict[str, object] = {"tool": PLAN_TOOL, "arguments": {"user_intent": "PLAN-INTENT"}, "raw": "PLAN-RAW"}

@@ -12,9 +12,9 @@ import pytest
 
 from contracts.calls import ModelCall
 from contracts.values import FaultKind, Outcome, Verdict
-from tests.wire.fault_data import ALONE, CALLS, CASES, EXPECTED, FAULTS, OUTCOMES, Case, Run
-from tests.wire.fault_runs import KEY, RETRIES, Record, Request, Turn, became, play_all
-from tests.wire.server_process import fake_server
+from tests.support.wire.fault_data import ALONE, CALLS, CASES, EXPECTED, FAULTS, OUTCOMES, Case, Run
+from tests.support.wire.fault_runs import KEY, RETRIES, Record, Request, Turn, became, play_all
+from tests.support.wire.server_process import fake_server
 
 SLACK_S = 25.0
 """What a busy machine may take beyond a deadline; a wait without one would take ten minutes."""

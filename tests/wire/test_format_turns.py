@@ -20,10 +20,10 @@ from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec, Section
 from contracts.values import CallPurpose, DraftKind, Language, RequestType, ResponseFormat, Source
 from graph.build import Graph, Ports, build_graph
-from tests.nodes.turn import PROFILE, SAFE, passage, plan
-from tests.wire.models import asked_of
-from tests.wire.server_process import FakeServer
-from tests.wire.turns import graph_on
+from tests.support.turn import PROFILE, SAFE, passage, plan
+from tests.support.wire.models import asked_of
+from tests.support.wire.server_process import FakeServer
+from tests.support.wire.turns import graph_on
 
 QUESTION = "When does the kettle boil?"
 FOUND = [passage(2), passage(1)]

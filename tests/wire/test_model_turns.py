@@ -19,11 +19,11 @@ from contracts.plan import PLAN_TOOL
 from contracts.result import StructuredAgentResult
 from contracts.values import CallPurpose, HarmCategory, SafetyLevel
 from graph.build import Graph
-from tests.assistant.cli_helpers import QUESTION as SHELF_QUESTION
-from tests.assistant.cli_helpers import Desk
-from tests.nodes.turn import SAFE, judged
-from tests.wire.server_process import FakeServer
-from tests.wire.turns import graph_on
+from tests.support.cli_helpers import QUESTION as SHELF_QUESTION
+from tests.support.cli_helpers import Desk
+from tests.support.turn import SAFE, judged
+from tests.support.wire.server_process import FakeServer
+from tests.support.wire.turns import graph_on
 
 QUESTION = "When does the kettle boil?"
 WRONG = {"text": "The kettle boils at 999 degrees [1]."}

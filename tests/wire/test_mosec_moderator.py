@@ -18,9 +18,9 @@ from adapters.models.retrying import Pauses
 from adapters.moderation.mosec import MosecModerator
 from contracts.errors import ConfigError, ModerationUnavailable
 from contracts.values import CallPurpose, HarmCategory, ModerationState, SafetyLevel
-from tests.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
-from tests.wire.mosec_worker import REQUEST_MS, MosecServer, mosec_server
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
+from tests.support.wire.mosec_worker import REQUEST_MS, MosecServer, mosec_server
+from tests.support.wire.server_process import FakeServer, fake_server
 
 QUICK = Pauses(first_s=0.01)
 

@@ -16,10 +16,10 @@ from contracts.errors import PlanningFailed
 from contracts.ports import Exchange, PlanReply, PlanRequest
 from contracts.report import ModerationResult
 from contracts.values import CallPurpose, HarmCategory, Language, ModerationState, SafetyLevel
-from tests.nodes.turn import PROFILE, asked, call, plan
-from tests.wire.models import ASKED, MODEL, asked_of, bench
-from tests.wire.moderator_faults import wait_until_asked
-from tests.wire.server_process import FakeServer
+from tests.support.turn import PROFILE, asked, call, plan
+from tests.support.wire.models import ASKED, MODEL, asked_of, bench
+from tests.support.wire.moderator_faults import wait_until_asked
+from tests.support.wire.server_process import FakeServer
 
 SAFE = ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE)
 DOUBTFUL = ModerationResult(

@@ -13,7 +13,7 @@ from adapters.models.thinking import without_thinking
 from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.values import Language, RequestType, SGRAction
-from tests.nodes.turn import plan
+from tests.support.turn import plan
 
 PLAN: dict[str, Any] = plan(topic="kettles", answer_language="en").model_dump(mode="json")
 """A form that is filled in well."""

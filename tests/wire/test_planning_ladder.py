@@ -19,9 +19,9 @@ from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import Exchange, PlanReply, PlanRequest
 from contracts.report import ModerationResult
 from contracts.values import HarmCategory, Language, ModerationState, SafetyLevel
-from tests.nodes.turn import plan
-from tests.wire.models import ASKED, MODEL, OFFLINE, asked_of, bench, roles
-from tests.wire.server_process import FakeServer
+from tests.support.turn import plan
+from tests.support.wire.models import ASKED, MODEL, OFFLINE, asked_of, bench, roles
+from tests.support.wire.server_process import FakeServer
 
 NOT_THAT = {"status": 400, "json": {"error": {"message": "tool_choice is not supported"}}}
 PROSE = {"text": "I would be glad to help you with your kettle!"}

@@ -11,9 +11,9 @@ from langchain_core.messages import HumanMessage
 
 from contracts.context import STEPS_PER_TURN, Context
 from tests.graph.test_policy_turns import KEY, PHONE, PLANTED
-from tests.nodes.turn import SAFE
-from tests.wire.server_process import FakeServer
-from tests.wire.turns import graph_on
+from tests.support.turn import SAFE
+from tests.support.wire.server_process import FakeServer
+from tests.support.wire.turns import graph_on
 
 QUOTED = "The kettle boils at 100 degrees [1]. Its service key is [redacted: api-key] [1]."
 

@@ -31,8 +31,8 @@ from adapters.fakes.scripts import REPLY, WHEN, Script, parse_script
 from adapters.fakes.server import Options, ScriptedServer, decide, main
 from adapters.fakes.strict import breach_of
 from contracts.plan import PLAN_TOOL, SGRPlanResult
-from tests.assistant.cli_helpers import Desk, interruptible
-from tests.wire.server_process import ROOT, FakeServer, fake_server
+from tests.support.cli_helpers import Desk, interruptible
+from tests.support.wire.server_process import ROOT, FakeServer, fake_server
 
 TOOL: dict[str, Any] = {"type": "function", "function": {"name": PLAN_TOOL, "parameters": {"type": "object"}}}
 FORCED = {"type": "function", "function": {"name": PLAN_TOOL}}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.assistant.cli_helpers import QUESTION, Desk, Said
-from tests.wire.server_process import FakeServer, fake_server
-from tests.wire.trace_sink import TraceSink, trace_sink
+from tests.support.cli_helpers import QUESTION, Desk, Said
+from tests.support.wire.server_process import FakeServer, fake_server
+from tests.support.wire.trace_sink import TraceSink, trace_sink
 
 OURS = {
     "OPENAI_API_KEY": "sk-proj-Unmistakable1aQ9zK",

@@ -17,9 +17,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from contracts.context import STEPS_PER_TURN
 from contracts.errors import ConfigError
 from graph.streaming import WITHHELD, pieces, withheld
-from tests.nodes.turn import SAFE
-from tests.wire.server_process import FakeServer
-from tests.wire.turns import graph_on
+from tests.support.turn import SAFE
+from tests.support.wire.server_process import FakeServer
+from tests.support.wire.turns import graph_on
 
 MODES = ["values", "updates", "messages", "custom", "checkpoints", "tasks", "debug"]
 WRONG = "Zebrafish boil at 999 degrees quartzwise [1]."

@@ -20,8 +20,8 @@ from langchain_core.messages import (
 from adapters.models.chat import Ask
 from adapters.models.retrying import deadline_in
 from adapters.models.wire import GO_ON, text_of, to_wire
-from tests.wire.models import asked_of, bench, roles
-from tests.wire.server_process import FakeServer
+from tests.support.wire.models import asked_of, bench, roles
+from tests.support.wire.server_process import FakeServer
 
 texts = st.sampled_from(["", " \n", "one", "two", "three", "слово"])
 contents = texts | st.lists(

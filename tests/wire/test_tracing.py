@@ -15,9 +15,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from assistant.tracing import EXIT_WAIT_S, KEPT_METADATA, prepare_tracing, tracing_in_words, without_content
 from contracts.errors import ConfigError
-from tests.assistant.cli_helpers import Desk
-from tests.wire.server_process import fake_server
-from tests.wire.trace_sink import TraceSink, trace_sink
+from tests.support.cli_helpers import Desk
+from tests.support.wire.server_process import fake_server
+from tests.support.wire.trace_sink import TraceSink, trace_sink
 
 WORD = "quizzaciously"
 QUESTION = f"How do I {WORD} restore the catalogue from a backup?"

@@ -19,8 +19,8 @@ from adapters.models.retrying import Pauses
 from adapters.moderation.vllm import MAX_TOKENS, VllmModerator
 from contracts.errors import ModerationUnavailable
 from contracts.values import CallPurpose, HarmCategory, ModerationState, SafetyLevel
-from tests.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
+from tests.support.wire.server_process import FakeServer, fake_server
 
 KEY = "sk-this-is-a-secret"
 

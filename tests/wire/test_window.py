@@ -25,8 +25,8 @@ from contracts.errors import ServerFault
 from contracts.evidence import EvidenceItem
 from contracts.ports import Exchange
 from contracts.values import CallPurpose, FaultKind, Source
-from tests.wire.models import ASKED, MODEL, asked_of, bench, size_of
-from tests.wire.server_process import FakeServer
+from tests.support.wire.models import ASKED, MODEL, asked_of, bench, size_of
+from tests.support.wire.server_process import FakeServer
 
 texts = st.text(max_size=300) | st.sampled_from(
     ["слово " * 100, "🔓" * 200, "one. two. three. " * 20, "a\nb\n" * 50, ""]

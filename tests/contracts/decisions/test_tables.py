@@ -18,7 +18,7 @@ from contracts.decisions import all_tables, record, routing_table
 from contracts.decisions.engine import ANY, AtLeast, Below, Cell, Choice, DecisionTable, HitPolicy, Number, OneOf
 from contracts.errors import DecisionError, TableError
 from contracts.values import SafetyLevel, SGRAction
-from tests.contracts.decisions.oracles import ORACLES, TABLES, in_words, inputs_of
+from tests.support.oracles import ORACLES, TABLES, in_words, inputs_of
 
 Table = DecisionTable[Any]
 EVERY_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

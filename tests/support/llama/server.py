@@ -1,6 +1,6 @@
 """llama.cpp's own HTTP server, out of a wheel, in a process of its own: to be asked as any real server is.
 
-As a program: `python -m tests.llama.server MODEL`; prints `LISTENING http://127.0.0.1:PORT` and serves until SIGTERM.
+As a program: `python -m tests.support.llama.server MODEL`; prints `LISTENING http://127.0.0.1:PORT` and serves until SIGTERM.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
 GUARD: Final = Path(__file__).with_name("guard.gbnf")
 
 
@@ -151,7 +151,7 @@ def llama_server(model: Path, **options: Any) -> Generator[LlamaServer]:
     `True` and `False` become `--name` and `--no-name`. Raises RuntimeError with what the process printed where it is
     not up within 20 s.
     """
-    arguments = [sys.executable, "-m", "tests.llama.server", str(model)]
+    arguments = [sys.executable, "-m", "tests.support.llama.server", str(model)]
     for name, value in options.items():
         if isinstance(value, bool):
             arguments.append(f"--{name}" if value else f"--no-{name}")

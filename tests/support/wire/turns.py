@@ -17,9 +17,9 @@ from assistant.wiring import deployment
 from contracts.profile import Profile
 from contracts.values import Source
 from graph.build import Graph, Ports, build_graph
-from tests.assistant.cli_helpers import PROFILE as SHELF
-from tests.nodes.turn import PROFILE, passage, plan
-from tests.wire.server_process import FakeServer
+from tests.support.cli_helpers import PROFILE as SHELF
+from tests.support.turn import PROFILE, passage, plan
+from tests.support.wire.server_process import FakeServer
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from contracts.errors import HandOffFailed
 from contracts.ports import HandOffDesk
 from contracts.report import Ticket
 from contracts.values import Delivery
-from tests.hand_off.receiver import ticket
+from tests.support.hand_off.receiver import ticket
 
 ODD_IDS = ("a/b", "../../etc/passwd", "a" * 200, "диалог № 1", "\ud800", " ", "x\ny", 'q"uote')
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.wire.server_process import FakeServer
+from tests.support.wire.server_process import FakeServer
 
 RETRIES = 2
 TRIES = RETRIES + 1

@@ -16,7 +16,7 @@ from adapters.ranking.rerank import Reranker, Shape
 from adapters.ranking.vectors import FillReport, Progress, fill
 from adapters.sources.markdown import ingest
 from contracts.values import Language
-from tests.adapters.markdown_pages import write
+from tests.support.markdown_pages import write
 
 KEY = "sk-secret-of-the-ranker"
 QUICK = Pauses(first_s=0.01, longest_s=0.02)

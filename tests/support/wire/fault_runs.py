@@ -43,9 +43,9 @@ from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
 from contracts.values import CallPurpose, Language, OnUnavailable, RequestType, Source
 from graph.build import Graph, Ports, build_graph
-from tests.nodes.turn import PROFILE, passage
-from tests.wire.fault_data import ALONE, CASES, TIMEOUT_S, TURNS, Call, Case, Run, script
-from tests.wire.server_process import FakeServer, fake_server
+from tests.support.turn import PROFILE, passage
+from tests.support.wire.fault_data import ALONE, CASES, TIMEOUT_S, TURNS, Call, Case, Run, script
+from tests.support.wire.server_process import FakeServer, fake_server
 
 KEY = "sk-this-is-a-secret"
 QUESTION = "At how many degrees does the kettle boil?"

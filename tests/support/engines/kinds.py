@@ -13,7 +13,7 @@ from adapters.sources.engines import engine_at
 from adapters.sources.filling import fill
 from adapters.sources.remote import Engine, Limits, RemoteKnowledge
 from adapters.sources.sparse import Vector
-from tests.engines.qdrant_server import Qdrant
+from tests.support.engines.qdrant_server import Qdrant
 
 KINDS = ("qdrant", "postgres")
 _numbers = itertools.count()

@@ -1,6 +1,6 @@
 """A real MOSEC server as a process of its own, whose worker judges by the words of a message.
 
-As a program, `python -m tests.wire.mosec_worker` with MOSEC's own options, it serves until SIGTERM.
+As a program, `python -m tests.support.wire.mosec_worker` with MOSEC's own options, it serves until SIGTERM.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from mosec import Server, ValidationError, Worker
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 REQUEST_MS = 700
 """How long the server lets a worker work on a request."""
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -75,7 +75,7 @@ def mosec_server() -> Generator[MosecServer]:
         log = Path(folder, "log")
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.wire.mosec_worker", *options],
+                [sys.executable, "-m", "tests.support.wire.mosec_worker", *options],
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
                 stdout=output,
                 stderr=output,

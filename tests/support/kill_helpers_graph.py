@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from tests.assistant.kill_helpers import log_of, logged
+from tests.support.kill_helpers import log_of, logged
 
 NODES = ("hear", "search", "write", "check")
 """In the order they run."""

@@ -1,6 +1,6 @@
 """A process that hands off one ticket and waits at a point of its own, to be killed there.
 
-`python -m tests.hand_off.sender POINT FOLDER TO`: at `kept`, the ticket is in the outbox and nothing was sent; at
+`python -m tests.support.hand_off.sender POINT FOLDER TO`: at `kept`, the ticket is in the outbox and nothing was sent; at
 `sent`, it was sent and that is not noted yet; `whole` goes through, `all` sends what is kept. It prints the point when it is there.
 """
 
@@ -16,9 +16,9 @@ from adapters.hand_off.folder import HandOffFolder
 from adapters.hand_off.outbox import Outbox
 from adapters.hand_off.parcel import Channel, Parcel
 from adapters.hand_off.webhook import Webhook
-from tests.hand_off.receiver import ticket
+from tests.support.hand_off.receiver import ticket
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Waiting:
@@ -60,7 +60,7 @@ async def _main(point: str, folder: Path, to: str) -> None:
 
 
 def start(point: str, folder: Path, to: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-W", "error", "-m", "tests.hand_off.sender", point, str(folder), to]
+    command = [sys.executable, "-W", "error", "-m", "tests.support.hand_off.sender", point, str(folder), to]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
 
 

@@ -37,8 +37,8 @@ from guards.policy_check import check_answer
 from language.claims import claims
 from language.values import missing_from
 from rendering.answers import source_line
-from tests.llama.desk import CASUAL, Played
-from tests.profiles import bare
+from tests.support.llama.desk import CASUAL, Played
+from tests.support.profiles import bare
 
 DOMAINS: Final = ("desk.example",)
 

@@ -28,7 +28,7 @@ TURNS: tuple[Run, ...] = ("turn", "closed")
 TIMEOUT_S = 20.0
 """For all tries of a fault that is answered at once, so that a busy machine makes no other fault of it."""
 
-_DATA = tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))
+_DATA = tomllib.loads((Path(__file__).resolve().parents[2] / "wire" / "faults.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, eq=False)

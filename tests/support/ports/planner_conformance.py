@@ -15,7 +15,7 @@ from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, Planner, PlanReply, PlanRequest
 from contracts.report import ModerationResult
 from contracts.values import Language, ModerationState, SafetyLevel
-from tests.ports.moderator_conformance import ODD_TEXTS
+from tests.support.ports.moderator_conformance import ODD_TEXTS
 
 TEXTS = {name: text for name, text in ODD_TEXTS.items() if "surrogate" not in name}
 """Messages reach a planner cleaned: without lone surrogates, which no encoder takes."""

@@ -24,8 +24,8 @@ from contracts.evidence import EvidenceItem
 from contracts.ports import Drafter, DraftRequest, Planner, PlanRequest
 from contracts.spec import ArchitectSpec
 from contracts.values import CallPurpose, Language, RequestType, Source
-from tests.nodes.turn import PROFILE, plan
-from tests.wire.server_process import FakeServer
+from tests.support.turn import PROFILE, plan
+from tests.support.wire.server_process import FakeServer
 
 MODEL = "fake-model"
 _TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

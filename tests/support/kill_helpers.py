@@ -3,7 +3,7 @@
 A graph is named as `module:function`. The function takes the folder of the test's data and a saver, and returns the
 compiled graph; its nodes are wrapped by `logged`, so that a file tells which began and which finished, in which process.
 
-As a program: `python -m tests.assistant.kill_helpers ACTION ...`, one turn or one resumption (or a chat that never ends
+As a program: `python -m tests.support.kill_helpers ACTION ...`, one turn or one resumption (or a chat that never ends
 by itself, `message 1`, `message 2`, ... with the numbers as turn ids), result as JSON on standard output, an error of ours as one line `Name: message` on standard error and exit code 3.
 """
 
@@ -128,7 +128,7 @@ class Turns:
     """
 
     data: Path
-    graph: str = "tests.assistant.kill_helpers_graph:slow_graph"
+    graph: str = "tests.support.kill_helpers_graph:slow_graph"
     context_type: str | None = None
 
     def start(self, action: str, thread: str, *arguments: str) -> subprocess.Popen[str]:
@@ -136,7 +136,7 @@ class Turns:
         context = ("--context-type", self.context_type) if self.context_type else ()
         return subprocess.Popen(
             [
-                *(sys.executable, "-m", "tests.assistant.kill_helpers", action, "--graph", self.graph),
+                *(sys.executable, "-m", "tests.support.kill_helpers", action, "--graph", self.graph),
                 *("--data", str(self.data), "--thread", thread, *context, *arguments),
             ],
             cwd=ROOT,

@@ -20,7 +20,7 @@ from assistant.wiring import Deployment, deployment, open_runner
 from contracts.context import Context
 from contracts.result import StructuredAgentResult
 from contracts.values import ModerationDecision, Source
-from tests.llama.proxy import Exchange, Proxy
+from tests.support.llama.proxy import Exchange, Proxy
 
 TEXT: Final = """\
 King form [1].

@@ -17,7 +17,7 @@ from adapters.sources.markdown import KnowledgeBase
 from assistant.wiring import Deployment, deployment, ports
 from contracts.ports import Draft, Drafter, DraftRequest
 from graph.build import Ports, build_graph
-from tests.assistant.kill_helpers import log_of, logged
+from tests.support.kill_helpers import log_of, logged
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = ROOT / "tests" / "data" / "corpus.toml"

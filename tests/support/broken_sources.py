@@ -24,11 +24,11 @@ from contracts.lookups import Lookup
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.profile import Database
 from contracts.values import Source
-from tests.adapters.markdown_pages import write
-from tests.database import tables
-from tests.engines.qdrant_server import serving
-from tests.graph_source import small_graph
-from tests.graph_source.bolt_server import BoltServer
+from tests.support.database import tables
+from tests.support.engines.qdrant_server import serving
+from tests.support.graph_source import small_graph
+from tests.support.graph_source.bolt_server import BoltServer
+from tests.support.markdown_pages import write
 
 Place = Path
 Opened = AbstractContextManager[EvidenceSource]

@@ -19,7 +19,7 @@ from adapters.models.retrying import Pauses
 from adapters.ranking.asking import RankingAccess
 from contracts.ports import EntailmentQuestion
 from contracts.values import CallPurpose, Entailment, Language
-from tests.wire.server_process import FakeServer
+from tests.support.wire.server_process import FakeServer
 
 KEY = "sk-secret-of-the-judge"
 QUICK = Pauses(first_s=0.01, longest_s=0.02)
