@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from assistant.docs import PAGES, PARTS, main, outdated, wanted
+from assistant.docs import PAGES, PARTS, Page, main, outdated, wanted
 from contracts.errors import ConfigError
+
+
+@pytest.fixture(autouse=True, scope="module")
+def each_part_is_made_once() -> Iterator[None]:
+    """Keep what each page and part became: the transcript alone indexes the whole handbook."""
+    with pytest.MonkeyPatch.context() as patch:
+        for page, make in PAGES.items():
+            patch.setitem(cast("dict[str, Page]", PAGES), page, cache(make))
+        for part, make in PARTS.items():
+            patch.setitem(cast("dict[tuple[str, str], Page]", PARTS), part, cache(make))
+        yield
 
 
 def test_the_pages_in_the_repository_are_up_to_date(root: Path) -> None:

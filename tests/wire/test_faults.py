@@ -12,7 +12,7 @@ import pytest
 
 from contracts.calls import ModelCall
 from contracts.values import FaultKind, Outcome, Verdict
-from tests.support.wire.fault_data import ALONE, CALLS, CASES, EXPECTED, FAULTS, OUTCOMES, Case, Run
+from tests.support.wire.fault_data import ALONE, CALLS, CASES, EXPECTED, FAULTS, KINDS, OUTCOMES, Case, Run
 from tests.support.wire.fault_runs import KEY, RETRIES, Record, Request, Turn, became, play_all
 from tests.support.wire.server_process import fake_server
 
@@ -33,16 +33,12 @@ def record() -> Iterator[Record]:
 @pytest.mark.parametrize("run", ALONE)
 @each_case
 def test_a_fault_becomes_what_the_page_of_faults_says(record: Record, case: Case, run: Run) -> None:
-    """What an adapter makes of a fault, and of one that passes, is what `faults.toml` promises."""
-    got = became(case, record.alone(case, run), record.asked(case, run))
-    assert got == case.expected(run), record.alone(case, run).words
+    """What an adapter makes of a fault, and of one that passes, is what `faults.toml` promises.
 
-
-@pytest.mark.parametrize("run", ALONE)
-@each_case
-def test_an_adapter_ends_in_time_and_accounts_for_every_request(record: Record, case: Case, run: Run) -> None:
-    """Each request that the server got is on record, no more than the retries allow, in time, without the key."""
+    Each request that the server got is on record, no more than the retries allow, in time, without the key.
+    """
     played = record.alone(case, run)
+    assert became(case, played, record.asked(case, run)) == case.expected(run), played.words
     assert played.calls
     _check_calls(case, played.calls, record.asked(case, run))
     assert all(call.fault in ("", *FaultKind) and call.purpose == case.call for call in played.calls)
@@ -52,7 +48,7 @@ def test_an_adapter_ends_in_time_and_accounts_for_every_request(record: Record, 
     assert "Traceback" not in played.words
 
 
-@each_case
+@pytest.mark.parametrize("case", KINDS, ids=str)
 def test_a_turn_with_a_fault_ends_in_an_answer_that_was_judged(record: Record, case: Case) -> None:
     """Whichever call meets a fault for good, the turn answers all the same, and says where it was degraded."""
     turn = record.turn(case, "turn")

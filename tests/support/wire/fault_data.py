@@ -92,6 +92,10 @@ def _expanded(value: dict[str, Any]) -> object:
 OUTCOMES = cast("dict[str, dict[str, str]]", _DATA["outcomes"])
 FAULTS = [_fault(name, entry) for name, entry in _DATA["faults"].items()]
 CASES = [Case(fault, call) for fault in FAULTS for call in CALLS if call in fault.becomes]
+KINDS = list(
+    {(case.call, case.fault.is_slow, *case.fault.becomes[case.call]): case for case in reversed(CASES)}.values()
+)
+"""One case for each of the ways in which a call takes a fault: a turn sees no more of a fault than that."""
 
 
 def script() -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ from contracts.spec import ArchitectSpec
 from contracts.values import CallPurpose, Language, OnUnavailable, RequestType, Source
 from graph.build import Graph, Ports, build_graph
 from tests.support.turn import PROFILE, passage
-from tests.support.wire.fault_data import ALONE, CASES, TIMEOUT_S, TURNS, Call, Case, Run, script
+from tests.support.wire.fault_data import ALONE, CASES, KINDS, TIMEOUT_S, Call, Case, Run, script
 from tests.support.wire.server_process import FakeServer, fake_server
 
 KEY = "sk-this-is-a-secret"
@@ -318,7 +318,9 @@ class _Errors(logging.Handler):
 
 
 RUNS: list[tuple[Case, Run]] = [
-    (case, run) for case in CASES for run in (*ALONE, *(TURNS if case.call == "moderation" else TURNS[:1]))
+    *((case, run) for case in CASES for run in ALONE),
+    *((case, "turn") for case in KINDS),
+    *((case, "closed") for case in CASES if case.call == "moderation"),
 ]
 Results: TypeAlias = dict[tuple[Case, Run], Played | Turn | Exception]
 
