@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from contracts.reasons import reason_names
 from contracts.report import DecisionRecord
 from contracts.result import StructuredAgentResult
 from contracts.values import DraftKind, RequiredAction, SGRAction, Source, Verdict
 from rendering.hand_off import was_searched
-from rendering.reasons import reason_names
 
 Json = dict[str, Any]
 

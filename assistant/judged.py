@@ -9,6 +9,7 @@ from typing import Final, TextIO
 
 from assistant.columns import GAP, NARROWEST, columns_of, flat, labelled, padded, wrapped
 from assistant.progress import phrases
+from contracts.reasons import broke, read_reason
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import StructuredAgentResult
 from contracts.values import ClaimStatus, Outcome, RequestType, Verdict
@@ -32,8 +33,6 @@ _COLOURS: Final = {
     Verdict.PASS: _GREEN,
     Verdict.RETRY: _YELLOW,
 }
-_REASON: Final = re.compile(r"([a-z0-9_]+)(?:=\[(.*)\]|\((?:avg=|<)?(.*)\))?", re.DOTALL)
-_BROKE: Final = re.compile(r"([a-z_]+): (\w+)")
 _LEADS_IN: Final = re.compile(r" *[^\w\n]{0,8}|[^\w\n]*\d+[.)]\s*|\s*\"[^\"\n]*\":\s*\"?")
 """What stands in front of a claim in its line: an item's sign or number, or the key of a JSON object."""
 
@@ -242,16 +241,16 @@ def in_words(reason: str, say: Words, claim: str = "") -> str:
         say: The words of a language.
         claim: Below this claim the sentence stands, so that it need not repeat it.
     """
-    if broke := _BROKE.fullmatch(reason):
-        return say["judged_broke"].format(check=broke.group(1), kind=broke.group(2))
-    read = _REASON.fullmatch(reason)
-    words = say.get(f"judged_reason_{read.group(1)}") if read else None
-    if read is None or words is None:
+    read = read_reason(reason)
+    if read.name == broke("", "").name:
+        return say["judged_broke"].format(check=read.values[0], kind=flat(read.values[1]))
+    words = say.get(f"judged_reason_{read.name}")
+    if words is None:
         return flat(reason)
-    value = flat(read.group(2) or read.group(3) or "")
+    value = flat(", ".join(read.values))
     if not value or (claim and value.removesuffix("...") in flat(claim)):
         words = words.replace(": {value}", "")
-    return f"{words.format(value=value)} ({read.group(1)})"
+    return f"{words.format(value=value)} ({read.name})"
 
 
 def _hanging(first: str, text: str, width: int) -> Iterator[str]:

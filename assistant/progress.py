@@ -8,10 +8,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from contracts.reasons import reason_names
 from contracts.values import Language, RequestType
 from language.counted import counted
 from rendering.hand_off import was_searched
-from rendering.reasons import reason_names
 
 Event = dict[str, Any]
 

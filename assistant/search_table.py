@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -81,9 +80,8 @@ def _enough(checked: Finding, found: Explained, say: dict[str, str]) -> list[str
         return [say["explain_evidence_ok"]]
     lines = [say[f"explain_evidence_{checked.status}"]]
     for reason in checked.reasons:
-        name, *values = re.split(r"[=(\[<)\]]+", reason)
-        words = say.get(f"explain_evidence_{name}", say["explain_evidence_missing"])
-        lines.append(words.format(reason=reason, count=len(found.evidence), value=values[-2] if values else ""))
+        words = say.get(f"explain_evidence_{reason.name}", say["explain_evidence_missing"])
+        lines.append(words.format(reason=reason, count=len(found.evidence), value=", ".join(reason.values)))
     return lines
 
 

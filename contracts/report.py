@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.calls import ModelCall
+from contracts.reasons import Reason
 from contracts.values import (
     CheckStatus,
     ClaimStatus,
@@ -70,7 +71,7 @@ class Finding(BaseModel):
     Attributes:
         check: The guard's name.
         status: ok, failed, unchecked or not_asked.
-        reasons: Exact, machine-readable reason strings (the specification, section 3); empty unless failed or unchecked.
+        reasons: Why; empty unless failed or unchecked.
         actions: What a retry must do about them; empty unless failed or unchecked.
         advice: Remarks that never change a verdict.
         claims: What was found of each claim, where the guard judges claims.
@@ -80,9 +81,9 @@ class Finding(BaseModel):
 
     check: str
     status: CheckStatus
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     actions: tuple[RequiredAction, ...] = ()
-    advice: tuple[str, ...] = ()
+    advice: tuple[Reason, ...] = ()
     claims: tuple[ClaimFinding, ...] = ()
 
 
@@ -90,6 +91,7 @@ class GuardianReport(BaseModel):
     """The Guardian's judgement of one draft. PASS has no reasons and no actions; RETRY and FAIL have both.
 
     Attributes:
+        reasons, advice: The exact strings of the specification, section 3 (`contracts.reasons` writes and reads them).
         checks: What each guard found, by its name.
         draft: The draft that was judged, what policy would not let it say masked; for operators only.
         claims: What each claim of it rests on, in order; empty where no claim was judged.

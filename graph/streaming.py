@@ -20,13 +20,12 @@ from langgraph.pregel.protocol import StreamProtocol
 
 from contracts.context import Context
 from contracts.errors import ConfigError
+from contracts.reasons import reason_name
 from contracts.state import ChatState
 from contracts.values import Verdict
 
 _GUARDED: Final = ("draft_answer", "guardian")
 WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
-"""What a reason or a remark is called; what stands behind it may quote the draft."""
 _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
 
 
@@ -240,7 +239,7 @@ def _names_only(report: Mapping[str, Any]) -> dict[str, Any]:
     short = _no_draft(report)
     for part in ("reasons", "advice"):
         if part in short:
-            short[part] = [name.group() for name in map(_NAME.match, map(str, short[part])) if name]
+            short[part] = [name for name in map(reason_name, map(str, short[part])) if name]
     return short
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import Final, cast
 
+from contracts.reasons import Reason
 from contracts.report import Finding
 from contracts.spec import CITED_SOURCES, ArchitectSpec
 from contracts.values import CheckStatus, DraftKind, RequiredAction, ResponseFormat, Track
@@ -44,19 +45,19 @@ def check_contract(draft: str, spec: ArchitectSpec, *, track: Track, kind: Draft
     """
     if track is Track.FAST or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    reasons: list[str] = []
+    reasons: list[Reason] = []
     actions: list[RequiredAction] = []
     if fault := format_fault(draft, spec.response_format):
-        reasons.append(f"response_format_violated=[{spec.response_format}: {fault}]")
+        reasons.append(Reason("response_format_violated", (f"{spec.response_format}: {fault}",)))
         actions += (_A.REGENERATE_DRAFT,)
     if missing := missing_sections(draft, spec):
-        reasons.append(f"missing_required_sections=[{', '.join(missing)}]")
+        reasons.append(Reason("missing_required_sections", tuple(missing)))
         actions += (_A.ADD_REQUIRED_SECTIONS, _A.REGENERATE_DRAFT)
     if hits := forbidden_in(spec.forbidden_content, draft):
-        reasons.append(f"forbidden_content_detected=[{', '.join(hits)}]")
+        reasons.append(Reason("forbidden_content_detected", tuple(hits)))
         actions += (_A.REMOVE_FORBIDDEN_CONTENT, _A.REGENERATE_DRAFT)
     if spec.domain_terms and not _uses_one_of(spec.domain_terms, draft):
-        reasons.append("domain_terms_not_used")
+        reasons.append(Reason("domain_terms_not_used"))
         actions += (_A.USE_DOMAIN_TERMS, _A.REGENERATE_DRAFT)
     return Finding(
         check=NAME,

@@ -12,6 +12,7 @@ from typing import Final
 
 from contracts.evidence import EvidenceItem
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
+from contracts.reasons import Reason, broke, could_not_check
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction
 from language.blocks import BlockKind, blocks
@@ -85,14 +86,13 @@ def without_entailment(grounding: Finding, mode: EntailmentMode, why: str) -> Fi
         why: What kept it from being asked, for those who run the assistant.
     """
     if mode is not EntailmentMode.BINDING:
-        return grounding.model_copy(update={"advice": (*grounding.advice, f"could_not_ask=[{_NAME}]")})
-    noted = grounding.model_copy(update={"advice": (*grounding.advice, f"{_NAME}: {why}")})
+        return grounding.model_copy(update={"advice": (*grounding.advice, Reason("could_not_ask", (_NAME,)))})
+    noted = grounding.model_copy(update={"advice": (*grounding.advice, broke(_NAME, why))})
     return _unchecked(noted)
 
 
 def _unchecked(grounding: Finding) -> Finding:
-    reason, action = f"could_not_check=[{_NAME}]", RequiredAction.ESCALATE_TO_HUMAN
-    return _objecting(grounding, CheckStatus.UNCHECKED, reason, action)
+    return _objecting(grounding, CheckStatus.UNCHECKED, could_not_check(_NAME), RequiredAction.ESCALATE_TO_HUMAN)
 
 
 def _asked(grounding: Finding) -> list[int]:
@@ -146,7 +146,7 @@ def _marked(claim: ClaimFinding, remark: str, mode: EntailmentMode) -> ClaimFind
     return claim.model_copy(update=update)
 
 
-def _objecting(grounding: Finding, status: CheckStatus, reason: str, action: RequiredAction) -> Finding:
+def _objecting(grounding: Finding, status: CheckStatus, reason: Reason, action: RequiredAction) -> Finding:
     return grounding.model_copy(
         update={
             "status": status,
@@ -156,5 +156,5 @@ def _objecting(grounding: Finding, status: CheckStatus, reason: str, action: Req
     )
 
 
-def _reason(name: str, items: Sequence[str]) -> str:
-    return f"{name}=[{', '.join(dict.fromkeys(items))}]"
+def _reason(name: str, items: Sequence[str]) -> Reason:
+    return Reason(name, tuple(dict.fromkeys(items)))

@@ -10,12 +10,13 @@ from statistics import fmean
 from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import EvidenceRule, sources_to_ask
 from contracts.evidence import EvidenceItem
+from contracts.reasons import Reason, could_not_check, read_reason
 from contracts.report import Finding
 from contracts.values import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 
 NAME = "evidence"
 _A = RequiredAction
-_UNCHECKED = "could_not_check=["
+_DOC_FOR_FIGURES = Reason("status_request_must_not_use_doc_as_primary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class EvidenceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    reason: str
+    reason: Reason
     actions: tuple[RequiredAction, ...]
 
 
@@ -65,7 +66,7 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
         return Finding(
             check=NAME,
             status=CheckStatus.UNCHECKED,
-            reasons=(f"{_UNCHECKED}{', '.join(sorted(needed))}]",),
+            reasons=(could_not_check(*sorted(needed)),),
             actions=(_A.ESCALATE_TO_HUMAN,),
             advice=tuple(advice),
         )
@@ -77,7 +78,7 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
         faults += _quality_faults(rule, question)
         advice += _quality_advice(question)
     elif restricted:
-        advice.append("no_evidence_so_nothing_definite_may_be_claimed")
+        advice.append(Reason("no_evidence_so_nothing_definite_may_be_claimed"))
     diverse, hint = _diversity(rule, question)
     faults += diverse
     advice += hint
@@ -107,14 +108,14 @@ def _needed(rule: EvidenceRule, usable: frozenset[Source]) -> frozenset[Source]:
 
 def unchecked_sources(reasons: Iterable[str]) -> frozenset[Source]:
     """Return the sources that a report's reasons name as needed and not asked."""
-    named = (reason.removeprefix(_UNCHECKED).rstrip("]") for reason in reasons if reason.startswith(_UNCHECKED))
-    words = {word for names in named for word in names.split(", ")}
-    return frozenset(source for source in Source if source in words)
+    known = could_not_check().name
+    named = {value for reason in map(read_reason, reasons) if reason.name == known for value in reason.values}
+    return frozenset(source for source in Source if source in named)
 
 
-def _unasked(sources: Iterable[Source]) -> list[str]:
-    names = ", ".join(sorted(sources))
-    return [f"could_not_ask=[{names}]"] if names else []
+def _unasked(sources: Iterable[Source]) -> list[Reason]:
+    names = tuple(sorted(sources))
+    return [Reason("could_not_ask", names)] if names else []
 
 
 def _missing(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> bool:
@@ -126,28 +127,28 @@ def _missing(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Sou
 def _source_faults(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> list[_Fault]:
     faults: list[_Fault] = []
     if there.intersection(rule.forbidden):
-        faults.append(_Fault("status_request_must_not_use_doc_as_primary", (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY)))
+        faults.append(_Fault(_DOC_FOR_FIGURES, (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY)))
     if _missing(rule, there, usable):
-        faults.append(_Fault(rule.reason, rule.remedy))
+        faults.append(_Fault(Reason(rule.reason), rule.remedy))
     return faults
 
 
-def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[str]:
+def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[Reason]:
     absent = [source for source in rule.all_of if source not in usable]
     if rule.any_of and not usable.intersection(rule.any_of):
         absent += rule.any_of
-    return [f"required_source_not_connected=[{', '.join(absent)}]"] if absent else []
+    return [Reason("required_source_not_connected", tuple(absent))] if absent else []
 
 
 def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fault]:
     faults: list[_Fault] = []
     least = 1 if _only_db(rule, question.usable) else question.least
     if len(question.evidence) < least:
-        faults.append(_Fault(f"insufficient_evidence_count(<{least})", (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
+        faults.append(_Fault(Reason("insufficient_evidence_count", (str(least),)), (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
     mean = _mean(question.evidence)
     if question.evidence and mean < question.mean_enforced:
         faults.append(
-            _Fault(f"low_evidence_confidence(avg={_rounded_down(mean)})", (_A.RETRIEVE_MORE, _A.REFINE_QUERY))
+            _Fault(Reason("low_evidence_confidence", (_rounded_down(mean),)), (_A.RETRIEVE_MORE, _A.REFINE_QUERY))
         )
     return faults
 
@@ -157,14 +158,14 @@ def _only_db(rule: EvidenceRule, usable: frozenset[Source]) -> bool:
     return _needed(rule, usable) == frozenset({Source.DB})
 
 
-def _quality_advice(question: EvidenceQuestion) -> list[str]:
+def _quality_advice(question: EvidenceQuestion) -> list[Reason]:
     mean = _mean(question.evidence)
     if question.evidence and question.mean_enforced <= mean < question.mean_advised:
-        return [f"evidence_confidence_below_advised(avg={_rounded_down(mean)})"]
+        return [Reason("evidence_confidence_below_advised", (_rounded_down(mean),))]
     return []
 
 
-def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fault], list[str]]:
+def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fault], list[Reason]]:
     if question.diversity is Diversity.OFF or not question.evidence or question.track is Track.FAST:
         return [], []
     # Where one kind of source alone can answer, two documents are as diverse as it gets, and of a row there is one.
@@ -172,7 +173,7 @@ def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fa
     seen = {item.document_key if one_kind else item.source for item in question.evidence}
     if len(seen) >= (1 if _only_db(rule, question.usable) else 2):
         return [], []
-    reason = "low_source_diversity(<2)"
+    reason = Reason("low_source_diversity", ("2",))
     if question.diversity is Diversity.REQUIRED:
         return [_Fault(reason, (_A.DIVERSIFY_SOURCES, _A.RETRIEVE_MORE))], []
     return [], [reason]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.evidence import EvidenceItem
+from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
 from language.claims import Claim, claims, opener, stated, without_citations
@@ -65,9 +66,9 @@ def check_grounding(
     return Finding(
         check=NAME,
         status=CheckStatus.FAILED if found else CheckStatus.OK,
-        reasons=tuple(f"{name}=[{', '.join(items)}]" for name, items in found.items()),
+        reasons=tuple(Reason(name, tuple(items)) for name, items in found.items()),
         actions=tuple(dict.fromkeys(action for name in found for action in _ACTIONS[name])),
-        advice=tuple(dict.fromkeys(remark for one in judged for remark in one.finding.advice)),
+        advice=tuple(dict.fromkeys(remark for one in judged for remark in one.remarks)),
         claims=tuple(one.finding for one in judged),
     )
 
@@ -79,6 +80,7 @@ class _Judged:
     finding: ClaimFinding
     uncited: tuple[str, ...] = ()
     unresolvable: tuple[str, ...] = ()
+    remarks: tuple[Reason, ...] = ()
 
 
 def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judged:
@@ -96,6 +98,7 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judge
         status = ClaimStatus.UNRESOLVABLE
     else:
         status = ClaimStatus.UNSUPPORTED if missing else ClaimStatus.SUPPORTED
+    remarks = tuple(_advice(claim, cited)) if cited else ()
     finding = ClaimFinding(
         text=draft[claim.start : claim.end] if claim.end else claim.text,
         start=claim.start,
@@ -104,20 +107,20 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judge
         cites=() if uncited else claim.cites,
         refs=() if uncited else tuple(dict.fromkeys(evidence[number - 1].ref for number in known)),
         missing=tuple(missing),
-        advice=tuple(_advice(claim, cited)) if cited else (),
+        advice=written(remarks),
     )
-    return _Judged(finding, (in_short(claim.text),) if uncited else (), unresolvable)
+    return _Judged(finding, (in_short(claim.text),) if uncited else (), unresolvable, remarks)
 
 
-def _advice(claim: Claim, cited: list[Passage]) -> Iterable[str]:
+def _advice(claim: Claim, cited: list[Passage]) -> Iterable[Reason]:
     said = without_citations(claim.text)
     if _share(said, cited) < _DISSIMILAR:
-        yield f"claim_unlike_its_source=[{in_short(claim.text)}]"
+        yield Reason("claim_unlike_its_source", (in_short(claim.text),))
     first = opener(said)
     if polarity_differs(said.removeprefix(first), cited, opens=opening(first)):
-        yield f"negation_differs=[{in_short(claim.text)}]"
+        yield Reason("negation_differs", (in_short(claim.text),))
     if names := names_missing(said, cited):
-        yield f"name_not_in_cited_evidence=[{', '.join(names)}]"
+        yield Reason("name_not_in_cited_evidence", tuple(names))
 
 
 def _citable(item: EvidenceItem) -> str:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import sources_that_serve
 from contracts.profile import AnswerRule, PolicyRule, Profile
+from contracts.reasons import Reason, could_not_check
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.article_ids import article_ids
 from language.clean import skeleton
@@ -46,13 +47,13 @@ class PolicyFinding(BaseModel):
     actions: tuple[RequiredAction, ...] = ()
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """The reason strings of the report."""
+    def reasons(self) -> tuple[Reason, ...]:
+        """What the report says of it."""
         match self.status:
             case PolicyStatus.VIOLATED:
-                return (f"policy_violation=[{', '.join(self.rules)}]",)
+                return (Reason("policy_violation", self.rules),)
             case PolicyStatus.UNCHECKED:
-                return (f"could_not_check=[{NAME}]",)
+                return (could_not_check(NAME),)
             case PolicyStatus.OK:
                 return ()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from contracts.decisions import VERDICT
 from contracts.decisions.engine import Decision
 from contracts.decisions.verdict import FINDINGS_ACTIONS, RULES_ACTION, Judgement
+from contracts.reasons import Reason, broke, could_not_check, written
 from contracts.report import ClaimFinding, Finding, GuardianReport
 from contracts.values import CheckStatus, DraftKind, PolicyStatus, RequiredAction, Track, Verdict
 from guards.policy_check import PolicyFinding
@@ -29,7 +30,7 @@ class Findings:
     evidence: Finding
     grounding: Finding
     contract: Finding
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Reason, ...] = ()
 
     def substance(self) -> CheckStatus:
         """Return the worst of evidence and grounding: unchecked, failed or ok."""
@@ -48,28 +49,41 @@ class Findings:
             draft: The draft as the report shows it: masked as well.
             mask: Replaces what an answer must not say.
         """
-        told = {name: _masked(finding, draft, mask) for name, finding in self.named().items()}
+
+        def fit(reason: Reason) -> Reason:
+            return Reason(reason.name, tuple(map(mask, reason.values)))
+
+        told = {name: _masked(finding, draft, mask, fit) for name, finding in self.named().items()}
         return replace(self, **told)
 
     def unquoted(self) -> Findings:
         """Return the findings without a word of the draft: of the reasons that quote it, only the names."""
-        told = {name: _masked(finding, "", _name_only) for name, finding in self.named().items()}
-        return replace(self, **{name: _without_claims(finding) for name, finding in told.items()})
+        told = {
+            name: finding.model_copy(
+                update={
+                    "reasons": tuple(map(_unquoted, finding.reasons)),
+                    "advice": tuple(map(_unquoted, finding.advice)),
+                    "claims": (),
+                }
+            )
+            for name, finding in self.named().items()
+        }
+        return replace(self, **told)
 
 
-def _name_only(reason: str) -> str:
-    return reason if reason.startswith("could_not_") else reason.partition("=[")[0]
+_QUOTES_NOTHING: Final = frozenset({could_not_check().name, "could_not_ask", broke("", "").name})
+"""Reasons whose values are ours: names of checks, sources and exceptions."""
 
 
-def _without_claims(finding: Finding) -> Finding:
-    return finding.model_copy(update={"claims": ()})
+def _unquoted(reason: Reason) -> Reason:
+    return reason if reason.name in _QUOTES_NOTHING else Reason(reason.name)
 
 
-def _masked(finding: Finding, draft: str, mask: Callable[[str], str]) -> Finding:
+def _masked(finding: Finding, draft: str, mask: Callable[[str], str], fit: Callable[[Reason], Reason]) -> Finding:
     return finding.model_copy(
         update={
-            "reasons": tuple(map(mask, finding.reasons)),
-            "advice": tuple(map(mask, finding.advice)),
+            "reasons": tuple(map(fit, finding.reasons)),
+            "advice": tuple(map(fit, finding.advice)),
             "claims": tuple(_masked_claims(finding.claims, draft, mask)),
         }
     )
@@ -131,10 +145,10 @@ def judge(
     named = findings.named()
     report = GuardianReport(
         verdict=judged.verdict,
-        reasons=_reasons(judged, findings, kind),
+        reasons=list(written(_reasons(judged, findings, kind))),
         required_actions=_actions(judged, findings),
         risk_level=judged.risk,
-        advice=[*findings.remarks, *(remark for finding in named.values() for remark in finding.advice)],
+        advice=[*written(findings.remarks), *(each for finding in named.values() for each in written(finding.advice))],
         checks={
             "policy": str(findings.policy.status),
             **{name: str(finding.status) for name, finding in named.items()},
@@ -145,7 +159,7 @@ def judge(
     return decision, report
 
 
-def _reasons(judged: Judgement, findings: Findings, kind: DraftKind) -> list[str]:
+def _reasons(judged: Judgement, findings: Findings, kind: DraftKind) -> list[Reason]:
     if judged.verdict is Verdict.PASS:
         return []
     reasons = [*findings.policy.reasons]
@@ -156,7 +170,10 @@ def _reasons(judged: Judgement, findings: Findings, kind: DraftKind) -> list[str
     return _once([*reasons, *(reason for finding in findings.named().values() for reason in finding.reasons)])
 
 
-_OF_KIND = {DraftKind.ABSTENTION: ["abstained"], DraftKind.CLARIFICATION: ["clarification_needed"]}
+_OF_KIND = {
+    DraftKind.ABSTENTION: [Reason("abstained")],
+    DraftKind.CLARIFICATION: [Reason("clarification_needed")],
+}
 """Why a draft that is no answer is no PASS, whatever was found of it."""
 
 

@@ -15,6 +15,7 @@ from contracts.errors import EntailmentUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import EntailmentChecker
 from contracts.profile import Profile
+from contracts.reasons import Reason, broke, could_not_check
 from contracts.report import Finding
 from contracts.spec import ArchitectSpec
 from contracts.state import Json
@@ -109,15 +110,15 @@ def _denied(state: GuardianView) -> bool:
     return PolicyFinding.model_validate(state["request_policy"]).status is not PolicyStatus.OK
 
 
-def _policy(state: GuardianView, profile: Profile, role: str) -> tuple[PolicyFinding, tuple[str, ...]]:
+def _policy(state: GuardianView, profile: Profile, role: str) -> tuple[PolicyFinding, tuple[Reason, ...]]:
     """Return the finding of the request where that denies it, else that of the draft; and a remark where it broke."""
     if _denied(state):
         broken = state["request_policy"].get("error", "")
-        return PolicyFinding.model_validate(state["request_policy"]), (f"policy: {broken}",) if broken else ()
+        return PolicyFinding.model_validate(state["request_policy"]), (broke("policy", broken),) if broken else ()
     try:
         return check_answer(state["draft_answer"], profile, role), ()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
-        return PolicyFinding(status=PolicyStatus.UNCHECKED), (f"policy: {type(error).__name__}",)
+        return PolicyFinding(status=PolicyStatus.UNCHECKED), (broke("policy", type(error).__name__),)
 
 
 def _fit_for_the_report(text: str, findings: Findings, profile: Profile, role: str) -> tuple[str, Findings]:
@@ -168,7 +169,7 @@ def _checked(name: str, check: Callable[[], Finding]) -> Finding:
         return Finding(
             check=name,
             status=CheckStatus.UNCHECKED,
-            reasons=(f"could_not_check=[{name}]",),
+            reasons=(could_not_check(name),),
             actions=(RequiredAction.ESCALATE_TO_HUMAN,),
-            advice=(f"{name}: {type(error).__name__}",),
+            advice=(broke(name, type(error).__name__),),
         )

@@ -17,6 +17,7 @@ from contracts.evidence import QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.ports import HandOffDesk
 from contracts.profile import Profile
+from contracts.reasons import reason_names
 from contracts.report import HandOff, Ticket
 from contracts.result import StructuredAgentResult
 from contracts.state import Json, said_before, unanswered_id
@@ -40,7 +41,6 @@ from guards.message_check import MAX_MESSAGE_CHARS
 from language.words import detect
 from rendering.answers import Sought, error_text, hand_off_text, minimal_question, refusal, user_view, with_delivery
 from rendering.hand_off import hand_off_record, ticket_text
-from rendering.reasons import reason_names
 from rendering.texts import say
 
 _LOG = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from contracts.decisions import OUTPUT
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
+from contracts.reasons import reason_names
 from contracts.report import HandOff
 from contracts.spec import CITED_SOURCES
 from contracts.values import Channel, Delivery, Language, ResponseFormat, SGRAction, Source
@@ -20,7 +21,6 @@ from language.blocks import split_code, without_code
 from language.links import foreign_links
 from language.structured import json_block, parsed, recited
 from language.words import tokens
-from rendering.reasons import reason_names
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from contracts.decisions.evidence import could_not_ask
 from contracts.evidence import QueryTrace
+from contracts.reasons import read_reason, reason_names
 from contracts.report import HandOff, Ticket
 from contracts.values import Flow, HandOffOutcome, Language, Outcome, Source
 from language.lexicon import is_casual, wants_person
 from language.sentences import questions
 from language.words import stems
-from rendering.reasons import reason_names
 from rendering.texts import bullets, inline, say, texts
 
 _LONGEST_QUOTE: Final = 200
@@ -120,9 +120,9 @@ def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list
     # What was not looked at may well be there.
     elif "abstained" in names or any("evidence" in name for name in names):
         steps.append(say(language, "next_check_documents"))
-    missing = [remark for remark in turn["guardian"].get("advice", []) if remark.startswith("required_source_not")]
-    if missing:
-        steps.append(say(language, "next_connect", sources=missing[0].partition("[")[2].rstrip("]")))
+    remarks = map(read_reason, turn["guardian"].get("advice", []))
+    if missing := [remark.values for remark in remarks if remark.name == "required_source_not_connected"]:
+        steps.append(say(language, "next_connect", sources=", ".join(missing[0])))
     if names and turn["draft_answer"] and "abstained" not in names:
         steps.append(say(language, "next_review_draft", reasons=", ".join(names)))
     return steps

@@ -427,9 +427,9 @@ def test_every_reason_is_a_sentence(reason: str, language: Language) -> None:
 
 @LANGUAGES
 def test_every_name_that_a_guard_writes_has_a_sentence(root: Path, language: Language) -> None:
-    """What guards write as `name=[` or `name(` is a reason or a remark, and is told in words."""
+    """What guards make a `Reason` or a fault of is told in words."""
     source = "".join(path.read_text("utf-8") for path in sorted((root / "guards").glob("*.py")))
-    written = set(re.findall(r'f"([a-z]+_[a-z_]+)(?:=\[|\()', source))
+    written = set(re.findall(r'Reason\(\s*"([a-z]+_[a-z_]+)"', source))
     assert {"claim_unlike_its_source", "policy_violation", "missing_required_sections"} <= written
     assert [name for name in sorted(written) if f"judged_reason_{name}" not in phrases(language)] == []
 

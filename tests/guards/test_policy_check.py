@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.profile import PolicyRule, Profile
+from contracts.reasons import written
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from guards.policy_check import PolicyFinding, check_answer, check_request, masked
 from language.links import foreign_links
@@ -48,7 +49,7 @@ def test_what_is_shaped_like_a_secret_is_found_anywhere(rule: str, text: str, fr
     """Prose, list, table and code alike: a secret in an answer is a violation with its own action."""
     finding = check_answer(frame.format(text), PROFILE, "user")
     assert finding.status is PolicyStatus.VIOLATED
-    assert finding.reasons == (f"policy_violation=[{rule}]",)
+    assert written(finding.reasons) == (f"policy_violation=[{rule}]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE,)
 
 
@@ -149,7 +150,7 @@ def test_links_to_allowed_hosts_pass(url: str) -> None:
 def test_links_elsewhere_are_found(url: str) -> None:
     """Look-alikes, user names, back-slashes, ports and broken hosts do not make a foreign link ours."""
     finding = check_answer(f"See [this]({url}) for more [1].", PROFILE, "user")
-    assert finding.reasons == ("policy_violation=[foreign-link]",)
+    assert written(finding.reasons) == ("policy_violation=[foreign-link]",)
     assert finding.actions == (RequiredAction.SAFE_REFUSAL,)
 
 
@@ -248,13 +249,13 @@ def test_what_only_looks_like_code_hides_no_link(text: str) -> None:
 def test_all_violations_are_named_together() -> None:
     """A secret, a phone and a foreign link are three rules with their two actions."""
     finding = check_answer("password: hunter2hunter2, +7 916 123-45-67, see https://evil.ru", PROFILE, "user")
-    assert finding.reasons == ("policy_violation=[password-value, phone, foreign-link]",)
+    assert written(finding.reasons) == ("policy_violation=[password-value, phone, foreign-link]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE, RequiredAction.SAFE_REFUSAL)
 
 
 def test_what_could_not_be_checked_has_its_own_reason() -> None:
     """`unchecked` is neither ok nor violated."""
-    assert PolicyFinding(status=PolicyStatus.UNCHECKED).reasons == ("could_not_check=[policy]",)
+    assert written(PolicyFinding(status=PolicyStatus.UNCHECKED).reasons) == ("could_not_check=[policy]",)
     assert PolicyFinding().reasons == ()
 
 

@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from contracts.reasons import Reason, could_not_check, read_reason, written
 from contracts.report import ClaimFinding, Finding, GuardianReport
 from contracts.values import (
     CheckStatus,
@@ -37,11 +38,10 @@ HIDDEN = "hunter2hunter2"
 def finding(check: str, status: CheckStatus) -> Finding:
     """Return a finding as its guard makes it: with reasons and actions where it failed or could not be carried out."""
     if status is UNCHECKED:
-        return Finding(
-            check=check, status=status, reasons=(f"could_not_check=[{check}]",), actions=(A.ESCALATE_TO_HUMAN,)
-        )
+        return Finding(check=check, status=status, reasons=(could_not_check(check),), actions=(A.ESCALATE_TO_HUMAN,))
     reasons, actions = FAULTS[check] if status is FAILED else ((), ())
-    return Finding(check=check, status=status, reasons=reasons, actions=actions, advice=(f"advice_of_{check}",))
+    advice = (Reason(f"advice_of_{check}"),)
+    return Finding(check=check, status=status, reasons=tuple(map(read_reason, reasons)), actions=actions, advice=advice)
 
 
 def policy(status: PolicyStatus) -> PolicyFinding:
@@ -128,7 +128,7 @@ def test_all_reasons_are_told_at_once_and_in_order() -> None:
         first = ["could_not_check=[policy]"] if found.policy.status is PolicyStatus.UNCHECKED else []
         if not first:
             first = {"abstention": ["abstained"], "clarification": ["clarification_needed"]}.get(kind, [])
-        rest = [reason for one in (found.evidence, found.grounding, found.contract) for reason in one.reasons]
+        rest = [reason for one in (found.evidence, found.grounding, found.contract) for reason in written(one.reasons)]
         assert report.reasons == first + rest
 
 
@@ -186,9 +186,9 @@ def quoting() -> Findings:
     grounding = Finding(
         check="grounding",
         status=FAILED,
-        reasons=(f"claim_without_citation=[{HIDDEN}]", f"value_not_in_cited_evidence=[{HIDDEN}]"),
+        reasons=(Reason("claim_without_citation", (HIDDEN,)), Reason("value_not_in_cited_evidence", (HIDDEN,))),
         actions=(A.REGENERATE_DRAFT,),
-        advice=(f"claim_unlike_its_source=[{HIDDEN}]",),
+        advice=(Reason("claim_unlike_its_source", (HIDDEN,)),),
         claims=claims,
     )
     return Findings(policy(PolicyStatus.UNCHECKED), finding("evidence", UNCHECKED), grounding, finding("contract", OK))
