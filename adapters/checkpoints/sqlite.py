@@ -32,6 +32,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+from adapters.checkpoints.ids import PATTERN, raise_floor
 from contracts.errors import ThreadError
 
 _LOG = logging.getLogger(__name__)
@@ -95,7 +96,8 @@ class PruningSqliteSaver(AsyncSqliteSaver):
     """The saver of this product.
 
     Over the upstream saver: `aprune`, `adelete_for_runs` and `acopy_thread`; earlier turns are pruned as they
-    are superseded; a write that failed or was cancelled is rolled back, so that it cannot hold the file's write
+    are superseded; the newest step of a thread is the one that was stored last, whatever the wall clock said
+    (`adapters.checkpoints.ids`); a write that failed or was cancelled is rolled back, so that it cannot hold the file's write
     lock; nothing but plain values and messages is read back, whatever LANGGRAPH_STRICT_MSGPACK says; and errors
     of the storage are `ThreadError`s with a way out.
 
@@ -117,6 +119,13 @@ class PruningSqliteSaver(AsyncSqliteSaver):
             await super().setup()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a checkpoint; whoever goes on from it makes ids above all that the thread has, in any namespace.
+
+        Raises:
+            ConfigError: The installed LangGraph does not let them be kept in order.
+        """
+        # Every run, change of the state and fork begins here.
+        raise_floor(await self._highest(str(config["configurable"]["thread_id"])))
         with storage_errors_as_ours(self.path):
             return await super().aget_tuple(config)
 
@@ -142,9 +151,16 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        """Store a checkpoint, and drop what it supersedes.
+
+        Raises:
+            ThreadError: The storage failed; or the checkpoint would lie below the newest of its namespace, where it
+                would never be found again.
+        """
+        place = config.get("configurable", {})
+        await self._refuse_below(str(place["thread_id"]), str(place.get("checkpoint_ns", "")), checkpoint["id"])
         async with self._undone_on_failure():
             stored = await super().aput(config, checkpoint, metadata, new_versions)
-        place = config.get("configurable", {})
         start = place.get("checkpoint_id")
         run_id = get_checkpoint_metadata(config, metadata).get("run_id")
         if metadata.get("source") == "input" and not place.get("checkpoint_ns") and start and run_id:
@@ -229,6 +245,43 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                 """,
                 (target, source),
             )
+
+    async def _highest(self, thread_id: str) -> str | None:
+        [[highest]] = await self._read(
+            "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_id GLOB ?",
+            (thread_id, PATTERN),
+        )
+        return highest
+
+    async def _refuse_below(self, thread_id: str, namespace: str, checkpoint_id: str) -> None:
+        """Refuse an id below the newest of a namespace, unless a checkpoint of that very id is to be replaced.
+
+        Ids rise by `aget_tuple`, so this is met where LangGraph does not make the thread's ids, or another program
+        writes to the thread at the same time; the turn then stops, before it has given an old turn's answer.
+        """
+        [[below]] = await self._read(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id > ?3
+            ) AND NOT EXISTS (
+                SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3
+            )
+            """,
+            (thread_id, namespace, checkpoint_id),
+        )
+        if below:
+            raise ThreadError(
+                f"A step of conversation {thread_id!r} cannot be stored: a later one is there already, which would be "
+                "taken for its end.",
+                "Send the message again if another program writes to the conversation; where that does not help, "
+                "delete the conversation or start another one.",
+            )
+
+    async def _read(self, statement: str, values: Sequence[object]) -> list[Any]:
+        await self.setup()
+        with storage_errors_as_ours(self.path):
+            async with self.lock:
+                return list(await self.conn.execute_fetchall(statement, values))
 
     async def _drop_before(self, thread_id: str, start: str) -> None:
         try:
