@@ -252,13 +252,15 @@ class TurnRunner:
         """Take a recorded turn from wherever it stands to its result, and record that."""
         stopwatch = Stopwatch(self._clock)
         snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
-        begun = cast("Json", snapshot.metadata or {}).get("run_id") == turn.turn_id
+        begun = _is_of(snapshot, turn)
         if not begun or snapshot.tasks:
             progress = _Progress(
                 turn.turn_id, stopwatch, on_event, _already_finished(snapshot) if begun else frozenset()
             )
             await self._advance(turn, context, progress, begun=begun)
             snapshot = await self._graph.aget_state(_place(turn.thread_id))
+            if not _is_of(snapshot, turn):
+                raise _of_another(turn)
         # The graph does not know which conversation it serves.
         result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
         result["diagnostics"] = {**(result.get("diagnostics") or {}), **stopwatch.figures()}
@@ -349,6 +351,19 @@ def _already_finished(snapshot: StateSnapshot) -> frozenset[str]:
     return frozenset(task.id for task in snapshot.tasks if task.result is not None)
 
 
+def _is_of(snapshot: StateSnapshot, turn: Turn) -> bool:
+    """Whether the newest step of a conversation was made by this turn."""
+    return cast("Json", snapshot.metadata or {}).get("run_id") == turn.turn_id
+
+
+def _of_another(turn: Turn) -> ThreadError:
+    return ThreadError(
+        f"The newest step of conversation {turn.thread_id!r} is not of its turn {turn.turn_id!r}, so that its answer "
+        "would be another one's; nothing was recorded.",
+        "`guardian threads resume` tries again; where that does not help, delete the conversation.",
+    )
+
+
 def _place(thread_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id}}
 
@@ -364,4 +379,8 @@ def _result_of(snapshot: StateSnapshot, turn: Turn) -> Json:
             f"The turn {turn.turn_id!r} of conversation {turn.thread_id!r} stopped without a result.",
             "`guardian threads resume` tries again; where that does not help, delete the conversation.",
         )
-    return dict(cast("Json", result))
+    answer = dict(cast("Json", result))
+    # A turn that broke before its question was read has a result without an id.
+    if answer.get("turn_id") not in (None, "", turn.turn_id):
+        raise _of_another(turn)
+    return answer

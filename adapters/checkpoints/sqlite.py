@@ -125,7 +125,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
             ConfigError: The installed LangGraph does not let them be kept in order.
         """
         # Every run, change of the state and fork begins here.
-        raise_floor(await self._highest(str(config["configurable"]["thread_id"])))
+        raise_floor(await self._highest(str(config.get("configurable", {})["thread_id"])))
         with storage_errors_as_ours(self.path):
             return await super().aget_tuple(config)
 

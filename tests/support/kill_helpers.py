@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+CLOCK_WRONG_BY = "KILL_CLOCK_WRONG_BY"
+"""Environment variable: by how many seconds the wall clock of such a process is wrong."""
 
 # ------------------------------------------------------------------------------------------------ inside the process
 
@@ -91,8 +93,15 @@ async def _act(options: argparse.Namespace) -> Any:
         return await runner.run(options.thread, options.text, turn_id=options.turn, context=context)
 
 
+def _move_clock(seconds: int) -> None:
+    right = time.time_ns
+    time.time_ns = lambda: right() + seconds * 1_000_000_000
+
+
 def main() -> int:
     from contracts.errors import GuardianError
+
+    _move_clock(int(os.environ.get(CLOCK_WRONG_BY, "0")))
 
     parser = argparse.ArgumentParser()
     parser.add_argument("action", choices=("run", "resume", "chat"))
