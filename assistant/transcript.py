@@ -2,6 +2,9 @@
 
 A turn's row is written before the graph is asked and gets its result after the graph has ended. That a conversation has
 at most one running turn is a constraint of the table.
+
+Earlier versions recorded a turn with the result of an older one after the clock had been set back. Such a row is read as
+a turn whose answer is lost, and gets its own when its message is sent again.
 """
 
 from __future__ import annotations
@@ -9,14 +12,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from assistant.thread_table import ThreadTable
 from contracts.errors import InputError, ThreadBusy
+from language.clean import clean
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -27,6 +31,9 @@ MAX_ID_LENGTH: Final = 200
 """Characters of the longest thread or turn id."""
 MAX_STORED_ID_LENGTH: Final = MAX_ID_LENGTH + 41
 """Of the longest thread id with the name of an API key and a slash before it."""
+
+LOST: Final = "answer_lost"
+"""The `block_reason` of a turn with whose question another question's result was recorded."""
 
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS turns (
@@ -62,6 +69,7 @@ class Turn:
         result: The whole `StructuredAgentResult` as JSON.
         started_at, finished_at: ISO 8601, UTC, milliseconds.
         context: The settings that the turn runs with, as JSON; `None` where it has none.
+        lost: Whether the result of another question stands on record with it; `result` then says so instead.
     """
 
     thread_id: str
@@ -75,6 +83,7 @@ class Turn:
     started_at: str
     finished_at: str | None
     context: Json | None = None
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +149,7 @@ class TurnStore(ThreadTable):
             f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? ORDER BY number",  # noqa: S608  # names of ours
             thread_id,
         )
-        return [_turn(row) for row in rows]
+        return _told([_turn(row) for row in rows])
 
     async def find(self, thread_id: str, turn_id: str) -> Turn | None:
         """Return one turn, if there is one of that id."""
@@ -149,7 +158,10 @@ class TurnStore(ThreadTable):
             thread_id,
             turn_id,
         )
-        return _turn(rows[0]) if rows else None
+        turn = _turn(rows[0]) if rows else None
+        if turn is None or _answers(turn) == turn.question:
+            return turn
+        return next((other for other in await self.turns(thread_id) if other.turn_id == turn_id), None)
 
     async def unfinished(self, thread_id: str) -> Turn | None:
         """Return the turn that is running or was left half-finished, if there is one."""
@@ -195,6 +207,25 @@ class TurnStore(ThreadTable):
             turn_id,
         )
 
+    async def reopen(self, thread_id: str, turn_id: str) -> Turn:
+        """Take a turn's result away, so that it can get another one.
+
+        Raises:
+            ThreadBusy: The conversation has a running turn.
+        """
+        try:
+            rows = await self._rows(
+                f"""
+                UPDATE turns SET status = 'running', result = NULL, finished_at = NULL
+                WHERE thread_id = ? AND turn_id = ? RETURNING {_COLUMNS}
+                """,  # noqa: S608  # names of ours
+                thread_id,
+                turn_id,
+            )
+        except sqlite3.IntegrityError as error:
+            raise busy(thread_id) from error
+        return _turn(rows[0])
+
     def _timestamp(self) -> str:
         return self.now().astimezone(UTC).isoformat(timespec="milliseconds")
 
@@ -215,6 +246,44 @@ def _turn(row: tuple[Any, ...]) -> Turn:
         finished_at=finished_at,
         context=json.loads(context),
     )
+
+
+def _answers(turn: Turn) -> str:
+    """Return the question that a turn's result is to; its own, as far as the result names none."""
+    asked = turn.result.get("question") if turn.result else None
+    return turn.question if not asked or asked == clean(turn.question) else asked
+
+
+def _told(turns: Iterable[Turn]) -> list[Turn]:
+    """Return a conversation's turns, in order; those with the result of an earlier one without it."""
+    told: list[Turn] = []
+    earlier: set[str] = set()
+    for turn in turns:
+        # That the words differ is not enough: another version may have cleaned them by other rules.
+        lost = _answers(turn) != turn.question and _answers(turn) in earlier
+        earlier.add(turn.question if lost else _answers(turn))
+        told.append(_without_answer(turn) if lost else turn)
+    return told
+
+
+def _without_answer(turn: Turn) -> Turn:
+    from assistant.progress import phrases
+    from contracts.result import StructuredAgentResult
+    from contracts.values import Language, Outcome
+    from language.words import detect
+
+    language = Language(detect(turn.question, default=Language.EN))
+    result = StructuredAgentResult(
+        thread_id=turn.thread_id,
+        turn_id=turn.turn_id,
+        question=turn.question,
+        language=language,
+        outcome=Outcome.ERROR,
+        answer_text=phrases(language)["answer_lost"],
+        block_reason=LOST,
+    )
+    told = result.model_dump(mode="json")
+    return replace(turn, answer=result.answer_text, outcome=str(result.outcome), result=told, lost=True)
 
 
 def json_text(value: object) -> str:

@@ -139,7 +139,7 @@ class TurnRunner:
         on_event: OnEvent | None = None,
         on_earlier: Callable[[Json], None] | None = None,
     ) -> Json:
-        """Run one turn and return its result, the recorded one where the turn has been run before.
+        """Run one turn and return its result, the recorded one where the turn has been run before and got its own.
 
         A half-finished turn of the conversation is finished first. Where it is this very turn, it goes on with the
         settings that it began with.
@@ -163,18 +163,21 @@ class TurnRunner:
         if not encodable(text):
             raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
         done = await self._recorded(thread_id, turn_id, text)
-        if done is not None and done.result is not None:
+        if done is not None and done.result is not None and not done.lost:
             return done.result
         async with self._alone(thread_id, self._wait_s):
             turn = await self._recorded(thread_id, turn_id, text)
-            if turn is not None and turn.result is not None:
+            if turn is not None and turn.result is not None and not turn.lost:
                 return turn.result
-            if turn is None:
+            if turn is None or turn.lost:
                 earlier = await self._finish_earlier(thread_id, context, on_event)
                 if earlier is not None and on_earlier is not None:
                     on_earlier(earlier)
+            if turn is None:
                 turn = await self._store.begin(thread_id, turn_id, text, _as_json(context))
                 return await self._finish(turn, context, on_event)
+            if turn.lost:
+                turn = await self._store.reopen(thread_id, turn_id)
             return await self._finish(turn, self._settings_of(turn, context), on_event)
 
     async def resume(
