@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from adapters.checkpoints.ids import raise_floor, time_of
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
 from contracts.errors import ConfigError, ThreadError
-from tests.clock import HOUR, MOVES, YEAR, Clock, clock
+from tests.support.clock import HOUR, MOVES, YEAR, Clock, clock
 
 __all__ = ["clock"]
 

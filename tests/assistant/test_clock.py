@@ -24,7 +24,7 @@ from graph.build import build_graph
 from tests.assistant.cli_helpers import Desk
 from tests.assistant.kill_helpers import CLOCK_WRONG_BY, Turns, outcome_of
 from tests.assistant.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph
-from tests.clock import HOUR, MOVES, YEAR, Clock, clock
+from tests.support.clock import HOUR, MOVES, YEAR, Clock, clock
 from tests.hand_off.sender import desk_at
 
 __all__ = ["clock"]

@@ -34,7 +34,10 @@ NEVER_ENOUGH: Final = {"mean_confidence_enforced": 0.99}
 """Run settings under which every draft is sent back until no retry is left."""
 
 CALLS: Final = """
-import os, sys
+import os, sys, time
+
+right, wrong_by_s = time.time_ns, int(os.environ.get("CLOCK_WRONG_BY", "0"))
+time.time_ns = lambda: right() + wrong_by_s * 1_000_000_000
 
 def refuse(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
@@ -46,7 +49,10 @@ def refuse(event, arguments):
 
 sys.addaudithook(refuse)
 """
-"""Python's `sitecustomize` for the server: whoever it would call outside this machine is noted, and not called."""
+"""Python's `sitecustomize` for the server: whoever it would call outside this machine is noted, and not called.
+
+The clock that ids of checkpoints are made of is wrong by as many seconds as the environment says.
+"""
 
 
 class Server:

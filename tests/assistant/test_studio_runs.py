@@ -18,6 +18,7 @@ from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.schema import CancelAction, MultitaskStrategy
 
 from tests.assistant.test_studio import LEND, NEXT, Server, ask, new_thread, run, said, with_models
+from tests.support.clock import YEAR
 from tests.support.wire.server_process import FakeServer, fake_server
 
 pytestmark = pytest.mark.slow
@@ -46,7 +47,9 @@ def models(shared_models: FakeServer) -> FakeServer:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, shared_models: FakeServer) -> Iterator[Server]:
-    served = Server(tmp_path_factory.mktemp("studio-runs"), **with_models(shared_models, "vllm"))
+    """Return a running server, whose clock is a year ahead until one of the tests starts it again."""
+    models = with_models(shared_models, "vllm")
+    served = Server(tmp_path_factory.mktemp("studio-runs"), CLOCK_WRONG_BY=str(YEAR), **models)
     served.start()
     yield served
     served.stop()
@@ -77,6 +80,7 @@ async def goes_on(studio: LangGraphClient, thread: str) -> None:
     values = await run(studio, thread, ask(NEXT))
     assert values["result"]["outcome"] == "answered"
     assert said(values) == [*said(state["values"]), ("human", NEXT), ("ai", values["final_answer"])]
+    assert (await state_of(studio, thread))["values"]["result"] == values["result"]
 
 
 async def test_a_served_graph_with_a_model_tells_no_draft(
@@ -377,7 +381,7 @@ async def test_a_killed_server_loses_no_thread(server: Server, studio: LangGraph
     """Kill -9 in mid-run: finished turns are there, and what was begun stands where it stood.
 
     A run that the server has written down goes on by itself, one that it has not when its caller asks for that;
-    neither is planned again.
+    neither is planned again. That the clock was set back by a year meanwhile changes nothing.
     """
     known, unknown = await new_thread(studio), str(uuid.uuid4())
     first = await run(studio, known, ask(NEXT))
@@ -390,6 +394,7 @@ async def test_a_killed_server_loses_no_thread(server: Server, studio: LangGraph
     await drafting(models, 2)
     server.kill()
     models.reset()
+    del server.more["CLOCK_WRONG_BY"]
     server.start()
 
     async with get_client(url=server.url, timeout=60) as client:
