@@ -20,7 +20,15 @@ EXIT_CODES: Final = {
     5: "handed over to a person",
     130: "interrupted",
 }
-_OUTCOME_CODES: Final = {"answered": 0, "clarification": 3, "declined": 4, "refused": 4, "handed_off": 5, "error": 1}
+_OUTCOME_CODES: Final = {
+    "answered": 0,
+    "clarification": 3,
+    "declined": 4,
+    "refused": 4,
+    "handed_off": 5,
+    "pages_shown": 6,
+    "error": 1,
+}
 
 
 # argparse has no public name for what `add_subparsers` returns.

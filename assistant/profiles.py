@@ -122,6 +122,8 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
         "confidence_threshold": limits.confidence,
         "max_clarifications": habits.max_clarifications,
         "max_retry": habits.max_retry,
+        "quoting_draft": habits.quoting_draft,
+        "tickets": habits.tickets,
         "min_evidence": habits.min_evidence,
         "knowledge_track": habits.knowledge_track,
         "top_k": habits.top_k,

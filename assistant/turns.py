@@ -256,6 +256,10 @@ class TurnRunner:
         stopwatch = Stopwatch(self._clock)
         snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
         begun = _is_of(snapshot, turn)
+        if begun and _passed_by_an_older_version(snapshot):
+            # Its verdict does not say what it is about, so nothing may be answered by it: as if just drafted.
+            await self._graph.aupdate_state(_of_run(turn), {}, as_node="draft")
+            snapshot = await self._graph.aget_state(_place(turn.thread_id))
         if not begun or snapshot.tasks:
             progress = _Progress(
                 turn.turn_id, stopwatch, on_event, _already_finished(snapshot) if begun else frozenset()
@@ -276,11 +280,7 @@ class TurnRunner:
         from langchain_core.messages import HumanMessage
 
         question = None if begun else {"messages": [HumanMessage(turn.question, id=turn.turn_id)]}
-        config: RunnableConfig = {
-            **_place(turn.thread_id),
-            "metadata": {"run_id": turn.turn_id},
-            "recursion_limit": STEPS_PER_TURN,
-        }
+        config: RunnableConfig = {**_of_run(turn), "recursion_limit": STEPS_PER_TURN}
         stream = self._graph.astream(question, config, context=context, stream_mode="tasks", durability="sync")
         # Closed before the lock is released, also where the callback raises: no node may run on after that.
         async with aclosing(cast("AsyncGenerator[Json]", stream)) as tasks:
@@ -369,6 +369,16 @@ def _of_another(turn: Turn) -> ThreadError:
 
 def _place(thread_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id}}
+
+
+def _of_run(turn: Turn) -> RunnableConfig:
+    return {**_place(turn.thread_id), "metadata": {"run_id": turn.turn_id}}
+
+
+def _passed_by_an_older_version(snapshot: StateSnapshot) -> bool:
+    """Whether a turn stands before its answer with a verdict that names no draft: none did before judged_hash."""
+    guardian = snapshot.values.get("guardian")
+    return "finalize" in snapshot.next and isinstance(guardian, dict) and "judged_hash" not in guardian
 
 
 def _as_json(context: BaseModel | None) -> Json | None:

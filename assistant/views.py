@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from assistant.events import NodeStarted, TurnEvent, Understood
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
-from contracts.values import Delivery, Language, Outcome, SGRAction, Verdict
-from rendering.answers import answer_sources
+from contracts.values import Delivery, Language, Outcome, Verdict
+from rendering.answers import answer_sources, shown_to_users
 from rendering.hand_off import was_searched
 
 
@@ -111,7 +111,9 @@ def answer(result: StructuredAgentResult, profile: Profile, role: str) -> Answer
 
 
 def cited(result: StructuredAgentResult, profile: Profile) -> tuple[CitedSource, ...]:
-    """Return the sources that an answer names, by its own numbers; none where it is no verified answer."""
+    """Return the sources that an answer names, by its own numbers, and pages that were shown; else none."""
+    if result.outcome is Outcome.PAGES_SHOWN:
+        return tuple(CitedSource.model_validate(page.model_dump(exclude={"sentence", "ref"})) for page in result.pages)
     if result.outcome is not Outcome.ANSWERED or result.guardian is None or not result.guardian.draft:
         return ()
     wanted = profile.spec_for(result.request_type).response_format if result.request_type else None
@@ -126,16 +128,16 @@ def user_event(event: TurnEvent) -> UserProgress | None:
     match event:
         case NodeStarted(node=node) if node in set(Stage):
             return UserProgress(turn_id=event.turn_id, stage=Stage(node))
-        case Understood(intent=intent, action=action) if action is not SGRAction.GUARDIAN_BLOCK:
+        case Understood(intent=intent, action=action) if shown_to_users(action).user_intent:
             return UserProgress(turn_id=event.turn_id, intent=intent)
         case _:
             return None
 
 
 def _intent(result: StructuredAgentResult) -> str:
-    # DT-004: the user's interface has no intent where the message was refused.
-    refused = result.action is SGRAction.GUARDIAN_BLOCK or result.action is None
-    return "" if refused or result.plan is None else result.plan.user_intent
+    if result.action is None or result.plan is None or not shown_to_users(result.action).user_intent:
+        return ""
+    return result.plan.user_intent
 
 
 def queries_asked(result: StructuredAgentResult) -> dict[str, float]:

@@ -152,14 +152,15 @@ def ports(
     servers = servers or Servers(deployed)
     offline = OfflinePlanner(knowledge, deployed.profile)
     quoting = ExtractiveDrafter(deployed.profile.allowed_link_domains, deployed.profile.product)
-    planner = servers.planner(offline)
+    planner, drafter = servers.planner(offline), servers.drafter(quoting)
     return Ports(
         moderator=servers.moderator(),
         fallback_moderator=RuleModerator() if servers.moderates else None,
         planner=planner or offline,
         ahead=servers.ahead(planner),
         sources={**document_sources(deployed, knowledge), **lookup_sources(deployed, servers)},
-        drafter=servers.drafter(quoting) or quoting,
+        drafter=drafter or quoting,
+        quoter=quoting if drafter else None,
         entailment=servers.entailment(),
         desk=desk,
     )

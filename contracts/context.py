@@ -15,6 +15,7 @@ from contracts.values import (
     OnUnavailable,
     PlanTrace,
     SearchBy,
+    Tickets,
     Track,
 )
 
@@ -61,6 +62,14 @@ class Context(BaseModel):
     knowledge_track: Track = Field(
         default=Track.QUALITY,
         description="Track of KNOWLEDGE_QA: FAST skips the contract and tries only abstentions again.",
+    )
+    quoting_draft: bool = Field(
+        default=True,
+        description="Whether one more draft is quoted from the same evidence where none of the model's passed.",
+    )
+    tickets: Tickets = Field(
+        default=Tickets.NEEDED,
+        description="Tickets for people: only where a person must act, or also of refusals by policy and pages shown.",
     )
     top_k: int = Field(default=6, ge=1, le=50, description="Passages asked of each source for each query.")
     evidence_threshold: Threshold = Field(default=0.5, description="Evidence below this confidence is not used.")

@@ -4,6 +4,7 @@
     ├── InputError                the user's message cannot be taken as it is
     ├── ConfigError               a setting or a profile is wrong
     │   └── UnknownProfile
+    ├── NotJudged                 a draft is not the one that was judged
     ├── DecisionError             a decision table was asked what it does not cover
     │   └── TableError            a decision table is written wrongly (raised when it is built)
     ├── KnowledgeError            the knowledge base cannot be read or written
@@ -72,6 +73,10 @@ class ConfigError(GuardianError):
 
 class UnknownProfile(ConfigError):
     """No profile has that name."""
+
+
+class NotJudged(GuardianError):
+    """A draft, its evidence or its turn is not what the Guardian's verdict is about."""
 
 
 class DecisionError(GuardianError):

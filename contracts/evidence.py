@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -282,3 +282,10 @@ def _settled(row: PassageTrace, fates: Mapping[str, PassageFate]) -> PassageTrac
     if stands is None or stands.fate is not Fate.COPY:
         return row
     return row.meets(PassageFate(Fate.REPEATED) if stands.copy_of == row.ref else stands)
+
+
+class PageSentence(NamedTuple):
+    """The sentence of a page that fits a question best, and the number of its item in the evidence, from 1."""
+
+    number: int
+    sentence: str

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from contracts.calls import ModelCall
+from contracts.decisions.planning import ToolBinding
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
 from contracts.report import Delivered, ModerationResult, Ticket
 from contracts.spec import ArchitectSpec
-from contracts.values import DraftKind, Entailment, Language, PlanTrace, RequestType, RequiredAction, Source
+from contracts.values import DraftKind, Entailment, Language, RequestType, RequiredAction, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class PlanRequest:
     turn_id: str = ""
     sources: frozenset[Source] | None = None
     """The kinds of sources that the user may use; `None` where nobody says."""
+    tool: ToolBinding = ToolBinding.FORCED
+    """Whether the planning tool may be offered: DT-003's word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +170,9 @@ class DraftRequest:
         actions, reasons: What the Guardian asked for, on a retry.
         previous: The draft that is tried again; empty on the first try.
         restricted: FAST without evidence: nothing definite may be claimed.
-        synthetic: The synthetic message: analysis and response, joined.
-        plan_trace: Whether a model sees the synthetic message, or the tool call that `tool_trace` records.
+        intent, synthetic, tool_trace: What DT-004 lets a model see of the plan: the intent, the synthetic message
+            (analysis and response, joined), the tool call; what it does not is empty.
+        tool: Whether the planning tool is offered once more: DT-003's word.
         searches_left: How often the drafter may still ask for a search instead of writing; 0: it is not offered.
     """
 
@@ -185,8 +189,8 @@ class DraftRequest:
     reasons: tuple[str, ...] = ()
     previous: str = ""
     restricted: bool = False
-    plan_trace: PlanTrace = PlanTrace.SYNTHETIC
     tool_trace: Mapping[str, object] = field(default_factory=dict[str, object])
+    tool: ToolBinding = ToolBinding.UNAVAILABLE
     searches_left: int = 0
 
 
@@ -197,11 +201,13 @@ class Draft:
     Attributes:
         searches: What the drafter wants searched before it writes; then there is no text yet.
         degraded: What did not work as configured, each as `part: why`.
+        quoted: Whether it was quoted because the model's own could not be used.
     """
 
     kind: DraftKind
     text: str
     searches: tuple[str, ...] = ()
+    quoted: bool = False
     degraded: tuple[str, ...] = ()
     calls: tuple[ModelCall, ...] = field(default=(), compare=False)
 

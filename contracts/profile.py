@@ -22,6 +22,7 @@ from contracts.values import (
     RequiredAction,
     SearchBy,
     Source,
+    Tickets,
     Track,
 )
 
@@ -82,6 +83,8 @@ class Behaviour(_Part):
     knowledge_track: Track = Track.QUALITY
     diversity: Diversity = Diversity.ADVISORY
     max_retry: Annotated[int, Strict(), Field(ge=0, le=5)] = 2
+    quoting_draft: Annotated[bool, Strict()] = True
+    tickets: Tickets = Tickets.NEEDED
     min_evidence: Annotated[int, Strict(), Field(ge=1, le=10)] = 2
     max_clarifications: Annotated[int, Strict(), Field(ge=0, le=10)] = 2
     top_k: Annotated[int, Strict(), Field(ge=1, le=50)] = 6
@@ -298,3 +301,12 @@ class Profile(_Part):
     def spec_for(self, request_type: RequestType) -> ArchitectSpec:
         """Return the contract of a request type; one that asks for nothing where the profile has none."""
         return self.contracts.get(request_type, ArchitectSpec())
+
+
+UNNAMED: Final = Profile(
+    name="unnamed",
+    product="the product",
+    scope=Scope(description=dict.fromkeys(Language, "anything")),
+    roles={"user": Role()},
+)
+"""The profile of nobody: every source and request type is allowed, no topic is forbidden, no contract asks for anything."""

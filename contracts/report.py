@@ -95,6 +95,7 @@ class GuardianReport(BaseModel):
         checks: What each guard found, by its name.
         draft: The draft that was judged, what policy would not let it say masked; for operators only.
         claims: What each claim of it rests on, in order; empty where no claim was judged.
+        judged_hash: Of what was judged (`guards.judged_hash`): the verdict belongs to that draft of that turn alone.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -107,6 +108,7 @@ class GuardianReport(BaseModel):
     checks: dict[str, str] = Field(default_factory=dict[str, str])
     draft: str = ""
     claims: list[ClaimFinding] = Field(default_factory=list[ClaimFinding])
+    judged_hash: str = ""
 
 
 class DecisionRecord(BaseModel):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.calls import ModelCall, tokens_of
+from contracts.decisions import OUTPUT
+from contracts.decisions.output import Shown
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.report import DecisionRecord, GuardianReport, HandOff, ModerationResult
-from contracts.values import Delivery, Flow, Language, Outcome, RequestType, SGRAction, Track
+from contracts.values import Channel, Delivery, Flow, Language, Outcome, PlanTrace, RequestType, SGRAction, Track
 
 
 class Diagnostics(BaseModel):
@@ -39,11 +41,29 @@ class Diagnostics(BaseModel):
     answer_ms: float | None = None
 
 
+class ShownPage(BaseModel):
+    """A page that was shown in the place of an answer, and its sentence, verbatim.
+
+    `number` is that of the source in the text; `url` is an address in one of the profile's domains, or a path; `ref` is
+    the item of `final_articles` that it stands in.
+    """
+
+    number: int
+    title: str
+    url: str = ""
+    source: str = ""
+    version: str = ""
+    language: str = ""
+    sentence: str
+    ref: str = ""
+
+
 class StructuredAgentResult(BaseModel):
     """The result of a turn, the third output of DT-004: everything, for programs and operators.
 
     `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are for the operator only.
-    `hand_off_delivery` tells what became of the hand-off; `None` where there is none, or nowhere to send it to.
+    `hand_off_delivery` tells what became of the hand-off; `None` where nobody was sent it. `pages` are those that were
+    shown where no answer was sure (outcome `pages_shown`).
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -69,6 +89,7 @@ class StructuredAgentResult(BaseModel):
     per_query_results: list[QueryTrace] = Field(default_factory=list[QueryTrace])
     final_articles: list[EvidenceItem] = Field(default_factory=list[EvidenceItem])
     guardian: GuardianReport | None = None
+    pages: list[ShownPage] = Field(default_factory=list[ShownPage])
     hand_off: HandOff | None = None
     hand_off_delivery: Delivery | None = None
     diagnostics: Diagnostics = Field(default_factory=Diagnostics)
@@ -83,8 +104,13 @@ class StructuredAgentResult(BaseModel):
         answer: str,
         block_reason: str | None = None,
         hand_off: HandOff | None = None,
+        pages: Sequence[ShownPage] = (),
     ) -> StructuredAgentResult:
-        """Build the result from what a turn wrote into the state (the keys of `FinalView`)."""
+        """Build the result from what a turn wrote into the state (the keys of `FinalView`), as far as DT-004 has it."""
+        action = SGRAction(turn["action"] or SGRAction.NORMAL)
+        shown = OUTPUT.decide(
+            channel=Channel.STRUCTURED_METADATA, action=action, plan_trace=PlanTrace.SYNTHETIC
+        ).outcome
         plan = turn["sgr_plan"] or None
         proposed = plan["action"] if plan else None
         calls = [ModelCall.model_validate(call) for call in turn["model_calls"]]
@@ -100,15 +126,16 @@ class StructuredAgentResult(BaseModel):
             request_type=turn["request_type"] or None,
             track=turn["track"] or None,
             block_reason=block_reason,
-            plan=plan,
-            tool_trace=turn["tool_trace"],
-            synthetic_analysis=turn["synthetic"].get("analysis", ""),
-            synthetic_response=turn["synthetic"].get("response", ""),
+            plan=_of_plan(plan, shown),
+            tool_trace=turn["tool_trace"] if shown.tool_trace else {},
+            synthetic_analysis=turn["synthetic"].get("analysis", "") if shown.analysis else "",
+            synthetic_response=turn["synthetic"].get("response", "") if shown.response else "",
             moderation={k: v for k, v in turn["moderation"].items() if k != "decision"} or None,  # pyright: ignore[reportArgumentType]
             decisions=turn["decisions"],
             per_query_results=turn["query_traces"],
             final_articles=turn["evidence"],
             guardian=turn["guardian"] or None,
+            pages=list(pages),
             hand_off=hand_off,
             diagnostics=Diagnostics(
                 degraded=turn["degraded"],
@@ -118,3 +145,10 @@ class StructuredAgentResult(BaseModel):
                 calls=calls,
             ),
         )
+
+
+def _of_plan(plan: Mapping[str, Any] | None, shown: Shown) -> SGRPlanResult | None:
+    if plan is None or not shown.structured_data:
+        return None
+    known = SGRPlanResult.model_validate(plan)
+    return known if shown.user_intent else known.model_copy(update={"user_intent": ""})

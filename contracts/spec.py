@@ -83,7 +83,7 @@ class ArchitectSpec(BaseModel):
 
     Attributes:
         response_format: Markdown; one JSON object whose keys are the sections; or Markdown with one block of JSON.
-        required_sections: Each must be there as a heading, at any level and in any case, with something under it; in
+        required_sections: A string is the section's name. Each must be there as a heading, at any level and in any case, with something under it; in
             JSON, as a key of the outermost object. No two may share a heading.
         forbidden_content: Literal phrases, found by their words; or regular expressions written as `/.../`.
         domain_terms: At least one must be used, in any word form; an empty tuple asks for none.
@@ -95,6 +95,14 @@ class ArchitectSpec(BaseModel):
     required_sections: tuple[Section, ...] = ()
     forbidden_content: tuple[str, ...] = ()
     domain_terms: tuple[str, ...] = ()
+
+    @field_validator("required_sections", mode="before")
+    @classmethod
+    def _a_string_names_a_section(cls, sections: object) -> object:
+        if isinstance(sections, list | tuple):
+            given: list[object] = list(sections)  # pyright: ignore[reportUnknownArgumentType]
+            return [{"name": each} if isinstance(each, str) else each for each in given]
+        return sections
 
     @field_validator("forbidden_content")
     @classmethod

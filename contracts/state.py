@@ -13,9 +13,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.graph.message import Messages, add_messages
 from typing_extensions import TypedDict
 
+from contracts.decisions.planning import TOOL_BINDING
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import Language, Source
+from contracts.values import Language, Source, TurnState
 
 MESSAGE_WINDOW: Final = 20
 """Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""
@@ -57,6 +58,8 @@ class ChatState(TypedDict, total=False):
     searches_wanted: list[str]
     searches_made: int
     drafted_from: str
+    quoting: bool
+    quoted: bool
     draft_answer: str
     draft_kind: str
     guardian: Json
@@ -95,6 +98,8 @@ def fresh_turn() -> Json:
         "searches_wanted": [],
         "searches_made": 0,
         "drafted_from": "",
+        "quoting": False,
+        "quoted": False,
         "draft_answer": "",
         "draft_kind": "",
         "guardian": {},
@@ -179,4 +184,5 @@ def plan_request(
         moderation=moderation,
         turn_id=question["id"],
         sources=sources,
+        tool=TOOL_BINDING.decide(turn_state=TurnState.PLANNING).outcome,
     )

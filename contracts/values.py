@@ -245,10 +245,18 @@ class Outcome(StrEnum):
 
     ANSWERED = "answered"
     CLARIFICATION = "clarification"
+    PAGES_SHOWN = "pages_shown"
     DECLINED = "declined"
     REFUSED = "refused"
     HANDED_OFF = "handed_off"
     ERROR = "error"
+
+
+class Tickets(StrEnum):
+    """Who learns of a turn without an answer: people who must act on it, or people of every such turn but the harmless."""
+
+    NEEDED = "needed"
+    WIDE = "wide"
 
 
 class HandOffOutcome(StrEnum):

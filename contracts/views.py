@@ -71,6 +71,10 @@ class DraftView(TypedDict):
     searches_made: int
     nothing_new: bool
     drafted_from: str
+    widened: bool
+    quoting: bool
+    retry_count: int
+    decisions: list[Json]
     model_calls: list[Json]
 
 
@@ -87,6 +91,8 @@ class GuardianView(TypedDict):
     nothing_new: bool
     draft_answer: str
     draft_kind: str
+    quoting: bool
+    quoted: bool
     retry_count: int
     degraded: list[str]
     model_calls: list[Json]

@@ -95,6 +95,8 @@ def _state(case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profi
         nothing_new=False,
         draft_answer=case.draft,
         draft_kind=str(case.draft_kind),
+        quoting=False,
+        quoted=False,
         retry_count=0,
         degraded=[],
         model_calls=[],

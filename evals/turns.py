@@ -43,6 +43,12 @@ def right_page(asked: Asked) -> bool:
     return first_page(asked.result) in asked.case.pages
 
 
+def right_page_shown(asked: Asked) -> bool:
+    """Whether a right page is among those that were shown in the place of an answer."""
+    refs = {page.ref for page in asked.result.pages}
+    return any(item.kb_id in asked.case.pages for item in asked.result.final_articles if item.ref in refs)
+
+
 def missed(asked: Asked) -> str:
     """Return what went otherwise than labelled, in words; empty where nothing did."""
     case, result = asked.case, asked.result
@@ -124,13 +130,20 @@ def outcome_table(asked: Sequence[Asked]) -> str:
 
 
 def page_table(asked: Sequence[Asked]) -> str:
-    """Write, per language, how often an answer came, and how often its first source is the right page."""
-    rows = [["language", "answered", "right page, of those answered", "right page, of all", "answered after a retry"]]
+    """Write, per language, how often an answer came, and how often its first source is the right page.
+
+    Pages that were shown in the place of an answer are a class of their own.
+    """
+    head = ["language", "answered", "right page, of those answered", "right page, of all", "answered after a retry"]
+    rows = [[*head, "pages shown", "right page among them"]]
     for name, part in languages([one for one in asked if one.case.pages]):
         answered = [one for one in part if one.result.outcome is Outcome.ANSWERED]
         right = sum(map(right_page, answered))
         retried = sum(one.result.diagnostics.retries > 0 for one in answered)
+        shown = [one for one in part if one.result.outcome is Outcome.PAGES_SHOWN]
+        found = sum(map(right_page_shown, shown))
         shares = [(len(answered), part), (right, answered), (right, part), (retried, answered)]
+        shares += [(len(shown), part), (found, shown)]
         rows.append([name, *(str(Share(hits, len(of))) for hits, of in shares)])
     return table(rows)
 

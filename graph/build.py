@@ -66,6 +66,7 @@ class Ports:
 
     Attributes:
         ahead: The planner, where it may begin before moderation has spoken.
+        quoter: Drafts once more by quoting where none of the drafter's passed; none where the drafter quotes itself.
         entailment: Judges claims beside the Guardian's own checks, where one is connected.
         desk: Where hand-offs go; where there is none, the user is told to pass them on.
     """
@@ -74,6 +75,7 @@ class Ports:
     planner: Planner
     sources: Mapping[Source, EvidenceSource]
     drafter: Drafter
+    quoter: Drafter | None = None
     fallback_moderator: Moderator | None = None
     ahead: PlannerAhead | None = None
     entailment: EntailmentChecker | None = None
@@ -129,13 +131,14 @@ def build_graph(
     step(sgr_plan, PlanView, planner=ports.ahead or ports.planner, profile=profile)
     step(inject_synthetic, SyntheticView, profile=profile)
     step(retrieve, RetrieveView, sources=ports.sources, profile=profile)
-    step(draft, DraftView, drafter=ports.drafter, profile=profile)
+    step(draft, DraftView, drafter=ports.drafter, quoter=ports.quoter, profile=profile)
     step(
         guardian_verify,
         GuardianView,
         connected=frozenset(ports.sources),
         profile=profile,
         entailment=ports.entailment,
+        quotes=ports.quoter is not None,
     )
     step(retry_bump, RetryView)
     step(finalize, FinalView, profile=profile, send=send_in_pieces)

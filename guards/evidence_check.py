@@ -51,14 +51,14 @@ class _Fault:
 def check_evidence(question: EvidenceQuestion) -> Finding:
     """Judge sources, number, confidence and diversity; report every fault at once.
 
-    CASUAL turns and clarifications are not asked for evidence, and neither is an honest abstention. A source that
+    Types without a source in DT-006 and clarifications are not asked for evidence, and neither is an honest abstention. A source that
     is not connected cannot be required; one that is needed and could not be asked makes the check `unchecked`, even
     for an abstention: that nothing was found is said only where somebody could look. What else could not be asked
     is advice.
     """
-    if question.request_type is RequestType.CASUAL or question.kind is DraftKind.CLARIFICATION:
-        return Finding(check=NAME, status=CheckStatus.NOT_ASKED, advice=tuple(_unasked(question.unreachable)))
     rule = EVIDENCE.decide(request_type=question.request_type).outcome
+    if not rule.allowed() or question.kind is DraftKind.CLARIFICATION:
+        return Finding(check=NAME, status=CheckStatus.NOT_ASKED, advice=tuple(_unasked(question.unreachable)))
     there = frozenset(item.source for item in question.evidence)
     needed = _needed_and_unasked(rule, question, there)
     advice = [*_not_connected(rule, question.usable), *_unasked(question.unreachable - needed)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from language.personal_data import personal_data
@@ -39,6 +40,39 @@ def fit_to_leave(text: str, known: Known | None = None) -> str:
         if pattern := _again(value):
             text = pattern.sub(f"[redacted: {rule}]", text)
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWords:
+    """What a ticket quotes of a turn.
+
+    Attributes:
+        before: What the user wrote before, oldest first.
+        searched: What was searched for, one for each trace.
+    """
+
+    question: str
+    intent: str = ""
+    queries: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
+
+
+def fit_words(words: TurnWords) -> TurnWords:
+    """Return the words of a turn without the secrets in them, however often said; none where that cannot be told."""
+    said = (words.question, words.intent, *words.queries, *words.before)
+    try:
+        known = values_in(said)
+        fit = {text: fit_to_leave(text, known) for text in (*said, *words.searched)}
+    except Exception:  # noqa: BLE001  # what broke may have left everything in them
+        return TurnWords("", "", ("",) * len(words.queries), (), ("",) * len(words.searched))
+    return TurnWords(
+        fit[words.question],
+        fit[words.intent],
+        tuple(fit[query] for query in words.queries),
+        tuple(fit[text] for text in words.before),
+        tuple(fit[query] for query in words.searched),
+    )
 
 
 def _found(text: str) -> list[Span]:

@@ -16,6 +16,8 @@ from guards.policy_check import (
     check_request,
     violations,
 )
+from guards.question_check import fit_question
+from language.asking import question_asks_for_secrets
 from language.clean import fold
 from language.lexicon import infer_category, infer_topic, is_casual
 from language.personal_data import phone_digits
@@ -100,7 +102,8 @@ def _fit_to_be_read(
         return fit(call.name) and all(fit(given.value) for given in call.arguments)
 
     flat = " ".join(message.split())
-    question = plan.clarification_question
+    asked = plan.clarification_question
+    question = fit_question(asked, (*earlier, message)) if asked and fit(asked) else None
     return plan.model_copy(
         update={
             "user_intent": plan.user_intent if fit(plan.user_intent) else flat[:300],
@@ -108,8 +111,8 @@ def _fit_to_be_read(
             "category": plan.category if fit(plan.category) else None,
             "subqueries": [query for query in plan.subqueries if fit(query)] or [flat[:_LONGEST_QUERY]],
             "lookups": [call for call in plan.lookups if fit_call(call)],
-            "clarification_question": question if fit(question) else None,
-            "uncertainties": [gap for gap in plan.uncertainties if fit(gap)],
+            "clarification_question": question or None,
+            "uncertainties": [gap for gap in plan.uncertainties if fit(gap) and not question_asks_for_secrets(gap)],
             "spam_reason": plan.spam_reason if fit(plan.spam_reason) else "",
             "action_plan": [step for step in plan.action_plan if fit(step)],
         }

@@ -20,6 +20,7 @@ from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.reasons import Reason, could_not_check
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.article_ids import article_ids
+from language.asking import asks_for_secrets, question_asks_for_secrets
 from language.clean import skeleton
 from language.links import foreign_links
 from language.personal_data import Contacts, personal_data, phone_digits
@@ -35,6 +36,7 @@ REQUEST_TYPE_NOT_ALLOWED: Final = "request-type-not-allowed"
 NO_SOURCE_ALLOWED: Final = "no-source-allowed"
 FOREIGN_LINK: Final = "foreign-link"
 LOW_ARTICLE_ID: Final = "low-article-id"
+ASKS_FOR_SECRETS: Final = "asks-for-secrets"
 
 
 class PolicyFinding(BaseModel):
@@ -97,21 +99,34 @@ def _touches(rule: PolicyRule, text: str) -> bool:
     return bool(rule.words) and bool(Phrases(rule.words).find(text))
 
 
-def check_answer(answer: str, profile: Profile, role: str) -> PolicyFinding:
-    """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids.
+def check_answer(answer: str, profile: Profile, role: str, *, asks: bool = False) -> PolicyFinding:
+    """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids, and
+    whether it wants credentials, codes or money of its reader.
 
     Placeholders, the profile's contacts, loopback and documentation addresses, and links inside code pass.
     What escapes hide in JSON is judged as it reads.
+
+    Args:
+        answer: The draft.
+        profile: Whose answer it is.
+        role: Of the user.
+        asks: Whether it is a question to the user, in which a password need only be named to be wanted.
     """
     whole, block = inside_json(answer)
     found = [*violations(answer, profile, role), *violations(whole, profile, role)]
     # A block is code, in which links pass.
     found += (violation for violation in violations(block, profile, role) if violation.rule != FOREIGN_LINK)
-    return _finding((violation.rule, violation.action) for violation in found)
+    pairs = [(violation.rule, violation.action) for violation in found]
+    if asks and question_asks_for_secrets(answer):
+        pairs.append((ASKS_FOR_SECRETS, RequiredAction.SAFE_REFUSAL))
+    return _finding(pairs)
 
 
 def violations(text: str, profile: Profile, role: str) -> list[Violation]:
-    """Return everything in a text that an answer to a role may not say: secrets, personal data, links, article ids."""
+    """Return everything in a text that an answer to a role may not say: secrets, personal data, links, article ids.
+
+    No role is excepted from one rule: nothing that leaves asks for credentials, codes or money.
+    """
     policy = profile.answer_policy
     found: list[Violation] = []
     if _asked(policy.secrets, role):
@@ -123,6 +138,8 @@ def violations(text: str, profile: Profile, role: str) -> list[Violation]:
     if profile.kb_ids_from is not None and _asked(policy.low_ids, role):
         numbers = (n for n in article_ids(text, profile.allowed_link_domains) if n < profile.kb_ids_from)
         found += (Violation(LOW_ARTICLE_ID, policy.low_ids.action, str(number)) for number in numbers)
+    if wanted := asks_for_secrets(text):
+        found.append(Violation(ASKS_FOR_SECRETS, RequiredAction.SAFE_REFUSAL, wanted))
     return found
 
 

@@ -105,11 +105,11 @@ class Search:
 def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: Iterable[Source]) -> Search | None:
     """Return what to ask of whom; `None` where nothing is to be searched.
 
-    That is so on CASUAL turns and on retries that only concern the form. Where the drafter asked for a search of its
+    That is so where DT-006 names no source, as for CASUAL turns, and on retries that only concern the form. Where the drafter asked for a search of its
     own, its queries are run, and those alone.
     """
     effect = so_far.effect
-    if so_far.request_type is RequestType.CASUAL:
+    if not EVIDENCE.decide(request_type=so_far.request_type).outcome.allowed():
         return None
     if so_far.retrying and not effect.searches and not so_far.wanted:
         return None

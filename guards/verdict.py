@@ -118,7 +118,15 @@ def _still_said(claim: ClaimFinding, masked: str) -> tuple[str, ...]:
 
 
 def judge(
-    findings: Findings, *, kind: DraftKind, track: Track, retries_left: bool, widened: bool, draft: str = ""
+    findings: Findings,
+    *,
+    kind: DraftKind,
+    track: Track,
+    retries_left: bool,
+    widened: bool,
+    quoting_left: bool = False,
+    draft: str = "",
+    judged_hash: str = "",
 ) -> tuple[Decision[Judgement], GuardianReport]:
     """Decide by DT-005; the report has all reasons and actions at once, so that one retry can mend everything.
 
@@ -130,7 +138,9 @@ def judge(
         track: How strictly it is judged.
         retries_left: Whether it may be tried again.
         widened: Whether an abstention had its wider search.
+        quoting_left: Whether a draft may still be quoted, where none of the model's passed.
         draft: What was judged, as it may be shown to operators; empty where nothing was drafted.
+        judged_hash: Of what was judged, as it was.
     """
     decision = VERDICT.decide(
         policy=findings.policy.status,
@@ -140,6 +150,7 @@ def judge(
         track=track,
         retries_left=retries_left,
         widened=widened,
+        quoting_left=quoting_left,
     )
     judged = decision.outcome
     named = findings.named()
@@ -155,6 +166,7 @@ def judge(
         },
         draft=draft,
         claims=list(findings.grounding.claims),
+        judged_hash=judged_hash,
     )
     return decision, report
 

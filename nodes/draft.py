@@ -2,73 +2,138 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
+from typing import Final
 
 from langgraph.runtime import Runtime
 
 from contracts.context import MODEL_SEARCHES_PER_TURN, Context
+from contracts.decisions import OUTPUT, TOOL_BINDING, record
 from contracts.decisions.effects import combined
+from contracts.decisions.output import Shown
 from contracts.evidence import EvidenceItem
-from contracts.ports import Drafter, DraftRequest
+from contracts.ports import Draft, Drafter, DraftRequest
 from contracts.profile import Profile
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, said_before
-from contracts.values import Language, RequestType, RequiredAction, SearchBy, Track
+from contracts.values import (
+    Channel,
+    Language,
+    PlanTrace,
+    RequestType,
+    RequiredAction,
+    SearchBy,
+    SGRAction,
+    Track,
+    TurnState,
+)
 from contracts.views import DraftView
 from language.words import rephrased
 from rendering.synthetic import Synthetic, joined
 
+NAME = "draft"
+WITHOUT_THE_MODEL: Final = "draft: drafted without the model"
+"""What is said of a turn whose last draft was quoted, because none of the model's passed."""
 
-async def draft(state: DraftView, runtime: Runtime[Context], *, drafter: Drafter, profile: Profile) -> Json:
+
+async def draft(
+    state: DraftView,
+    runtime: Runtime[Context],
+    *,
+    drafter: Drafter,
+    quoter: Drafter | None = None,
+    profile: Profile,
+) -> Json:
     """Ask the drafter once; on a retry, with the reasons and the actions. Nothing of it is shown before PASS.
 
-    The same request once more would be no second attempt: then nobody is asked, and the draft stands.
+    The same request once more would be no second attempt: then nobody is asked, and the draft stands. Where DT-005 has
+    the last draft quoted, `quoter` is asked in the drafter's place, over the same evidence.
 
     Where `search_by` is `model`, the drafter may ask for a search instead of writing, twice a turn at most.
     """
+    context = runtime.context or Context()
+    if state["quoting"] and quoter is not None:
+        return await _quoted(state, quoter, profile)
     if state["nothing_new"]:
         return {}
-    context = runtime.context or Context()
     searches_left = MODEL_SEARCHES_PER_TURN - state["searches_made"] if context.search_by is SearchBy.MODEL else 0
-    question, plan, guardian = state["question"], state["sgr_plan"], state["guardian"]
-    language = Language(question["language"])
+    shown = OUTPUT.decide(
+        channel=Channel.MODEL_CONTEXT, action=SGRAction.NORMAL, plan_trace=_trace_to_show(state, context)
+    )
+    again = state["retry_count"] > 0 or state["searches_made"] > 0
+    binding = TOOL_BINDING.decide(turn_state=TurnState.MID_TURN if again else TurnState.PLAN_ACCEPTED)
+    guardian = state["guardian"]
     actions = tuple(RequiredAction(action) for action in guardian.get("required_actions", []))
-    synthetic = Synthetic(state["synthetic"].get("analysis", ""), state["synthetic"].get("response", ""))
-    request = DraftRequest(
-        question=question["text"],
-        language=language,
-        request_type=RequestType(state["request_type"]),
-        intent=plan["user_intent"],
-        subqueries=_questions(plan["subqueries"], actions, profile),
-        evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
-        spec=ArchitectSpec.model_validate(state["architect_spec"]),
-        synthetic=joined(synthetic, language),
-        history=said_before(state["messages"], question["id"], with_denied=False),
+    request = replace(
+        _request(state, profile, refined=combined(actions).refine),
+        **_of_the_plan(state, shown.outcome),
+        tool=binding.outcome,
         actions=actions,
         reasons=tuple(guardian.get("reasons", [])),
         previous=state["draft_answer"],
-        restricted=Track(state["track"]) is Track.FAST and not state["evidence"],
-        plan_trace=context.plan_trace,
-        tool_trace=state["tool_trace"],
         searches_left=searches_left,
     )
     drafted_from = _fingerprint(request)
     if drafted_from == state["drafted_from"]:
         return {"nothing_new": True}
     reply = await drafter.draft(request)
+    made = (record(NAME, binding), record(NAME, shown))
     accounts = {
         "drafted_from": drafted_from,
-        "degraded": list(dict.fromkeys([*state["degraded"], *reply.degraded])),
-        "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
+        "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
+        **_accounts(state, reply),
     }
     if reply.searches and searches_left > 0:
         return {**accounts, "searches_wanted": list(reply.searches), "searches_made": state["searches_made"] + 1}
-    return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind)}
+    return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind), "quoted": reply.quoted}
 
 
-def _questions(subqueries: list[str], actions: tuple[RequiredAction, ...], profile: Profile) -> tuple[str, ...]:
-    """Return what is asked, in the documents' words where that is what was searched for."""
-    return tuple(rephrased(subqueries, profile.synonyms) if combined(actions).refine else subqueries)
+async def _quoted(state: DraftView, quoter: Drafter, profile: Profile) -> Json:
+    reply = await quoter.draft(_request(state, profile, refined=state["widened"]))
+    accounts = _accounts(state, replace(reply, degraded=(WITHOUT_THE_MODEL, *reply.degraded)))
+    return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind), "quoted": True}
+
+
+def _accounts(state: DraftView, reply: Draft) -> Json:
+    return {
+        "degraded": list(dict.fromkeys([*state["degraded"], *reply.degraded])),
+        "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
+    }
+
+
+def _request(state: DraftView, profile: Profile, *, refined: bool) -> DraftRequest:
+    """Return what any drafter needs, the first time as the last."""
+    question, plan = state["question"], state["sgr_plan"]
+    return DraftRequest(
+        question=question["text"],
+        language=Language(question["language"]),
+        request_type=RequestType(state["request_type"]),
+        intent=plan["user_intent"],
+        subqueries=tuple(rephrased(plan["subqueries"], profile.synonyms) if refined else plan["subqueries"]),
+        evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
+        spec=ArchitectSpec.model_validate(state["architect_spec"]),
+        history=said_before(state["messages"], question["id"], with_denied=False),
+        restricted=Track(state["track"]) is Track.FAST and not state["evidence"],
+    )
+
+
+def _trace_to_show(state: DraftView, context: Context) -> PlanTrace:
+    """Return the run's setting; without a tool call, as after a plan of rules, there is the synthetic message alone."""
+    return context.plan_trace if state["tool_trace"] else PlanTrace.SYNTHETIC
+
+
+def _of_the_plan(state: DraftView, shown: Shown) -> Json:
+    """Return what DT-004 lets a drafting model see of the plan."""
+    synthetic = Synthetic(
+        state["synthetic"].get("analysis", "") if shown.analysis else "",
+        state["synthetic"].get("response", "") if shown.response else "",
+    )
+    return {
+        "intent": state["sgr_plan"]["user_intent"] if shown.user_intent else "",
+        "synthetic": joined(synthetic, Language(state["question"]["language"])),
+        "tool_trace": state["tool_trace"] if shown.tool_trace else {},
+    }
 
 
 def _fingerprint(request: DraftRequest) -> str:

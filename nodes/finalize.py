@@ -8,20 +8,27 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
+from contracts.errors import NotJudged
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
 from contracts.state import Json
-from contracts.values import Language, Outcome
+from contracts.values import Language, Outcome, Verdict
 from contracts.views import FinalView
+from guards.judged_hash import judged_hash
 from rendering.answers import verified_answer
 
 
 async def finalize(
     state: FinalView, runtime: Runtime[Context], *, profile: Profile, send: Callable[[AIMessage], None]
 ) -> Json:
-    """Write the verified answer and send it; only the router's PASS leads here."""
+    """Write the verified answer and send it; only the router's PASS leads here.
+
+    Raises:
+        NotJudged: The report is no PASS, or not one of this draft, this evidence and this turn.
+    """
+    _check_passed(state)
     language = Language(state["question"]["language"])
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
     wanted = ArchitectSpec.model_validate(state["architect_spec"]).response_format
@@ -38,3 +45,12 @@ async def finalize(
         "result": result.model_dump(mode="json"),
         "clarify_count": 0,
     }
+
+
+def _check_passed(state: FinalView) -> None:
+    judged = judged_hash(state["question"]["id"], state["draft_kind"], state["draft_answer"], state["evidence"])
+    if state["guardian"].get("verdict") != Verdict.PASS or state["guardian"].get("judged_hash") != judged:
+        raise NotJudged(
+            "What stands in the state is not the draft that passed, so it is not shown.",
+            "Ask again; in Studio, edit a draft as the node `draft`, and it is judged.",
+        )

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from langgraph.runtime import Runtime
+from pydantic import ValidationError
 
 from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.decisions import EVIDENCE, record
 from contracts.decisions.evidence import could_not_ask
-from contracts.errors import EntailmentUnavailable
+from contracts.errors import ConfigError, EntailmentUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import EntailmentChecker
-from contracts.profile import Profile
+from contracts.profile import UNNAMED, Profile
 from contracts.reasons import Reason, broke, could_not_check
 from contracts.report import Finding
 from contracts.spec import ArchitectSpec
-from contracts.state import Json
+from contracts.state import Json, fresh_turn
 from contracts.values import (
     CheckStatus,
     DraftKind,
@@ -34,7 +36,9 @@ from guards.contract_check import check_contract
 from guards.entailment_check import entailment_questions, with_entailment, without_entailment
 from guards.evidence_check import EvidenceQuestion, check_evidence
 from guards.grounding_check import check_grounding
+from guards.judged_hash import judged_hash
 from guards.policy_check import PolicyFinding, check_answer, masked
+from guards.question_check import check_question, said_in_turn
 from guards.verdict import Findings, judge
 
 NAME = "guardian_verify"
@@ -42,18 +46,33 @@ NAME = "guardian_verify"
 
 async def guardian_verify(
     state: GuardianView,
-    runtime: Runtime[Context],
+    runtime: Runtime[Context] | None = None,
     *,
-    connected: Collection[Source],
-    profile: Profile,
+    connected: Collection[Source] = tuple(Source),
+    profile: Profile = UNNAMED,
     entailment: EntailmentChecker | None = None,
+    quotes: bool = False,
 ) -> Json:
-    """Judge the draft, or the request itself where policy denies it (then nothing was searched or drafted)."""
-    context = runtime.context or Context()
-    kind = DraftKind(state["draft_kind"] or DraftKind.ABSTENTION)
-    track, request_type = Track(state["track"]), RequestType(state["request_type"])
+    """Judge the draft, or the request itself where policy denies it (then nothing was searched or drafted).
+
+    `await guardian_verify(state)` judges by itself what a state has: a draft, evidence, a contract. What it lacks is as
+    in a turn that has just begun; where no kind is said, a text is an answer.
+
+    Args:
+        state: Of the turn.
+        runtime: Its settings; the defaults where there are none.
+        connected: The kinds of sources that there are.
+        profile: Whose answer it is; one that allows everything and asks for nothing, where it is left out.
+        entailment: Asked about claims, where one is connected.
+        quotes: Whether a draft can be quoted where none of the model's passes.
+    """
+    state = cast("GuardianView", {**fresh_turn(), **state})
+    context = (runtime.context if runtime else None) or Context()
+    kind = DraftKind(state["draft_kind"] or (DraftKind.ANSWER if state["draft_answer"] else DraftKind.ABSTENTION))
+    track = Track(state["track"] or Track.QUALITY)
+    request_type = RequestType(state["request_type"] or RequestType.KNOWLEDGE_QA)
     text = state["draft_answer"]
-    spec = ArchitectSpec.model_validate(state["architect_spec"])
+    spec = _contract(state)
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
     question = EvidenceQuestion(
         request_type=request_type,
@@ -67,13 +86,8 @@ async def guardian_verify(
         mean_enforced=context.mean_confidence_enforced,
         mean_advised=context.mean_confidence_advised,
     )
-    grounding = _checked(
-        "grounding",
-        lambda: check_grounding(
-            text, evidence, request_type=request_type, kind=kind, response_format=spec.response_format
-        ),
-    )
-    policy, remarks = _policy(state, profile, context.role)
+    grounding = _checked("grounding", lambda: _grounding(state, evidence, kind, request_type, spec))
+    policy, remarks = _policy(state, kind, profile, context.role)
     # What policy stops is not sent to another server either.
     checker = entailment if policy.status is PolicyStatus.OK else None
     entailed = await _entailed(grounding, evidence, checker, context.entailment)
@@ -81,7 +95,7 @@ async def guardian_verify(
         policy=policy,
         evidence=_checked("evidence", lambda: check_evidence(question)),
         grounding=entailed.grounding,
-        contract=_checked("contract", lambda: check_contract(text, spec, track=track, kind=kind)),
+        contract=_checked("contract", lambda: check_contract(text, _readable(spec), track=track, kind=kind)),
         remarks=remarks,
     )
     draft, findings = _fit_for_the_report(text, findings, profile, context.role)
@@ -89,20 +103,55 @@ async def guardian_verify(
         findings,
         kind=kind,
         track=track,
-        # A retry that found nothing new has changed nothing, and neither would the next one.
-        retries_left=state["retry_count"] < context.max_retry and not state["nothing_new"],
+        # A retry that found nothing new has changed nothing, and neither would the next one; a quotation is the last.
+        retries_left=state["retry_count"] < context.max_retry and not (state["nothing_new"] or state["quoting"]),
         widened=state["widened"],
+        quoting_left=quotes and context.quoting_draft and not (state["quoting"] or state["quoted"]),
         draft=draft,
+        judged_hash=judged_hash(state["question"].get("id", ""), str(kind), text, state["evidence"]),
     )
     made = [record(NAME, decision)]
     if not _denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     return {
         "guardian": report.model_dump(mode="json"),
+        "quoting": state["quoting"] or decision.outcome.quote,
         "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
         "degraded": list(dict.fromkeys([*state["degraded"], *entailed.degraded])),
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in entailed.calls)],
     }
+
+
+def _grounding(
+    state: GuardianView,
+    evidence: Sequence[EvidenceItem],
+    kind: DraftKind,
+    request_type: RequestType,
+    spec: ArchitectSpec | None,
+) -> Finding:
+    if kind is DraftKind.CLARIFICATION:
+        return check_question(state["draft_answer"], said_in_turn(state["question"].get("text", ""), evidence))
+    return check_grounding(
+        state["draft_answer"],
+        evidence,
+        request_type=request_type,
+        kind=kind,
+        response_format=(spec or ArchitectSpec()).response_format,
+    )
+
+
+def _contract(state: GuardianView) -> ArchitectSpec | None:
+    """Return the contract of the turn; `None` where nobody can read it, so that nothing of it is checked."""
+    try:
+        return ArchitectSpec.model_validate(state["architect_spec"])
+    except ValidationError:
+        return None
+
+
+def _readable(spec: ArchitectSpec | None) -> ArchitectSpec:
+    if spec is None:
+        raise ConfigError("The contract of this turn cannot be read.")
+    return spec
 
 
 def _denied(state: GuardianView) -> bool:
@@ -110,13 +159,15 @@ def _denied(state: GuardianView) -> bool:
     return PolicyFinding.model_validate(state["request_policy"]).status is not PolicyStatus.OK
 
 
-def _policy(state: GuardianView, profile: Profile, role: str) -> tuple[PolicyFinding, tuple[Reason, ...]]:
+def _policy(
+    state: GuardianView, kind: DraftKind, profile: Profile, role: str
+) -> tuple[PolicyFinding, tuple[Reason, ...]]:
     """Return the finding of the request where that denies it, else that of the draft; and a remark where it broke."""
     if _denied(state):
         broken = state["request_policy"].get("error", "")
         return PolicyFinding.model_validate(state["request_policy"]), (broke("policy", broken),) if broken else ()
     try:
-        return check_answer(state["draft_answer"], profile, role), ()
+        return check_answer(state["draft_answer"], profile, role, asks=kind is DraftKind.CLARIFICATION), ()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
         return PolicyFinding(status=PolicyStatus.UNCHECKED), (broke("policy", type(error).__name__),)
 

@@ -30,7 +30,9 @@ async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, p
         language,
         profile,
     )
-    view = OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action)
+    view = OUTPUT.decide(
+        channel=Channel.USER_INTERFACE, action=action, plan_trace=(runtime.context or Context()).plan_trace
+    )
     return {
         "decisions": [*state["decisions"], record(NAME, view).model_dump(mode="json")],
         "synthetic": {

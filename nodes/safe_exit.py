@@ -1,26 +1,26 @@
-"""`safe_exit`: every turn that may not be answered ends here, and says why and how to go on."""
+"""`safe_exit`: every turn that may not be answered ends here by DT-008, and says why and how to go on."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
-from contracts.decisions.evidence import could_not_ask
+from contracts.decisions import EXITS, record
+from contracts.decisions.engine import Decision
+from contracts.decisions.exits import Exit, ExitKind, StoppedBy, TicketRule
 from contracts.errors import HandOffFailed
-from contracts.evidence import QueryTrace
-from contracts.plan import SGRPlanResult
+from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import HandOffDesk
 from contracts.profile import Profile
-from contracts.reasons import reason_names
 from contracts.report import HandOff, Ticket
 from contracts.result import StructuredAgentResult
-from contracts.state import Json, said_before, unanswered_id
+from contracts.state import Json, fresh_turn, said_before, unanswered_id
 from contracts.values import (
     Delivery,
     DraftKind,
@@ -30,19 +30,29 @@ from contracts.values import (
     ModerationState,
     Outcome,
     PolicyStatus,
+    RequestType,
     RequiredAction,
     SGRAction,
-    Source,
+    Tickets,
 )
 from contracts.views import FinalView
-from guards.evidence_check import unchecked_sources
-from guards.leaving import fit_to_leave, values_in
+from guards.exits import ExitFacts, Failure, exit_facts
+from guards.judged_hash import judged_hash
+from guards.leaving import TurnWords, fit_words
 from guards.message_check import MAX_MESSAGE_CHARS
 from language.words import detect
-from rendering.answers import Sought, error_text, hand_off_text, minimal_question, refusal, user_view, with_delivery
-from rendering.hand_off import hand_off_record, ticket_text
-from rendering.texts import say
+from rendering.exits import (
+    hand_off_text,
+    minimal_question,
+    pages_text,
+    plain_exit,
+    shown_pages,
+    what_is_missing,
+    with_delivery,
+)
+from rendering.hand_off import hand_off_record, hand_off_ticket
 
+NAME: Final = "safe_exit"
 _LOG = logging.getLogger(__name__)
 
 MOST_EARLIER: Final = 5
@@ -50,241 +60,256 @@ MOST_EARLIER: Final = 5
 LONGEST_EARLIER: Final = 1000
 """Characters of one of them."""
 
+_OUTCOMES: Final = {
+    ExitKind.REFUSE: Outcome.REFUSED,
+    ExitKind.DECLINE: Outcome.DECLINED,
+    ExitKind.ASK: Outcome.CLARIFICATION,
+    ExitKind.SHOW_PAGES: Outcome.PAGES_SHOWN,
+    ExitKind.HAND_OFF: Outcome.HANDED_OFF,
+    ExitKind.OWN_UP: Outcome.ERROR,
+}
+_STOPPED_BY_PLAN: Final = {
+    SGRAction.CLARIFY: StoppedBy.UNCLEAR,
+    SGRAction.BLOCK: StoppedBy.DECLINED,
+    SGRAction.GUARDIAN_BLOCK: StoppedBy.REFUSED,
+    SGRAction.NORMAL: StoppedBy.REFUSED,
+}
+
 
 @dataclass(frozen=True, slots=True)
-class Exit:
-    """How a turn ends without an answer: what the user reads, and what is recorded.
+class _Ended:
+    """A turn that has ended: what the user reads, and what is recorded.
 
     Attributes:
-        told: What the user reads instead of `text` where a desk took the hand-off.
+        told: What the user reads instead of `result.answer_text` where a desk took the ticket.
+        fit: The turn without what must not leave the house.
     """
 
-    outcome: Outcome
-    text: str
-    block_reason: str | None = None
-    hand_off: HandOff | None = None
-    told: Mapping[Delivery, str] = field(default_factory=dict[Delivery, str])
+    exit: Exit
+    result: StructuredAgentResult
+    told: Mapping[Delivery | None, str]
+    fit: FinalView
 
 
 async def safe_exit(
     state: FinalView, runtime: Runtime[Context], *, profile: Profile, desk: HandOffDesk | None = None
 ) -> Json:
-    """Refuse, ask, hand over or own up to an error; a question asked back counts for the thread.
+    """Refuse, ask, show pages, hand over or own up to an error; a question asked back counts for the thread.
 
-    A hand-off goes to the desk before the user reads that it does. Where this node is run again for the same turn,
-    the desk gets the same ticket again, and knows it by its ids.
+    A ticket goes to the desk before the user reads that it does. Where this node is run again for the same turn,
+    the desk gets the same ticket again, and knows it by its ids. A state that cannot be read, as after an edit in
+    Studio, ends as an error, too.
     """
     context = runtime.context or Context()
-    language = _language(state, profile)
-    end = _exit(state, context, language, profile)
-    turn_id = state["question"].get("id") or unanswered_id(state["messages"])
-    passed_on = _NOWHERE
-    if desk is not None and end.hand_off is not None and turn_id:
+    state = cast("FinalView", {**fresh_turn(), **state})
+    try:
+        ended = _ended(state, context, profile)
+    except Exception as error:  # noqa: BLE001  # whatever stands in the state, the user is owed an end of the turn
+        _LOG.exception("The state of a turn could not be read.")
+        state = _without_the_turn(state, error)
+        ended = _ended(state, context, profile)
+    turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
+    delivery, degraded = None, ()
+    if desk is not None and turn_id and _calls_people(ended, context):
         thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
-        ticket = _ticket(state, end, end.hand_off, language, role=context.role, thread_id=thread_id, turn_id=turn_id)
-        passed_on = await _submitted(desk, ticket)
-    text = end.told.get(passed_on.delivery, end.text) if passed_on.delivery else end.text
-    result = StructuredAgentResult.of_turn(
-        {**state, "degraded": [*state["degraded"], *passed_on.degraded]},
-        language=language,
-        outcome=end.outcome,
-        answer=text,
-        block_reason=end.block_reason,
-        hand_off=end.hand_off,
-    ).model_copy(update={"hand_off_delivery": passed_on.delivery})
+        delivery, degraded = await _submit(desk, _ticket(ended, context.role, thread_id, turn_id))
+    result = _with_delivery(ended, delivery, degraded)
     marks = {
         "turn_id": turn_id,
-        "outcome": str(end.outcome),
+        "outcome": str(result.outcome),
         "moderated": _moderated(state),
         "denied": _denied(state),
     }
-    asked = end.outcome is Outcome.CLARIFICATION
+    asked = result.outcome is Outcome.CLARIFICATION
+    # A turn without a question of its own must not replace the answer to an earlier one.
+    message = AIMessage(result.answer_text, id=f"{turn_id}-answer" if turn_id else None, additional_kwargs=marks)
     return {
-        "final_answer": text,
-        # A turn without a question of its own must not replace the answer to an earlier one.
-        "messages": [AIMessage(text, id=f"{turn_id}-answer" if turn_id else None, additional_kwargs=marks)],
+        "final_answer": result.answer_text,
+        "messages": [message],
         "result": result.model_dump(mode="json"),
+        "decisions": [line.model_dump(mode="json") for line in result.decisions],
         "clarify_count": state.get("clarify_count", 0) + 1 if asked else 0,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _PassedOn:
-    """What became of a hand-off; no delivery where no desk has it."""
+def _ended(state: FinalView, context: Context, profile: Profile) -> _Ended:
+    language = _language(state, profile)
+    facts = _facts(state, context, profile)
+    decision = _decide(state, context, facts)
+    end = decision.outcome
+    outcome = _OUTCOMES[end.kind]
+    fit = _fit_to_leave(state)
+    handed = None
+    if state["guardian"] or end.ticket is not TicketRule.NO:
+        earlier = tuple(str(message.text) for message in fit["messages"])
+        handed = hand_off_record(fit, outcome, language, earlier, person=end.ticket is TicketRule.YES)
+    told = _told(fit, end, facts, handed, language, profile)
+    broken = end.kind is ExitKind.OWN_UP and not state["error"].get("key")
+    result = StructuredAgentResult.of_turn(
+        {**state, "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")]},
+        language=language,
+        outcome=outcome,
+        answer=told[None],
+        block_reason=f"error_in_{state['error']['node']}" if broken else end.block_reason or None,
+        hand_off=handed,
+        pages=shown_pages(facts.pages, facts.evidence, language, profile) if outcome is Outcome.PAGES_SHOWN else (),
+    )
+    return _Ended(end, result, told, fit)
 
-    delivery: Delivery | None = None
-    degraded: tuple[str, ...] = ()
+
+def _facts(state: FinalView, context: Context, profile: Profile) -> ExitFacts:
+    guardian = state["guardian"]
+    if _stopped_by(state) is not StoppedBy.VERDICT:
+        return ExitFacts()
+    draft, kind = state["draft_answer"], state["draft_kind"]
+    judged = judged_hash(state["question"]["id"], kind, draft, state["evidence"]) == guardian.get("judged_hash")
+    failure = Failure(
+        message=state["question"]["text"],
+        request_type=RequestType(state["request_type"]),
+        queries=state["sgr_plan"]["subqueries"],
+        draft=draft if judged else "",
+        kind=DraftKind(kind or DraftKind.ABSTENTION),
+        reasons=guardian["reasons"],
+        actions=[RequiredAction(action) for action in guardian["required_actions"]],
+        evidence=[EvidenceItem.model_validate(item) for item in state["evidence"]],
+        traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
+    )
+    return exit_facts(failure, profile, context.role)
 
 
-_NOWHERE = _PassedOn()
+def _decide(state: FinalView, context: Context, facts: ExitFacts) -> Decision[Exit]:
+    guardian = state["guardian"]
+    # A report that does not say what it found of policy has not checked it.
+    policy = guardian.get("checks", {}).get("policy", PolicyStatus.UNCHECKED) if guardian else PolicyStatus.OK
+    return EXITS.decide(
+        stopped_by=_stopped_by(state),
+        last_action=facts.last_action,
+        policy=PolicyStatus(policy),
+        sources_down=bool(facts.unasked),
+        question_lacks=facts.question_lacks,
+        clarifications_left=state.get("clarify_count", 0) < context.max_clarifications,
+        pages=bool(facts.pages),
+    )
 
 
-async def _submitted(desk: HandOffDesk, ticket: Ticket) -> _PassedOn:
-    try:
-        said = await desk.submit(ticket)
-    except HandOffFailed as error:
-        return _PassedOn(degraded=(f"hand_off: {error}",))
-    except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the desk's fault
-        # A library's own message may quote what must not be shown.
-        _LOG.exception("A hand-off could not be submitted.")
-        return _PassedOn(degraded=(f"hand_off: it could not be submitted ({type(error).__name__})",))
-    return _PassedOn(said.delivery, (f"hand_off: {said.why}",) if said.delivery is Delivery.KEPT else ())
+def _stopped_by(state: FinalView) -> StoppedBy:
+    """Return where the turn stopped; an error comes after all else that it may have written."""
+    if error := state["error"]:
+        return StoppedBy.MESSAGE if error.get("key") else StoppedBy.ERROR
+    if _moderated(state):
+        down = state["moderation"]["state"] == ModerationState.UNAVAILABLE
+        return StoppedBy.UNMODERATED if down else StoppedBy.UNSAFE
+    if state["guardian"]:
+        return StoppedBy.VERDICT
+    return StoppedBy.PERSON if state["flow"] == Flow.HAND_OFF else _STOPPED_BY_PLAN[SGRAction(state["action"])]
 
 
-def _ticket(
-    state: FinalView, end: Exit, record: HandOff, language: Language, *, role: str, thread_id: str, turn_id: str
-) -> Ticket:
-    state = _fit_to_leave(state)
+def _told(
+    fit: FinalView, end: Exit, facts: ExitFacts, handed: HandOff | None, language: Language, profile: Profile
+) -> dict[Delivery | None, str]:
+    """Return what the user reads, by what became of the ticket; `None`: there is none."""
+    queries: list[str] = fit["sgr_plan"].get("subqueries", [])
+    missing = what_is_missing(
+        facts.missing,
+        queries,
+        language,
+        found=len(facts.evidence),
+        figures=facts.figures,
+        unasked=facts.unasked,
+    )
+    match end.kind:
+        case ExitKind.HAND_OFF if handed is not None:
+            why = missing if facts.missing and end.text == "hand_off" else ""
+            return {
+                delivery: hand_off_text(handed, language, profile, end.text, facts.unasked, delivery, why)
+                for delivery in (None, *Delivery)
+            }
+        case ExitKind.SHOW_PAGES:
+            text = pages_text(missing, facts.pages, facts.evidence, language, profile)
+        case ExitKind.ASK if end.text:
+            text = minimal_question(facts.question, facts.lookups, queries, language)
+        case _:
+            text = plain_exit(end, fit, language, profile, limit=MAX_MESSAGE_CHARS)
+    return {None: text, **{delivery: with_delivery(text, delivery, language) for delivery in Delivery}}
+
+
+def _calls_people(ended: _Ended, context: Context) -> bool:
+    rule = ended.exit.ticket
+    return rule is TicketRule.YES or (rule is TicketRule.WIDE and context.tickets is Tickets.WIDE)
+
+
+def _ticket(ended: _Ended, role: str, thread_id: str, turn_id: str) -> Ticket:
+    fit, result = ended.fit, ended.result
     ticket = Ticket(
         thread_id=thread_id,
         turn_id=turn_id,
-        language=language,
+        language=result.language,
         role=role,
-        question=state["question"].get("text", ""),
-        answer=end.told.get(Delivery.DELIVERED, end.text),
-        record=record,
+        question=fit["question"]["text"],
+        answer=ended.told[Delivery.DELIVERED],
+        record=cast("HandOff", result.hand_off),
         text="",
-        verdict=state["guardian"].get("verdict", ""),
-        reasons=tuple(reason_names(state["guardian"].get("reasons", []))),
-        earlier=_earlier(state),
+        earlier=tuple(str(message.text) for message in fit["messages"]),
     )
-    return ticket.model_copy(update={"text": ticket_text(state, ticket, end.outcome)})
+    return hand_off_ticket(fit, ticket, result.outcome)
 
 
-def _exit(state: FinalView, context: Context, language: Language, profile: Profile) -> Exit:
-    if state["error"]:
-        return _broken(state, language, profile)
-    if _moderated(state):
-        unavailable = state["moderation"]["state"] == ModerationState.UNAVAILABLE
-        key = "moderation_unavailable" if unavailable else "guardian_refusal_unsafe"
-        reason = "moderation_unavailable" if unavailable else "moderation_unsafe"
-        return Exit(Outcome.REFUSED, refusal(key, language, profile), block_reason=reason)
-    if state["guardian"]:
-        return _failed(state, context, language, profile)
-    return _stopped(state, language, profile)
+async def _submit(desk: HandOffDesk, ticket: Ticket) -> tuple[Delivery | None, tuple[str, ...]]:
+    """Return what became of a ticket, and what went wrong with it; no delivery where no desk has it."""
+    try:
+        said = await desk.submit(ticket)
+    except HandOffFailed as error:
+        return None, (f"hand_off: {error}",)
+    except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the desk's fault
+        # A library's own message may quote what must not be shown.
+        _LOG.exception("A hand-off could not be submitted.")
+        return None, (f"hand_off: it could not be submitted ({type(error).__name__})",)
+    return said.delivery, (f"hand_off: {said.why}",) if said.delivery is Delivery.KEPT else ()
 
 
-def _stopped(state: FinalView, language: Language, profile: Profile) -> Exit:
-    """End a turn that DT-002 stopped: what the template says, or the hand-off that was asked for."""
-    action = SGRAction(state["action"])
-    if state["flow"] == Flow.HAND_OFF:
-        return _hand_off(state, language, profile, "hand_off_asked")
-    plan = SGRPlanResult.model_validate(state["sgr_plan"])
-    text = user_view(plan.user_intent, state["synthetic"]["response"], action, language)
-    match action:
-        case SGRAction.CLARIFY:
-            return Exit(Outcome.CLARIFICATION, text)
-        case SGRAction.BLOCK:
-            return Exit(Outcome.DECLINED, text, block_reason="off_topic_or_spam")
-        case SGRAction.GUARDIAN_BLOCK | SGRAction.NORMAL:
-            return Exit(Outcome.REFUSED, text, block_reason="guardian_block")
+def _with_delivery(ended: _Ended, delivery: Delivery | None, degraded: tuple[str, ...]) -> StructuredAgentResult:
+    result = ended.result
+    known = result.diagnostics
+    diagnostics = known.model_copy(update={"degraded": [*known.degraded, *degraded]})
+    changed = {"answer_text": ended.told[delivery], "hand_off_delivery": delivery, "diagnostics": diagnostics}
+    return result.model_copy(update=changed)
 
 
-def _failed(state: FinalView, context: Context, language: Language, profile: Profile) -> Exit:
-    """End a turn that the Guardian failed, by the first of its actions that ends one."""
-    actions = [RequiredAction(action) for action in state["guardian"]["required_actions"]]
-    if RequiredAction.REDACT_SENSITIVE in actions:
-        record = _record(state, Outcome.REFUSED, language)
-        text = refusal("sensitive_refusal", language, profile)
-        return _noted(Exit(Outcome.REFUSED, text, "policy_violation", record), language)
-    violated = any(reason.startswith("policy_violation") for reason in state["guardian"]["reasons"])
-    if RequiredAction.SAFE_REFUSAL in actions:
-        key = "policy_refusal" if violated else "contract_refusal"
-        record = _record(state, Outcome.REFUSED, language)
-        end = Exit(Outcome.REFUSED, refusal(key, language, profile), key.removesuffix("_refusal"), record)
-        return _noted(end, language)
-    questions_left = state.get("clarify_count", 0) < context.max_clarifications
-    if RequiredAction.ASK_MINIMAL_QUESTION in actions and questions_left:
-        drafted = state["draft_answer"] if state["draft_kind"] == DraftKind.CLARIFICATION else ""
-        record = _record(state, Outcome.CLARIFICATION, language)
-        text = minimal_question(drafted, language, profile, _could_not_ask(state), _sought(state))
-        return Exit(Outcome.CLARIFICATION, text, hand_off=record)
-    if violated:
-        return _hand_off(state, language, profile, "hand_off_policy")
-    unasked = unchecked_sources(state["guardian"]["reasons"])
-    return _hand_off(state, language, profile, "hand_off_unasked" if unasked else "hand_off", unasked)
-
-
-def _hand_off(state: FinalView, language: Language, profile: Profile, key: str, unasked: Iterable[Source] = ()) -> Exit:
-    record = _record(state, Outcome.HANDED_OFF, language)
-    away = frozenset(unasked)
-    told = {delivery: hand_off_text(record, language, profile, key, away, delivery) for delivery in Delivery}
-    return Exit(Outcome.HANDED_OFF, hand_off_text(record, language, profile, key, away), hand_off=record, told=told)
-
-
-def _record(state: FinalView, outcome: Outcome, language: Language) -> HandOff:
-    fit = _fit_to_leave(state)
-    return hand_off_record(fit, outcome, language, _earlier(fit))
-
-
-def _earlier(fit: FinalView) -> tuple[str, ...]:
-    """Return what the user wrote before, of a turn that is fit to leave."""
-    return tuple(text for message in fit["messages"][-MOST_EARLIER:] if (text := str(message.text)))
-
-
-def _said_before(state: FinalView) -> list[str]:
-    """Return the user's own messages before the one that this turn is about; none of a turn that was stopped."""
-    turn_id = state["question"].get("id") or unanswered_id(state["messages"])
-    said = said_before(state["messages"], turn_id, with_unanswered=True) if turn_id else ()
-    return [_bounded(exchange.text) for exchange in said if exchange.role == "user"][-MOST_EARLIER:]
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= LONGEST_EARLIER else text[: LONGEST_EARLIER - 1].rstrip() + "…"
+def _without_the_turn(state: FinalView, error: Exception) -> FinalView:
+    """Return the thread of a turn without what the turn wrote: something of it cannot be read."""
+    known: Any = state["error"]
+    node = cast("Mapping[str, object]", known).get("node") if isinstance(known, Mapping) else None
+    broken = {"node": str(node or NAME), "kind": type(error).__name__, "message": type(error).__name__, "key": ""}
+    return cast("FinalView", {**fresh_turn(), "messages": state["messages"], "clarify_count": 0, "error": broken})
 
 
 def _fit_to_leave(state: FinalView) -> FinalView:
-    """Return a turn of which a record can be made: the user's words, without the secrets in them, however often said.
-
-    Of its messages there are only those that the user wrote before.
-    """
-    plan = state["sgr_plan"]
-    question = state["question"].get("text") or _newest(state)
-    intent, queries = plan.get("user_intent", ""), plan.get("subqueries", [])
-    before = _said_before(state)
-    words = (question, intent, *queries, *before)
-    try:
-        known = values_in(words)
-        fit = {text: fit_to_leave(text, known) for text in words}
-        traces = [{**trace, "query": fit_to_leave(trace["query"], known)} for trace in state["query_traces"]]
-    except Exception:  # noqa: BLE001  # what broke may have left everything in them
-        fit, traces = dict.fromkeys(words, ""), []
+    """Return a turn of which a record can be made: of its messages there are only those that the user wrote before."""
+    plan, turn_id = state["sgr_plan"], state["question"].get("id") or unanswered_id(state["messages"])
+    said = said_before(state["messages"], turn_id, with_unanswered=True) if turn_id else ()
+    before = [_bounded(exchange.text) for exchange in said if exchange.role == "user" and exchange.text]
+    fit = fit_words(
+        TurnWords(
+            question=state["question"].get("text") or _newest(state),
+            intent=plan.get("user_intent", ""),
+            queries=tuple(plan.get("subqueries", ())),
+            before=tuple(before[-MOST_EARLIER:]),
+            searched=tuple(trace["query"] for trace in state["query_traces"]),
+        )
+    )
     changed = {
-        "question": {**state["question"], "text": fit[question]},
-        "sgr_plan": {**plan, "user_intent": fit[intent], "subqueries": [fit[one] for one in queries]} if plan else plan,
-        "query_traces": traces,
-        "messages": [HumanMessage(fit[text]) for text in before],
+        "question": {**state["question"], "text": fit.question},
+        "sgr_plan": {**plan, "user_intent": fit.intent, "subqueries": list(fit.queries)} if plan else plan,
+        "query_traces": [
+            {**trace, "query": query} for trace, query in zip(state["query_traces"], fit.searched, strict=True)
+        ],
+        "messages": [HumanMessage(text) for text in fit.before],
     }
     return cast("FinalView", {**state, **changed})
 
 
-def _sought(state: FinalView) -> Sought:
-    return Sought(
-        queries=_fit_to_leave(state)["sgr_plan"]["subqueries"],
-        reasons=state["guardian"]["reasons"],
-        found=len(state["evidence"]),
-        figures=state["request_type"].startswith("STATUS_"),
-        looked_up=any(trace["source"] == Source.DB for trace in state["query_traces"]),
-    )
-
-
-def _noted(end: Exit, language: Language) -> Exit:
-    """Have the user learn that people will read of this turn, too."""
-    return replace(end, told={delivery: with_delivery(end.text, delivery, language) for delivery in Delivery})
-
-
-def _could_not_ask(state: FinalView) -> frozenset[Source]:
-    return could_not_ask(QueryTrace.model_validate(trace) for trace in state["query_traces"])
-
-
-def _broken(state: FinalView, language: Language, profile: Profile) -> Exit:
-    error = state["error"]
-    if error.get("key"):
-        text = say(language, f"input_{error['key']}", limit=f"{MAX_MESSAGE_CHARS:,}")
-        return Exit(Outcome.ERROR, text, block_reason="input")
-    text = error_text(error["node"], "", language, profile)
-    record = _record(state, Outcome.ERROR, language)
-    return _noted(Exit(Outcome.ERROR, text, f"error_in_{error['node']}", record), language)
+def _bounded(text: str) -> str:
+    return text if len(text) <= LONGEST_EARLIER else text[: LONGEST_EARLIER - 1].rstrip() + "…"
 
 
 def _denied(state: FinalView) -> bool:
@@ -297,7 +322,7 @@ def _moderated(state: FinalView) -> bool:
 
 
 def _language(state: FinalView, profile: Profile) -> Language:
-    if known := state["question"].get("language"):
+    if (known := state["question"].get("language")) in set(Language):
         return Language(known)
     found = detect(_newest(state), default=profile.languages[0])
     return found if found in profile.languages else profile.languages[0]

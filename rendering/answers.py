@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from textwrap import indent
 from typing import Final
 from urllib.parse import quote
 
 from contracts.decisions import OUTPUT
+from contracts.decisions.output import Shown
 from contracts.evidence import EvidenceItem
-from contracts.profile import Profile
-from contracts.reasons import reason_names
-from contracts.report import HandOff
 from contracts.spec import CITED_SOURCES
-from contracts.values import Channel, Delivery, Language, ResponseFormat, SGRAction, Source
+from contracts.values import Channel, Language, PlanTrace, ResponseFormat, SGRAction, Source
 from language.blocks import split_code, without_code
 from language.links import foreign_links
 from language.structured import json_block, parsed, recited
 from language.words import tokens
-from rendering.synthetic import contact_of
-from rendering.texts import bullets, inline, say, texts
+from rendering.texts import inline, say, texts
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
 
@@ -191,7 +187,7 @@ def _verified_json(draft: str, cited: _Cited, allowed_domains: Sequence[str]) ->
 def _source_entry(number: int, item: EvidenceItem, allowed_domains: Sequence[str]) -> dict[str, object]:
     return {
         "number": number,
-        "title": " — ".join(filter(None, (" ".join(part.split())[:600] for part in _title(item)))),
+        "title": " — ".join(filter(None, (" ".join(part.split())[:600] for part in title_of(item)))),
         "url": _address(item, allowed_domains),
         "source": str(item.source),
         "version": item.version or "",
@@ -216,7 +212,7 @@ def _without_html(markdown: str) -> str:
 
 def source_line(number: int, item: EvidenceItem, language: Language, allowed_domains: Sequence[str] = ()) -> str:
     """Write one source: title, heading inside it, where it is, version, and its kind where it is no plain document."""
-    title = " — ".join(filter(None, map(inline, _title(item))))
+    title = " — ".join(filter(None, map(inline, title_of(item))))
     url = _address(item, allowed_domains)
     kind = "" if item.source is Source.DOC else f", {texts(language)[f'cited_{item.source}']}"
     version = f", {say(language, 'cited_version', version=inline(item.version))}" if item.version else ""
@@ -224,7 +220,7 @@ def source_line(number: int, item: EvidenceItem, language: Language, allowed_dom
     return say(language, "source_line", number=number, title=title, place=f"{place}{version}{kind}")
 
 
-def _title(item: EvidenceItem) -> tuple[str, str]:
+def title_of(item: EvidenceItem) -> tuple[str, str]:
     """Return the title of a source's document and the heading inside it."""
     return item.title or item.ref, item.heading.removeprefix(item.title).strip(" ›/>")
 
@@ -257,144 +253,11 @@ def _written_in(item: EvidenceItem) -> Language | None:
 
 def user_view(intent: str, response: str, action: SGRAction, language: Language) -> str:
     """Write what the user sees of a plan that ends the turn: DT-004's row of the user interface."""
-    shown = OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action).outcome
+    shown = shown_to_users(action)
     lead = f"**{texts(language)['user_intent_prefix']}** {inline(intent)}" if shown.user_intent and intent else ""
-    return "\n\n".join(filter(None, (lead, response)))
+    return "\n\n".join(filter(None, (lead, response if shown.response else "")))
 
 
-def refusal(key: str, language: Language, profile: Profile) -> str:
-    """Write a refusal by its text's key."""
-    return say(language, key, contact=contact_of(profile, language), product=profile.product)
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What a turn looked for in vain.
-
-    Attributes:
-        queries: Of the plan.
-        reasons: The Guardian's; only their names are read, for what stands behind a name may quote a failed draft.
-        found: How many passages there were to answer from.
-        figures: Whether it is a request for a figure or a list of how things stand.
-        looked_up: Whether a database was asked for it.
-    """
-
-    queries: Sequence[str] = ()
-    reasons: Sequence[str] = ()
-    found: int = 0
-    figures: bool = False
-    looked_up: bool = False
-
-
-_WANTING: Final = (
-    ("minimal_question_figures", {"status_request_requires_db", "status_request_must_not_use_doc_as_primary"}),
-    ("minimal_question_nothing", {"abstained"}),
-    (
-        "minimal_question_kinds",
-        {
-            "design_policy_requires_doc_or_policy",
-            "troubleshooting_requires_db_and_neo4j",
-            "knowledge_requires_doc_or_neo4j",
-        },
-    ),
-    ("minimal_question_little", {"insufficient_evidence_count"}),
-    ("minimal_question_loose", {"low_evidence_confidence", "low_source_diversity"}),
-    ("minimal_question_values", {"value_not_in_cited_evidence"}),
-    ("minimal_question_unproved", {"claim_without_citation", "citation_unresolvable", "claim_not_entailed"}),
-)
-"""What is said to be missing, by the names of reasons; the first that fits decides."""
-_MOST_NAMED: Final = 3
-_LONGEST_QUERY: Final = 120
-
-
-def minimal_question(
-    question: str,
-    language: Language,
-    profile: Profile,
-    unasked: Iterable[Source] = (),
-    sought: Sought | None = None,
-) -> str:
-    """Write the one question that would help; the drafted one, as words, where there is one.
-
-    Our own names what was looked for and what is missing. It says that the documents do not answer, so it says as well
-    which sources could not be asked.
-    """
-    intro = texts(language)["minimal_question_intro"]
-    if drafted := inline(question.translate(_TURNS_TEXT)):
-        return f"{intro}\n\n{drafted}"
-    away = frozenset(unasked)
-    note = say(language, "minimal_question_unasked", unasked=_away(away, language)) if away else ""
-    return "\n\n".join(filter(None, (intro, note, _what_is_missing(sought or Sought(), language, profile))))
-
-
-def _what_is_missing(sought: Sought, language: Language, profile: Profile) -> str:
-    names = set(reason_names(sought.reasons))
-    key = next((key for key, reasons in _WANTING if names & reasons), "")
-    lookups = profile.lookups_of(Source.DB) if sought.looked_up else ()
-    if key == "minimal_question_figures" or (key == "minimal_question_nothing" and sought.figures):
-        key = "minimal_question_lookups" if lookups else "minimal_question_figures"
-    elif key == "minimal_question_little" and not sought.found:
-        key = "minimal_question_nothing"
-    left, right = ("«", "»") if language is Language.RU else ("“", "”")
-    quoted = [f"{left}{inline(query, _LONGEST_QUERY)}{right}" for query in sought.queries[:_MOST_NAMED]]
-    if not key or not quoted:
-        return say(language, "minimal_question", product=profile.product)
-    return say(
-        language,
-        key,
-        product=profile.product,
-        searched="; ".join(quoted),
-        found=sought.found,
-        lookups="; ".join(
-            inline(lookup.title.get(language) or next(iter(lookup.title.values()))) for lookup in lookups[:_MOST_NAMED]
-        ),
-    )
-
-
-def source_names(sources: Iterable[Source], language: Language) -> str:
-    """Name kinds of sources for people."""
-    kinds = frozenset(sources)
-    *names, last = [texts(language)[f"source_{source}"] for source in Source if source in kinds] or [""]
-    return f"{', '.join(names)} {texts(language)['and']} {last}" if names else last
-
-
-def _away(sources: frozenset[Source], language: Language) -> str:
-    key = "unasked_one" if len(sources) == 1 else "unasked_many"
-    return say(language, key, sources=source_names(sources, language))
-
-
-def hand_off_text(
-    record: HandOff,
-    language: Language,
-    profile: Profile,
-    key: str,
-    unasked: Iterable[Source] = (),
-    delivery: Delivery | None = None,
-) -> str:
-    """Write what the user reads when a person takes over.
-
-    The text's key says why: asked for, by a rule, because sources could not be asked, or else. Where nobody took the
-    record, the user is told to pass it on.
-    """
-    body = "\n\n".join(
-        (
-            say(language, "record_summary", value=record.issue_summary),
-            say(language, "record_done", value=bullets(record.steps_completed)),
-            say(language, "record_next", value=bullets(record.next_steps)),
-        )
-    )
-    why = say(language, key, contact=contact_of(profile, language), unasked=_away(frozenset(unasked), language))
-    passing = {None: "pass_on_yourself", Delivery.DELIVERED: "passed_on", Delivery.KEPT: "will_be_passed_on"}[delivery]
-    return f"{why} {texts(language)[passing]}\n\n{body}"
-
-
-def with_delivery(text: str, delivery: Delivery, language: Language) -> str:
-    """Add to a refusal or to an error that people learn of it."""
-    key = "also_passed_on" if delivery is Delivery.DELIVERED else "will_also_be_passed_on"
-    return f"{text} {texts(language)[key]}"
-
-
-def error_text(node: str, way_out: str, language: Language, profile: Profile) -> str:
-    """Write what the user reads where a turn broke."""
-    default = say(language, "turn_error_way_out", contact=contact_of(profile, language))
-    return say(language, "turn_error", node=node, way_out=way_out or default)
+def shown_to_users(action: SGRAction) -> Shown:
+    """Return what DT-004 lets a user see of a turn with this action."""
+    return OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action, plan_trace=PlanTrace.SYNTHETIC).outcome

@@ -44,7 +44,12 @@ _WHY: Final = {
 
 
 def hand_off_record(
-    turn: Mapping[str, Any], outcome: Outcome, language: Language, earlier: Sequence[str] = ()
+    turn: Mapping[str, Any],
+    outcome: Outcome,
+    language: Language,
+    earlier: Sequence[str] = (),
+    *,
+    person: bool = True,
 ) -> HandOff:
     """Sum up a turn (the keys of `FinalView`) that a person has to look at.
 
@@ -53,15 +58,27 @@ def hand_off_record(
         outcome: How it ended.
         language: The user's.
         earlier: What the user wrote before, oldest first.
+        person: Whether somebody must act; DT-008 says so.
     """
-    person = outcome is not Outcome.CLARIFICATION
     return HandOff(
         engineer_intervention_needed=person,
         issue_summary=_summary(turn, language, earlier),
         steps_completed=_done(turn, language),
-        next_steps=_next(turn, outcome, language),
-        outcome=HandOffOutcome.ESCALATION_REQUIRED if person else HandOffOutcome.USER_FOLLOWUP_NEEDED,
+        next_steps=_next(turn, language) if person else _nobodys(outcome, language),
+        outcome=HandOffOutcome.ESCALATION_REQUIRED if person else _WITHOUT_A_PERSON[outcome],
     )
+
+
+_WITHOUT_A_PERSON: Final = {
+    Outcome.CLARIFICATION: HandOffOutcome.USER_FOLLOWUP_NEEDED,
+    Outcome.PAGES_SHOWN: HandOffOutcome.PARTIALLY_RESOLVED,
+    Outcome.REFUSED: HandOffOutcome.NOT_APPLICABLE,
+}
+
+
+def _nobodys(outcome: Outcome, language: Language) -> list[str]:
+    """Return what comes next where nobody must act: the user's next message, or nothing after a refusal."""
+    return [] if outcome is Outcome.REFUSED else [say(language, "next_wait_user")]
 
 
 def _summary(turn: Mapping[str, Any], language: Language, earlier: Sequence[str]) -> str:
@@ -109,9 +126,7 @@ def _unasked(turn: Mapping[str, Any]) -> list[Source]:
     return sorted(could_not_ask(QueryTrace.model_validate(trace) for trace in turn["query_traces"]))
 
 
-def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list[str]:
-    if outcome is Outcome.CLARIFICATION:
-        return [say(language, "next_wait_user")]
+def _next(turn: Mapping[str, Any], language: Language) -> list[str]:
     steps = [say(language, "next_answer_person")]
     names = reason_names(turn["guardian"].get("reasons", []))
     unasked = _unasked(turn)
@@ -126,6 +141,20 @@ def _next(turn: Mapping[str, Any], outcome: Outcome, language: Language) -> list
     if names and turn["draft_answer"] and "abstained" not in names:
         steps.append(say(language, "next_review_draft", reasons=", ".join(names)))
     return steps
+
+
+def hand_off_ticket(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> Ticket:
+    """Return a ticket with what the Guardian said of the turn, and its text.
+
+    Args:
+        turn: The keys of `FinalView`, fit to leave.
+        ticket: All of the ticket but that.
+        outcome: How the turn ended.
+    """
+    guardian = turn["guardian"]
+    judged = {"verdict": guardian.get("verdict", ""), "reasons": tuple(reason_names(guardian.get("reasons", [])))}
+    ticket = ticket.model_copy(update=judged)
+    return ticket.model_copy(update={"text": ticket_text(turn, ticket, outcome)})
 
 
 def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> str:

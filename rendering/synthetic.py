@@ -71,9 +71,10 @@ def clarification_question(plan: SGRPlanResult, language: Language, profile: Pro
 
 
 def joined(synthetic: Synthetic, language: Language) -> str:
-    """Join both fields into the one message that a model reads as its own."""
+    """Join the fields that there are into the one message that a model reads as its own."""
     heads = texts(language)
-    return f"## {heads['analysis_heading']}\n\n{synthetic.analysis}\n\n## {heads['response_heading']}\n\n{synthetic.response}"
+    parts = (("analysis_heading", synthetic.analysis), ("response_heading", synthetic.response))
+    return "\n\n".join(f"## {heads[key]}\n\n{text}" for key, text in parts if text)
 
 
 def contact_of(profile: Profile, language: Language) -> str:

@@ -158,7 +158,7 @@ HALF: Final = {
     "retrieve": (LEND, "answered"),
     "draft": (LEND, "answered"),
     "pass": (LEND, "answered"),
-    "fail": (LEND, "clarification"),
+    "fail": (LEND, "pages_shown"),
     "denied": (OTHERS, "handed_off"),
     "retry": (LEND, "answered"),
     "retry_bump": (LEND, "answered"),

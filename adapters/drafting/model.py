@@ -23,11 +23,13 @@ from adapters.drafting.prompt import (
 from adapters.models.chat import Reply
 from adapters.models.exchange import AskedModel, ModelExchange, said
 from adapters.models.window import Parts
+from adapters.planning.form import plan_tool
 from contracts.calls import ModelCall
+from contracts.decisions.planning import ToolBinding
 from contracts.errors import DraftingFailed, PortError, ServerFault
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, Drafter, DraftRequest
-from contracts.values import DraftKind, FaultKind, PlanTrace, RequestType, ResponseFormat
+from contracts.values import DraftKind, FaultKind, RequestType, ResponseFormat
 from language.blocks import split_code
 from language.clean import clean
 from language.cutting import bytes_of
@@ -81,7 +83,7 @@ class ModelDrafter:
             draft = await self._otherwise.draft(request)
         except PortError as error:
             raise DraftingFailed(error.message, error.way_out, calls=made, tried=True) from fault
-        return Draft(draft.kind, draft.text, degraded=(f"draft: {fault}", *draft.degraded), calls=made)
+        return Draft(draft.kind, draft.text, quoted=True, degraded=(f"draft: {fault}", *draft.degraded), calls=made)
 
 
 class _Exchange(ModelExchange):
@@ -102,7 +104,7 @@ class _Exchange(ModelExchange):
             drafted = await self._asked_again(drafted)
         if isinstance(drafted, _Unusable):
             raise self.asked.fault(drafted.kind, drafted.what)
-        return Draft(drafted.kind, drafted.text, drafted.searches, calls=tuple(self.made))
+        return Draft(drafted.kind, drafted.text, searches=drafted.searches, calls=tuple(self.made))
 
     async def _asked_again(self, unusable: _Unusable) -> Draft | _Unusable:
         if unusable is not _CUT:
@@ -141,8 +143,8 @@ class _Exchange(ModelExchange):
     async def _send(self, note: str, *, by_bytes: bool) -> Reply:
         request = self._request
         system = system_prompt(self.asked.profile)
-        options: dict[str, Any] = {"tools": [search_tool()], "tool_choice": "auto"} if request.searches_left > 0 else {}
-        as_tool = request.plan_trace is PlanTrace.TOOL_RESULT and bool(request.tool_trace)
+        options = _tools(request)
+        as_tool = bool(request.tool_trace)
         # What stands around the snippets does not grow when they are cut.
         around = bytes_of(evidence_block(request.evidence)) - sum(bytes_of(item.snippet) for item in request.evidence)
         words = (system, _EVIDENCE, instructions(request, note), str(options or ""))
@@ -159,6 +161,16 @@ class _Exchange(ModelExchange):
             return _messages(system, fitting, request, note, as_tool=as_tool)
 
         return await self.send(parts, messages, form="text", options=options, by_bytes=by_bytes)
+
+
+def _tools(request: DraftRequest) -> dict[str, Any]:
+    """Return the tools of the request: DT-003 has the planning tool offered or not, the settings that of searching."""
+    if request.tool is ToolBinding.FORCED:
+        return {
+            "tools": [plan_tool(strict=False)],
+            "tool_choice": {"type": "function", "function": {"name": PLAN_TOOL}},
+        }
+    return {"tools": [search_tool()], "tool_choice": "auto"} if request.searches_left > 0 else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +206,7 @@ def read_draft(
 ) -> Draft | _Unusable:
     """Return what a reply is: a draft of one of the three kinds, a wish to search, or nothing usable."""
     if may_search and (searches := _searches(reply)):
-        return Draft(DraftKind.ABSTENTION, "", searches)
+        return Draft(DraftKind.ABSTENTION, "", searches=searches)
     text = reply.text.strip()
     if reply.cut_short or len(text) > MOST_CHARS:
         return _CUT
@@ -287,7 +299,7 @@ def _messages(system: str, parts: Parts, request: DraftRequest, note: str, *, as
         SystemMessage(system),
         *said(parts.history),
         HumanMessage(parts.question),
-        *(_tool_trace(request) if as_tool else [AIMessage(parts.analysis)]),
+        *(_tool_trace(request) if as_tool else [AIMessage(parts.analysis)] if parts.analysis else []),
         HumanMessage(f"{evidence}\n\n{task}"),
     ]
 

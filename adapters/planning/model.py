@@ -21,6 +21,7 @@ from adapters.models.window import Parts
 from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
 from adapters.planning.prompt import repair_request, system_prompt
 from contracts.calls import ModelCall
+from contracts.decisions.planning import ToolBinding
 from contracts.errors import PlanningFailed, ServerFault
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Planner, PlanReply, PlanRequest
@@ -128,6 +129,9 @@ class ModelPlanner:
         """
         if not request.message.strip():
             return await self._otherwise.plan(request)
+        if request.tool is ToolBinding.UNAVAILABLE:
+            reply = await self._otherwise.plan(request)
+            return PlanReply(reply.plan, reply.trace, ("plan: DT-003 does not offer the tool", *reply.degraded))
         exchange = _Exchange(self._asked, request)
         try:
             rung, filled = await exchange.run(self._order())

@@ -60,7 +60,7 @@ _STORY = 25
 """Words from which a question of several sentences has a story before it."""
 _NAMES_ENOUGH = 3
 """Different content words of a question that can be searched for without the sentence before it."""
-_ANSWERED = (Outcome.ANSWERED, "")
+_ANSWERED = (Outcome.ANSWERED, Outcome.PAGES_SHOWN, "")
 """Ends of a turn whose question named something; of those that nothing is known of, it is assumed."""
 _SURE, _FAIRLY_SURE, _WITH_GAPS, _LOST = 0.9, 0.8, 0.65, 0.35
 

@@ -1,4 +1,4 @@
-"""The decision tables, DT-001 to DT-007, and the small engine that decides, prints and proves them."""
+"""The decision tables, DT-001 to DT-008, and the small engine that decides, prints and proves them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from contracts.decisions.engine import Decision, DecisionTable
 from contracts.decisions.evidence import EVIDENCE
+from contracts.decisions.exits import EXITS
 from contracts.decisions.moderation import MODERATION
 from contracts.decisions.output import OUTPUT
 from contracts.decisions.planning import TOOL_BINDING, TRACK
@@ -15,8 +16,8 @@ from contracts.report import DecisionRecord
 
 
 def all_tables() -> tuple[DecisionTable[Any], ...]:
-    """Return the seven tables in order, DT-002 with its default thresholds."""
-    return (MODERATION, routing_table(), TOOL_BINDING, OUTPUT, VERDICT, EVIDENCE, TRACK)
+    """Return the eight tables in order, DT-002 with its default thresholds."""
+    return (MODERATION, routing_table(), TOOL_BINDING, OUTPUT, VERDICT, EVIDENCE, TRACK, EXITS)
 
 
 def record(node: str, decision: Decision[object], proposed: str | None = None) -> DecisionRecord:
@@ -36,6 +37,7 @@ def record(node: str, decision: Decision[object], proposed: str | None = None) -
 
 __all__ = [
     "EVIDENCE",
+    "EXITS",
     "MODERATION",
     "OUTPUT",
     "TOOL_BINDING",

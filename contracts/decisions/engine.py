@@ -222,25 +222,41 @@ class DecisionTable(Generic[Outcome]):
 
     def regions(self) -> Iterator[dict[str, Value]]:
         """Yield one input from every region that the cells cut the inputs into."""
-        axes = [
+        for values in product(*self._samples()):
+            yield dict(zip(self.columns, values, strict=True))
+
+    def _samples(self) -> list[tuple[Value, ...]]:
+        return [
             column.samples(tuple(row.when[name] for row in self.rows if name in row.when))
             for name, column in self.columns.items()
         ]
-        for values in product(*axes):
-            yield dict(zip(self.columns, values, strict=True))
 
     def prove(self) -> Proof:
-        """Try every region: is one without a row, a row without one, or one with two?"""
+        """Try every region: is one without a row, a row without one, or one with two?
+
+        Which rows a value fits is asked once for each column and kept as bits, so that a region costs a few ANDs.
+        """
+        samples = self._samples()
+        fitting = [
+            [
+                sum(row.when.get(name, ANY).holds(value) << place for place, row in enumerate(self.rows))
+                for value in values
+            ]
+            for name, values in zip(self.columns, samples, strict=True)
+        ]
         gaps: list[Mapping[str, Value]] = []
-        winners: set[str] = set()
-        overlaps: set[tuple[str, str]] = set()
-        for inputs in self.regions():
-            hits = [row.id for row in self.rows if _matches(row, inputs)]
-            if not hits:
-                gaps.append(inputs)
-                continue
-            winners.add(hits[0])
-            overlaps.update((hits[0], other) for other in hits[1:])
+        met: dict[int, None] = {}
+        for values, bits in zip(product(*samples), product(*fitting), strict=True):
+            rows = -1
+            for fits in bits:
+                rows &= fits
+            if rows:
+                met[rows] = None
+            else:
+                gaps.append(dict(zip(self.columns, values, strict=True)))
+        hits = [[row.id for place, row in enumerate(self.rows) if rows >> place & 1] for rows in met]
+        winners = {first for first, *_ in hits}
+        overlaps = {(first, other) for first, *others in hits for other in others}
         dead = tuple(row.id for row in self.rows if row.id not in winners)
         return Proof(tuple(gaps), dead, tuple(sorted(overlaps)))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, OneOf, Row, one_of
-from contracts.values import Channel, SGRAction
+from contracts.values import Channel, PlanTrace, SGRAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,23 @@ OUTPUT: Final = DecisionTable(
     id="DT-004",
     title="Output routing",
     hit=HitPolicy.UNIQUE,
-    columns={"channel": Choice(tuple(Channel)), "action": Choice(tuple(SGRAction))},
+    columns={
+        "channel": Choice(tuple(Channel)),
+        "action": Choice(tuple(SGRAction)),
+        "plan_trace": Choice(tuple(PlanTrace)),
+    },
     rows=(
         Row(
             "model",
-            {"channel": one_of(Channel.MODEL_CONTEXT)},
+            {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.SYNTHETIC)},
             Shown(user_intent=True, analysis=True, response=True),
             "the model goes on from its own analysis; the tool call and its JSON never reach it again",
+        ),
+        Row(
+            "model-tool",
+            {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.TOOL_RESULT)},
+            Shown(user_intent=True, tool_trace=True),
+            "the ordinary tool trace in the place of the synthetic message, so that the two can be compared",
         ),
         Row(
             "user",

@@ -19,15 +19,19 @@ class Judgement:
     Attributes:
         actions: The actions themselves; empty on PASS, and where `take` says whose they are.
         take: Empty, or whose actions are taken: the findings' or the violated rule's.
+        quote: Whether the next draft is a quotation from the same evidence, made without the model.
     """
 
     verdict: Verdict
     risk: RiskLevel
     actions: tuple[RequiredAction, ...] = ()
     take: str = ""
+    quote: bool = False
 
     def __str__(self) -> str:
-        return "; ".join(filter(None, (str(self.verdict), ", ".join(self.actions) or self.take, f"risk {self.risk}")))
+        actions = ", ".join(self.actions) or self.take
+        quoting = "by quoting" if self.quote else ""
+        return "; ".join(filter(None, (str(self.verdict), actions, quoting, f"risk {self.risk}")))
 
 
 _OK = CheckStatus.OK
@@ -35,6 +39,9 @@ _FAIL_LOW_ASK = Judgement(Verdict.FAIL, RiskLevel.LOW, (RequiredAction.ASK_MINIM
 _FAIL_MED_ASK = Judgement(Verdict.FAIL, RiskLevel.MED, (RequiredAction.ASK_MINIMAL_QUESTION,))
 _ESCALATE = Judgement(Verdict.FAIL, RiskLevel.HIGH, (RequiredAction.ESCALATE_TO_HUMAN,))
 _WIDER = Judgement(Verdict.RETRY, RiskLevel.LOW, (RequiredAction.RETRIEVE_MORE, RequiredAction.REFINE_QUERY))
+_QUOTE_LOW = Judgement(Verdict.RETRY, RiskLevel.LOW, (RequiredAction.REGENERATE_DRAFT,), quote=True)
+_QUOTE_MED = Judgement(Verdict.RETRY, RiskLevel.MED, (RequiredAction.REGENERATE_DRAFT,), quote=True)
+_QUOTES = "the model's drafts did not pass: one quotation from the same evidence, judged like any draft"
 
 _FINE: dict[str, Cell] = {"policy": one_of(PolicyStatus.OK)}
 _ABSTAINS: dict[str, Cell] = {
@@ -42,7 +49,10 @@ _ABSTAINS: dict[str, Cell] = {
     "kind": one_of(DraftKind.ABSTENTION),
     "substance": one_of(_OK, CheckStatus.FAILED),
 }
+_ASKS: dict[str, Cell] = {**_FINE, "kind": one_of(DraftKind.CLARIFICATION)}
 _ANSWERS: dict[str, Cell] = {**_FINE, "kind": one_of(DraftKind.ANSWER)}
+_LEFT: dict[str, Cell] = {"quoting_left": one_of(True)}
+_NONE_LEFT: dict[str, Cell] = {"quoting_left": one_of(False)}
 _GROUNDED: dict[str, Cell] = {**_ANSWERS, "substance": one_of(_OK)}
 _UNFOUNDED: dict[str, Cell] = {**_ANSWERS, "substance": one_of(CheckStatus.FAILED)}
 _OFF_CONTRACT: dict[str, Cell] = {**_GROUNDED, "contract": one_of(CheckStatus.FAILED)}
@@ -59,6 +69,7 @@ VERDICT: Final = DecisionTable(
         "track": Choice(tuple(Track)),
         "retries_left": YES_NO,
         "widened": YES_NO,
+        "quoting_left": YES_NO,
     },
     rows=(
         Row(
@@ -68,11 +79,13 @@ VERDICT: Final = DecisionTable(
             "a violation is never tried again",
         ),
         Row("policy-unchecked", {"policy": one_of(PolicyStatus.UNCHECKED)}, _ESCALATE, "not checked is not allowed"),
+        Row("asks", {**_ASKS, "substance": one_of(_OK)}, _FAIL_LOW_ASK, "the drafted question is asked"),
+        Row("asks-unfounded-quote", {**_ASKS, "substance": one_of(CheckStatus.FAILED), **_LEFT}, _QUOTE_LOW, _QUOTES),
         Row(
-            "asks",
-            {**_FINE, "kind": one_of(DraftKind.CLARIFICATION)},
+            "asks-unfounded",
+            {**_ASKS, "substance": one_of(CheckStatus.FAILED), **_NONE_LEFT},
             _FAIL_LOW_ASK,
-            "the drafted question is asked",
+            "what was drafted is no question, or names what nobody said; it is not asked",
         ),
         Row(
             "abstains-wider",
@@ -81,12 +94,24 @@ VERDICT: Final = DecisionTable(
             "an honest abstention gets one wider search",
         ),
         Row(
+            "abstains-widened-quote",
+            {**_ABSTAINS, "retries_left": one_of(True), "widened": one_of(True), **_LEFT},
+            _QUOTE_LOW,
+            _QUOTES,
+        ),
+        Row(
             "abstains-widened",
-            {**_ABSTAINS, "retries_left": one_of(True), "widened": one_of(True)},
+            {**_ABSTAINS, "retries_left": one_of(True), "widened": one_of(True), **_NONE_LEFT},
             _FAIL_LOW_ASK,
             "it had its wider search",
         ),
-        Row("abstains-end", {**_ABSTAINS, "retries_left": one_of(False)}, _FAIL_LOW_ASK, "no retry is left"),
+        Row("abstains-quote", {**_ABSTAINS, "retries_left": one_of(False), **_LEFT}, _QUOTE_LOW, _QUOTES),
+        Row(
+            "abstains-end",
+            {**_ABSTAINS, "retries_left": one_of(False), **_NONE_LEFT},
+            _FAIL_LOW_ASK,
+            "no retry is left",
+        ),
         Row(
             "pass",
             {**_GROUNDED, "contract": one_of(_OK, CheckStatus.NOT_ASKED)},
@@ -95,11 +120,7 @@ VERDICT: Final = DecisionTable(
         ),
         Row(
             "substance-unchecked",
-            {
-                **_FINE,
-                "kind": one_of(DraftKind.ANSWER, DraftKind.ABSTENTION),
-                "substance": one_of(CheckStatus.UNCHECKED),
-            },
+            {**_FINE, "substance": one_of(CheckStatus.UNCHECKED)},
             _ESCALATE,
             "what could not be checked is not fine",
         ),
@@ -116,21 +137,34 @@ VERDICT: Final = DecisionTable(
             "evidence can be searched for again",
         ),
         Row(
+            "unfounded-quote",
+            {**_UNFOUNDED, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_LEFT},
+            _QUOTE_MED,
+            _QUOTES,
+        ),
+        Row(
             "unfounded-end",
-            {**_UNFOUNDED, "track": one_of(Track.QUALITY), "retries_left": one_of(False)},
+            {**_UNFOUNDED, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_NONE_LEFT},
             _FAIL_MED_ASK,
             "no retry is left",
         ),
-        Row("unfounded-fast", {**_UNFOUNDED, "track": one_of(Track.FAST)}, _FAIL_MED_ASK, "FAST does not search twice"),
+        Row("unfounded-fast-quote", {**_UNFOUNDED, "track": one_of(Track.FAST), **_LEFT}, _QUOTE_MED, _QUOTES),
+        Row(
+            "unfounded-fast",
+            {**_UNFOUNDED, "track": one_of(Track.FAST), **_NONE_LEFT},
+            _FAIL_MED_ASK,
+            "FAST does not search twice",
+        ),
         Row(
             "off-contract-retry",
             {**_OFF_CONTRACT, "retries_left": one_of(True)},
             Judgement(Verdict.RETRY, RiskLevel.LOW, take=FINDINGS_ACTIONS),
             "the form can be mended without a search",
         ),
+        Row("off-contract-quote", {**_OFF_CONTRACT, "retries_left": one_of(False), **_LEFT}, _QUOTE_LOW, _QUOTES),
         Row(
             "off-contract-end",
-            {**_OFF_CONTRACT, "retries_left": one_of(False)},
+            {**_OFF_CONTRACT, "retries_left": one_of(False), **_NONE_LEFT},
             Judgement(Verdict.FAIL, RiskLevel.LOW, (RequiredAction.SAFE_REFUSAL,)),
             "no retry is left",
         ),

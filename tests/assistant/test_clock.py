@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from tests.hand_off.sender import desk_at
 
 from adapters.checkpoints.database import open_connection
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
@@ -24,6 +23,7 @@ from contracts.report import Delivered, Ticket
 from graph.build import build_graph
 from tests.support.cli_helpers import Desk
 from tests.support.clock import HOUR, MOVES, YEAR, Clock, clock
+from tests.support.hand_off.sender import desk_at
 from tests.support.kill_helpers import CLOCK_WRONG_BY, Turns, outcome_of
 from tests.support.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from contracts.decisions import all_tables
 from contracts.decisions.engine import Choice, DecisionTable, Number
 from contracts.decisions.evidence import EvidenceRule
+from contracts.decisions.exits import Exit
 from contracts.decisions.output import Shown
 from contracts.decisions.routing import Route
 from contracts.decisions.verdict import Judgement
@@ -65,11 +66,13 @@ def tool_binding(*, turn_state: str) -> str:
     return "offered and forced" if turn_state == "planning" else "unavailable"
 
 
-def output(*, channel: str, action: str) -> set[str]:
+def output(*, channel: str, action: str, plan_trace: str) -> set[str]:
     """DT-004: what a channel gets."""
     everything = {"user_intent", "analysis", "response", "tool_trace", "structured_data"}
     if channel == "structured_metadata":
         return everything
+    if channel == "model_context" and plan_trace == "tool_result":
+        return {"user_intent", "tool_trace"}
     shown = everything - {"tool_trace", "structured_data"}
     if channel == "user_interface":
         shown -= {"analysis"}
@@ -79,18 +82,44 @@ def output(*, channel: str, action: str) -> set[str]:
 
 
 def verdict(
+    *,
+    policy: str,
+    kind: str,
+    substance: str,
+    contract: str,
+    track: str,
+    retries_left: bool,
+    widened: bool,
+    quoting_left: bool,
+) -> tuple[str, Any, str]:
+    """DT-005: verdict, actions or whose they are, risk; where a draft may still be quoted, it is, before the turn ends."""
+    found = _unquoted_verdict(
+        policy=policy,
+        kind=kind,
+        substance=substance,
+        contract=contract,
+        track=track,
+        retries_left=retries_left,
+        widened=widened,
+    )
+    asked = kind == "clarification" and substance == "ok"
+    if found[0] == "FAIL" and quoting_left and policy == "ok" and "ESCALATE_TO_HUMAN" not in found[1] and not asked:
+        return "RETRY", ("REGENERATE_DRAFT", "by quoting"), found[2]
+    return found
+
+
+def _unquoted_verdict(
     *, policy: str, kind: str, substance: str, contract: str, track: str, retries_left: bool, widened: bool
 ) -> tuple[str, Any, str]:
-    """DT-005: verdict, actions or whose they are, risk."""
     ask, escalate = ("ASK_MINIMAL_QUESTION",), ("ESCALATE_TO_HUMAN",)
     if policy == "violated":
         return "FAIL", "the rule's own action", "high"
     if policy == "unchecked":
         return "FAIL", escalate, "high"
-    if kind == "clarification":
-        return "FAIL", ask, "low"
     if substance == "unchecked":
         return "FAIL", escalate, "high"
+    if kind == "clarification":
+        return "FAIL", ask, "low"
     if kind == "abstention":
         if retries_left and not widened:
             return "RETRY", ("RETRIEVE_MORE", "REFINE_QUERY"), "low"
@@ -137,6 +166,49 @@ def track(*, request_type: str, knowledge_track: str) -> str:
     return "QUALITY"
 
 
+def exits(
+    *,
+    stopped_by: str,
+    last_action: str,
+    policy: str,
+    sources_down: bool,
+    question_lacks: bool,
+    clarifications_left: bool,
+    pages: bool,
+) -> tuple[str, str, str]:
+    """DT-008: what the user gets, the key of what is said, and whether people get a ticket."""
+    before_a_verdict = {
+        "message": ("own up to an error", "input", "no"),
+        "error": ("own up to an error", "turn_error", "yes"),
+        "moderation: unsafe": ("refuse", "guardian_refusal_unsafe", "no"),
+        "moderation: unavailable": ("refuse", "moderation_unavailable", "no"),
+        "plan: block": ("decline", "", "no"),
+        "plan: guardian_block": ("refuse", "", "no"),
+        "plan: clarify": ("ask", "", "no"),
+        "plan: person": ("hand off", "hand_off_asked", "yes"),
+    }
+    if stopped_by in before_a_verdict:
+        return before_a_verdict[stopped_by]
+    if last_action == "REDACT_SENSITIVE":
+        return "refuse", "sensitive_refusal", "where tickets are wide"
+    if last_action == "SAFE_REFUSAL":
+        return (
+            ("refuse", "contract_refusal", "yes")
+            if policy == "ok"
+            else ("refuse", "policy_refusal", "where tickets are wide")
+        )
+    if policy != "ok":
+        return "hand off", "hand_off_policy", "yes"
+    person = ("hand off", "hand_off_unasked" if sources_down else "hand_off", "yes")
+    if last_action != "ASK_MINIMAL_QUESTION":
+        return person
+    if question_lacks and clarifications_left:
+        return "ask", "minimal_question", "no"
+    if pages:
+        return "show pages", "pages_shown", "where tickets are wide"
+    return ("hand off", "hand_off", "yes") if question_lacks else person
+
+
 ORACLES: Final[dict[str, Callable[..., Any]]] = {
     "DT-001": moderation,
     "DT-002": routing,
@@ -145,6 +217,7 @@ ORACLES: Final[dict[str, Callable[..., Any]]] = {
     "DT-005": verdict,
     "DT-006": evidence,
     "DT-007": track,
+    "DT-008": exits,
 }
 
 
@@ -156,7 +229,10 @@ def in_words(outcome: object) -> Any:
         case Shown():
             return {part for part in Shown.__dataclass_fields__ if getattr(outcome, part)}
         case Judgement():
-            return outcome.verdict, outcome.take or outcome.actions, outcome.risk
+            actions = outcome.take or (*outcome.actions, *(["by quoting"] if outcome.quote else []))
+            return outcome.verdict, actions, outcome.risk
+        case Exit():
+            return outcome.kind, outcome.text, outcome.ticket
         case EvidenceRule():
             joined = "or" if outcome.any_of else "and"
             return set(outcome.required), joined, set(outcome.forbidden), set(outcome.recommended)

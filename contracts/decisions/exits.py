@@ -1,0 +1,219 @@
+"""DT-008: how a turn ends that has no answer, and whether people get a ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from contracts.decisions.engine import YES_NO, Cell, Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.values import PolicyStatus
+
+
+class StoppedBy(StrEnum):
+    """Where a turn that has no answer stopped: the message, a broken node, moderation, the plan (DT-002), the verdict."""
+
+    MESSAGE = "message"
+    ERROR = "error"
+    UNSAFE = "moderation: unsafe"
+    UNMODERATED = "moderation: unavailable"
+    DECLINED = "plan: block"
+    REFUSED = "plan: guardian_block"
+    UNCLEAR = "plan: clarify"
+    PERSON = "plan: person"
+    VERDICT = "verdict"
+
+
+class LastAction(StrEnum):
+    """What the Guardian's last verdict asks for; `NONE` where there is no verdict, or one that asks for nothing."""
+
+    NONE = "none"
+    REDACT = "REDACT_SENSITIVE"
+    REFUSE = "SAFE_REFUSAL"
+    ESCALATE = "ESCALATE_TO_HUMAN"
+    ASK = "ASK_MINIMAL_QUESTION"
+
+    @classmethod
+    def of(cls, actions: Iterable[str]) -> LastAction:
+        """Return the first of the actions that ends a turn, by weight: secrets before refusals before questions."""
+        wanted = set(actions)
+        return next((one for one in cls if one.value in wanted), cls.NONE)
+
+
+class ExitKind(StrEnum):
+    """What the user gets."""
+
+    REFUSE = "refuse"
+    DECLINE = "decline"
+    ASK = "ask"
+    SHOW_PAGES = "show pages"
+    HAND_OFF = "hand off"
+    OWN_UP = "own up to an error"
+
+
+class TicketRule(StrEnum):
+    """Whether people get a ticket: always, only where the setting `tickets` is `wide`, or never."""
+
+    YES = "yes"
+    WIDE = "where tickets are wide"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """An end without an answer.
+
+    Attributes:
+        text: The key of what is said, in `rendering/locales`; empty where the plan's template says it.
+        ticket: Whether people learn of it.
+        block_reason: What the result names as the reason; empty where nothing was refused.
+    """
+
+    kind: ExitKind
+    text: str = ""
+    ticket: TicketRule = TicketRule.NO
+    block_reason: str = ""
+
+    def __str__(self) -> str:
+        text = f" `{self.text}`" if self.text else ""
+        return f"{self.kind}{text}; ticket: {self.ticket}"
+
+
+_OF_POLICY: Final = one_of(PolicyStatus.VIOLATED, PolicyStatus.UNCHECKED)
+_FINE: Final = one_of(PolicyStatus.OK)
+_YES, _NO = one_of(True), one_of(False)
+_UNANSWERED: Final[dict[str, Cell]] = {"last_action": one_of(LastAction.ASK), "policy": _FINE}
+
+
+def _stopped(by: StoppedBy, then: Exit, because: str) -> Row[Exit]:
+    return Row(by.name.lower(), {"stopped_by": one_of(by)}, then, because)
+
+
+def _judged(name: str, when: dict[str, Cell], then: Exit, because: str) -> Row[Exit]:
+    return Row(name, {"stopped_by": one_of(StoppedBy.VERDICT), **when}, then, because)
+
+
+_PAGES: Final = Exit(ExitKind.SHOW_PAGES, "pages_shown", TicketRule.WIDE)
+_PERSON: Final = Exit(ExitKind.HAND_OFF, "hand_off", TicketRule.YES)
+_UNASKED: Final = Exit(ExitKind.HAND_OFF, "hand_off_unasked", TicketRule.YES)
+
+EXITS: Final = DecisionTable(
+    id="DT-008",
+    title="Exits without an answer",
+    hit=HitPolicy.UNIQUE,
+    columns={
+        "stopped_by": Choice(tuple(StoppedBy)),
+        "last_action": Choice(tuple(LastAction)),
+        "policy": Choice(tuple(PolicyStatus)),
+        "sources_down": YES_NO,
+        "question_lacks": YES_NO,
+        "clarifications_left": YES_NO,
+        "pages": YES_NO,
+    },
+    rows=(
+        _stopped(
+            StoppedBy.MESSAGE,
+            Exit(ExitKind.OWN_UP, "input", block_reason="input"),
+            "the message cannot be taken as it is, and its sender can mend it",
+        ),
+        _stopped(
+            StoppedBy.ERROR,
+            Exit(ExitKind.OWN_UP, "turn_error", TicketRule.YES, "error"),
+            "something broke, which somebody has to look at",
+        ),
+        _stopped(
+            StoppedBy.UNSAFE,
+            Exit(ExitKind.REFUSE, "guardian_refusal_unsafe", block_reason="moderation_unsafe"),
+            "an unsafe message is refused, and nobody is called for it",
+        ),
+        _stopped(
+            StoppedBy.UNMODERATED,
+            Exit(ExitKind.REFUSE, "moderation_unavailable", block_reason="moderation_unavailable"),
+            "the check is down, and the message may be sent again",
+        ),
+        _stopped(
+            StoppedBy.DECLINED,
+            Exit(ExitKind.DECLINE, block_reason="off_topic_or_spam"),
+            "not what the assistant is for",
+        ),
+        _stopped(StoppedBy.REFUSED, Exit(ExitKind.REFUSE, block_reason="guardian_block"), "an unsafe request"),
+        _stopped(
+            StoppedBy.UNCLEAR, Exit(ExitKind.ASK), "the plan does not understand the request; it waits for the user"
+        ),
+        _stopped(
+            StoppedBy.PERSON,
+            Exit(ExitKind.HAND_OFF, "hand_off_asked", TicketRule.YES),
+            "who asks for a person gets one",
+        ),
+        _judged(
+            "secrets",
+            {"last_action": one_of(LastAction.REDACT)},
+            Exit(ExitKind.REFUSE, "sensitive_refusal", TicketRule.WIDE, "policy_violation"),
+            "a refusal by policy calls nobody",
+        ),
+        _judged(
+            "denied",
+            {"last_action": one_of(LastAction.REFUSE), "policy": _OF_POLICY},
+            Exit(ExitKind.REFUSE, "policy_refusal", TicketRule.WIDE, "policy"),
+            "a refusal by policy calls nobody",
+        ),
+        _judged(
+            "off-contract",
+            {"last_action": one_of(LastAction.REFUSE), "policy": _FINE},
+            Exit(ExitKind.REFUSE, "contract_refusal", TicketRule.YES, "contract"),
+            "the material is there and the form is not: a person can write it",
+        ),
+        _judged(
+            "policy-person",
+            {"last_action": one_of(LastAction.ESCALATE, LastAction.ASK, LastAction.NONE), "policy": _OF_POLICY},
+            Exit(ExitKind.HAND_OFF, "hand_off_policy", TicketRule.YES),
+            "the rules leave it to a person, or nobody could judge by them",
+        ),
+        _judged(
+            "unchecked-down",
+            {"last_action": one_of(LastAction.ESCALATE, LastAction.NONE), "policy": _FINE, "sources_down": _YES},
+            _UNASKED,
+            "where nobody could look, nobody says that there is nothing",
+        ),
+        _judged(
+            "unchecked",
+            {"last_action": one_of(LastAction.ESCALATE, LastAction.NONE), "policy": _FINE, "sources_down": _NO},
+            _PERSON,
+            "what could not be checked goes to a person",
+        ),
+        _judged(
+            "ask",
+            {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _YES},
+            Exit(ExitKind.ASK, "minimal_question"),
+            "the question itself lacks something; it waits for the user",
+        ),
+        _judged(
+            "pages", {**_UNANSWERED, "question_lacks": _NO, "pages": _YES}, _PAGES, "not sure enough to state an answer"
+        ),
+        _judged(
+            "pages-asked-enough",
+            {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _YES},
+            _PAGES,
+            "asked often enough",
+        ),
+        _judged(
+            "nothing-down",
+            {**_UNANSWERED, "question_lacks": _NO, "pages": _NO, "sources_down": _YES},
+            _UNASKED,
+            "where nobody could look, nobody says that there is nothing",
+        ),
+        _judged(
+            "nothing",
+            {**_UNANSWERED, "question_lacks": _NO, "pages": _NO, "sources_down": _NO},
+            _PERSON,
+            "nothing to show, and nothing to ask: a person must act",
+        ),
+        _judged(
+            "nothing-asked-enough",
+            {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _NO},
+            _PERSON,
+            "asked often enough, and nothing to show",
+        ),
+    ),
+)

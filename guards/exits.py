@@ -1,0 +1,97 @@
+"""What DT-008 is asked about a draft that did not pass: what may be asked, which pages may help, who was not reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.decisions.evidence import could_not_ask
+from contracts.decisions.exits import LastAction
+from contracts.evidence import EvidenceItem, PageSentence, QueryTrace
+from contracts.lookups import Lookup
+from contracts.profile import Profile
+from contracts.reasons import reason_names
+from contracts.values import DraftKind, RequestType, RequiredAction, Source
+from guards.evidence_check import unchecked_sources
+from guards.pages import pages_that_may_help
+from guards.question_check import fit_question, said_in_turn
+from language.lexicon import STATUS
+
+_NO_FIGURES: Final = frozenset(
+    {"abstained", "status_request_requires_db", "status_request_must_not_use_doc_as_primary"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A turn whose last draft did not pass.
+
+    Attributes:
+        message: The user's words.
+        queries: What was searched for.
+        draft: The draft, where it is the one that was judged; else empty.
+        reasons, actions: Of the Guardian.
+    """
+
+    message: str
+    request_type: RequestType
+    queries: Sequence[str]
+    draft: str
+    kind: DraftKind
+    reasons: Sequence[str]
+    actions: Sequence[RequiredAction]
+    evidence: Sequence[EvidenceItem] = ()
+    traces: Sequence[QueryTrace] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExitFacts:
+    """What is known of an end without an answer.
+
+    Attributes:
+        question: The drafted question, where it may be asked.
+        lookups: Those to choose from, where a figure was asked for that none of them answers.
+        pages: What may be shown, by numbers of `evidence`.
+        unasked: The sources that were needed and could not be asked.
+        missing: The names of the Guardian's reasons.
+        figures: Whether a figure or a list of how things stand was asked for.
+    """
+
+    last_action: LastAction = LastAction.NONE
+    question: str = ""
+    lookups: tuple[Lookup, ...] = ()
+    evidence: Sequence[EvidenceItem] = ()
+    pages: Sequence[PageSentence] = ()
+    unasked: frozenset[Source] = frozenset()
+    missing: tuple[str, ...] = ()
+    figures: bool = False
+
+    @property
+    def question_lacks(self) -> bool:
+        """Whether the question itself lacks something that can be asked for."""
+        return bool(self.question or self.lookups)
+
+
+def exit_facts(failure: Failure, profile: Profile, role: str) -> ExitFacts:
+    """Return what is known of the end of a failed turn; nothing is looked for where nothing may be asked or shown."""
+    last = LastAction.of(failure.actions)
+    if last is not LastAction.ASK:
+        return ExitFacts(last, unasked=unchecked_sources(failure.reasons))
+    names, figures = tuple(reason_names(failure.reasons)), failure.request_type in STATUS
+    asks = failure.draft and failure.kind is DraftKind.CLARIFICATION
+    return ExitFacts(
+        last,
+        question=fit_question(failure.draft, said_in_turn(failure.message, failure.evidence)) if asks else "",
+        lookups=_choices(names, failure.traces, profile) if figures else (),
+        evidence=failure.evidence,
+        pages=pages_that_may_help((failure.message, *failure.queries), failure.evidence, profile, role),
+        unasked=could_not_ask(failure.traces),
+        missing=names,
+        figures=figures,
+    )
+
+
+def _choices(names: Iterable[str], traces: Iterable[QueryTrace], profile: Profile) -> tuple[Lookup, ...]:
+    looked_up = any(trace.source is Source.DB for trace in traces)
+    return profile.lookups_of(Source.DB) if looked_up and not _NO_FIGURES.isdisjoint(names) else ()

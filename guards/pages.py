@@ -1,0 +1,95 @@
+"""Pages that may help where no answer is sure: each with the one sentence that fits the question best.
+
+Such a sentence is shown as it stands in its document, so it needs no grounding; it must pass policy, as an answer must.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from contracts.evidence import EvidenceItem, PageSentence
+from contracts.profile import Profile
+from contracts.values import PolicyStatus, Source
+from guards.policy_check import check_answer
+from language.blocks import BlockKind, blocks
+from language.sentences import sentences
+from language.words import stems, tokens
+
+MOST_PAGES: Final = 5
+"""More would be a list of search results again."""
+_LEAST_WORDS: Final = 4
+_LONGEST: Final = 400
+"""Characters; a longer sentence is a table or a list written as one."""
+_OF_DOCUMENTS: Final = (Source.DOC, Source.POLICY)
+
+
+def pages_that_may_help(
+    questions: Iterable[str], evidence: Sequence[EvidenceItem], profile: Profile, role: str
+) -> list[PageSentence]:
+    """Return up to five documents of the evidence in its order, each with its best sentence; those without one are left out.
+
+    Args:
+        questions: The user's words and what was searched for.
+        evidence: What was found; `number` counts its items from 1.
+        profile: Whose policy a sentence must pass.
+        role: Of the user.
+    """
+    wanted = frozenset(stem for text in questions for stem in stems(text))
+    said = {n: list(_sentences(item.snippet)) for n, item in enumerate(evidence, 1) if item.source in _OF_DOCUMENTS}
+    weights = _weights(wanted, (text for texts in said.values() for text in texts))
+    of_documents: dict[str, list[int]] = {}
+    for number in said:
+        of_documents.setdefault(evidence[number - 1].document_key, []).append(number)
+    pages: list[PageSentence] = []
+    for numbers in of_documents.values():
+        candidates = [PageSentence(number, text) for number in numbers for text in said[number]]
+        # Sorting is stable: of two that fit alike, the earlier one introduces its page.
+        for page in sorted(candidates, key=lambda one: -_fit(one.sentence, weights)):
+            if check_answer(page.sentence, profile, role).status is PolicyStatus.OK:
+                pages.append(page)
+                break
+        if len(pages) == MOST_PAGES:
+            break
+    return pages
+
+
+def _sentences(markdown: str) -> Iterator[str]:
+    """Yield what can stand alone: whole sentences of paragraphs and of items, none that leads into something else."""
+    for block in blocks(markdown):
+        if block.kind is BlockKind.PARAGRAPH:
+            texts = [block.text]
+        elif block.kind in (BlockKind.BULLETS, BlockKind.STEPS):
+            texts = [_without_marker(part) for part in block.parts]
+        else:
+            continue
+        for text in texts:
+            yield from filter(_stands_alone, sentences(text))
+
+
+def _without_marker(item: str) -> str:
+    head, _, rest = item.strip().partition(" ")
+    return rest if head in ("-", "*", "+") or head.rstrip(".)").isdigit() else item
+
+
+def _stands_alone(sentence: str) -> bool:
+    return (
+        len(tokens(sentence)) >= _LEAST_WORDS and len(sentence) <= _LONGEST and not sentence.rstrip("*_ ").endswith(":")
+    )
+
+
+def _weights(wanted: frozenset[str], texts: Iterable[str]) -> dict[str, float]:
+    """Return how much each word of the question says: the fewer of the sentences have it, the more."""
+    found: Counter[str] = Counter()
+    count = 0
+    for text in texts:
+        count += 1
+        found.update(wanted.intersection(stems(text)))
+    return {stem: math.log(1 + count / (1 + found[stem])) for stem in wanted}
+
+
+def _fit(sentence: str, weights: dict[str, float]) -> float:
+    said = set(stems(sentence))
+    return sum(weights.get(stem, 0.0) for stem in said) / math.sqrt(3 + len(said))

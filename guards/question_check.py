@@ -1,0 +1,50 @@
+"""May the assistant ask this? A drafted question is checked like an answer: no claims, no values from nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from contracts.evidence import EvidenceItem
+from contracts.reasons import Reason
+from contracts.report import Finding
+from contracts.values import CheckStatus, RequiredAction
+from language.asking import question_asks_for_secrets, question_of
+from language.values import missing_values, passage, values
+
+NAME = "grounding"
+_AGAIN: Final = (RequiredAction.REGENERATE_DRAFT,)
+
+
+def check_question(draft: str, known: Iterable[str]) -> Finding:
+    """Judge a drafted question: it has an interrogative clause, and what that names was said or stands in the evidence.
+
+    Its finding takes the place of grounding, which judges answers.
+
+    Args:
+        draft: The question as it was drafted; only its interrogative clause is ever asked.
+        known: The user's words and the evidence.
+    """
+    question = question_of(draft)
+    if not question:
+        return _failed(Reason("clarification_without_question"))
+    if missing := missing_values(values(question), [passage(text) for text in known]):
+        return _failed(Reason("value_not_in_cited_evidence", tuple(missing)))
+    return Finding(check=NAME, status=CheckStatus.OK)
+
+
+def fit_question(draft: str, known: Iterable[str]) -> str:
+    """Return the interrogative clause of a question that may be asked; empty where it may not."""
+    question = question_of(draft)
+    if not question or question_asks_for_secrets(draft):
+        return ""
+    return question if check_question(question, known).status is CheckStatus.OK else ""
+
+
+def said_in_turn(message: str, evidence: Iterable[EvidenceItem]) -> tuple[str, ...]:
+    """Return the texts whose values a question may name: the user's message and the evidence."""
+    return (message, *(f"{item.title}\n{item.heading}\n{item.snippet}" for item in evidence))
+
+
+def _failed(reason: Reason) -> Finding:
+    return Finding(check=NAME, status=CheckStatus.FAILED, reasons=(reason,), actions=_AGAIN)

@@ -1,0 +1,185 @@
+"""What the user reads at the end of a turn without an answer: refusals, questions, pages, hand-offs and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from contracts.decisions.exits import Exit, ExitKind
+from contracts.evidence import EvidenceItem, PageSentence
+from contracts.lookups import Lookup
+from contracts.plan import SGRPlanResult
+from contracts.profile import Profile
+from contracts.report import HandOff
+from contracts.result import ShownPage
+from contracts.values import Delivery, Language, SGRAction, Source
+from rendering.answers import answer_sources, title_of, user_view, verified_answer
+from rendering.synthetic import contact_of
+from rendering.texts import bullets, inline, say, texts
+
+_WANTING: Final = (
+    ("not_found_figures", {"status_request_requires_db", "status_request_must_not_use_doc_as_primary"}),
+    ("not_found_nothing", {"abstained"}),
+    (
+        "not_found_kinds",
+        {
+            "design_policy_requires_doc_or_policy",
+            "troubleshooting_requires_db_and_neo4j",
+            "knowledge_requires_doc_or_neo4j",
+        },
+    ),
+    ("not_found_little", {"insufficient_evidence_count"}),
+    ("not_found_loose", {"low_evidence_confidence", "low_source_diversity"}),
+    ("not_found_values", {"value_not_in_cited_evidence"}),
+    ("not_found_unproved", {"claim_without_citation", "citation_unresolvable", "claim_not_entailed"}),
+)
+"""What is said to be missing, by the names of reasons; the first that fits decides."""
+_MOST_NAMED: Final = 3
+_LONGEST_QUERY: Final = 120
+
+
+def plain_exit(end: Exit, turn: Mapping[str, Any], language: Language, profile: Profile, *, limit: int) -> str:
+    """Write a refusal, a decline, the plan's own question, or an error.
+
+    Args:
+        end: DT-008's word.
+        turn: What the turn came to (the keys of `FinalView`).
+        language: The user's.
+        profile: Whose assistant it is.
+        limit: Characters of the longest message that is taken.
+    """
+    contact = contact_of(profile, language)
+    match end.kind:
+        case ExitKind.OWN_UP if key := turn["error"].get("key"):
+            return say(language, f"input_{key}", limit=f"{limit:,}")
+        case ExitKind.OWN_UP:
+            way_out = say(language, "turn_error_way_out", contact=contact)
+            return say(language, end.text, node=turn["error"]["node"], way_out=way_out)
+        case _ if end.text:
+            return say(language, end.text, contact=contact, product=profile.product)
+        case _:
+            plan = SGRPlanResult.model_validate(turn["sgr_plan"])
+            return user_view(plan.user_intent, turn["synthetic"]["response"], SGRAction(turn["action"]), language)
+
+
+def minimal_question(drafted: str, lookups: Sequence[Lookup], queries: Sequence[str], language: Language) -> str:
+    """Write the one question that would help: the drafted one, as words, or which of some lookups is meant."""
+    intro = texts(language)["minimal_question_intro"]
+    if drafted:
+        return f"{intro}\n\n{inline(drafted)}"
+    titles = (lookup.title.get(language) or next(iter(lookup.title.values())) for lookup in lookups[:_MOST_NAMED])
+    searched, choices = _searched(queries, language), "; ".join(map(inline, titles))
+    return f"{intro}\n\n{say(language, 'minimal_question_lookups', searched=searched, lookups=choices)}"
+
+
+def what_is_missing(
+    names: Iterable[str],
+    queries: Sequence[str],
+    language: Language,
+    *,
+    found: int = 0,
+    figures: bool = False,
+    unasked: Iterable[Source] = (),
+) -> str:
+    """Say why there is no answer: what was looked for, what of it was not there, and what was not asked at all.
+
+    Args:
+        names: Of the Guardian's reasons; what stands behind a name may quote a draft that did not pass.
+        queries: What was searched for.
+        language: The user's.
+        found: How many passages there were to answer from.
+        figures: Whether a figure or a list of how things stand was asked for.
+        unasked: The sources that could not be asked.
+    """
+    known = set(names)
+    key = next((key for key, reasons in _WANTING if known & reasons), "")
+    if key == "not_found_nothing" and figures:
+        key = "not_found_figures"
+    elif key == "not_found_little" and not found:
+        key = "not_found_nothing"
+    searched = _searched(queries, language)
+    missing = say(language, key, searched=searched) if key and searched else texts(language)["not_found"]
+    away = frozenset(unasked)
+    note = say(language, "not_everything_searched", unasked=_away(away, language)) if away else ""
+    return " ".join(filter(None, (missing, note)))
+
+
+def _searched(queries: Sequence[str], language: Language) -> str:
+    left, right = ("«", "»") if language is Language.RU else ("“", "”")
+    return "; ".join(f"{left}{inline(query, _LONGEST_QUERY)}{right}" for query in queries[:_MOST_NAMED])
+
+
+def pages_text(
+    why: str, pages: Sequence[PageSentence], evidence: Sequence[EvidenceItem], language: Language, profile: Profile
+) -> str:
+    """Write pages that may help: why there is no answer, each page with its sentence, and the list of sources."""
+    draft = f"{texts(language)['pages_shown']}\n\n{_pages_draft(pages, evidence, language)}"
+    return f"{why} {verified_answer(draft, evidence, language, profile.allowed_link_domains)}"
+
+
+def shown_pages(
+    pages: Sequence[PageSentence], evidence: Sequence[EvidenceItem], language: Language, profile: Profile
+) -> list[ShownPage]:
+    """Return the pages of `pages_text` as data, by its numbers."""
+    cited = answer_sources(_pages_draft(pages, evidence, language), evidence, profile.allowed_link_domains)
+    return [
+        ShownPage.model_validate({**entry, "sentence": page.sentence, "ref": evidence[page.number - 1].ref})
+        for entry, page in zip(cited, pages, strict=True)
+    ]
+
+
+def _pages_draft(pages: Sequence[PageSentence], evidence: Sequence[EvidenceItem], language: Language) -> str:
+    return "\n".join(
+        say(
+            language,
+            "page_line",
+            title=" — ".join(filter(None, map(inline, title_of(evidence[page.number - 1])))),
+            sentence=page.sentence,
+            number=page.number,
+        )
+        for page in pages
+    )
+
+
+def source_names(sources: Iterable[Source], language: Language) -> str:
+    """Name kinds of sources for people."""
+    kinds = frozenset(sources)
+    *names, last = [texts(language)[f"source_{source}"] for source in Source if source in kinds] or [""]
+    return f"{', '.join(names)} {texts(language)['and']} {last}" if names else last
+
+
+def _away(sources: frozenset[Source], language: Language) -> str:
+    key = "unasked_one" if len(sources) == 1 else "unasked_many"
+    return say(language, key, sources=source_names(sources, language))
+
+
+def hand_off_text(
+    record: HandOff,
+    language: Language,
+    profile: Profile,
+    key: str,
+    unasked: Iterable[Source] = (),
+    delivery: Delivery | None = None,
+    missing: str = "",
+) -> str:
+    """Write what the user reads when a person takes over.
+
+    The text's key says why: asked for, by a rule, because sources could not be asked, or else; in front of it stands
+    what is missing, where that was said. Where nobody took the record, the user is told to pass it on.
+    """
+    body = "\n\n".join(
+        (
+            say(language, "record_summary", value=record.issue_summary),
+            say(language, "record_done", value=bullets(record.steps_completed)),
+            say(language, "record_next", value=bullets(record.next_steps)),
+        )
+    )
+    why = say(language, key, contact=contact_of(profile, language), unasked=_away(frozenset(unasked), language))
+    passing = {None: "pass_on_yourself", Delivery.DELIVERED: "passed_on", Delivery.KEPT: "will_be_passed_on"}[delivery]
+    return f"{' '.join(filter(None, (missing, why)))} {texts(language)[passing]}\n\n{body}"
+
+
+def with_delivery(text: str, delivery: Delivery, language: Language) -> str:
+    """Add to a refusal or to an error that people learn of it."""
+    key = "also_passed_on" if delivery is Delivery.DELIVERED else "will_also_be_passed_on"
+    return f"{text} {texts(language)[key]}"

@@ -1,0 +1,268 @@
+"""Tables decide: a row whose outcome is changed changes what the graph does, and not what is written down of it alone.
+
+Each turn here is one way through the product with fakes around it. Whatever it does is compared: the nodes that it
+walks, what the ports are asked, what the user reads, what the result holds beside the record of decisions, and which
+tickets go out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final, NoReturn
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+import nodes.guardian_verify
+from adapters.fakes.desk import FakeDesk
+from adapters.fakes.drafting import FakeDrafter
+from adapters.fakes.entailment import FakeEntailment
+from adapters.fakes.moderation import FakeModerator
+from adapters.fakes.planning import FakePlanner
+from adapters.fakes.sources import FakeSource
+from contracts.context import STEPS_PER_TURN, Context
+from contracts.decisions import all_tables, routing_table
+from contracts.decisions.engine import DecisionTable, Row
+from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable
+from contracts.ports import Draft, Drafter
+from contracts.profile import AnswerPolicy, AnswerRule, PolicyRule
+from contracts.spec import ArchitectSpec
+from contracts.values import DraftKind, HarmCategory, RequestType, RequiredAction, SafetyLevel, Source
+from graph.build import Ports, build_graph
+from tests.support.turn import PROFILE, SAFE, judged, passage, plan
+
+ALL: Final = tuple(Source)
+CONTRACTED: Final = ArchitectSpec.model_validate({"required_sections": ["Steps"]})
+PROFILE_OF_TABLES: Final = PROFILE.model_copy(
+    update={
+        "contracts": {RequestType.HOWTO_POLICY: CONTRACTED, RequestType.CASUAL: CONTRACTED},
+        "roles": {**PROFILE.roles, "user": PROFILE.roles["operator"]},
+        "policy": (
+            *PROFILE.policy,
+            PolicyRule(id="people-only", pattern="the chairman", action=RequiredAction.ESCALATE_TO_HUMAN),
+        ),
+        "answer_policy": AnswerPolicy(low_ids=AnswerRule(action=RequiredAction.ESCALATE_TO_HUMAN)),
+    }
+)
+ANSWER: Final = Draft(DraftKind.ANSWER, "The kettle boils at 100 degrees [1].")
+WRONG: Final = [Draft(DraftKind.ANSWER, f"The kettle boils at {900 + n} degrees [1].") for n in range(5)]
+SILENT: Final = Draft(DraftKind.ABSTENTION, "The documents do not say.")
+ASKS: Final = Draft(DraftKind.CLARIFICATION, "Which kettle do you mean?")
+ASKS_ODDLY: Final = Draft(DraftKind.CLARIFICATION, "Is it the kettle of 1873 or of 1912?")
+SECRET: Final = Draft(DraftKind.ANSWER, "The kettle's password: hunter2hunter2 [1].")
+HOWTO: Final = plan(request_type="HOWTO_POLICY")
+FORMED: Final = Draft(DraftKind.ANSWER, "## Steps\n\nThe kettle boils at 100 degrees [1].")
+UNSAFE, TENSE = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK), judged(SafetyLevel.CONTROVERSIAL)
+DOWN: Final = ModerationUnavailable("The moderator is down.")
+AWAY: Final = SourceUnavailable("The source is down.")
+MANY: Final = [passage(n) for n in range(1, 6)]
+
+
+@contextmanager
+def broken(check: str) -> Generator[None]:
+    """Have one of the Guardian's checks raise; no fake around the graph can make it."""
+
+    def fails(*_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError("broken")
+
+    with pytest.MonkeyPatch.context() as patch:
+        if check:
+            patch.setattr(nodes.guardian_verify, check, fails)
+        yield
+
+
+class Turn:
+    """One way through the graph: what the fakes say, and what the run is set to."""
+
+    def __init__(self, text: str = "When does the kettle boil?", **given: Any) -> None:
+        self.text = text
+        self.given = given
+
+    async def done(self) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """Walk it; return all that it did, and which rows decided."""
+        given = dict(self.given)
+        found = given.pop("found", MANY[:2])
+        written = given.pop("written", ANSWER)
+        planned = given.pop("planned", plan())
+        quoted = given.pop("quoted", None)
+        kinds = given.pop("kinds", (Source.DOC,))
+        sources = {kind: FakeSource(kind, _of(kind, found)) for kind in kinds}
+        moderator, planner = FakeModerator(given.pop("moderated", SAFE)), FakePlanner([planned])
+        drafter = FakeDrafter([written] if isinstance(written, Draft) else written)
+        quoter: Drafter | None = FakeDrafter([quoted]) if quoted else None
+        desk = FakeDesk()
+        ports = Ports(
+            moderator=moderator,
+            planner=planner,
+            sources=sources,
+            drafter=drafter,
+            quoter=quoter,
+            entailment=given.pop("checker", None),
+            desk=desk,
+        )
+        start: Any = {"messages": [HumanMessage(self.text, id="q")]}
+        settings: Any = {"recursion_limit": STEPS_PER_TURN}
+        path: list[str] = []
+        values: Any = None
+        with broken(given.pop("breaks", "")):
+            run = build_graph(ports, PROFILE_OF_TABLES).astream(
+                start, settings, context=Context(**given), stream_mode=["updates", "values"]
+            )
+            async for mode, part in run:
+                if mode == "updates":
+                    path += [name for name in part if not name.startswith("__error_handler__")]
+                else:
+                    values = part
+        result = values["result"]
+        seen = {
+            "path": path,
+            "said": (result["outcome"], result["answer_text"], result["block_reason"]),
+            "holds": {
+                key: result[key] for key in ("plan", "tool_trace", "synthetic_analysis", "synthetic_response", "pages")
+            },
+            "moderated": len(moderator.seen),
+            "planned": [request.tool for request in planner.requests],
+            "searched": {kind: [repr(request) for request in source.requests] for kind, source in sources.items()},
+            "drafted": [repr(request) for request in drafter.requests],
+            "tickets": [ticket.answer for ticket in desk.tickets],
+        }
+        return seen, [(line["table"], line["row"]) for line in result["decisions"]]
+
+
+def _of(kind: Source, found: Any) -> Any:
+    """Return what a source of one kind finds: items as its own, an error, or what is said for that kind."""
+    if isinstance(found, dict):
+        return found[kind]
+    if not isinstance(found, list):
+        return found
+    return [item.model_copy(update={"source": kind, "ref": f"{kind}:{item.ref}"}) for item in found]
+
+
+ONE: Final = [passage(1)]
+NO_ANSWER: Final[dict[str, Any]] = {"written": SILENT, "found": []}
+TURNS: Final[dict[str, Turn]] = {
+    "answered": Turn(),
+    "answered from the tool trace": Turn(plan_trace="tool_result"),
+    "unsafe": Turn(moderated=UNSAFE),
+    "unsafe, reported": Turn(moderated=UNSAFE, guard_mode="report"),
+    "controversial": Turn(moderated=TENSE),
+    "controversial, reported": Turn(moderated=TENSE, guard_mode="report"),
+    "controversial, strict": Turn(moderated=TENSE, block_threshold="controversial"),
+    "moderation off": Turn(guard_mode="off"),
+    "moderation down, open": Turn(moderated=DOWN, on_unavailable="open"),
+    "moderation down, closed": Turn(moderated=DOWN, on_unavailable="closed"),
+    "moderation down, closed, reported": Turn(moderated=DOWN, on_unavailable="closed", guard_mode="report"),
+    "refused by the plan": Turn(moderated=TENSE, planned=plan(action="guardian_block")),
+    "spam": Turn(planned=plan(spam_score=0.9)),
+    "spam, tense": Turn(moderated=TENSE, planned=plan(spam_score=0.9)),
+    "person": Turn(planned=plan(wants_human=True)),
+    "person, tense": Turn(moderated=TENSE, planned=plan(wants_human=True)),
+    "unclear": Turn(planned=plan(intent_confidence=0.2)),
+    "unclear, tense": Turn(moderated=TENSE, planned=plan(intent_confidence=0.2)),
+    "unclear, asked enough": Turn(planned=plan(intent_confidence=0.2), max_clarifications=0),
+    "unclear, asked enough, tense": Turn(moderated=TENSE, planned=plan(intent_confidence=0.2), max_clarifications=0),
+    "would ask, tense": Turn(moderated=TENSE, planned=plan(action="clarify")),
+    "would ask, asked enough, tense": Turn(moderated=TENSE, planned=plan(action="clarify"), max_clarifications=0),
+    "retried": Turn(written=[WRONG[0], ANSWER]),
+    "never right": Turn(written=WRONG, max_retry=1),
+    "never right, quoted": Turn(written=WRONG, max_retry=1, quoted=ANSWER),
+    "fast, wrong": Turn(written=WRONG, knowledge_track="FAST"),
+    "fast, right": Turn(written=ANSWER, knowledge_track="FAST", found=ONE),
+    "fast, wrong, quoted": Turn(written=WRONG, knowledge_track="FAST", quoted=ANSWER),
+    "casual": Turn("Hello!", planned=plan(request_type="CASUAL"), written=Draft(DraftKind.ANSWER, "Good day.")),
+    "silent": Turn(**NO_ANSWER),
+    "silent, no retry": Turn(**NO_ANSWER, max_retry=0),
+    "silent with pages": Turn(written=SILENT, max_retry=0),
+    "silent with pages, widened": Turn(written=SILENT, found=lambda request: MANY[: 1 + request.top_k // 6]),
+    "silent, widened, quoted": Turn(
+        written=SILENT, found=lambda request: MANY[: 1 + request.top_k // 6], quoted=ANSWER
+    ),
+    "silent, quoted": Turn(written=SILENT, max_retry=0, quoted=ANSWER),
+    "asks": Turn(written=ASKS),
+    "asks, asked enough": Turn(written=ASKS, max_clarifications=0),
+    "asks, asked enough, nothing found": Turn(written=ASKS, max_clarifications=0, found=[]),
+    "asks oddly": Turn(written=ASKS_ODDLY),
+    "asks oddly, quoted": Turn(written=ASKS_ODDLY, quoted=ANSWER),
+    "off contract": Turn(planned=HOWTO, written=[ANSWER, FORMED]),
+    "off contract to the end": Turn(planned=HOWTO, max_retry=0),
+    "off contract, quoted": Turn(planned=HOWTO, max_retry=0, quoted=FORMED),
+    "secret": Turn(written=SECRET),
+    "denied": Turn("Show me other people's kettles", planned=plan()),
+    "denied, for people": Turn("What does the chairman drink?"),
+    "source down": Turn(found=AWAY, written=SILENT),
+    "recommended source down": Turn(
+        kinds=(Source.DOC, Source.POLICY), found={Source.DOC: [], Source.POLICY: AWAY}, written=SILENT, max_retry=0
+    ),
+    "claims unchecked": Turn(checker=FakeEntailment(error=EntailmentUnavailable("Down.")), entailment="binding"),
+    "policy unchecked": Turn(breaks="check_answer"),
+    "contract unchecked": Turn(planned=HOWTO, breaks="check_contract"),
+    "broken": Turn(planned=PlanningFailed("No plan.")),
+    "empty message": Turn("   "),
+    **{
+        f"type {kind}": Turn(planned=plan(request_type=str(kind)), kinds=ALL, found=MANY[:1])
+        for kind in RequestType
+        if kind is not RequestType.CASUAL
+    },
+}
+
+
+def alternatives(table: DecisionTable[Any], row: Row[Any]) -> list[Any]:
+    """Return the other outcomes of a table, each once."""
+    others: list[Any] = []
+    for other in table.rows:
+        if other.then != row.then and other.then not in others:
+            others.append(other.then)
+    return others
+
+
+@contextmanager
+def changed(table: DecisionTable[Any], row: Row[Any], outcome: Any) -> Generator[None]:
+    """Give a row another outcome, in the table that runs."""
+    rows = table.rows
+    other = tuple(replace(each, then=outcome) if each is row else each for each in rows)
+    object.__setattr__(table, "rows", other)
+    try:
+        yield
+    finally:
+        object.__setattr__(table, "rows", rows)
+
+
+@pytest.fixture(scope="module")
+def walks() -> dict[str, tuple[dict[str, Any], list[tuple[str, str]]]]:
+    """Walk every turn once with the tables as they are."""
+
+    async def walk_all() -> dict[str, tuple[dict[str, Any], list[tuple[str, str]]]]:
+        return {name: await turn.done() for name, turn in TURNS.items()}
+
+    return asyncio.run(walk_all())
+
+
+DEFAULTS: Final = Context()
+TABLES: Final = [
+    # A table is made for each pair of thresholds; this is the one that a run without settings decides by.
+    routing_table(DEFAULTS.spam_threshold, DEFAULTS.confidence_threshold) if table.id == "DT-002" else table
+    for table in all_tables()
+]
+EVERY_ROW: Final = [(table, row) for table in TABLES for row in table.rows]
+UNRECORDED: Final = {("DT-004", "metadata"): ["answered"]}
+"""Rows that decide what a result holds, and so cannot stand in it."""
+
+
+@pytest.mark.parametrize(("table", "row"), EVERY_ROW, ids=[f"{table.id}/{row.id}" for table, row in EVERY_ROW])
+async def test_another_outcome_of_a_row_is_another_turn(table: DecisionTable[Any], row: Row[Any], walks: Any) -> None:
+    """Some turn meets the row, and with another outcome in it, it does something else."""
+    met = UNRECORDED.get((table.id, row.id), [name for name, (_, made) in walks.items() if (table.id, row.id) in made])
+    assert met, "no turn here meets this row"
+    for outcome in alternatives(table, row):
+        with changed(table, row, outcome):
+            for name in met:
+                try:
+                    did, _ = await TURNS[name].done()
+                except Exception:  # noqa: BLE001  # a table that retries for ever, or names a text that there is not
+                    return
+                if did != walks[name][0]:
+                    return
+    pytest.fail(f"whatever {table.id}/{row.id} says, {met} go the same way")
