@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -100,7 +101,7 @@ def _lead_in(name: str) -> frozenset[str]:
 def casual_kind(text: str) -> str | None:
     """Return greetings, thanks, farewells or small_talk where a message is nothing else; `None` otherwise."""
     stemmed = all_stems(text)
-    rest = list(stemmed)
+    rest = Counter(stemmed)
     found: list[str] = []
     for kind, phrases in _casual().items():
         hits = phrases.find_in(stemmed)
@@ -108,10 +109,14 @@ def casual_kind(text: str) -> str | None:
             found.append(kind)
         for phrase in hits:
             for part in all_stems(phrase):
-                if part in rest:
-                    rest.remove(part)
+                if rest[part]:
+                    rest[part] -= 1
     stop = {stem(word) for word in stop_words()}
-    if not found or [word for word in rest if word not in stop] or ("?" in text and "small_talk" not in found):
+    if (
+        not found
+        or any(count and word not in stop for word, count in rest.items())
+        or ("?" in text and "small_talk" not in found)
+    ):
         return None
     # Thanks are worth more than the greeting around them.
     return next(kind for kind in ("thanks", "small_talk", "farewells", "greetings") if kind in found)
@@ -235,7 +240,7 @@ def infer_category(text: str, language: Language) -> str:
 def infer_topic(text: str) -> str:
     """Return the content words of a text in their order, at most six: its subject in a few words."""
     stop = stop_words()
-    words = re.findall(r"[\w./-]*[^\W_][\w./-]*", text)
+    words = re.findall(r"(?<![\w./-])[_./-]*+[^\W_][\w./-]*", text)
     kept = [word for word in words if not all(part in stop for part in tokens(word))]
     return " ".join(dict.fromkeys(kept[:6]))
 
@@ -282,5 +287,6 @@ def _categories() -> list[tuple[dict[str, str], Phrases]]:
 def _joiners() -> re.Pattern[str]:
     words = sorted((fold(w) for group in lexicon()["joiners"].values() for w in group), key=len, reverse=True)
     # The joining word itself goes, the question word behind it stays: "and how" leaves "how".
-    heads = "|".join(rf"{re.escape(w.split(' ', 1)[0])}\s+(?={re.escape(w.split(' ', 1)[1])}\b)" for w in words)
-    return re.compile(rf"(?:,\s*|\s+)(?:{heads})", re.IGNORECASE)
+    heads = "|".join(rf"{re.escape(w.split(' ', 1)[0])}\s++(?={re.escape(w.split(' ', 1)[1])}\b)" for w in words)
+    # A run of blanks is tried from its beginning alone.
+    return re.compile(rf"(?:,\s*+|(?<!\s)\s++)(?:{heads})", re.IGNORECASE)

@@ -19,7 +19,8 @@ from contracts.values import Language
 from language.clean import fold
 
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
-_WORD = re.compile(r"\w*[^\W\d]\w*", re.UNICODE)
+# Tried where a word begins, and nowhere inside it: a run of digits is no word from any of them.
+_WORD = re.compile(r"(?<!\w)\d*+[^\W\d]\w*", re.UNICODE)
 _LONGEST_TOKEN = 64
 _YO = str.maketrans("ёЁ", "еЕ")
 _local = threading.local()
