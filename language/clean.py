@@ -17,6 +17,9 @@ INVISIBLE: Final = re.compile(
 )
 _COMBINES = re.compile("[\u0300-\u036f]")
 _DOTTED = re.compile("i\u0307+")
+_YO = re.compile("ё([\u0300-\u036f]*)")
+_MOST_ROUNDS: Final = 16
+"""Of joining a letter with the accent behind it, and its word with the next: no word has as many."""
 _WORD = re.compile(r"\w+", re.UNICODE)
 
 
@@ -48,7 +51,20 @@ def fold(text: str) -> str:
 
 def _folded(text: str) -> str:
     text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
-    return INVISIBLE.sub("", text).casefold().replace("ё", "е")
+    text = INVISIBLE.sub("", text).casefold()
+    return _YO.sub(_without_dots, text) if "ё" in text else text
+
+
+def _without_dots(yo: re.Match[str]) -> str:
+    """Return an ё as е without any dots behind it: each of them would make an ё of it again, one in a round."""
+    marks = yo[1]
+    if "\u0308" not in marks:
+        return f"е{marks}"
+    # Only another mark above the letter keeps the dots behind it from the letter.
+    end = next(
+        (i for i, mark in enumerate(marks) if mark != "\u0308" and unicodedata.combining(mark) == 230), len(marks)
+    )
+    return "е" + marks[:end].replace("\u0308", "") + marks[end:]
 
 
 def skeleton(text: str) -> str:
@@ -57,10 +73,14 @@ def skeleton(text: str) -> str:
     "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is left alone, so "сор" stays Russian. Latin
     letters that are drawn like one of a to z ("ı", "ɡ", "ɪ") are that one.
     """
-    before, now = "", fold(text)
+    now = fold(text)
     # A letter of the main script may join the accent behind it, and its word the next one.
-    while now != before and not now.isascii():
+    for _ in range(_MOST_ROUNDS):
+        if now.isascii():
+            break
         before, now = now, fold(_WORD.sub(lambda match: _unmixed(match.group()), _DOTTED.sub("i", now)))
+        if now == before:
+            break
     return now
 
 
