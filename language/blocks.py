@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -57,11 +59,12 @@ _KINDS = {
 _PARTS = {BlockKind.BULLETS: "list_item_open", BlockKind.STEPS: "list_item_open", BlockKind.TABLE: "tr_open"}
 
 # The marks that may close a heading; those of "Using C#" belong to the word.
-_CLOSING_MARKS = re.compile(r"(?:^|[ \t]+)#+$")
+_CLOSING_MARKS = re.compile(r"(?:^|(?<![ \t])[ \t]++)#+$")
 # Spaces of other alphabets end a line for `str.splitlines`, not for Markdown.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
-# An escaped mark, a span of code, or a run of backticks that nothing closes.
-_SPAN = re.compile(r"\\.|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|`+", re.DOTALL)
+# An escaped mark, or a run of backticks, which may open or close a span of code.
+_TICKS = re.compile(r"\\.|`+", re.DOTALL)
+_RUN = re.compile(r"`+")
 
 _MAY_HOLD_CODE = re.compile(r"`|~~~|^ {0,3}\t|^ {4}|[-+*.)>][ \t]{5}|[-+*.)>] {0,4}\t", re.MULTILINE)
 
@@ -97,17 +100,18 @@ def split_code(markdown: str) -> list[str]:
         starts.update(token.map or ())
         if token.map and token.type in ("fence", "code_block"):
             code.update(range(*token.map))
-    parts, block = [""], ""
+    parts = [[""]]
+    block: list[str] = []
     for number, line in enumerate(_lines(markdown)):
         if number in code or number in starts:
-            _add_prose(parts, block)
-            block = ""
+            _add_prose(parts, "".join(block))
+            block = []
         if number in code:
             _join(parts, line, prose=False)
         else:
-            block += line
-    _add_prose(parts, block)
-    return parts
+            block.append(line)
+    _add_prose(parts, "".join(block))
+    return ["".join(part) for part in parts]
 
 
 def without_code(markdown: str) -> str:
@@ -115,23 +119,42 @@ def without_code(markdown: str) -> str:
     return " ".join(split_code(markdown)[::2])
 
 
-def _add_prose(parts: list[str], block: str) -> None:
+def code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Return the places of the code spans of a text: each goes on to the next run of as many backticks.
+
+    The runs are found once: a run that nothing closes would else be followed to the end, each of them anew.
+    """
+    if "`" not in text:
+        return
+    runs: dict[int, list[int]] = {}
+    for run in _RUN.finditer(text):
+        runs.setdefault(run.end() - run.start(), []).append(run.start())
+    place = 0
+    while mark := _TICKS.search(text, place):
+        place = mark.end()
+        size = mark.end() - mark.start()
+        closing = runs.get(size, []) if text[mark.start()] == "`" else []
+        if (at := bisect_right(closing, mark.start())) < len(closing):
+            place = closing[at] + size
+            yield mark.start(), place
+
+
+def _add_prose(parts: list[list[str]], block: str) -> None:
     done = 0
-    for match in _SPAN.finditer(block):
-        if match["ticks"]:
-            _join(parts, block[done : match.start()], prose=True)
-            _join(parts, match.group(), prose=False)
-            done = match.end()
+    for start, end in code_spans(block):
+        _join(parts, block[done:start], prose=True)
+        _join(parts, block[start:end], prose=False)
+        done = end
     _join(parts, block[done:], prose=True)
 
 
-def _join(parts: list[str], text: str, *, prose: bool) -> None:
+def _join(parts: list[list[str]], text: str, *, prose: bool) -> None:
     if not text:
         return
     if prose is (len(parts) % 2 == 1):
-        parts[-1] += text
+        parts[-1].append(text)
     else:
-        parts.append(text)
+        parts.append([text])
 
 
 def heading_text(markdown: str) -> str:
@@ -148,7 +171,8 @@ def _block(found: list[Token], position: int, lines: list[str]) -> Block:
     parts: list[str] = []
     if kind in _PARTS:
         depth = 1 if _PARTS[kind] == "list_item_open" else 2
-        for inner in found[position + 1 :]:
+        for place in range(position + 1, len(found)):
+            inner = found[place]
             if inner.level == 0:
                 break
             if inner.type == _PARTS[kind] and inner.level == depth and inner.map:
