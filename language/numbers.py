@@ -11,10 +11,10 @@ from language.clean import fold
 _GAP = " \u00a0\u202f"
 _BLANK = re.compile("[ \u00a0\u202f\u2009'’]")
 
-# Grouped by points only where a decimal comma follows: "1.500" alone is one and a half.
+# Grouped by points only where a decimal comma follows: "1.500" alone is one and a half. No number has more groups.
 NUMBER: Final = (
-    rf"\d{{1,3}}(?:[{_GAP}]\d{{3}})+(?![\w])(?:[.,]\d+)?|\d{{1,3}}(?:['’]\d{{3}})+(?!\d)|\d{{1,3}}(?:,\d{{3}})+(?![\d])(?:\.\d+)?"
-    r"|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?"
+    rf"\d{{1,3}}(?:[{_GAP}]\d{{3}}){{1,12}}(?![\w])(?:[.,]\d+)?|\d{{1,3}}(?:['’]\d{{3}}){{1,12}}(?!\d)"
+    r"|\d{1,3}(?:,\d{3}){1,12}(?![\d])(?:\.\d+)?|\d{1,3}(?:\.\d{3}){1,12},\d+|\d+(?:[.,]\d+)?"
 )
 """A number without its sign, as part of a regular expression."""
 

@@ -366,7 +366,7 @@ def _names_a_secret(low: str, match: re.Match[str]) -> bool:
     return not (spoken and (_OTHER_KEY.match(match["about"] or "") or _NAMED_FIRST.match(match["value"])))
 
 
-_DELIMITER_ROW = re.compile(r"^[ \t>|:-]*-[ \t|:-]*$")
+_DELIMITER_ROW = re.compile(r"^(?:[ \t|:-]*>)*+[ \t|:]*+-[ \t|:-]*$")
 _IN_CELL = re.compile(r"[^\s\0]+")
 _PASSWORD_HEAD = re.compile(r"(?<![a-zа-яё])(?:passw(?:or)?d|passphrase|passcode|pwd|парол[ья])(?![a-zа-яё])")
 
@@ -453,10 +453,10 @@ def _is_placeholder(value: str) -> bool:
 
 
 _NO_PASSWORD = re.compile(
-    r"[()\[\]{}\\]|://|^[/.@#-]|^v?\d+(?:[.,:/-]\d+)+\w{0,4}$|^\w+\.[a-z]\w*\.?\w*$|^\w+/\w+(?:/|$)|=|^&|^\d+[a-zа-я]{1,3}$|^-*\d+(?:-|\+)[a-zа-я]+"
+    r"[()\[\]{}\\]|://|^[/.@#-]|^v?\d+(?:[.,:/-]\d+)+\w{0,4}$|^\w+\.[a-z]\w*(?:\.\w*)?$|^\w+/\w+(?:/|$)|=|^&|^\d+[a-zа-я]{1,3}$|^-*\d+(?:-|\+)[a-zа-я]+"
     r"|^(?:sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|base64|utf-?\d|oauth|rfc-?\d|x\.?509|aes-?\d|rsa-?\d|tls|https?\d?(?![a-z\d])|pkcs|iso-?\d|гост|gost|nist|fips"
     r"|pci|ed25519|hmac|windows-?\d|ctrl\+|alt\+|shift\+|cmd\+|см\.|п\.|стр\.)"
-    r"|^(?:min|max|от|до|at)?[-_]?\d+[-–]?(?:до)?\d*(?:chars?|characters?|letters?|digits?|симв\w*|знак\w*|букв\w*|дн\w*|days?|hours?|min\w*|бит\w*|bits?|bytes?)?$"
+    r"|^(?:min|max|от|до|at)?[-_]?\d+(?:(?:[-–](?:до)?|до)\d*)?(?:chars?|characters?|letters?|digits?|симв\w*|знак\w*|букв\w*|дн\w*|days?|hours?|min\w*|бит\w*|bits?|bytes?)?$"
     r"|^(?:от|до|min|max)\d{1,3}(?:(?:до|[-–])\d{1,3})?$|^a-z0-9$"
     r"|^\$(?:2[abxy]|argon2\w*|\d|scrypt|pbkdf2[\w-]*)\$",
     re.IGNORECASE,

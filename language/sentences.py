@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _WHOLE = re.compile(
-    r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|\[[^\]\n]*\]\([^)\n]*\)|https?://\S+"
+    r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|(?<!\[)\[[^\]\n]{0,1000}+\]\([^)\n]{0,1000}+\)|https?://\S+"
     r"|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]+);"
 )
 """What is never cut: code spans, links, addresses and characters written as entities."""

@@ -28,18 +28,18 @@ __all__ = ["Passage", "Values", "missing_from", "missing_values", "number", "pas
 _URL = re.compile(r"(?:https?|ftp|wss?)://[^\s<>()\[\]\"'`«»“”„…|]+", re.IGNORECASE)
 _URL_END: Final = ".,;:!?*_~"
 _SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1", re.DOTALL)
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`\n]*\n")
+_FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[^`\n]*+\n")
 _QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|„([^“\n]{2,80})“|\"([^\"\n]{2,80})\"")
 _FILE = (
     r"(?:py|toml|jsonl?|md|db|ya?ml|txt|ini|cfg|conf|exe|dll|xml|csv|sh|bat|ps1|jsx?|tsx?|html?|css|log|pdf|docx?|xlsx?|pptx?|zip|gz|"
     r"tar|jar|sql|lock|cs|java|go|rs|png|jpe?g|svg|env)"
 )
 _IDENTIFIER = re.compile(
-    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*_\w+|[A-ZА-ЯЁ]{2,}[A-ZА-ЯЁ0-9]*-\d+"
+    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*_\w+|[A-ZА-ЯЁ]{2}[A-ZА-ЯЁ0-9]*-\d+"
     rf"|(?:[\w.-]+/)+[\w-]+\.{_FILE}|[\w-]+(?:\.[\w-]+)*\.{_FILE}"
     r"|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
     r"|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z]+[A-Z]{2,}[a-z]*)(?!\w)"
-    r"|(?<![\w/.:<>)\]*%$€£₽°»”-])(?<![\w.][\"'])(?<![%$€£₽°\d][ \u00a0])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]*[^\W\d][\w-]*/?(?![\w>-])|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
+    r"|(?<![\w/.:<>)\]*%$€£₽°»”-])(?<![\w.][\"'])(?<![%$€£₽°\d][ \u00a0])(?:~|\.{1,2})?/(?:[\w.-]+/)*(?:[\w-]*\.)*[\d-]*+[^\W\d][\w-]*+/?(?![\w>-])|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
 )
 _CODE: Final = re.compile(
     r"(?<![\w@/.+-])(?:0x[0-9A-Fa-f]+|[A-Z]{1,10}[-‐‑]\d[0-9A-Za-z]{0,20}|(?![vVxхX]\.?\d+\b)[A-Za-z]{1,24}\d[0-9A-Za-z]{0,30}"
@@ -86,7 +86,7 @@ _NEXT_WORD = re.compile(r"[ \u00a0-]?([^\W\d_]+)")
 _BETWEEN = re.compile(
     r"[ \u00a0\u202f]*(?:[-–—−‑]|\.{2,3}|…|to|up to|through|till|until|до|по)[ \u00a0\u202f]*", re.IGNORECASE
 )
-_TOGETHER = re.compile(r"[ \u00a0\u202f]*(?:,|and|и)?[ \u00a0\u202f]*", re.IGNORECASE)
+_TOGETHER = re.compile(r"[ \u00a0\u202f]*+(?:(?:,|and|и)[ \u00a0\u202f]*+)?", re.IGNORECASE)
 _HALVES = re.compile(
     r"(?<!\w)(?:(?P<half>half an?|пол)[ \u00a0-]?(?P<one>[^\W\d_]+)|(?:полтора|полторы|полутора|one and a half)[ \u00a0](?P<more>[^\W\d_]+))",
     re.IGNORECASE,
@@ -100,14 +100,15 @@ _VERSION_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _DOTTED = re.compile(rf"(?<![\w.])v?\.?(\d+(?:\.\d+)+)({_SUFFIX})", re.IGNORECASE)
+_ZEROS = re.compile(r"(?<!\.0)(?:\.0)++$")
 _PIECES = re.compile(r"\d+(?:[.,]\d+)?")
 _POINTED = re.compile(r"(?<![\w.])\.\d+")
 _DAY_BEFORE = re.compile(r"(\d{1,2})[ \u00a0]*(?:[-–—]|по|до|to|and|и)[ \u00a0]*$", re.IGNORECASE)
 
 _LIST_MARKER = re.compile(r"^[ \t]*(?:>[ \t]*)*(?:\d{1,3}[.)]|[-*+])[ \t]+", re.MULTILINE)
-_CITATION = re.compile(r"[ \t]*\[\d{1,3}\]")
+_CITATION = re.compile(r"(?<![ \t])[ \t]*+\[\d{1,3}\]")
 _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
-_LINK_TARGET = re.compile(r"\](?:\([^)\n]*\)|\[[^\]\n]*\])")
+_LINK_TARGET = re.compile(r"\](?:\([^)\n]{0,1000}+\)|\[[^\]\n]{0,1000}+\])")
 _TARGET = re.compile(r"\]\(([^()\s#]+)")
 _TAG = re.compile(r"<[^<>\n]*>")
 _TAG_BUT_ADDRESS = re.compile(r"<(?!https?://)[^<>\n]*>")
@@ -301,13 +302,18 @@ def _is_time(match: re.Match[str]) -> bool:
 
 
 def _without(text: str, figures: Iterable[Figure]) -> str:
+    """Return a text with a mark in the place of each character of some figures, which stand in it in order."""
+    parts: list[str] = []
+    done = 0
     for figure in figures:
-        text = text[: figure.start] + "\ue000" * (figure.end - figure.start) + text[figure.end :]
-    return text
+        parts += (text[done : figure.start], "\ue000" * (figure.end - figure.start))
+        done = figure.end
+    return "".join((*parts, text[done:]))
 
 
 def _numbers(text: str) -> Iterator[Figure]:
     comma = bool(_CYRILLIC.search(text))
+    last = len(text.rstrip())
     for match in _FIGURE.finditer(text):
         start, end = match.span()
         if version := match["version"]:
@@ -321,7 +327,7 @@ def _numbers(text: str) -> Iterator[Figure]:
         normal = tuple(number(minus + form) for form in readings(said, decimal_comma=comma))
         if match["scale"]:
             normal = (scaled(minus + said, match["scale"]),)
-        unit, behind = _unit(text, match, normal)
+        unit, behind = _unit(text, match, normal, last)
         yield Figure(
             text[start:behind],
             start,
@@ -337,8 +343,10 @@ def _is_version(text: str, match: re.Match[str]) -> bool:
     return bool(_VERSION_BEFORE.search(text, max(0, start - 40), start) or _VERSION_BEHIND.match(text, end))
 
 
-def _unit(text: str, match: re.Match[str], normal: Sequence[str]) -> tuple[tuple[tuple[str, Fraction], ...], int]:
-    """Return the unit of a number, and where it ends."""
+def _unit(
+    text: str, match: re.Match[str], normal: Sequence[str], last: int
+) -> tuple[tuple[tuple[str, Fraction], ...], int]:
+    """Return the unit of a number, and where it ends; the last word of the text ends at `last`."""
     end = match.end()
     if match["money"]:
         return meaning(match["money"]), end
@@ -348,7 +356,7 @@ def _unit(text: str, match: re.Match[str], normal: Sequence[str]) -> tuple[tuple
     word = fold(found.group()).strip(" -.")
     if re.fullmatch(r"(?:19|20)\d\d", normal[0]) and (word.startswith("год") or word in ("г", "гг", "year")):
         return (), end  # "2026 год" is a year, not a span of time
-    stop = found.end() - (found.group().endswith(".") and found.end() == len(text.rstrip()))
+    stop = found.end() - (found.group().endswith(".") and found.end() == last)
     unit = meaning(found.group(), text[found.end() : found.end() + 5])
     return unit, stop if unit else end
 
@@ -680,10 +688,9 @@ def _unmeasured(figure: Figure, text: Passage) -> bool:
 def _has_version(wanted: str, text: Passage) -> bool:
     if "." not in wanted and wanted in text.numbers:
         return True
-    short = re.sub(r"(?:\.0)+$", "", wanted)
+    short = _ZEROS.sub("", wanted)
     return any(
-        known == wanted or known.startswith(f"{wanted}.") or re.sub(r"(?:\.0)+$", "", known) == short
-        for known in text.versions
+        known == wanted or known.startswith(f"{wanted}.") or _ZEROS.sub("", known) == short for known in text.versions
     ) or ("." in wanted and "." not in short and short in text.bare)
 
 

@@ -277,6 +277,6 @@ def test_three_digits_behind_a_comma_are_a_group_where_fractions_have_a_point(
 @pytest.mark.parametrize("piece", ["a_", "1-", "a.", "a→", "**a", "Ctrl+", "a1", "/a", "1,", "«a"])
 def test_values_of_a_long_text_are_found_in_time(piece: str) -> None:
     """No expression takes more than a text's length allows, whatever repeats (regression: a minute)."""
-    start = time.perf_counter()
+    start = time.process_time()
     values(piece * (60_000 // len(piece.encode())))
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
