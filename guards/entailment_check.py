@@ -25,7 +25,7 @@ NOT_ENTAILED: Final = "claim_not_entailed"
 CONTRADICTED: Final = "claim_contradicted"
 NOT_ASKED: Final = "claim_not_asked"
 _NAME: Final = "entailment"
-_BEFORE_MARK: Final = re.compile(r" +(?=[.,;:!?…])")
+_BEFORE_MARK: Final = re.compile(r"(?<! ) ++(?=[.,;:!?…])")
 _ROW: Final = re.compile(r"\|[^\n]*\|")
 """A row of a table begins with a bar and has another."""
 _MARKER: Final = re.compile(r"^(?:[-*+]|\d{1,9}[.)]) ")

@@ -49,10 +49,10 @@ _DEFINES = re.compile(
     re.IGNORECASE,
 )
 _HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
-# The semicolon of an entity (`&amp;`) is no punctuation.
-_ENDING = re.compile(r"(?:&#?\w+;)?([.!?:;…]*)\s*$")
+_ENTITY = re.compile(r"&#?\w+")
+_CLOSING: Final = ".!?:;…"
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
-_MARKER_ALONE = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])\s*")
+_MARKER_ALONE = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])\s*")
 _MARKER_AND_FENCE = re.compile(r"^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)((?:```|~~~).*)$")
 
 
@@ -351,9 +351,12 @@ def _cite(sentence: str, mark: str) -> str:
     """
     if LEFT_OUT in sentence:
         sentence, mark = sentence.replace(LEFT_OUT, ""), f"{mark} {LEFT_OUT}"
-    ending = _ENDING.search(sentence)
-    closing = ending.group(1) if ending else ""
-    return f"{sentence[: len(sentence.rstrip()) - len(closing)].rstrip()} {mark}{closing}"
+    bare = sentence.rstrip()
+    end = len(bare.rstrip(_CLOSING))
+    # The semicolon of an entity (`&amp;`) is no punctuation.
+    if bare[end : end + 1] == ";" and _ENTITY.fullmatch(bare, max(0, bare.rfind("&", 0, end)), end):
+        end += 1
+    return f"{bare[:end].rstrip()} {mark}{bare[end:]}"
 
 
 def _cited_body(body: Block, mark: str, question: str) -> str:

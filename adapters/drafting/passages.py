@@ -15,19 +15,21 @@ LEFT_OUT = "\ufdd0"
 """Stands in a unit where a link to another host stood; Unicode keeps this character for uses inside a program."""
 
 _TARGET = r"\(((?:[^()\n]|\n(?!\n)|\([^()\n]*\))*)\)"
-_IMAGE = re.compile(r"!\[[^\]\n]*\]" + _TARGET)
-_LINK = re.compile(r"\[([^\]\n]+)\]" + _TARGET)
-_REFERENCE = re.compile(r"\[([^\]\n]+)\]\[([^\]\n]*)\]")
+# Words in brackets that are no link, and a tag that does not end, are taken with what is looked for and left as they
+# are: nothing inside of them could be one, and to try each bracket anew would take the square of the time.
+_IMAGE = re.compile(r"!\[[^\]\n]*+(?:\]" + _TARGET + ")?")
+_LINK = re.compile(r"\[([^\]\n]++)(?:\]" + _TARGET + ")?")
+_REFERENCE = re.compile(r"\[([^\]\n]++)(?:\]\[([^\]\n]*)\])?")
 _DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
 _ADDRESS = re.compile(r"([ \t]?)<((?:https?|ftp)://[^\s<>]+)>([ \t]?)", re.IGNORECASE)
 _ANCHOR = re.compile(
-    r"<a\s[^<>]{0,500}?\bhref\s*=\s*[\"']?([^\"'\s<>]+)[^<>]{0,500}>(.{0,500}?)</a\s*>", re.DOTALL | re.IGNORECASE
+    r"<a\s[^<>]{0,500}?\bhref\s*=\s*[\"']?([^\"'\s<>]++)[^<>]{0,500}+>(.{0,500}?)</a\s*>", re.DOTALL | re.IGNORECASE
 )
 _BARE_MARK = re.compile(r"\[(\d{1,3})\]")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?(?:-->|(?P<open>\Z))", re.DOTALL)
 # Cells and paragraphs in HTML: taken out without a space, their words would run together.
-_BREAKING_TAG = re.compile(r"</?(?:td|th|tr|li|p|br|div|dt|dd)\b[^>\n]*>", re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z](?:[^>\n]|\n(?!\n))*>")
+_BREAKING_TAG = re.compile(r"</?(?:td|th|tr|li|p|br|div|dt|dd)\b[^>\n]*+>?", re.IGNORECASE)
+_TAG = re.compile(r"</?[A-Za-z](?:[^>\n]++|\n(?!\n))*+>?")
 _LEFT_OVER = re.compile(r"(?<=<)(?=[A-Za-z/!?])|(?<=\])(?=\()")
 _DIALECT = re.compile(r"^[ \t]*(?:/{3,}.*|\{[*!].*[*!]\}|:::.*|!!! .*)$", re.MULTILINE)
 _BODY = (BlockKind.STEPS, BlockKind.BULLETS, BlockKind.TABLE, BlockKind.CODE)
@@ -98,7 +100,7 @@ def readable(markdown: str, allowed_domains: Sequence[str] = ()) -> str:
 
     Behind the words of a link to none of the domains stands `LEFT_OUT`. Code is left as it is. `[1]` in a document's own prose is no citation of ours and loses its brackets.
     """
-    markdown = _COMMENT.sub(" ", markdown.replace(LEFT_OUT, ""))
+    markdown = _COMMENT.sub(lambda m: m[0] if m["open"] is not None else " ", markdown.replace(LEFT_OUT, ""))
     parts = split_code(markdown)
     targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}
     return "".join(part if i % 2 else _prose(part, targets, allowed_domains) for i, part in enumerate(parts))
@@ -115,10 +117,14 @@ def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str]) -> str
         gap = before or behind if foreign_links(target, domains) else before + target + behind
         return words(gap, target)
 
-    text = _DIALECT.sub("", _IMAGE.sub("", text))
+    text = _DIALECT.sub("", _IMAGE.sub(lambda m: m[0] if m[1] is None else "", text))
     text = _ADDRESS.sub(address, text)
     text = _ANCHOR.sub(lambda m: words(m[2], m[1]), text)
-    text = _LINK.sub(lambda m: words(m[1], m[2]), text)
-    text = _REFERENCE.sub(lambda m: words(m[1], targets.get((m[2] or m[1]).casefold(), "")), text)
+    text = _LINK.sub(lambda m: m[0] if m[2] is None else words(m[1], m[2]), text)
+    text = _REFERENCE.sub(
+        lambda m: m[0] if m[2] is None else words(m[1], targets.get((m[2] or m[1]).casefold(), "")), text
+    )
+    for tag, instead in ((_BREAKING_TAG, " "), (_TAG, "")):
+        text = tag.sub(lambda m, instead=instead: instead if m[0].endswith(">") else m[0], text)
     # What is left of nested tags and links could make new ones: a space keeps it from meaning anything.
-    return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", _TAG.sub("", _BREAKING_TAG.sub(" ", text))))
+    return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", text))
