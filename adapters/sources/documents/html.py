@@ -92,7 +92,7 @@ _TEXT_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)|`")
 _STRUCTURE = re.compile(r"^(?=#{1,6}(?:\s|$)|~{3}|(?:[-=*_][ \t]*)+$)")
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|brush|sourceCode)[-: ]\s*([A-Za-z][\w+#-]{0,20})")
 _ANCHOR = re.compile(r"[^\s{}]{1,100}")
-_MARK = re.compile(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+", re.MULTILINE)
+_MARK = re.compile(r"^[^\S\n]*+(?:[-*+]|\d{1,9}[.)])\s+", re.MULTILINE)
 _REFERENCE = re.compile(r"\[?\d{1,3}\]?|[↑↩¶#]+\ufe0e?")
 """What a link to a footnote, back from one, or to the heading itself is written as: no words of the page."""
 

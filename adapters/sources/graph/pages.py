@@ -37,18 +37,18 @@ PROGRAM: Final = "guardian"
 _CODE = re.compile(r"(?<!`)(`{1,3})(?!`)([^`\n]{1,300})(?<!`)\1(?!`)")
 _VARIABLE = re.compile(r"(?<![\w$-])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![\w-])")
 _KEY = re.compile(r"(?<![\w.-])[a-z]+(?:_[a-z]+)+(?![\w(-])")
-_TABLE_HEAD = re.compile(r"^\s*\[{1,2}([a-z_]+)(?:\.[\w.]+)?\]{1,2}\s*$", re.MULTILINE)
-_ASSIGNED_KEY = re.compile(r"^\s*([a-z_]+)\s*=\s*\S", re.MULTILINE)
+_TABLE_HEAD = re.compile(r"^[^\S\n]*+\[{1,2}([a-z_]+)(?:\.[\w.]+)?\]{1,2}[^\S\n]*$", re.MULTILINE)
+_ASSIGNED_KEY = re.compile(r"^[^\S\n]*+([a-z_]++)\s*=\s*\S", re.MULTILINE)
 _ASSIGNED_VARIABLE = re.compile(r"(?<![\w$-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)=(?=\S)")
 _COMMAND = re.compile(rf"{PROGRAM}((?: [a-z][a-z-]*){{1,2}})")
 _CALLED = re.compile(
     rf"(?<![\w./-]){PROGRAM}((?: [a-z][a-z-]*){{1,2}})(?![\w./=-])|(?<![\w./-]){PROGRAM}( [a-z][a-z-]*)"
 )
-_LINK = re.compile(r"\]\(\s*<?([^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]*\)")
+_LINK = re.compile(r"\]\(\s*+<?([^()\s<>]++(?:\([^()\s]*+\)[^()\s<>]*+)?+)>?[^()\n]*+\)")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|//|\\", re.IGNORECASE)
-_ANCHOR = re.compile(r"\{[:\s]*#([^\s{}]+)[^{}]*\}\s*$")
-_HEADING_MARKS = re.compile(r"^ {0,3}#{1,6}[ \t]+|[ \t]+#+[ \t]*$")
+_ANCHOR = re.compile(r"\{[:\s]*+#([^\s{}]++)[^{}]*+\}\s*$")
+_HEADING_MARKS = re.compile(r"^ {0,3}#{1,6}[ \t]+|(?<![ \t])[ \t]++#++[ \t]*$")
 _CELL = re.compile(r"(?<!\\)\|")
 _SETTING = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)*")
 _SETTING_HEADS = re.compile(

@@ -28,8 +28,8 @@ LONG = 2000
 HUGE = 6000
 """Characters from which a single list, table, code block or paragraph is cut, too."""
 
-_ANCHOR = re.compile(r"\s*\{[:\s]*#([^\s{}]+)[^{}]*\}\s*$")
-_ATTRIBUTES = re.compile(r"\s*\{[:\s]*[.#][^{}]*\}\s*$")
+_ANCHOR = re.compile(r"\{[:\s]*+#([^\s{}]++)[^{}]*+\}\s*$")
+_ATTRIBUTES = re.compile(r"(?<!\s)\s*+\{[:\s]*+[.#][^{}]*+\}\s*$")
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*$")
 _KINDS = {
     "heading_open": "heading",
@@ -163,7 +163,8 @@ def _blocks(source: str, lines: list[str]) -> Iterator[_Block]:
 
 def _items(tokens: Sequence[Token], opening: int) -> tuple[int, ...]:
     starts: list[int] = []
-    for token in tokens[opening + 1 :]:
+    for place in range(opening + 1, len(tokens)):
+        token = tokens[place]
         if not token.level:
             break
         if token.type == "list_item_open" and token.level == 1 and token.map:
@@ -350,12 +351,15 @@ def _packed(starts: list[int], end: int, lines: list[str]) -> Iterator[tuple[int
 
 
 def _slices(text: str) -> Iterator[str]:
-    while len(text) > HUGE:
-        at = text.rfind(" ", LONG // 2, LONG)
-        at = LONG if at < 0 else at
-        yield text[:at]
-        text = text[at:].lstrip(" ")
-    yield text
+    start = 0
+    while len(text) - start > HUGE:
+        at = text.rfind(" ", start + LONG // 2, start + LONG)
+        at = start + LONG if at < 0 else at
+        yield text[start:at]
+        start = at
+        while text.startswith(" ", start):
+            start += 1
+    yield text[start:]
 
 
 # --------------------------------------------------------------------------------------------------------- chunks
