@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -217,18 +218,21 @@ def _number(argument: LookupArgument, query: str) -> str | None:
 def _texts(argument: LookupArgument, query: str) -> Iterator[str]:
     yield from (part.strip() for groups in _QUOTED.findall(query) for part in groups if part.strip())
     named = values_in(query).identifiers
-    yield from (word for word in re.findall(r"[\w./-]*\w", query) if fold(word) in named)
+    yield from (word for word in re.findall(r"(?<![\w./-])[\w./-]*\w", query) if fold(word) in named)
+    words = list(re.finditer(r"[^\W_]+", query))
+    said = [all_stems(match.group()) for match in words]
+    ends = [*(end.start() for end in _CLAUSE_END.finditer(query)), len(query)]
     for cue in sorted(_cues(argument), key=len, reverse=True):
         wanted = all_stems(cue)
-        words = list(re.finditer(r"[^\W_]+", query))
-        said = [all_stems(match.group()) for match in words]
         for place in range(len(words) - len(wanted)):
             if [part for parts in said[place : place + len(wanted)] for part in parts] == wanted:
-                rest = re.split(r"[?!;:\n]|\.(?:\s|$)", query[words[place + len(wanted)].start() :])[0].strip(" ,")
+                begin = words[place + len(wanted)].start()
+                rest = query[begin : ends[bisect_left(ends, begin)]].strip(" ,")
                 if rest and len(rest) <= _LONGEST_TEXT:
                     yield rest
 
 
+_CLAUSE_END: Final = re.compile(r"[?!;:\n]|\.(?:\s|$)")
 _QUOTED: Final = re.compile(r"`([^`\n]{1,80})`|«([^»\n]{1,80})»|“([^”\n]{1,80})”|\"([^\"\n]{1,80})\"")
 
 

@@ -28,7 +28,9 @@ LEAST_SHARE: Final = 0.5
 _MOST_OF_A_MESSAGE: Final = 0.75
 """Share of the words of a long name (an error's message) that a query has to have, the node's one name or one quote."""
 _LONG: Final = 3
-_QUOTED: Final = re.compile(r"`([^`\n]+)`|«([^»\n]+)»|“([^”\n]+)”|\"([^\"\n]+)\"|„([^“\n]+)“")
+_QUOTED: Final = re.compile(
+    r"`([^`\n]{1,300}+)`|«([^»\n]{1,300}+)»|“([^”\n]{1,300}+)”|\"([^\"\n]{1,300}+)\"|„([^“\n]{1,300}+)“"
+)
 _PARTS: Final = re.compile(r"[^\W_]+")
 
 
