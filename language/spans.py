@@ -60,6 +60,10 @@ _HIDDEN: Final = re.compile(
 )
 
 
+_ROUNDS: Final = 8
+"""How often a text is looked through for what begins where another value ended."""
+
+
 class Span(NamedTuple):
     """One value: the rule that found it, and its place, `end` exclusive."""
 
@@ -227,14 +231,21 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 def replaced(text: str, find: Callable[[str], Iterable[Span]]) -> tuple[str, tuple[str, ...]]:
     """Return a text without the values that are found in it, and the rules that found them, each once.
 
-    What is left is looked through again, until nothing is found: a value may begin where another one ended.
+    What is left is looked through again, until nothing is found: a value may begin where another one ended. Where that
+    does not come to an end soon, the rest of their lines goes, too: a text of nothing but such values is no sentence.
     """
     rules: dict[str, None] = {}
+    rounds = 0
     while spans := merged(find(text)):
+        rounds += 1
         rules.update((span.rule, None) for span in spans)
         parts: list[str] = []
         done = 0
         for rule, start, end in spans:
+            if start < done:
+                continue
+            if rounds > _ROUNDS:
+                end = len(text) if (line := text.find("\n", end)) < 0 else line
             # Behind a bracket, these would make a link of it.
             space = " " if text[end : end + 1] in ("(", "[", ":") else ""
             parts += (text[done:start], f"[redacted: {rule}]{space}")

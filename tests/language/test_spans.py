@@ -113,3 +113,17 @@ def test_no_text_keeps_the_reading_busy(text: str) -> None:
     begun = time.process_time()
     found(text)
     assert time.process_time() - begun < 1.0
+
+
+def test_values_without_end_are_replaced_in_a_few_rounds() -> None:
+    """Where each value begins behind the last one, their line goes after a while; the next line stays (regression: 2 s)."""
+    rounds: list[str] = []
+
+    def first(text: str) -> list[Span]:
+        rounds.append(text)
+        at = text.find("ab")
+        return [Span("api-key", at, at + 2)] if at >= 0 else []
+
+    text, rules = replaced("ab" * 1_000 + "\nand so on", first)
+    assert (text, rules) == ("[redacted: api-key]" * 9 + "\nand so on", ("api-key",))
+    assert len(rounds) == 10
