@@ -62,12 +62,14 @@ def _private_keys(plain: str) -> Iterator[Span]:
     """Find keys in PEM, SSH2 and PuTTY form: whole, cut off, or only the end of one."""
     if "PRIVATE KEY" not in plain and "PuTTY-User-Key-File" not in plain and "Private-MAC" not in plain:
         return
-    done = 0
+    done, end = 0, _KEY_ENDS.search(plain)
     for begin in _KEY_BEGINS.finditer(plain):
         if begin.start() < done:
             continue
-        end = _KEY_ENDS.search(plain, begin.end(), begin.end() + _LONGEST_KEY)
-        done = end.end() if end else _key_body(plain, begin.end())
+        if end and end.start() < begin.end():
+            end = _KEY_ENDS.search(plain, begin.end())
+        whole = end and end.end() <= begin.end() + _LONGEST_KEY
+        done = end.end() if end and whole else _key_body(plain, begin.end())
         yield Span("private-key", begin.start(), done)
     for end in _KEY_ENDS.finditer(plain):
         if end.start() >= done and (body := _KEY_LINES_BEFORE.search(plain[max(0, end.start() - 4000) : end.start()])):

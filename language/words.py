@@ -76,6 +76,8 @@ class Phrases:
 
     def find_in(self, stemmed: list[str]) -> list[str]:
         """Like `find`, for a text that has been through `all_stems`."""
+        if self._by_first.keys().isdisjoint(stemmed):
+            return []
         return [
             phrase
             for start, first in enumerate(stemmed)
