@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from html import unescape
 from typing import Final
 
 _LINE_BREAKS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")
@@ -18,6 +19,7 @@ INVISIBLE: Final = re.compile(
 _COMBINES = re.compile("[\u0300-\u036f]")
 _DOTTED = re.compile("i\u0307+")
 _YO = re.compile("ё([\u0300-\u036f]*)")
+_HUGE = re.compile("&#(?:0{8,}([0-9]{0,20}(?![0-9]))|0*[0-9]{20,})")
 _MOST_ROUNDS: Final = 16
 """Of joining a letter with the accent behind it, and its word with the next: no word has as many."""
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -36,6 +38,12 @@ def clean(text: str) -> str:
 
 def _stand_in(character: str) -> str:
     return "\ufffd" if unicodedata.category(character) == "Cs" else ""
+
+
+def unescaped(text: str) -> str:
+    """Return text with the characters that its HTML entities stand for; a number of any length is no more than a number."""
+    # Python refuses to read a number of thousands of digits.
+    return unescape(_HUGE.sub(lambda number: f"&#{number[1] or 0}" if number[1] is not None else "\ufffd", text))
 
 
 def fold(text: str) -> str:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from html import unescape
 from typing import Final
 
-from language.clean import skeleton
+from language.clean import skeleton, unescaped
 from language.structured import inside_json
 from language.words import pattern_occurs
 
@@ -85,4 +84,4 @@ def _phrase(entry: str) -> re.Pattern[str]:
 
 def _seen(text: str) -> str:
     """Return a Markdown text without its marks, about as its reader sees it."""
-    return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", unescape(text))))
+    return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", unescaped(text))))

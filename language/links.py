@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from html import unescape
 from ipaddress import ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
 from language.blocks import without_code
+from language.clean import unescaped
 
 _NOBODYS: Final = re.compile(
     r"(?:[^./@]+\.)*(?:example\.(?:com|org|net)|test|example|invalid|localhost)\.?|ip6-localhost|ip6-loopback",
@@ -92,7 +92,7 @@ def _prose(text: str) -> str:
 
 
 def _addresses(prose: str) -> list[str]:
-    readings = dict.fromkeys((prose, _plain(prose), _plain(unescape(prose))))
+    readings = dict.fromkeys((prose, _plain(prose), _plain(unescaped(prose))))
     return list(dict.fromkeys(url.rstrip(_MARKS_BEHIND) for said in readings for url in _ADDRESS.findall(said)))
 
 
@@ -102,7 +102,7 @@ def _targets(prose: str) -> list[str]:
     if tag := _TAG.search(prose):
         for name, *values in _ATTRIBUTE.findall(prose, tag.start()):
             value = "".join(values)
-            found += _BETWEEN.split(unescape(value)) if name.casefold() in _MANY else [value]
+            found += _BETWEEN.split(unescaped(value)) if name.casefold() in _MANY else [value]
         found += _STYLE.findall(prose, tag.start())
     return [target for target in found if target]
 
@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
 
 def _readings(target: str) -> set[str]:
     bare = _ESCAPED.sub(r"\1", target)
-    return {target, bare, unescape(target), unescape(bare), _plain(unescape(target)), _plain(unescape(bare))}
+    return {target, bare, unescaped(target), unescaped(bare), _plain(unescaped(target)), _plain(unescaped(bare))}
 
 
 def _leads_away(target: str, allowed: tuple[str, ...]) -> bool:

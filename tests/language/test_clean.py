@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from language.clean import clean, fold, skeleton
+from language.clean import clean, fold, skeleton, unescaped
 
 anything = st.text(alphabet=st.characters()) | st.text(
     alphabet="еёЁ\u0308\u0300\u0306\u200bİǰßaAоО\u1160\uac00\u11a8\ufe0f"
@@ -108,3 +109,27 @@ def test_a_skeleton_is_its_own_skeleton(text: str) -> None:
 def test_a_skeleton_looks_through_look_alikes(text: str, seen: str) -> None:
     """In a mixed word the letters are those of its main script; a word of one script is left alone."""
     assert skeleton(text) == seen
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("&amp;&#65;", "&A"),
+        ("&#" + "0" * 9_000 + "65;", "A"),
+        ("&#" + "1" * 9_000, "\ufffd"),
+        ("&#" + "0" * 50, "\ufffd"),
+        ("&#" + "0" * 10 + "1" * 9_000, "\ufffd"),
+    ],
+)
+def test_an_entity_of_any_length_is_a_character(text: str, said: str) -> None:
+    """Python itself reads no number of thousands of digits (regression: such a page ended the indexing)."""
+    assert unescaped(text) == said
+
+
+def test_accents_one_behind_the_other_are_folded_in_a_few_rounds() -> None:
+    """Each dot behind an е made an ё of it again (regression: 20,000 of them took half a minute)."""
+    began = time.process_time()
+    assert fold("е" + "\u0308" * 20_000) == "е"
+    assert fold("е\u0323" + "\u0308" * 20_000) == "е\u0323"
+    assert skeleton("a" + "о\u0301" * 10_000).startswith("aó")
+    assert time.process_time() - began < 3

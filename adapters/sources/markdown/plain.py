@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import re
+
+from language.clean import unescaped
 
 # Every quantifier is bounded and no alternative begins like its neighbour, so hostile text costs linear time. Of a
 # comment, only the beginning: `_stripped` looks for its end, and for each end but once.
@@ -28,7 +29,7 @@ def plain(markdown: str) -> str:
     """Return the words of some Markdown: link and image targets, tags, comments and attributes are dropped."""
     text = _ADMONITION.sub("", _DEFINITION.sub("", markdown))
     # A label may hold an image with a target of its own.
-    return html.unescape(_stripped(_stripped(text)))
+    return unescaped(_stripped(_stripped(text)))
 
 
 def _stripped(text: str) -> str:
