@@ -225,3 +225,9 @@ def test_hostile_mark_up_takes_no_time(piece: str) -> None:
     started = time.process_time()
     plain(piece * (100_000 // len(piece)))
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("line", ["`" * 9_000, "~~~" + "a " * 4_500])
+def test_a_fence_that_is_one_long_line_is_cut_like_any_line(line: str) -> None:
+    """Nothing stands inside of it, and its line is all there is to find (regression: it ended the run)."""
+    assert "".join(chunk.text for chunk in read(line).chunks).replace(" ", "") == line.replace(" ", "")

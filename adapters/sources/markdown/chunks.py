@@ -326,6 +326,8 @@ def _parts(block: _Block, lines: list[str]) -> Iterator[tuple[int, int, str]]:
         foot = "\n" + (re.match(r"[ \t]*(`{3,}|~{3,})", head) or [head.strip()])[0].strip()
     elif block.kind == "table":
         head, start = "\n".join(lines[start : start + 2]) + "\n", start + 2
+    if start >= end:  # all of it is the line that opens a fence
+        head, start, foot = "", block.start, ""
     starts = [line for line in block.breaks if start <= line < end] or list(range(start, end))
     for first, last in _packed(starts, end, lines):
         text = "\n".join(lines[first:last])
