@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from html import unescape
 from typing import Final, cast
 
 from contracts.reasons import Reason
@@ -13,7 +12,7 @@ from contracts.spec import CITED_SOURCES, ArchitectSpec
 from contracts.values import CheckStatus, DraftKind, RequiredAction, ResponseFormat, Track
 from language.blocks import Block, BlockKind, blocks, heading_text
 from language.claims import without_citations
-from language.clean import skeleton
+from language.clean import skeleton, unescaped
 from language.forbidden import forbidden_in, said_literally
 from language.structured import inside_json, json_block, leaves, parsed
 from language.words import Phrases, tokens
@@ -24,7 +23,7 @@ _LONGEST_KEY: Final = 40
 
 _LINK = re.compile(r"\]\([^()\n]*\)")
 _NUMBERING = re.compile(
-    r"\W*(?:(?:step|section|part|шаг|этап|раздел|часть|пункт)\s+)?"
+    r"\W*+(?:(?:step|section|part|шаг|этап|раздел|часть|пункт)\s+)?"
     r"(?:\d{1,2}(?:\.\d{1,2})*|[ivx]{1,5}(?=[.)])|[a-zа-я](?=[.)]))\W+(?=\w)"
 )
 # What a reader does not see as words.
@@ -118,7 +117,8 @@ def _filled_headings(markdown: str) -> Iterator[str]:
     for position, heading in enumerate(found):
         if heading.kind is not BlockKind.HEADING:
             continue
-        for block in found[position + 1 :]:
+        for place in range(position + 1, len(found)):
+            block = found[place]
             if block.kind is BlockKind.HEADING:
                 if block.level <= heading.level:
                     break
@@ -134,7 +134,7 @@ def _says_something(block: Block) -> bool:
 
 
 def _has_words(text: str) -> bool:
-    return bool(tokens(without_citations(_COMMENT.sub(" ", unescape(text)))))
+    return bool(tokens(without_citations(_COMMENT.sub(" ", unescaped(text)))))
 
 
 def _filled_keys(draft: str) -> set[str]:
@@ -148,7 +148,7 @@ def _filled_keys(draft: str) -> set[str]:
 
 def _ways_to_read(heading: str) -> Iterable[str]:
     """Return a heading for comparing, as it is and without its number: "Step 2. Cause" is "Cause", too."""
-    flat = skeleton(_LINK.sub("]", without_citations(unescape(heading))))
+    flat = skeleton(_LINK.sub("]", without_citations(unescaped(heading))))
     yield _comparable(flat)
     if number := _NUMBERING.match(flat):
         yield _comparable(flat[number.end() :])
@@ -165,7 +165,7 @@ def _uses_one_of(terms: tuple[str, ...], draft: str) -> bool:
     if said_literally(signed, draft):
         return True
     phrases = Phrases([skeleton(term) for term in terms if term not in signed])
-    return any(phrases.find(skeleton(unescape(said))) for said in (draft, *inside_json(draft)))
+    return any(phrases.find(skeleton(unescaped(said))) for said in (draft, *inside_json(draft)))
 
 
 def _keys(value: object) -> Iterator[str]:

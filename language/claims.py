@@ -27,7 +27,7 @@ _AFTER_MARK = re.compile(r"(?<=\][.!?…])\s+(?=\w)")
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _OPENER = re.compile(
-    r"\W*(?:(?:short answer|in short|briefly|короткий ответ|коротко|кратко)[*_]*[:,—-]+[\s*_]*)?(?:yes|no|yep|nope|of course|certainly|sure|absolutely|exactly|correct|right|true|false|great|excellent|perfect|done|ok|okay"
+    r"\W*+(?:(?:short answer|in short|briefly|короткий ответ|коротко|кратко)[*_]*[:,—-]+[\s*_]*)?(?:yes|no|yep|nope|of course|certainly|sure|absolutely|exactly|correct|right|true|false|great|excellent|perfect|done|ok|okay"
     r"|not (?:exactly|quite|really|necessarily|at all|always)|it depends|partly|almost (?:nothing|everything)|unfortunately,? (?:not|no)|yes and no"
     r"|да|нет|верно|неверно|можно|нельзя|конечно|разумеется|безусловно|отлично|готово|хорошо|именно|окей|ок"
     r"|не совсем|не всегда|не обязательно|вовсе нет|частично|почти (?:ничего|всё|все)|к сожалению,? (?:нет|нельзя)|и да,? и нет|зависит от (?:случая|ситуации))"
@@ -363,9 +363,9 @@ def _heading(block: Block, found: list[Block], position: int) -> Iterator[Claim]
 def _under(found: list[Block], position: int) -> str:
     """Return what stands under a heading, up to the next one of its level or above."""
     level = found[position].level
-    behind = found[position + 1 :]
-    end = next((i for i, one in enumerate(behind) if one.kind is BlockKind.HEADING and one.level <= level), len(behind))
-    return "\n\n".join(one.text for one in behind[:end])
+    behind = range(position + 1, len(found))
+    end = next((i for i in behind if found[i].kind is BlockKind.HEADING and found[i].level <= level), len(found))
+    return "\n\n".join(one.text for one in found[position + 1 : end])
 
 
 def _shown(found: list[Block], position: int) -> tuple[tuple[int, ...], Block | None]:
