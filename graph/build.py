@@ -44,6 +44,7 @@ from contracts.views import (
     TurnInput,
 )
 from graph.callers import settled_role
+from graph.holding import within
 from graph.policies import SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from graph.streaming import JudgedGraph, send_in_pieces
@@ -112,7 +113,8 @@ def build_graph(
             role = settled_role(get_config().get("configurable", {}), context.role)
             context = context.model_copy(update={"role": role})
             # A turn that an older version began may lack a key.
-            return await node({**missing, **state}, runtime.override(context=context), **bound)
+            work = node({**missing, **state}, runtime.override(context=context), **bound)
+            return await within(SECONDS_PER_NODE, name, work)
 
         # LangGraph injects the error by its annotation, which its own type does not say.
         last: Any = None if name == "safe_exit" else to_safe_exit
