@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -154,10 +155,17 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> Turns:
 
 
 def seconds(run: Callable[..., str], *texts: str) -> float:
-    """Return the CPU time of a turn, which must have come to one of its ends."""
-    began = time.process_time()
-    ended = run(*texts)
-    taken = time.process_time() - began
+    """Return the CPU time of a turn, which must have come to one of its ends.
+
+    Without the garbage collector: what it takes depends on all that the process holds, and comes at any moment.
+    """
+    gc.disable()
+    try:
+        began = time.process_time()
+        ended = run(*texts)
+        taken = time.process_time() - began
+    finally:
+        gc.enable()
     assert ended != Outcome.ERROR, [text[:40] for text in texts]
     return taken
 
