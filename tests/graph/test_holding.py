@@ -18,7 +18,7 @@ from contracts.ports import Draft
 from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from graph.holding import within
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 BOUND = 3.0
 """Seconds; a step may hold the loop for a quarter of it, and the other turn has the rest."""

@@ -26,7 +26,7 @@ from contracts.ports import Draft, DraftRequest
 from contracts.values import DraftKind, Outcome, Source
 from graph.build import Graph, Ports, build_graph
 from guards.message_check import MAX_MESSAGE_CHARS
-from tests.nodes.turn import ANSWER, PROFILE, SAFE, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 SHORT, LONG = 5_000, 20_000
 GROWTH: Final = (LONG / SHORT) ** 1.3
