@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from adapters.drafting.prompt import SEARCH_TOOL, evidence_block, instructions
 from adapters.fakes.drafting import FakeDrafter
+from contracts.decisions.planning import ToolBinding
 from contracts.errors import DraftingFailed
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, DraftRequest, Exchange
 from contracts.spec import CITED_SOURCES, ArchitectSpec, Section
-from contracts.values import DraftKind, Language, PlanTrace, RequestType, RequiredAction, ResponseFormat, Track
+from contracts.values import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Track
 from guards.contract_check import check_contract
 from tests.support.wire.models import DRAFTED, EVIDENCE, asked_of, bench, roles, size_of
 from tests.support.wire.server_process import FakeServer
@@ -220,8 +221,8 @@ async def test_words_of_users_and_documents_are_no_templates(server: FakeServer)
 
 
 async def test_of_the_plan_the_model_sees_the_synthetic_message_alone(server: FakeServer) -> None:
-    """With `plan_trace: synthetic` no call, no tool and no JSON of the plan is anywhere in the request."""
-    body = await sent(server, replace(DRAFTED, tool_trace=TRACE))
+    """Without a tool trace no call, no tool and no JSON of the plan is anywhere in the request."""
+    body = await sent(server, DRAFTED)
     assert not [
         word for word in (PLAN_TOOL, "PLAN-INTENT", "PLAN-RAW", "tool_call", "user_intent") if word in json.dumps(body)
     ]
@@ -232,7 +233,7 @@ async def test_with_a_tool_result_the_model_sees_the_call_in_the_place_of_the_sy
     server: FakeServer,
 ) -> None:
     """The call with its arguments and its result, then the evidence; the tool itself is not offered."""
-    body = await sent(server, replace(DRAFTED, tool_trace=TRACE, plan_trace=PlanTrace.TOOL_RESULT))
+    body = await sent(server, replace(DRAFTED, tool_trace=TRACE, synthetic=""))
     assert roles(body) == ["system", "user", "assistant", "tool", "user"]
     (call,) = body["messages"][2]["tool_calls"]
     assert call["function"]["name"] == PLAN_TOOL
@@ -242,19 +243,28 @@ async def test_with_a_tool_result_the_model_sees_the_call_in_the_place_of_the_sy
     assert "ANALYSIS" not in json.dumps(body)
 
 
-async def test_without_a_trace_a_tool_result_falls_back_to_the_synthetic_message(server: FakeServer) -> None:
-    """There is nothing to show where no plan was traced."""
-    body = await sent(server, replace(DRAFTED, plan_trace=PlanTrace.TOOL_RESULT))
-    assert roles(body) == ["system", "user", "assistant", "user"]
+async def test_what_dt_004_does_not_show_of_the_plan_is_not_in_the_request(server: FakeServer) -> None:
+    """Without intent, analysis and tool trace the model has the conversation and the evidence alone."""
+    body = await sent(server, replace(DRAFTED, synthetic="", intent="", tool_trace={}))
+    assert roles(body) == ["system", "user"]
+    assert "What the user wants" not in json.dumps(body)
 
 
-@pytest.mark.parametrize("plan_trace", PlanTrace)
+async def test_where_dt_003_says_so_the_planning_tool_is_offered_and_forced(server: FakeServer) -> None:
+    """The drafter obeys the table's word, whichever it is."""
+    await drafted(server, replace(DRAFTED, tool=ToolBinding.FORCED))
+    body = asked_of(server)[0]
+    assert [tool["function"]["name"] for tool in body["tools"]] == [PLAN_TOOL]
+    assert body["tool_choice"] == {"type": "function", "function": {"name": PLAN_TOOL}}
+
+
+@pytest.mark.parametrize("trace", [{}, TRACE], ids=["synthetic", "tool-result"])
 @pytest.mark.parametrize("left", [0, 1, 2])
 async def test_a_search_is_offered_while_one_is_left_and_a_plan_never(
-    server: FakeServer, left: int, plan_trace: PlanTrace
+    server: FakeServer, left: int, trace: dict[str, object]
 ) -> None:
     """DT-003: after a plan was accepted, its tool is in no request; `search_kb` is, as long as it may be called."""
-    body = await sent(server, replace(DRAFTED, searches_left=left, plan_trace=plan_trace, tool_trace=TRACE))
+    body = await sent(server, replace(DRAFTED, searches_left=left, tool_trace=trace))
     offered = [tool["function"]["name"] for tool in body.get("tools", [])]
     assert offered == ([SEARCH_TOOL] if left else [])
     assert body.get("tool_choice") == ("auto" if left else None)

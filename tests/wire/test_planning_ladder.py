@@ -14,6 +14,7 @@ from adapters.models.memory import WireMemory
 from adapters.planning.model import Rung, ToolForm, ladder
 from assistant.servers import Servers
 from assistant.wiring import deployment
+from contracts.decisions.planning import ToolBinding
 from contracts.errors import PlanningFailed
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import Exchange, PlanReply, PlanRequest
@@ -79,6 +80,15 @@ async def test_the_tool_is_forced_and_has_the_schemas_own_words(server: FakeServ
         "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "temperature", "stream", "max_completion_tokens",
     }  # fmt: skip
     assert body["max_completion_tokens"] == 2000
+
+
+async def test_where_dt_003_does_not_offer_the_tool_no_model_is_asked_for_a_plan(server: FakeServer) -> None:
+    """The planner obeys the table's word: the plan of rules comes instead, and the turn says so."""
+    server.options(strict=True)
+    async with bench(server) as made:
+        reply = await made.planner().plan(replace(ASKED, tool=ToolBinding.UNAVAILABLE))
+    assert asked_of(server) == []
+    assert reply.degraded == ("plan: DT-003 does not offer the tool",)
 
 
 @pytest.mark.parametrize(("parallel", "sent"), [(True, True), (False, False), (None, None)])
