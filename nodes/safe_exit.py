@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -143,7 +143,8 @@ def _ended(state: FinalView, context: Context, profile: Profile) -> _Ended:
     if state["guardian"] or end.ticket is not TicketRule.NO:
         earlier = tuple(str(message.text) for message in fit["messages"])
         handed = hand_off_record(fit, outcome, language, earlier, person=end.ticket is TicketRule.YES)
-    told = _told(fit, end, facts, handed, language, profile)
+    queries = fit["sgr_plan"].get("subqueries", [])
+    told = _told(state, end, facts, handed, queries, language, profile)
     broken = end.kind is ExitKind.OWN_UP and not state["error"].get("key")
     result = StructuredAgentResult.of_turn(
         {**state, "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")]},
@@ -205,10 +206,18 @@ def _stopped_by(state: FinalView) -> StoppedBy:
 
 
 def _told(
-    fit: FinalView, end: Exit, facts: ExitFacts, handed: HandOff | None, language: Language, profile: Profile
+    state: FinalView,
+    end: Exit,
+    facts: ExitFacts,
+    handed: HandOff | None,
+    queries: Sequence[str],
+    language: Language,
+    profile: Profile,
 ) -> dict[Delivery | None, str]:
-    """Return what the user reads, by what became of the ticket; `None`: there is none."""
-    queries: list[str] = fit["sgr_plan"].get("subqueries", [])
+    """Return what the user reads, by what became of the ticket; `None`: there is none.
+
+    Of the queries, which stand in what others may read as well, only what is fit to leave.
+    """
     missing = what_is_missing(
         facts.missing,
         queries,
@@ -229,7 +238,7 @@ def _told(
         case ExitKind.ASK if end.text:
             text = minimal_question(facts.question, facts.lookups, queries, language)
         case _:
-            text = plain_exit(end, fit, language, profile, limit=MAX_MESSAGE_CHARS)
+            text = plain_exit(end, state, language, profile, limit=MAX_MESSAGE_CHARS)
     return {None: text, **{delivery: with_delivery(text, delivery, language) for delivery in Delivery}}
 
 
