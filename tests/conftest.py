@@ -36,8 +36,13 @@ os.environ["LANGGRAPH_NO_VERSION_CHECK"] = "true"
 os.environ["LANGSMITH_TRACING"] = "false"
 
 # No deadline: on a busy machine it fails slow examples, not wrong ones. The timeout of pytest ends what hangs.
+# Each run tries other examples: a few each time, and more where a rule's code changes (TEST_EXAMPLES=500).
 settings.register_profile(
-    "house", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "house",
+    deadline=None,
+    max_examples=int(os.environ.get("TEST_EXAMPLES", "30")),
+    print_blob=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("house")
 

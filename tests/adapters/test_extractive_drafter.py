@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.drafting.extractive import ExtractiveDrafter
@@ -30,6 +30,7 @@ from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer
 from guards.redaction import redacted
 from language.blocks import BlockKind, blocks, without_code
+from tests.support.examples import examples
 from tests.support.profiles import bare
 
 ALLOWED = ("kb.comindware.ru",)
@@ -680,7 +681,7 @@ markdown = st.lists(
 ).map("\n\n".join)
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(
     snippets=st.lists(markdown, min_size=1, max_size=3),
     question=st.sampled_from(["kettle", "How does the kettle boil water?", "файл версия", "port 8080"]),
@@ -726,9 +727,9 @@ async def test_an_answer_passes_the_guards_on_its_own_evidence(
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ru"])
 async def test_answers_from_real_documentation_pass_the_guards(public_data: Any, language: str) -> None:
-    """On every page of a real project's documentation, a question made of its headings is answered groundedly."""
+    """On a real project's documentation, a question made of its headings is answered groundedly (every third page)."""
     judged = 0
-    for path in sorted((public_data / "fastapi-docs" / language).rglob("*.md")):
+    for path in sorted((public_data / "fastapi-docs" / language).rglob("*.md"))[::3]:
         text = path.read_text("utf-8")
         parts = re.split(r"(?m)^(?=#{1,3} )", text)
         for part in parts:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.sources.markdown import Folder, KnowledgeBase, ingest
@@ -14,6 +14,7 @@ from adapters.sources.markdown.index import NAME as INDEX
 from contracts.errors import KnowledgeError, NoIndex
 from contracts.ports import SearchRequest
 from contracts.values import Language, Source
+from tests.support.examples import examples
 from tests.support.markdown_pages import age, documents, found, write
 
 
@@ -397,7 +398,7 @@ EDITS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(0.4)
 @given(st.lists(st.tuples(EDITS, st.sampled_from([None, 100])), min_size=1, max_size=4))
 def test_any_number_of_small_runs_is_one_fresh_run(
     runs: list[tuple[list[tuple[str, str | bytes | None]], int | None]],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.sources.database import DatabaseSource
@@ -20,6 +20,7 @@ from contracts.errors import SourceUnavailable
 from contracts.profile import Database, TextToSql
 from contracts.values import Language
 from tests.support.database.hostile_sql import hostile
+from tests.support.examples import examples
 
 ABOUT = {"en": "What the library lends.", "ru": "Что выдаёт библиотека."}
 
@@ -444,7 +445,7 @@ _SHAPED = st.builds(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@examples(5)
 @given(text=st.one_of(_SHAPED, st.lists(_WORDS, max_size=25).map(" ".join), st.text(max_size=80)))
 def test_only_plain_selects_on_allowed_columns_reach_an_engine(text: str) -> None:
     """Whatever is written, what comes out reads nothing else, by SQLite's own account of it."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from language.personal_data import RULES, Contacts, is_card, is_inn, is_snils, luhn, personal_data
 from language.spans import replaced
+from tests.support.examples import examples
 
 
 def found(text: str, contacts: Contacts | None = None) -> list[tuple[str, str]]:
@@ -244,7 +245,7 @@ numbers = st.sampled_from(
 
 
 @given(text=st.lists(numbers | st.text("0123456789+-() .@a", max_size=8), max_size=10).map("".join))
-@settings(max_examples=400)
+@examples(4)
 @example(text="+7 916 123-45-67" * 3)
 def test_what_was_masked_holds_nothing_more(text: str) -> None:
     """However values stand beside one another, one masking finds them all, and a second one nothing."""

@@ -6,11 +6,12 @@ import base64
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from language.secrets import RULES, secrets, without_credentials
 from language.spans import replaced
+from tests.support.examples import examples
 
 BODY = "\n".join(["MIIEpAIBAAKCAQEA7bq3" + "Zm9vYmFyYmF6" * 3] * 6)
 KEYS = [
@@ -395,7 +396,7 @@ pieces = st.sampled_from(
 
 
 @given(text=st.lists(pieces | st.text(max_size=5), max_size=12).map("".join))
-@settings(max_examples=300)
+@examples(3)
 def test_what_was_masked_holds_nothing_more(text: str) -> None:
     """However secrets stand beside one another, one masking finds them all, and a second one nothing."""
     masked, found = replaced(text, secrets)

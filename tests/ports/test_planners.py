@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from adapters.fakes.planning import FakePlanner
 from adapters.planning.offline import OfflinePlanner
@@ -13,6 +13,7 @@ from contracts.errors import PlanningFailed, SourceUnavailable
 from contracts.ports import Planner, PlanReply, PlanRequest
 from contracts.values import Language
 from language.clean import clean
+from tests.support.examples import examples
 from tests.support.ports.planner_conformance import TEXTS, PlannerConformance, check, requests
 from tests.support.turn import PROFILE, plan
 from tests.support.wire.models import bench
@@ -156,7 +157,7 @@ async def test_a_fake_without_plans_says_so() -> None:
 
 
 @given(asked=requests)
-@settings(max_examples=40)
+@examples(0.4)
 async def test_any_message_is_planned_by_a_model(server: FakeServer, asked: PlanRequest) -> None:
     """Whatever a user writes, after whatever conversation, a strict server takes the request and its plan is used."""
     server.options(strict=True)

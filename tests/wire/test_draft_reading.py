@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.drafting.model import MOST_CHARS, read_draft, tidy
@@ -14,6 +14,7 @@ from adapters.models.thinking import without_thinking
 from contracts.ports import Draft
 from contracts.values import DraftKind, FaultKind, ResponseFormat
 from language.blocks import split_code
+from tests.support.examples import examples
 
 
 def reply(text: str = "", *calls: ToolCall, finish: str = "stop") -> Reply:
@@ -248,7 +249,7 @@ markdown = st.lists(
 
 
 @given(text=markdown)
-@settings(max_examples=300)
+@examples(3)
 def test_no_word_is_changed(text: str) -> None:
     """Without its citations, and but for a list of sources at its end, a text is what it was."""
     whole, tidied = _MARKS.sub("", text), _MARKS.sub("", tidy(text))
@@ -257,7 +258,7 @@ def test_no_word_is_changed(text: str) -> None:
 
 
 @given(text=markdown)
-@settings(max_examples=300)
+@examples(3)
 def test_no_code_is_changed(text: str) -> None:
     """What is code is the same before and after."""
     tidied = tidy(text)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.drafting.prompt import SEARCH_TOOL, evidence_block, instructions
@@ -18,6 +18,7 @@ from contracts.ports import Draft, DraftRequest, Exchange
 from contracts.spec import CITED_SOURCES, ArchitectSpec, Section
 from contracts.values import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Track
 from guards.contract_check import check_contract
+from tests.support.examples import examples
 from tests.support.wire.models import DRAFTED, EVIDENCE, asked_of, bench, roles, size_of
 from tests.support.wire.server_process import FakeServer
 
@@ -108,7 +109,7 @@ hostile = st.lists(
 
 
 @given(snippets=st.lists(hostile, min_size=1, max_size=4), title=hostile)
-@settings(max_examples=200)
+@examples(2)
 def test_no_evidence_gets_out_of_its_fence(snippets: list[str], title: str) -> None:
     """Each item stands under its number, with its titles in a fence longer than any run in it, and nothing outside."""
     items = [EVIDENCE[0].model_copy(update={"snippet": s, "title": title, "heading": title}) for s in snippets]
@@ -346,7 +347,7 @@ async def test_where_nobody_can_draft_the_error_says_what_was_asked(server: Fake
 )
 @example(snippets=["`" * 3_000], question="q", synthetic="", said=[], window=8_000, left=0)
 @example(snippets=[], question="q" * 190 + "🔓" * 2_000, synthetic="", said=[], window=3_000, left=0)
-@settings(max_examples=40)
+@examples(0.4)
 async def test_a_request_by_bytes_never_has_more_than_the_window_holds(
     server: FakeServer,
     snippets: list[str],

@@ -6,13 +6,14 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.models.thinking import without_thinking
 from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.values import Language, RequestType, SGRAction
+from tests.support.examples import examples
 from tests.support.turn import plan
 
 PLAN: dict[str, Any] = plan(topic="kettles", answer_language="en").model_dump(mode="json")
@@ -109,7 +110,7 @@ def check(reading: Filled | Misfilled | None) -> None:
 
 
 @given(form=forms)
-@settings(max_examples=300)
+@examples(3)
 def test_whatever_is_accepted_keeps_every_bound(form: dict[str, Any]) -> None:
     """A reading is a valid plan that can be stored and shown, or says in words what is wrong."""
     for ascii_only in (True, False):

@@ -20,6 +20,7 @@ from langchain_core.messages import (
 from adapters.models.chat import Ask
 from adapters.models.retrying import deadline_in
 from adapters.models.wire import GO_ON, text_of, to_wire
+from tests.support.examples import examples
 from tests.support.wire.models import asked_of, bench, roles
 from tests.support.wire.server_process import FakeServer
 
@@ -89,7 +90,7 @@ def _open_calls(wire: list[BaseMessage]) -> list[str]:
 
 
 @given(said=conversations)
-@settings(max_examples=400)
+@examples(4)
 def test_any_conversation_has_the_one_shape_that_every_server_takes(said: list[BaseMessage]) -> None:
     """System first and once, then the user, then by turns, calls with their results, last the user or a tool."""
     wire = to_wire(said)
