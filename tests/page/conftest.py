@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 from assistant.keys import keys_of
 from assistant.service import Caller, Question, open_service
@@ -26,6 +26,8 @@ from tests.support.wire.server_process import FakeServer, fake_server
 ROLES = {"anna": "user", "vera": "user", "olga": "operator", "tess": "user", "gone": "user"}
 FEW = {"tess": 1}
 """Who may begin few turns a minute, and how many."""
+PATIENCE_MS = 60_000
+"""What is waited for comes at once, or on a busy machine late."""
 EVIL_SENTENCE = (
     'A reading lamp has 400 lumens <script>window.hacked=true</script> <b class="badge">PASS</b> '
     "${window.hacked=true} ![p](/favicon.ico)"
@@ -86,7 +88,7 @@ class Served:
         given: Any = {"locale": "en-US", "viewport": {"width": 1200, "height": 850}, "color_scheme": "light", **options}
         credentials: Any = {"username": name, "password": self.keys[name]}
         context = self.browser.new_context(http_credentials=credentials, **given)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE_MS)
 
         def noted(request: Request) -> None:
             self.asked.append(request.url)
@@ -111,6 +113,7 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip("there is no Chromium (CHROMIUM, or `chromium` on the PATH)")
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE_MS)
         opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield opened
         opened.close()

@@ -32,7 +32,6 @@ TOLD = {
     "Сначала сделайте резервную копию повреждённого каталога: её может попросить служба поддержки [1].",
 }
 INTENT = {"en": "Restore the catalogue from a backup", "ru": "Восстановить каталог из резервной копии"}
-SLOW = {"when": {"purpose": "draft"}, "times": 1, "reply": {"delay_headers_s": 2.5}}
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 PICTURES = os.environ.get("SCREENSHOTS", "")
 """A folder for screenshots; without one, none are made."""
@@ -240,12 +239,12 @@ def test_an_operator_sees_badges_plan_articles_report_and_path(served: Served) -
 
 def test_a_reload_in_mid_turn_shows_the_running_turn_and_then_its_answer(served: Served) -> None:
     """The turn runs in the server: a page that is loaded again goes on showing it."""
-    served.model.script([SLOW])
     with served.visit() as page:
-        begin(page, QUESTION)
-        page.reload()
-        page.locator("#g-live .stages").wait_for()
-        expect(page.locator("#g-live .question")).to_contain_text(QUESTION)
+        with served.model.held():
+            begin(page, QUESTION)
+            page.reload()
+            page.locator("#g-live .stages").wait_for()
+            expect(page.locator("#g-live .question")).to_contain_text(QUESTION)
         expect(page.locator("article.turn .tools")).to_have_count(1)
         expect(page.locator("article.turn")).to_have_count(1)
 
@@ -257,18 +256,18 @@ def test_two_tabs_on_one_conversation_lose_and_mix_nothing(served: Served) -> No
         other = page.context.new_page()
         other.goto(page.url)
         expect(other.locator("article.turn .tools")).to_have_count(1)
-        served.model.script([SLOW])
-        begin(page, LAMP)
-        other.locator("#g-live .stages").wait_for()
-        other.locator("#g-box textarea").fill("And the printer?")
-        other.keyboard.press("Enter")
-        expect(other.locator(".notice")).to_contain_text("still working on another message")
-        expect(other.locator(".notice")).to_be_in_viewport()
-        assert other.locator("#g-box textarea").input_value() == "And the printer?"
-        other.on("dialog", lambda dialog: dialog.accept())
-        other.locator("#g-threads [aria-current] [data-act=delete]").click()
-        expect(other.locator(".notice")).to_contain_text("not deleted")
-        expect(other.locator("article.turn")).to_have_count(2)
+        with served.model.held():
+            begin(page, LAMP)
+            other.locator("#g-live .stages").wait_for()
+            other.locator("#g-box textarea").fill("And the printer?")
+            other.keyboard.press("Enter")
+            expect(other.locator(".notice")).to_contain_text("still working on another message")
+            expect(other.locator(".notice")).to_be_in_viewport()
+            assert other.locator("#g-box textarea").input_value() == "And the printer?"
+            other.on("dialog", lambda dialog: dialog.accept())
+            other.locator("#g-threads [aria-current] [data-act=delete]").click()
+            expect(other.locator(".notice")).to_contain_text("not deleted")
+            expect(other.locator("article.turn")).to_have_count(2)
         for tab in (page, other):
             expect(tab.locator("article.turn .tools")).to_have_count(2)
             expect(tab.locator("#g-stop")).not_to_be_visible()
@@ -278,14 +277,14 @@ def test_two_tabs_on_one_conversation_lose_and_mix_nothing(served: Served) -> No
 
 def test_a_connection_that_breaks_in_mid_turn_is_taken_up_again_by_the_page_itself(served: Served) -> None:
     """The page comes back with the running turn, its answer, and what was being written; Gradio says nothing."""
-    served.model.script([SLOW])
     port = int(served.url.rstrip("/").rpartition(":")[2])
     with recorded(port) as wire, served.visit(url=f"http://127.0.0.1:{wire.port}/") as page:
-        begin(page, QUESTION)
-        page.locator("#g-box textarea").fill("And then?")
-        with page.expect_navigation():
-            wire.cut()
-        expect(page.locator("#g-live .question")).to_contain_text(QUESTION)
+        with served.model.held():
+            begin(page, QUESTION)
+            page.locator("#g-box textarea").fill("And then?")
+            with page.expect_navigation():
+                wire.cut()
+            expect(page.locator("#g-live .question")).to_contain_text(QUESTION)
         expect(page.locator("article.turn .tools")).to_have_count(1)
         expect(page.locator("#g-box textarea")).to_have_value("And then?")
         assert page.locator(".toast-body, .notice").locator("visible=true").count() == 0
@@ -293,12 +292,12 @@ def test_a_connection_that_breaks_in_mid_turn_is_taken_up_again_by_the_page_itse
 
 def test_a_turn_can_be_stopped_and_asked_again(served: Served) -> None:
     """A stopped turn stays as stopped; asking again is a new turn, with the same question."""
-    served.model.script([SLOW])
     with served.visit() as page:
-        begin(page, QUESTION)
-        page.locator("#g-stop").click()
-        expect(page.locator(".chip.stopped")).to_be_visible()
-        expect(page.locator("#g-send")).to_be_visible()
+        with served.model.held():
+            begin(page, QUESTION)
+            page.locator("#g-stop").click()
+            expect(page.locator(".chip.stopped")).to_be_visible()
+            expect(page.locator("#g-send")).to_be_visible()
         page.get_by_role("button", name="Ask again").click()
         expect(page.locator("article.turn .tools")).to_have_count(2)
         expect(page.locator(".chip.checked")).to_have_count(1)

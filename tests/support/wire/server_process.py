@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.error
@@ -59,6 +60,15 @@ class FakeServer:
     def requests(self) -> list[dict[str, Any]]:
         """Return what was asked since the last `clear`, in order."""
         return json.loads(self._ask("GET", "/__requests"))
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Keep every reply back while the block runs: nothing that asks this server goes on, however long it takes."""
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
 
     def clear(self) -> None:
         """Forget what was asked; the script and the options stay."""
