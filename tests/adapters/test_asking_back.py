@@ -258,14 +258,14 @@ async def test_earlier_requests_that_were_answered_stay_out() -> None:
 def test_no_message_takes_long_to_read(part: str) -> None:
     """The longest message that is taken, made of nothing but beginnings, is read within a second."""
     message = (part * 20_000)[:20_000]
-    began = time.monotonic()
+    began = time.process_time()
     gap_in(message, TODAY)
     stands_alone(message)
     join_answer(message, "the lid")
     join_answer("How do I open it?", message)
     without_mark(message)
     object_of(message)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 # --------------------------------------------------------------------------------------------- answers that name nothing

@@ -108,9 +108,9 @@ def test_entries_come_in_their_own_order() -> None:
 @pytest.mark.parametrize("piece", ["[", "[a", " ", "*", "as an ", "&amp;", "_ ", "` a", "> ", "\\", "[1]", "](", "аb"])
 def test_long_odd_texts_are_searched_at_once(piece: str) -> None:
     """No draft is so odd that searching it takes longer than it takes to write it."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     forbidden_in(["as an AI", "a b", "/never+ ever/"], "as" + piece * (20_000 // len(piece)))
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 @given(entry=st.text(), text=st.text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import time
 from contextlib import ExitStack
@@ -43,6 +44,14 @@ DOES_WITHOUT = {
     Source.NEO4J: (RequestType.KNOWLEDGE_QA, Source.DOC),
 }
 """A request type that asks each kind and is served by another one, too."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def drivers_are_loaded() -> None:
+    """Load what the first of these turns would load: that may take longer on a busy machine than a source may."""
+    for driver in ("neo4j", "psycopg", "ladybug"):
+        importlib.import_module(driver)
+
 
 every_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 NOT_EMPTY = [fault for fault in FAULTS if fault.what != "empty"]

@@ -66,7 +66,7 @@ def test_a_turn_leaves_no_key_in_files_output_or_traces(desk: Desk) -> None:
         turns = [
             traced.run("ask", QUESTION, "--json", "--path", "--thread", "t"),
             traced.run("ask", "It does not work", "--path", "--thread", "t"),
-            traced.run("threads", "show", "t", "--json"),
+            traced.here("threads", "show", "t", "--json"),
         ]
     assert [turn.code for turn in turns] == [0, 3, 0]
     assert leaks(*said(*turns)) == []
@@ -124,7 +124,7 @@ def test_a_turn_of_models_leaves_no_key_in_files_output_or_traces(desk: Desk) ->
     with fake_server() as server, trace_sink() as sink:
         traced = with_models(desk, server).having(**sink.environment())
         turn = traced.run("ask", QUESTION, "--json", "--path")
-        doctor = traced.run("doctor")
+        doctor = traced.here("doctor")
         asked = server.requests()
     assert turn.code == 0
     assert {"plan", "draft", "moderation"} <= {request["purpose"] for request in asked}
@@ -139,7 +139,7 @@ def test_servers_that_repeat_the_key_in_their_refusal_do_not_get_it_anywhere(des
         server.script([refusal("GUARD_VLLM_API_KEY", purpose="moderation"), refusal("OPENAI_API_KEY")])
         traced = with_models(desk, server).having(**sink.environment())
         turn = traced.run("ask", QUESTION, "--json", "--path")
-        doctor = traced.run("doctor")
+        doctor = traced.here("doctor")
         asked = server.requests()
     assert {"plan", "moderation"} <= {request["purpose"] for request in asked}
     assert turn.json["diagnostics"]
