@@ -39,13 +39,14 @@ def test_a_denial_that_the_source_does_not_have_is_seen(claim: str, source: str)
         ("The kettle does not boil milk.", "The kettle doesn't boil milk."),
         ("The kettle boils not only milk.", "The kettle boils milk."),
         ("The kettle boils water.", "The kettle boils water. It does not boil milk."),
+        ("The kettle boils milk.", "In summer the kettle boils milk. In winter the kettle does not boil milk."),
         ("Не менее двух чайников кипят.", "Минимум два чайника кипят."),
         ("Elephants never sleep here.", "The kettle boils water."),
         ("", "The kettle boils water."),
     ],
 )
 def test_what_says_the_same_does_not_differ(claim: str, source: str) -> None:
-    """Other words for the same denial, other sentences of the source, and other subjects are no contradiction."""
+    """Other words for the same denial, a source that says both, and other subjects are no contradiction."""
     assert not differs(claim, source)
 
 
