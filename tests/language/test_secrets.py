@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from language.secrets import RULES, secrets, without_credentials
 from language.spans import replaced
 from tests.support.examples import examples
+from tests.support.timed import soonest
 
 BODY = "\n".join(["MIIEpAIBAAKCAQEA7bq3" + "Zm9vYmFyYmF6" * 3] * 6)
 KEYS = [
@@ -446,6 +447,11 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:14])
 def test_no_text_keeps_the_search_busy(text: str) -> None:
     """Forty thousand characters made to be looked at again and again take less than a second."""
-    begun = time.process_time()
-    secrets(text)
-    assert time.process_time() - begun < 1.0
+
+    def took() -> float:
+        begun = time.process_time()
+        secrets(text)
+        return time.process_time() - begun
+
+    # A processor that does other work, too, is slow now and then; a search that is looked at again and again, always.
+    assert soonest(took, lambda seconds: seconds < 1.0) < 1.0

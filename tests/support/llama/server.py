@@ -43,6 +43,7 @@ def serve(options: argparse.Namespace) -> None:
     parameters.n_ctx = options.window
     parameters.n_parallel = options.slots
     parameters.cpuparams.n_threads = 1
+    parameters.cpuparams_batch.n_threads = 1
     # For heads as small as these, flash attention takes seven times as long for each token on a processor.
     parameters.flash_attn_type = llama.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     parameters.n_gpu_layers = 0
