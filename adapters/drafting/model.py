@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from adapters.drafting.prompt import (
@@ -267,7 +269,15 @@ def _without_sources(text: str) -> str:
     heading = lines[listed - 1].strip("#*_: \t").casefold() if listed else ""
     if heading not in _SOURCES or not "".join(lines[listed:]).strip():
         return text
+    if _is_code(text, sum(len(line) + 1 for line in lines[: listed - 1])):
+        return text
     return "\n".join(lines[: listed - 1]).rstrip() or text
+
+
+def _is_code(text: str, place: int) -> bool:
+    """Whether what stands at a place of a text is code, as in a fence that is never closed."""
+    ends = list(accumulate(map(len, split_code(text))))
+    return bisect_right(ends, place) % 2 == 1
 
 
 def _one_by_one(text: str) -> str:

@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.drafting.model import MOST_CHARS, read_draft, tidy
@@ -258,6 +258,7 @@ def test_no_word_is_changed(text: str) -> None:
 
 
 @given(text=markdown)
+@example("```\nSources\n- ")
 @examples(3)
 def test_no_code_is_changed(text: str) -> None:
     """What is code is the same before and after."""
