@@ -76,7 +76,11 @@ def _without_marker(item: str) -> str:
 
 def _stands_alone(sentence: str) -> bool:
     return (
-        len(tokens(sentence)) >= _LEAST_WORDS and len(sentence) <= _LONGEST and not sentence.rstrip("*_ ").endswith(":")
+        len(tokens(sentence)) >= _LEAST_WORDS
+        and len(sentence) <= _LONGEST
+        and not sentence.rstrip("*_ ").endswith(":")
+        # An open span of code would swallow what stands behind the sentence.
+        and sentence.count("`") % 2 == 0
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -34,6 +35,8 @@ _WANTING: Final = (
     ("not_found_unproved", {"claim_without_citation", "citation_unresolvable", "claim_not_entailed"}),
 )
 """What is said to be missing, by the names of reasons; the first that fits decides."""
+_OWN_NUMBER: Final = re.compile(r"\[(\d{1,3})\]")
+"""A number in brackets that a document has of its own: no citation of ours."""
 _MOST_NAMED: Final = 3
 _LONGEST_QUERY: Final = 120
 
@@ -134,7 +137,7 @@ def _pages_draft(pages: Sequence[PageSentence], evidence: Sequence[EvidenceItem]
             language,
             "page_line",
             title=" — ".join(filter(None, map(inline, title_of(evidence[page.number - 1])))),
-            sentence=page.sentence,
+            sentence=_OWN_NUMBER.sub(r"\\[\1\\]", page.sentence),
             number=page.number,
         )
         for page in pages
