@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,26 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from adapters.fakes.sources import FakeSource
-from assistant.profiles import load_profile
-from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
-from contracts.ports import Draft
-from contracts.report import HandOff
-from contracts.values import DraftKind, HandOffOutcome, Language, Outcome, ResponseFormat, Source
+from contracts.values import Language, ResponseFormat, Source
 from language.blocks import split_code
-from rendering.answers import (
-    Sought,
-    error_text,
-    hand_off_text,
-    minimal_question,
-    refusal,
-    source_line,
-    verified_answer,
-)
-from rendering.hand_off import hand_off_record
-from rendering.texts import texts
-from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
+from rendering.answers import source_line, verified_answer
+from tests.support.turn import passage
 
 TWO = [passage(1), passage(2)]
 
@@ -322,185 +306,3 @@ def test_renumbering_keeps_the_text_and_numbers_without_gaps(draft: str) -> None
     cited = [int(n) for part in prose for n in re.findall(r"\[([12])\]", part)]
     assert list(dict.fromkeys(cited)) == list(range(1, len(set(cited)) + 1))
     assert code == split_code(draft.strip())[1::2]
-
-
-# ------------------------------------------------------------------------------------------------- texts without answer
-
-
-@pytest.mark.parametrize("language", Language)
-@pytest.mark.parametrize(
-    "key",
-    ["guardian_refusal_unsafe", "moderation_unavailable", "policy_refusal", "sensitive_refusal", "contract_refusal"],
-)
-def test_every_refusal_says_whom_to_write_to(language: Language, key: str) -> None:
-    """A refusal is no dead end."""
-    assert PROFILE.contact[language] in refusal(key, language, PROFILE)
-
-
-@pytest.mark.parametrize("language", Language)
-def test_a_minimal_question_is_the_drafted_one_or_a_general_one(language: Language) -> None:
-    """With a lead that says why it is asked."""
-    intro = texts(language)["minimal_question_intro"]
-    assert minimal_question(" Which? ", language, PROFILE) == f"{intro}\n\nWhich?"
-    assert PROFILE.product in minimal_question("", language, PROFILE)
-
-
-WANTING = {
-    "nothing": ("abstained",),
-    "kinds": ("design_policy_requires_doc_or_policy", "insufficient_evidence_count(<2)"),
-    "little": ("insufficient_evidence_count(<2)", "claim_without_citation=[SECRET]"),
-    "loose": ("low_evidence_confidence(avg=0.55)", "value_not_in_cited_evidence=[SECRET]"),
-    "values": ("claim_without_citation=[SECRET]", "value_not_in_cited_evidence=[SECRET]"),
-    "unproved": ("claim_not_entailed=[SECRET]",),
-    "figures": ("status_request_requires_db", "insufficient_evidence_count(<2)"),
-}
-
-
-@pytest.mark.parametrize("language", Language)
-@pytest.mark.parametrize("kind", WANTING)
-def test_a_minimal_question_names_what_was_looked_for_and_what_is_missing(kind: str, language: Language) -> None:
-    """The plan's words as words, the text of the first thing that is missing, and nothing of the draft that failed."""
-    sought = Sought(queries=["lid <b>of</b> {tin}", "spout"], reasons=WANTING[kind], found=1)
-    asked = minimal_question("", language, PROFILE, [Source.DB], sought)
-    quotes = "«{}»" if language is Language.RU else "“{}”"
-    for query in ("lid \\<b\\>of\\</b\\> {tin}", "spout"):
-        assert quotes.format(query) in asked
-    template = texts(language)[f"minimal_question_{kind}"]
-    assert template.partition("{")[0] in asked
-    assert asked.endswith("?")
-    assert "SECRET" not in asked
-    assert texts(language)["source_db"] in asked
-
-
-@pytest.mark.parametrize("language", Language)
-def test_too_little_of_nothing_is_nothing(language: Language) -> None:
-    """Where there was not one passage, the question says that nothing was found."""
-    sought = Sought(["spout"], ["insufficient_evidence_count(<2)"], found=0)
-    nothing = texts(language)["minimal_question_nothing"].partition("{")[0]
-    assert nothing in minimal_question("", language, PROFILE, (), sought)
-
-
-@pytest.mark.parametrize("language", Language)
-def test_a_figure_that_no_lookup_has_is_answered_with_those_that_there_are(language: Language) -> None:
-    """Where a database was asked, the question names what can be looked up; where none was, that there is none."""
-    handbook = load_profile("handbook")
-    sought = Sought(["questions of Mars"], ["abstained"], figures=True, looked_up=True)
-    asked = minimal_question("", language, handbook, (), sought)
-    assert handbook.lookups_of(Source.DB)[0].title[language] in asked
-    without = minimal_question("", language, handbook, (), replace(sought, looked_up=False))
-    assert handbook.lookups_of(Source.DB)[0].title[language] not in without
-    assert texts(language)["minimal_question_figures"].partition("{")[0] in without
-
-
-def test_long_and_many_queries_are_cut() -> None:
-    """Three queries at most are named, each with 120 characters at most."""
-    sought = Sought([f"{n}" + "x" * 500 for n in range(5)], ["abstained"])
-    asked = minimal_question("", Language.EN, PROFILE, (), sought)
-    assert [len(query) for query in re.findall("“(.*?)”", asked)] == [120] * 3
-
-
-def test_a_drafted_question_is_words() -> None:
-    """Mark-up in it is shown and means nothing, as in every other value (regression)."""
-    question = minimal_question("Which\n\n# <img src=x> [a](b)\u202e?", Language.EN, PROFILE)
-    assert question.endswith("\n\nWhich # \\<img src=x\\> \\[a\\](b)?")
-
-
-@pytest.mark.parametrize("language", Language)
-def test_an_error_says_where_and_how_to_go_on(language: Language) -> None:
-    """The node, and the way out: its own or the contact."""
-    assert "draft" in error_text("draft", "", language, PROFILE)
-    assert PROFILE.contact[language] in error_text("draft", "", language, PROFILE)
-    assert "Start it." in error_text("draft", "Start it.", language, PROFILE)
-
-
-# ------------------------------------------------------------------------------------------------------------- hand-off
-
-
-async def record(outcome: Outcome, language: Language = Language.EN, **changes: object) -> HandOff:
-    state = await played(asked(clarify_count=1), ports(**changes), *UP_TO_THE_VERDICT)  # pyright: ignore[reportArgumentType]
-    return hand_off_record(state, outcome, language)
-
-
-@pytest.mark.parametrize("outcome", Outcome)
-async def test_there_is_a_record_for_every_outcome(outcome: Outcome) -> None:
-    """A question waits for the user, everything else for a person; nothing of it is empty."""
-    made = await record(outcome)
-    waits = outcome is Outcome.CLARIFICATION
-    assert made.engineer_intervention_needed is not waits
-    assert made.outcome == (HandOffOutcome.USER_FOLLOWUP_NEEDED if waits else HandOffOutcome.ESCALATION_REQUIRED)
-    assert made.issue_summary == "Learn when the kettle boils."
-    assert made.next_steps
-    assert all([made.steps_completed, *made.steps_completed, *made.next_steps])
-
-
-async def test_a_record_tells_what_was_done() -> None:
-    """Understood, searched, found, asked back: a person need not do it again."""
-    done = "\n".join((await record(Outcome.HANDED_OFF)).steps_completed)
-    for part in (
-        "Learn when the kettle boils.",
-        "doc",
-        "When does the kettle boil?",
-        "2",
-        "Page 1, Page 2",
-        "in a row: 1",
-    ):
-        assert part in done
-
-
-@pytest.mark.parametrize("language", Language)
-async def test_a_record_is_in_the_language_of_the_answer(language: Language) -> None:
-    """Every step is written in the user's language."""
-    made = await record(Outcome.HANDED_OFF, language)
-    for step in (*made.steps_completed, *made.next_steps):
-        assert bool(re.search("[а-яё]", step)) == (language is Language.RU)
-
-
-async def test_a_record_names_a_source_that_was_not_connected() -> None:
-    """Who can connect the database learns that it was missing."""
-    state = await played(asked(), ports(planned=plan(request_type="TROUBLESHOOTING")), *UP_TO_THE_VERDICT)
-    made = hand_off_record(state, Outcome.HANDED_OFF, Language.EN)
-    assert any("db, neo4j" in step for step in made.next_steps)
-
-
-async def test_a_record_does_not_claim_a_search_that_nobody_could_make() -> None:
-    """A source that could not be asked was not searched; whether its documents cover the matter, nobody knows."""
-    bound = ports(found=[], written=Draft(DraftKind.ABSTENTION, "The knowledge base does not say."))
-    bound["retrieve"]["sources"][Source.DOC] = FakeSource(Source.DOC, SourceUnavailable("Away."))
-    made = hand_off_record(await played(asked(), bound, *UP_TO_THE_VERDICT), Outcome.HANDED_OFF, Language.EN)
-    assert "could not be asked: doc" in made.steps_completed
-    assert not any("searched" in step for step in made.steps_completed)
-    assert any("ask again: doc" in step for step in made.next_steps)
-    assert not any("add a page" in step for step in made.next_steps)
-
-
-@pytest.mark.parametrize("language", Language)
-def test_a_question_back_says_what_was_not_searched(language: Language) -> None:
-    """Our own question says that the documents do not answer, so it says what was left out, too; a drafted one does not."""
-    name = texts(language)["source_db"]
-    assert name in minimal_question("", language, PROFILE, [Source.DB])
-    assert name not in minimal_question("", language, PROFILE)
-    assert name not in minimal_question("Which kettle?", language, PROFILE, [Source.DB])
-
-
-async def test_a_record_of_a_turn_that_broke_at_once_has_the_question() -> None:
-    """Where nothing was planned, the user's words are the summary."""
-    state = await played(asked("What is *this*?"), ports(), "moderation")
-    assert hand_off_record(state, Outcome.ERROR, Language.EN).issue_summary == "What is \\*this\\*?"
-    assert hand_off_record(asked(), Outcome.ERROR, Language.EN).next_steps
-
-
-@pytest.mark.parametrize("language", Language)
-def test_the_user_reads_what_the_person_will_get(language: Language) -> None:
-    """Summary, steps and next steps, with whom it goes to; asked for, by a rule or else begins differently."""
-    made = HandOff(
-        engineer_intervention_needed=True,
-        issue_summary="SUMMARY {0}",
-        steps_completed=["DONE-1", "DONE-2"],
-        next_steps=["NEXT"],
-        outcome=HandOffOutcome.ESCALATION_REQUIRED,
-    )
-    said = [hand_off_text(made, language, PROFILE, key) for key in ("hand_off", "hand_off_asked", "hand_off_policy")]
-    for text in said:
-        for part in ("SUMMARY {0}", "- DONE-1\n- DONE-2", "- NEXT", PROFILE.contact[language]):
-            assert part in text
-    assert len(set(said)) == 3

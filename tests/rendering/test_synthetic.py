@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.decisions import OUTPUT
-from contracts.values import Channel, HarmCategory, Language, SGRAction
+from contracts.values import Channel, HarmCategory, Language, PlanTrace, SGRAction
 from rendering.answers import user_view
 from rendering.badges import confidence_badge, spam_badge
 from rendering.synthetic import Synthetic, clarification_question, contact_of, joined, render_synthetic
@@ -142,7 +142,7 @@ def test_a_profile_without_a_contact_has_a_general_one(language: Language) -> No
 @pytest.mark.parametrize("action", SGRAction)
 def test_the_user_sees_what_the_output_table_says(language: Language, action: SGRAction) -> None:
     """Intent and response, for guardian_block the response alone (DT-004)."""
-    shown = OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action).outcome
+    shown = OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action, plan_trace=PlanTrace.SYNTHETIC).outcome
     view = user_view("INTENT", "RESPONSE", action, language)
     assert ("INTENT" in view, "RESPONSE" in view) == (shown.user_intent, shown.response)
     assert (texts(language)["user_intent_prefix"] in view) == (action is not SGRAction.GUARDIAN_BLOCK)

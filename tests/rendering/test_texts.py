@@ -55,7 +55,7 @@ def test_no_text_is_dead(root: Path) -> None:
     made |= {f"input_{key}" for key in ("empty", "too_long", "nothing_new")}
     made |= {f"{kind}_{source}" for kind in ("source", "cited") for source in Source}
     named: set[str] = set()
-    for folder in ("rendering", "nodes", "assistant"):
+    for folder in ("rendering", "nodes", "assistant", "contracts/decisions"):
         for path in (root / folder).rglob("*.py"):
             tree = ast.parse(path.read_text("utf-8"))
             named |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}

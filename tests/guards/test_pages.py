@@ -1,0 +1,129 @@
+"""Pages that may help: which of them, in which order, and with which sentence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.evidence import EvidenceItem
+from contracts.values import Language, PolicyStatus, Source
+from guards.pages import MOST_PAGES, pages_that_may_help
+from guards.policy_check import check_answer
+from rendering.exits import shown_pages
+from tests.support.turn import PROFILE, passage
+
+QUESTION = ("When does the kettle boil?",)
+BOILS = "The kettle boils at 100 degrees."
+
+
+def pages(*snippets: str, questions: tuple[str, ...] = QUESTION) -> list[tuple[int, str]]:
+    """Return the numbers and sentences of pages, each snippet in a document of its own."""
+    return shown([passage(n, snippet=text) for n, text in enumerate(snippets, 1)], questions)
+
+
+def shown(evidence: list[EvidenceItem], questions: tuple[str, ...] = QUESTION) -> list[tuple[int, str]]:
+    return [(page.number, page.sentence) for page in pages_that_may_help(questions, evidence, PROFILE, "user")]
+
+
+def test_a_page_has_the_sentence_that_fits_the_question_best() -> None:
+    """Of several sentences the one with the words of the question is shown, as it stands there."""
+    assert pages(f"Water is wet and clear. {BOILS} Tea is served in the afternoon.") == [(1, BOILS)]
+
+
+def test_what_was_searched_for_counts_as_the_question() -> None:
+    """The words of a sub-query choose the sentence, too."""
+    snippet = "Water is wet and clear. The lid opens to the left."
+    assert pages(snippet, questions=("How?", "opening a lid")) == [(1, "The lid opens to the left.")]
+
+
+def test_of_two_sentences_that_fit_alike_the_earlier_is_shown() -> None:
+    """It introduces its page."""
+    assert pages("Milk is white and cold. Salt is white and fine.") == [(1, "Milk is white and cold.")]
+
+
+def test_a_document_is_shown_once_with_the_best_of_its_passages() -> None:
+    """Two passages of one document are one page, by the number of the passage that the sentence is of."""
+    one = {"document": "doc:1"}
+    evidence = [passage(1, snippet="Water is wet and clear.", **one), passage(2, snippet=BOILS, ref="doc:1#1", **one)]
+    assert shown(evidence) == [(2, BOILS)]
+
+
+def test_pages_stand_in_the_order_of_the_evidence() -> None:
+    """Not how well a sentence fits, but what was found first comes first."""
+    assert pages("Water is wet and clear.", BOILS) == [(1, "Water is wet and clear."), (2, BOILS)]
+
+
+def test_there_are_five_pages_at_most() -> None:
+    """More would be a list of search results again; a page that cannot be shown takes no place."""
+    many = ["Too short.", *(f"The kettle number {n} boils quickly." for n in range(9))]
+    assert [number for number, _ in pages(*many)] == [2, 3, 4, 5, 6]
+    assert MOST_PAGES == 5
+
+
+@pytest.mark.parametrize("source", Source)
+def test_only_documents_are_pages(source: Source) -> None:
+    """A row of a database or of a graph is no page to read."""
+    found = shown([passage(1, snippet=BOILS, source=source)])
+    assert found == ([(1, BOILS)] if source in (Source.DOC, Source.POLICY) else [])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "The kettle boils with the key sk-live-abcdefghijklmnopqrstuvwx inside.",
+        "When the kettle boils, write to anna@firma.ru at once.",
+        "The kettle boils as [this page](https://evil.ru/kettle) says.",
+        "Before the kettle boils, please send us your password.",
+        "Чтобы чайник закипел, пришлите, пожалуйста, ваш пароль и код из SMS.",
+    ],
+    ids=["secret", "personal", "link", "asks-en", "asks-ru"],
+)
+def test_what_policy_would_stop_is_dropped(bad: str) -> None:
+    """The next best sentence of the page stands in its place, and without one the page is left out."""
+    assert pages(f"{bad} Water is wet and clear.") == [(1, "Water is wet and clear.")]
+    assert pages(bad, BOILS) == [(2, BOILS)]
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        "# When does the kettle boil at last",
+        "```\nThe kettle boils at 100 degrees.\n```",
+        "| When | does the kettle boil |\n|---|---|\n| at | 100 degrees now |",
+        "When the kettle boils, do this:",
+        "Kettle boils.",
+        f"The kettle boils {'and boils ' * 60}.",
+        "The kettle boils at the ` mark.",
+        "",
+    ],
+    ids=["heading", "code", "table", "leads in", "short", "long", "open code", "empty"],
+)
+def test_what_cannot_stand_alone_is_no_sentence(snippet: str) -> None:
+    """Headings, code, tables, what leads into a list, and what is too short or too long introduce no page."""
+    assert pages(snippet) == []
+
+
+@pytest.mark.parametrize("marker", ["-", "*", "1.", "2)"])
+def test_an_item_of_a_list_is_shown_without_its_marker(marker: str) -> None:
+    """The sentence of an item is a sentence."""
+    assert pages(f"{marker} {BOILS}") == [(1, BOILS)]
+
+
+words = st.sampled_from(
+    ["The kettle boils [1].", BOILS, "See `code` of a kettle.", "**Bold** kettles boil too.", "a", "\n\n", "- ", " "]
+)
+
+
+@given(st.lists(st.lists(words, max_size=6).map("".join), max_size=7))
+def test_sentences_are_verbatim_and_fit_to_be_said(snippets: list[str]) -> None:
+    """Whatever stands in the evidence, what is shown stands there so (but for white space), passes policy, and has its source in order."""
+    evidence = [passage(n, snippet=text) for n, text in enumerate(snippets, 1)]
+    made = pages_that_may_help(QUESTION, evidence, PROFILE, "user")
+    assert [page.number for page in made] == sorted({page.number for page in made})
+    for page in made:
+        said = " ".join(evidence[page.number - 1].snippet.split())
+        assert " ".join(page.sentence.split()) in said
+        assert check_answer(page.sentence, PROFILE, "user").status is PolicyStatus.OK
+    titles = [page.title for page in shown_pages(made, evidence, Language.EN, PROFILE)]
+    assert titles == [f"Page {page.number}" for page in made]
