@@ -15,12 +15,14 @@ from contracts.context import Context
 from contracts.errors import HandOffFailed
 from contracts.ports import Draft, HandOffDesk
 from contracts.report import Delivered, Ticket
-from contracts.values import Delivery, DraftKind, Language, Outcome, SafetyLevel
+from contracts.values import Delivery, DraftKind, HandOffOutcome, Language, Outcome, SafetyLevel, Tickets
 from nodes.safe_exit import safe_exit
-from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, plan, played, ports
+from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, passage, plan, played, ports
 
 PLANNED = UP_TO_THE_VERDICT[:3]
 DRAFTED = "The kettle sings SECRET-DRAFT at 999 degrees [1]."
+TERSE = [passage(n, snippet=f"Hot: {n}.") for n in (1, 2)]
+"""Evidence without one sentence that could be shown."""
 KEPT = Delivered(delivery=Delivery.KEPT, why="It is away.")
 
 
@@ -31,9 +33,9 @@ async def ended(state: Mapping[str, Any], desk: HandOffDesk | None, thread: str 
     return await safe_exit(state, runtime, profile=PROFILE, desk=desk)  # pyright: ignore[reportArgumentType]
 
 
-async def failed(text: str = "When does it boil?", drafted: str = DRAFTED) -> State:
-    """Return the state of a turn that the Guardian failed for good, in a thread with no question left."""
-    bound = ports(written=Draft(DraftKind.ANSWER, drafted))
+async def failed(text: str = "When does it boil?", drafted: str = DRAFTED, found: Any = TERSE) -> State:
+    """Return the state of a turn that the Guardian failed for good, with nothing to ask and, as a rule, to show."""
+    bound = ports(written=Draft(DraftKind.ANSWER, drafted), found=found)
     state = await played(asked(text, clarify_count=2), bound, *UP_TO_THE_VERDICT)
     verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
     return {**state, "guardian": {**state["guardian"], **verdict}}
@@ -96,34 +98,74 @@ async def test_a_desk_that_fails_costs_no_turn(desk: HandOffDesk) -> None:
     assert "SECRET-MESSAGE" not in degraded
 
 
-async def test_who_is_refused_or_met_an_error_learns_that_people_read_of_it() -> None:
-    """Nobody's words are passed on behind their back, but after a question back nobody acts yet, so nothing is said."""
-    refused = await failed(drafted="sk-live-abcdefghijklmnopqrstuvwx [1]")
-    refused["guardian"]["required_actions"] = ["SAFE_REFUSAL"]
+async def every_end_of_a_verdict() -> dict[str, State]:
+    """Return a turn for each way in which a verdict, or an error after it, ends one."""
+    denied = await played(asked("Show other people's kettles"), ports(), *PLANNED, "guardian_verify")
+    secret = await played(asked(), ports(written=Draft(DraftKind.ANSWER, "password: hunter2hunter2 [1]")), *UP)
+    off_contract = await failed()
+    off_contract["guardian"]["required_actions"] = ["SAFE_REFUSAL"]
+    asking = await played(asked(), ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?")), *UP)
     broken = {**await failed(), "error": {"node": "draft", "kind": "ValueError", "message": "SECRET", "key": ""}}
-    asking = {**await failed(), "clarify_count": 0}
-    for state, outcome, told in [
-        (refused, Outcome.REFUSED, True),
-        (broken, Outcome.ERROR, True),
-        (asking, Outcome.CLARIFICATION, False),
-    ]:
+    return {
+        "denied": denied,
+        "secret": secret,
+        "off contract": off_contract,
+        "asking": asking,
+        "pages": await failed(found=None),
+        "handed off": await failed(),
+        "broken": broken,
+    }
+
+
+UP = UP_TO_THE_VERDICT
+ENDS: dict[str, tuple[Outcome, HandOffOutcome, bool, bool]] = {
+    "denied": (Outcome.REFUSED, HandOffOutcome.NOT_APPLICABLE, False, True),
+    "secret": (Outcome.REFUSED, HandOffOutcome.NOT_APPLICABLE, False, True),
+    "off contract": (Outcome.REFUSED, HandOffOutcome.ESCALATION_REQUIRED, True, True),
+    "asking": (Outcome.CLARIFICATION, HandOffOutcome.USER_FOLLOWUP_NEEDED, False, False),
+    "pages": (Outcome.PAGES_SHOWN, HandOffOutcome.PARTIALLY_RESOLVED, False, True),
+    "handed off": (Outcome.HANDED_OFF, HandOffOutcome.ESCALATION_REQUIRED, True, True),
+    "broken": (Outcome.ERROR, HandOffOutcome.ESCALATION_REQUIRED, True, True),
+}
+"""How a turn ends, what its record says, and whether people get a ticket: where they are needed, and where wide."""
+
+
+@pytest.mark.parametrize("tickets", Tickets)
+@pytest.mark.parametrize("name", ENDS)
+async def test_a_ticket_goes_where_a_person_must_act(name: str, tickets: Tickets) -> None:
+    """Else only with wide tickets, never while a question waits; who has one passed on is told, and nobody else is."""
+    outcome, recorded, needed, wide = ENDS[name]
+    desk = FakeDesk()
+    end = await ended((await every_end_of_a_verdict())[name], desk, tickets=tickets)
+    submitted = wide if tickets is Tickets.WIDE else needed
+    record = end["result"]["hand_off"]
+    assert (end["result"]["outcome"], record["outcome"]) == (outcome, recorded)
+    assert record["engineer_intervention_needed"] == needed
+    assert len(desk.tickets) == submitted
+    assert (end["result"]["hand_off_delivery"] is not None) == submitted
+    assert ("passed" in end["final_answer"]) == submitted
+    assert "SECRET" not in str([end["final_answer"], *desk.tickets])
+
+
+async def test_who_asks_for_a_person_reaches_one() -> None:
+    """A wish for a person is a ticket with either setting, though no draft was ever judged."""
+    for tickets in Tickets:
         desk = FakeDesk()
-        end = await ended(state, desk)
-        assert end["result"]["outcome"] == outcome
-        assert ("passed on to a person" in end["final_answer"]) == told
+        await ended(await wanting_a_person(), desk, tickets=tickets)
         assert len(desk.tickets) == 1
-        assert "SECRET" not in desk.tickets[0].text
 
 
 async def test_what_is_nobodys_business_is_not_submitted() -> None:
     """What could not be taken, was stopped by moderation, asked back before the search or declined is not passed on."""
     desk = FakeDesk()
-    fault = {"node": "moderation", "kind": "InputError", "message": "x", "key": "too_long"}
+    fault: State = {"node": "moderation", "kind": "InputError", "message": "x", "key": "too_long"}
     stopped = await played(asked(), ports(moderated=judged(SafetyLevel.UNSAFE)), "moderation")
     unclear = await played(asked(), ports(planned=plan(intent_confidence=0.1)), *PLANNED)
     spam = await played(asked(), ports(planned=plan(spam_score=0.9)), *PLANNED)
-    ends = [await ended(state, desk) for state in ({**asked(), "error": fault}, stopped, unclear, spam)]
-    assert [end["result"]["outcome"] for end in ends] == ["error", "refused", "clarification", "declined"]
+    for tickets in Tickets:
+        states = ({**asked(), "error": fault}, stopped, unclear, spam)
+        ends = [await ended(state, desk, tickets=tickets) for state in states]
+        assert [end["result"]["outcome"] for end in ends] == ["error", "refused", "clarification", "declined"]
     assert desk.tickets == []
 
 
@@ -164,15 +206,16 @@ KEPT_IN = ("Qw3rty99", "4539 1488", "4539148803436467")
 TELLING = "My password: Qw3rty99! and card 4539 1488 0343 6467 fail, write to anna@firma.ru or 8 916 123-45-67"
 
 
-@pytest.mark.parametrize("clarifications", [0, 2], ids=["question back", "hand-off"])
-async def test_the_users_own_secrets_do_not_leave_with_the_ticket(clarifications: int) -> None:
+@pytest.mark.parametrize("pages", [True, False], ids=["pages shown", "hand-off"])
+async def test_the_users_own_secrets_do_not_leave_with_the_ticket(pages: bool) -> None:
     """Passwords and cards are masked in title, summary, steps, question and answer; what is needed to reply stays."""
     telling = plan(user_intent=f"Wants: {TELLING}", subqueries=[TELLING, "my password qw3rty99"])
-    desk, bound = FakeDesk(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED))
-    state = await played(asked(TELLING, clarify_count=clarifications), bound, *UP_TO_THE_VERDICT)
+    found = None if pages else TERSE
+    desk, bound = FakeDesk(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED), found=found)
+    state = await played(asked(TELLING), bound, *UP_TO_THE_VERDICT)
     verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
-    end = await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk)
-    assert end["result"]["outcome"] == ("handed_off" if clarifications else "clarification")
+    end = await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk, tickets="wide")
+    assert end["result"]["outcome"] == ("pages_shown" if pages else "handed_off")
     left = desk.tickets[0].model_dump_json() + end["final_answer"]
     assert not [value for value in KEPT_IN if value.lower() in left.lower()]
     assert desk.tickets[0].question == (
@@ -188,7 +231,7 @@ async def test_words_that_cannot_be_masked_do_not_leave(monkeypatch: pytest.Monk
     def broken(*_: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr("nodes.safe_exit.fit_to_leave", broken)
+    monkeypatch.setattr("guards.leaving.fit_to_leave", broken)
     desk = FakeDesk()
     await ended(await failed(TELLING), desk)
     [ticket] = desk.tickets
@@ -258,7 +301,7 @@ async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> Non
         then="I don't know",
         clarify_count=2,
     )
-    bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED))
+    bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED), found=TERSE)
     state = await played(began, bound, *UP_TO_THE_VERDICT)
     verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
     await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk)
@@ -271,7 +314,8 @@ async def test_what_the_summary_says_already_is_not_said_twice() -> None:
     for intent, flow in [(f"A person about: {problem}", True), ("Wants tea", False)]:
         desk = FakeDesk()
         began = talk((problem, "answered"), then="Talk to a human" if flow else "When does it boil?")
-        bound = ports(planned=plan(wants_human=flow, user_intent=intent), written=Draft(DraftKind.ANSWER, DRAFTED))
+        drafted = Draft(DraftKind.ANSWER, DRAFTED)
+        bound = ports(planned=plan(wants_human=flow, user_intent=intent), written=drafted, found=TERSE)
         state = await played(began, bound, *(PLANNED if flow else UP_TO_THE_VERDICT))
         failing = {**state["guardian"], "verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
         await ended({**state, "guardian": {} if flow else failing}, desk)
