@@ -100,6 +100,8 @@ def test_whoever_builds_the_result_can_read_all_that_a_turn_wrote() -> None:
         "drafted_from",
         "searches_wanted",
         "searches_made",
+        "quoting",
+        "quoted",
         "final_answer",
         "result",
     }

@@ -261,7 +261,7 @@ async def test_nothing_of_a_plan_that_an_answer_may_not_say_reaches_anybody() ->
     }
     source, abstains = FakeSource(Source.DOC, []), FakeDrafter([Draft(DraftKind.ABSTENTION, "I do not know.")])
     _, state = await turn("When does it boil?", drafter=abstains, source=source, **planned)
-    assert state["result"]["outcome"] == "clarification"
+    assert state["result"]["outcome"] == "handed_off"
     assert "“boiling”" in state["final_answer"]
     # The raw exchange with the model is kept beside the plan, for operators; nobody else reads it.
     raw = {**state, "tool_trace": {}, "result": {**state["result"], "tool_trace": {}}}

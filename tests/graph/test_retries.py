@@ -122,6 +122,7 @@ class Desk:
             reasons=[f"because_of={actions}"],
             required_actions=list(actions),
             risk_level=RiskLevel.MED,
+            checks={"policy": "ok"},
         )
         # What the next verdict is does not matter: it is replaced as this one is.
         await self.graph.aupdate_state(self.config, {"guardian": report.model_dump(mode="json")}, "guardian_verify")
@@ -220,7 +221,7 @@ TELLS = (
     A.REGENERATE_DRAFT,
 )
 ENDS = {
-    A.ASK_MINIMAL_QUESTION: "clarification",
+    A.ASK_MINIMAL_QUESTION: "pages_shown",
     A.SAFE_REFUSAL: "refused",
     A.REDACT_SENSITIVE: "refused",
     A.ESCALATE_TO_HUMAN: "handed_off",

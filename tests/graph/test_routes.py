@@ -174,12 +174,12 @@ ROUTES: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         [*SEARCHED, *AGAIN, *AGAIN, "finalize"],
         "answered",
     ),
-    "failed": ({"written": WRONG}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "safe_exit"], "clarification"),
+    "failed": ({"written": WRONG}, "How?", [*SEARCHED, *AGAIN, *AGAIN, "safe_exit"], "pages_shown"),
     "abstained": (
         {"written": Draft(DraftKind.ABSTENTION, "Nothing."), "found": []},
         "How?",
         [*SEARCHED, *AGAIN, "safe_exit"],
-        "clarification",
+        "handed_off",
     ),
     "asks": ({"written": Draft(DraftKind.CLARIFICATION, "Which?")}, "How?", [*SEARCHED, "safe_exit"], "clarification"),
     "searches": (
@@ -232,7 +232,7 @@ async def test_a_second_attempt_never_has_the_same_inputs(context: dict[str, Any
     path, values = await walked(build_graph(ports, PROFILE), **settings)
     assert path.count("retry_bump") == 1
     assert len(drafter.requests) == 1
-    assert values["result"]["outcome"] == "clarification"
+    assert values["result"]["outcome"] == "pages_shown"
 
 
 @pytest.mark.parametrize("retries", range(6))
@@ -240,14 +240,14 @@ async def test_a_drafter_that_only_ever_searches_comes_to_an_end(retries: int) -
     """Two searches of its own are granted in a turn, whatever is retried; after that its draft is judged as it is."""
     path, values = await walked(graph_of(written=SEARCHES), search_by="model", max_retry=retries)
     assert path.count("retrieve") == 1 + 2 + path.count("retry_bump")
-    assert values["result"]["outcome"] == "clarification"
+    assert values["result"]["outcome"] == "pages_shown"
 
 
 async def test_a_drafter_may_not_search_where_the_plan_decides() -> None:
     """With `search_by` plan, a wish to search is no reason to search, and no answer either."""
     path, values = await walked(graph_of(written=SEARCHES))
     assert path.count("retrieve") == 1 + path.count("retry_bump")
-    assert values["result"]["outcome"] == "clarification"
+    assert values["result"]["outcome"] == "pages_shown"
 
 
 @pytest.mark.parametrize("retries", range(6))
@@ -304,7 +304,8 @@ async def test_where_moderation_itself_fails_nothing_of_the_turn_before_is_told(
     result = values["result"]
     assert (result["outcome"], result["language"]) == ("error", "ru")
     assert (result["plan"], result["guardian"], result["moderation"]) == (None, None, None)
-    assert result["decisions"] == result["final_articles"] == result["per_query_results"] == []
+    assert [(line["table"], line["row"]) for line in result["decisions"]] == [("DT-008", "error")]
+    assert result["final_articles"] == result["per_query_results"] == []
     assert [message.id for message in values["messages"]] == ["one", "one-answer", "two", "two-answer"]
     assert isinstance(values["messages"][-1], AIMessage)
     assert not (await graph.aget_state(config)).tasks

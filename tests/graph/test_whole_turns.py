@@ -296,7 +296,7 @@ def test_a_draft_that_cannot_be_masked_is_in_no_report(monkeypatch: pytest.Monke
 
 
 def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
-    """A turn that is tried again has one report, of its last draft, and two rows for each of its drafts."""
+    """A turn that is tried again has one report, of its last draft, and four rows for each of its drafts."""
     wrong = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL: port 9999 serves the page [1].")
     state, _ = turn(CALM, [SAFE], TWO_PAGES, [wrong, GOOD], Context())
     assert state["result"]["guardian"]["draft"] == GOOD.text
@@ -307,8 +307,12 @@ def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
         ("DT-002", "clear-calm"),
         ("DT-007", "knowledge-quality"),
         ("DT-004", "user"),
+        ("DT-003", "accepted"),
+        ("DT-004", "model"),
         ("DT-006", "knowledge-qa"),
         ("DT-005", "unfounded-retry"),
+        ("DT-003", "mid-turn"),
+        ("DT-004", "model"),
         ("DT-006", "knowledge-qa"),
         ("DT-005", "pass"),
     ]

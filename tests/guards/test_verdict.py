@@ -71,8 +71,17 @@ def report_of(
     *,
     retries_left: bool = True,
     widened: bool = False,
+    quoting_left: bool = False,
 ) -> GuardianReport:
-    return judge(found, kind=kind, track=track, retries_left=retries_left, widened=widened, draft="x")[1]
+    return judge(
+        found,
+        kind=kind,
+        track=track,
+        retries_left=retries_left,
+        widened=widened,
+        quoting_left=quoting_left,
+        draft="x",
+    )[1]
 
 
 def every_case() -> Iterator[tuple[Findings, DraftKind, Track, bool, bool]]:
@@ -88,7 +97,7 @@ CASES = list(every_case())
 
 def test_every_verdict_is_the_specifications() -> None:
     """Verdict, actions and risk are DT-005's for whatever the checks found, the worse of evidence and grounding counting."""
-    for found, kind, track, retries_left, widened in CASES:
+    for (found, kind, track, retries_left, widened), quoting_left in product(CASES, (True, False)):
         there = {found.evidence.status, found.grounding.status}
         substance = "unchecked" if UNCHECKED in there else "failed" if FAILED in there else "ok"
         verdict, actions, risk = specified(
@@ -99,11 +108,12 @@ def test_every_verdict_is_the_specifications() -> None:
             track=track,
             retries_left=retries_left,
             widened=widened,
+            quoting_left=quoting_left,
         )
-        report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
+        report = report_of(found, kind, track, retries_left=retries_left, widened=widened, quoting_left=quoting_left)
         assert (report.verdict, report.risk_level) == (verdict, risk)
         if isinstance(actions, tuple):
-            assert report.required_actions == list(actions)
+            assert report.required_actions == [action for action in actions if action != "by quoting"]
 
 
 def test_a_pass_has_neither_reasons_nor_actions_and_all_else_has_both() -> None:

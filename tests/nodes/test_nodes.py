@@ -11,15 +11,18 @@ from langgraph.runtime import Runtime
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
+from assistant.profiles import load_profile
 from contracts.calls import ModelCall
 from contracts.context import Context
-from contracts.decisions import EVIDENCE
-from contracts.errors import InputError, ModerationUnavailable, PlanningFailed, SourceUnavailable
+from contracts.decisions import EVIDENCE, OUTPUT
+from contracts.decisions.planning import ToolBinding
+from contracts.errors import InputError, ModerationUnavailable, NotJudged, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft, DraftRequest, Exchange, PlanRequest, SearchRequest
 from contracts.profile import PolicyRule
 from contracts.report import ModerationResult
 from contracts.state import fresh_turn
 from contracts.values import (
+    Channel,
     DraftKind,
     GuardMode,
     HandOffOutcome,
@@ -532,10 +535,12 @@ async def test_an_added_source_is_asked_where_role_and_table_let_it(action: str,
 # ------------------------------------------------------------------------------------------------------------ draft
 
 
-async def drafted(state: State | None = None, **changes: Any) -> tuple[State, DraftRequest]:
+async def drafted(
+    state: State | None = None, context: Context | None = None, **changes: Any
+) -> tuple[State, DraftRequest]:
     bound = ports(**changes)
-    before = await played(state or asked(), bound, "moderation", "sgr_plan", "inject_synthetic", "retrieve")
-    update = await call("draft", before, bound["draft"])
+    before = await played(state or asked(), bound, *UP_TO_THE_VERDICT[:4], context=context)
+    update = await call("draft", before, bound["draft"], context)
     return update, bound["draft"]["drafter"].requests[-1]
 
 
@@ -543,7 +548,14 @@ async def test_the_drafter_is_given_what_it_needs() -> None:
     """Question, intent, queries, evidence in order, the contract and the synthetic message reach the port."""
     update, request = await drafted(planned=plan(request_type=RequestType.HOWTO_POLICY))
     assert update.pop("drafted_from")
-    assert update == {"draft_answer": ANSWER, "draft_kind": "answer", "degraded": [], "model_calls": []}
+    assert tables(update)[-2:] == ["DT-003", "DT-004"]
+    assert {key: value for key, value in update.items() if key != "decisions"} == {
+        "draft_answer": ANSWER,
+        "draft_kind": "answer",
+        "quoted": False,
+        "degraded": [],
+        "model_calls": [],
+    }
     assert (request.question, request.language) == ("When does the kettle boil?", Language.EN)
     assert [item.ref for item in request.evidence] == ["doc:1#0", "doc:2#0"]
     assert [section.name for section in request.spec.required_sections] == ["Steps"]
@@ -578,11 +590,50 @@ async def test_a_drafter_that_wants_to_search_is_heard_twice_a_turn() -> None:
     assert [request.searches_left for request in bound["draft"]["drafter"].requests] == [2, 1, 0]
 
 
-async def test_the_plans_trace_reaches_the_drafter_as_the_run_says() -> None:
-    """Synthetic by default; the drafter is always given the tool call too, and told which of the two to show."""
-    _, request = await drafted()
-    assert (request.plan_trace, request.searches_left) == (PlanTrace.SYNTHETIC, 0)
-    assert request.tool_trace["arguments"] == plan().model_dump(mode="json")
+@pytest.mark.parametrize(("trace", "row"), [(PlanTrace.SYNTHETIC, "model"), (PlanTrace.TOOL_RESULT, "model-tool")])
+async def test_the_plans_trace_reaches_the_drafter_as_the_run_says(trace: PlanTrace, row: str) -> None:
+    """The synthetic message by default, else the tool call: of the two the drafter gets only what DT-004 shows."""
+    context = Context(plan_trace=trace)
+    update, request = await drafted(context=context)
+    shown = OUTPUT.decide(channel=Channel.MODEL_CONTEXT, action=SGRAction.NORMAL, plan_trace=trace).outcome
+    assert (bool(request.synthetic), bool(request.tool_trace)) == (shown.response, shown.tool_trace)
+    assert shown.response is not shown.tool_trace
+    assert request.intent == plan().user_intent
+    assert request.searches_left == 0
+    if trace is PlanTrace.TOOL_RESULT:
+        assert request.tool_trace["arguments"] == plan().model_dump(mode="json")
+    assert update["decisions"][-1]["row"] == row
+
+
+async def test_a_plan_without_a_tool_call_has_the_synthetic_message_alone() -> None:
+    """Where no tool was called, DT-004 is asked about the synthetic message, whatever the run says."""
+    context = Context(plan_trace=PlanTrace.TOOL_RESULT)
+    bound = ports()
+    before = await played(asked(), bound, *UP_TO_THE_VERDICT[:4], context=context)
+    update = await call("draft", {**before, "tool_trace": {}}, bound["draft"], context)
+    assert update["decisions"][-1]["row"] == "model"
+    assert bound["draft"]["drafter"].requests[0].synthetic
+
+
+async def test_no_draft_offers_the_planning_tool_again() -> None:
+    """DT-003 is asked for each draft: accepted for the first, mid-turn on a retry and after a search of the drafter."""
+    wrong = [Draft(DraftKind.ANSWER, f"It boils at {n} degrees [1].") for n in (888, 999)]
+    bound = ports(written=wrong)
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT, "retry_bump", "retrieve", "draft")
+    assert [line["row"] for line in state["decisions"] if line["table"] == "DT-003"] == [
+        "planning",
+        "accepted",
+        "mid-turn",
+    ]
+    wish = Draft(DraftKind.ABSTENTION, "", searches=("boiling point",))
+    searching = ports(written=[wish, wrong[0]])
+    state = await played(
+        asked(), searching, *UP_TO_THE_VERDICT[:5], "retrieve", "draft", context=Context(search_by=SearchBy.MODEL)
+    )
+    assert [line["row"] for line in state["decisions"] if line["table"] == "DT-003"][1:] == ["accepted", "mid-turn"]
+    for ports_of in (bound, searching):
+        assert {request.tool for request in ports_of["draft"]["drafter"].requests} == {ToolBinding.UNAVAILABLE}
+    assert [request.tool for request in bound["sgr_plan"]["planner"].requests] == [ToolBinding.FORCED]
 
 
 async def test_fast_without_evidence_is_restricted() -> None:
@@ -603,7 +654,11 @@ async def test_a_grounded_answer_passes() -> None:
     state = await judged_turn()
     assert (state["guardian"]["verdict"], state["guardian"]["risk_level"]) == (Verdict.PASS, "low")
     assert state["guardian"]["reasons"] == state["guardian"]["required_actions"] == []
-    assert tables(state) == ["DT-001", "DT-003", "DT-002", "DT-007", "DT-004", "DT-006", "DT-005"]
+    assert tables(state) == [
+        *("DT-001", "DT-003", "DT-002", "DT-007", "DT-004"),
+        *("DT-003", "DT-004"),
+        *("DT-006", "DT-005"),
+    ]
     assert state["decisions"][-1]["row"] == "pass"
 
 
@@ -766,7 +821,7 @@ async def test_the_result_holds_the_whole_turn() -> None:
     assert result["tool_trace"]["planner"] == "fake"
     assert "ACTION-PLAN" in result["synthetic_analysis"]
     assert result["moderation"]["safety_level"] == "Safe"
-    assert len(result["decisions"]) == 7
+    assert len(result["decisions"]) == 9
     assert len(result["per_query_results"]) == 1
     assert [item["ref"] for item in result["final_articles"]] == ["doc:1#0", "doc:2#0"]
     assert result["guardian"]["verdict"] == "PASS"
@@ -863,17 +918,114 @@ async def test_any_other_end_sets_the_count_back(changes: dict[str, Any]) -> Non
 
 
 async def test_a_thread_without_questions_left_is_handed_over() -> None:
-    """Where no clarification is left, a minimal question becomes a hand-off."""
-    abstains = Draft(DraftKind.ABSTENTION, "Nothing.")
-    bound = ports(written=abstains)
-    for count, outcome in [(0, "clarification"), (2, "handed_off")]:
-        state = await played(asked(clarify_count=count), bound, *UP_TO_THE_VERDICT)
-        failed = {**state, "guardian": {**state["guardian"], "required_actions": ["ASK_MINIMAL_QUESTION"]}}
-        end = await call("safe_exit", failed, bound["safe_exit"])
+    """Where no clarification is left, a question becomes pages that may help, and a hand-off where there are none."""
+    asks = Draft(DraftKind.CLARIFICATION, "Which kettle is it?")
+    for found, count, outcome, handed in [
+        (None, 0, "clarification", HandOffOutcome.USER_FOLLOWUP_NEEDED),
+        (None, 2, "pages_shown", HandOffOutcome.PARTIALLY_RESOLVED),
+        ([], 0, "clarification", HandOffOutcome.USER_FOLLOWUP_NEEDED),
+        ([], 2, "handed_off", HandOffOutcome.ESCALATION_REQUIRED),
+    ]:
+        end = await ended(*UP_TO_THE_VERDICT, state=asked(clarify_count=count), written=asks, found=found)
         assert end["result"]["outcome"] == outcome
-        assert end["result"]["hand_off"]["outcome"] == (
-            HandOffOutcome.USER_FOLLOWUP_NEEDED if count == 0 else HandOffOutcome.ESCALATION_REQUIRED
-        )
+        assert end["result"]["hand_off"]["outcome"] == handed
+        assert end["result"]["hand_off"]["engineer_intervention_needed"] == (outcome == "handed_off")
+        assert end["clarify_count"] == (1 if outcome == "clarification" else 0)
+        assert ("Which kettle is it?" in end["final_answer"]) == (outcome == "clarification")
+
+
+async def test_pages_are_shown_where_the_question_lacks_nothing() -> None:
+    """A draft that does not pass asks for nothing: the pages that were found are shown, each with one sentence of it."""
+    wrong = Draft(DraftKind.ANSWER, "It boils at 999 degrees [1].")
+    state = await played(asked(), ports(written=wrong), *UP_TO_THE_VERDICT)
+    state = merged({**state, "retry_count": 2}, await call("guardian_verify", {**state, "retry_count": 2}, {}))
+    end = await call("safe_exit", state, ports()["safe_exit"])
+    assert end["result"]["outcome"] == Outcome.PAGES_SHOWN
+    assert [page["title"] for page in end["result"]["pages"]] == ["Page 1", "Page 2"]
+    for number, page in enumerate(end["result"]["pages"], 1):
+        assert page["number"] == number
+        assert page["sentence"] in state["evidence"][number - 1]["snippet"]
+        assert f"- **Page {number}**: “{page['sentence']}” [{number}]" in end["final_answer"]
+    assert "may help" in end["final_answer"]
+    assert "999" not in end["final_answer"]
+    assert end["result"]["block_reason"] is None
+
+
+async def test_a_hand_off_says_in_front_what_was_searched_and_what_is_missing() -> None:
+    """Where there is nothing to show and nothing to ask, the text begins with what was looked for in vain."""
+    bound = ports(found=[], written=Draft(DraftKind.ABSTENTION, "Nothing."))
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    state = merged(state, await call("guardian_verify", {**state, "widened": True, "retry_count": 1}, {}))
+    end = await call("safe_exit", state, bound["safe_exit"])
+    assert end["result"]["outcome"] == Outcome.HANDED_OFF
+    assert end["final_answer"].startswith(
+        "I looked for “When does the kettle boil?” and found no answer in the documents. This needs a person"
+    )
+
+
+async def test_only_the_question_that_was_judged_is_asked() -> None:
+    """A drafted question of another draft, turn or evidence than the verdict's is not asked, and none of its words said."""
+    bound = ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?"))
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    edits: list[State] = [
+        {"draft_answer": "Which teapot is it?"},
+        {"draft_kind": "answer"},
+        {"evidence": state["evidence"][:1]},
+        {"guardian": {**state["guardian"], "judged_hash": ""}},
+    ]
+    for edit in edits:
+        end = await call("safe_exit", {**state, **edit}, bound["safe_exit"])
+        assert end["result"]["outcome"] == Outcome.PAGES_SHOWN
+        assert "Which" not in end["final_answer"]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"draft_answer": f"{ANSWER} So."},
+        {"draft_kind": "abstention"},
+        {"evidence": []},
+        {"question": {"id": "other", "text": "When?", "language": "en"}},
+        {"guardian": {}},
+    ],
+    ids=["draft", "kind", "evidence", "question", "report"],
+)
+async def test_finalize_writes_nothing_but_what_passed(edit: State) -> None:
+    """PASS belongs to one draft of one kind, over one evidence, of one turn; anything else is an error with a way out."""
+    bound = ports()
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    with pytest.raises(NotJudged) as caught:
+        await call("finalize", {**state, **edit}, bound["finalize"])
+    assert caught.value.way_out
+
+
+async def test_a_verdict_that_is_no_pass_is_not_finalized() -> None:
+    """The hash alone is no PASS."""
+    bound = ports(written=Draft(DraftKind.ANSWER, "It boils at 999 degrees [1]."))
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    assert state["guardian"]["judged_hash"]
+    with pytest.raises(NotJudged):
+        await call("finalize", state, bound["finalize"])
+
+
+FIGURES = PROFILE.model_copy(update={"lookups": load_profile("handbook").lookups})
+
+
+@pytest.mark.parametrize(("kinds", "outcome"), [((Source.DB,), "clarification"), ((Source.DOC,), "handed_off")])
+async def test_a_figure_that_no_lookup_has_is_asked_back_about(kinds: tuple[Source, ...], outcome: str) -> None:
+    """Where lookups exist and none fits, the question names them; without a database there is nothing to choose from."""
+    changes: dict[str, Any] = {
+        "planned": plan(request_type=RequestType.STATUS_METRIC),
+        "kinds": kinds,
+        "found": [],
+        "written": Draft(DraftKind.ABSTENTION, "Nothing."),
+        "profile": FIGURES,
+    }
+    context = Context(role="operator", max_retry=0)
+    end = await ended(*UP_TO_THE_VERDICT, context=context, **changes)
+    assert end["result"]["outcome"] == outcome
+    title = FIGURES.lookups_of(Source.DB)[0].title[Language.EN]
+    assert (title in end["final_answer"]) == (outcome == "clarification")
 
 
 async def test_the_drafted_question_is_the_one_that_is_asked() -> None:
@@ -885,13 +1037,14 @@ async def test_the_drafted_question_is_the_one_that_is_asked() -> None:
 async def test_no_failed_draft_is_shown() -> None:
     """Neither the user nor the hand-off record reads a draft that did not pass."""
     drafted_text = "The kettle sings SECRET-DRAFT at 999 degrees."
-    bound = ports(written=Draft(DraftKind.ANSWER, drafted_text))
-    state = await played(asked(clarify_count=2), bound, *UP_TO_THE_VERDICT)
-    failed = {**state, "guardian": {**state["guardian"], "required_actions": ["ASK_MINIMAL_QUESTION"]}}
-    end = await call("safe_exit", failed, bound["safe_exit"])
-    assert "SECRET-DRAFT" not in end["final_answer"]
-    assert "SECRET-DRAFT" not in str(end["result"]["hand_off"])
-    assert end["result"]["outcome"] == Outcome.HANDED_OFF
+    for found, outcome in [(None, Outcome.PAGES_SHOWN), ([passage(1, snippet="Hot.")], Outcome.HANDED_OFF)]:
+        bound = ports(written=Draft(DraftKind.ANSWER, drafted_text), found=found)
+        state = await played(asked(clarify_count=2), bound, *UP_TO_THE_VERDICT)
+        failed = {**state, "guardian": {**state["guardian"], "required_actions": ["ASK_MINIMAL_QUESTION"]}}
+        end = await call("safe_exit", failed, bound["safe_exit"])
+        assert "SECRET-DRAFT" not in end["final_answer"]
+        assert "SECRET-DRAFT" not in str(end["result"]["hand_off"])
+        assert end["result"]["outcome"] == outcome
 
 
 @pytest.mark.parametrize("language", Language)

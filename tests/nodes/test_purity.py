@@ -10,9 +10,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from contracts.context import Context
+from contracts.errors import NotJudged
 from contracts.ports import Draft
 from contracts.state import ChatState, fresh_turn
-from contracts.values import DraftKind, SafetyLevel, SGRAction
+from contracts.values import DraftKind, SafetyLevel, SGRAction, Verdict
 from tests.support.turn import NODES, UP_TO_THE_VERDICT, State, asked, call, judged, plan, played, ports
 
 CHANNELS = set(get_type_hints(ChatState))
@@ -43,8 +44,8 @@ MAY_WRITE: dict[str, set[str]] = {
         "searches_wanted",
         "model_calls",
     },
-    "draft": {"drafted_from", "draft_answer", "draft_kind", "degraded", "model_calls"},
-    "guardian_verify": {"guardian", "decisions", "degraded", "model_calls"},
+    "draft": {"drafted_from", "draft_answer", "draft_kind", "quoted", "decisions", "degraded", "model_calls"},
+    "guardian_verify": {"guardian", "quoting", "decisions", "degraded", "model_calls"},
     "retry_bump": {"retry_count"},
     "finalize": END,
     "safe_exit": END,
@@ -103,10 +104,15 @@ async def test_every_turn_has_nine_nodes() -> None:
 async def test_a_node_writes_its_keys_and_changes_nothing_in_place(
     name: str, written: Draft | None, retries: int
 ) -> None:
-    """Given a deep-frozen turn in which everything is filled, a node writes exactly its keys, as plain data."""
+    """Given a deep-frozen turn in which everything is filled, a node writes exactly its keys, as plain data; `finalize` only what passed."""
     state, bound = await turn(**({"written": written} if written else {}))
     state = {**state, "retry_count": retries}
     before = copy.deepcopy(state)
+    if name == "finalize" and written is not None:
+        with pytest.raises(NotJudged):
+            await call(name, frozen(state), bound[name])
+        assert state == before
+        return
     update = await call(name, frozen(state), bound[name])
     # A retry that concerns the form alone does not search again.
     nothing = name == "retrieve" and retries == 1
@@ -132,10 +138,14 @@ async def test_a_node_writes_its_keys_and_changes_nothing_in_place(
 )
 @pytest.mark.parametrize("name", NODES)
 async def test_no_kind_of_turn_makes_a_node_impure(name: str, changes: dict[str, Any]) -> None:
-    """Whatever a turn has come to, a node may be called on it: nothing in place, and only its own keys."""
+    """Whatever a turn has come to, a node may be called on it: nothing in place, and only its own keys; `finalize` only what passed."""
     state, bound = await turn(**changes)
     before = copy.deepcopy(state)
-    assert set(await call(name, frozen(state), bound[name])) <= MAY_WRITE[name]
+    if name == "finalize" and state["guardian"]["verdict"] != Verdict.PASS:
+        with pytest.raises(NotJudged):
+            await call(name, frozen(state), bound[name])
+    else:
+        assert set(await call(name, frozen(state), bound[name])) <= MAY_WRITE[name]
     assert state == before
 
 
