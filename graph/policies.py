@@ -36,5 +36,7 @@ async def to_safe_exit(state: ChatState, error: NodeError) -> Command[str]:
     # Where moderation itself failed, the keys still hold the turn before.
     clean = fresh_turn() if error.node == "moderation" else {}
     made = [call.model_dump(mode="json") for call in cause.calls] if isinstance(cause, PortError) else []
-    before = [] if clean else state.get("model_calls", [])
+    known = state.get("model_calls")
+    # After an edit in Studio it may be anything.
+    before = known if isinstance(known, list) and not clean else []
     return Command(goto="safe_exit", update={**clean, "error": what, "model_calls": [*before, *made]})

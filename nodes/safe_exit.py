@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -103,23 +103,16 @@ async def safe_exit(
     context = runtime.context or Context()
     state = cast("FinalView", {**fresh_turn(), **state})
     try:
-        ended = _ended(state, context, profile)
+        ended, turn_id, marks = _read(state, context, profile)
     except Exception as error:  # noqa: BLE001  # whatever stands in the state, the user is owed an end of the turn
         _LOG.exception("The state of a turn could not be read.")
         state = _without_the_turn(state, error)
-        ended = _ended(state, context, profile)
-    turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
+        ended, turn_id, marks = _read(state, context, profile)
     delivery, degraded = None, ()
     if desk is not None and turn_id and _calls_people(ended, context):
         thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
-        delivery, degraded = await _submit(desk, _ticket(ended, context.role, thread_id, turn_id))
+        delivery, degraded = await _submit(desk, lambda: _ticket(ended, context.role, thread_id, turn_id))
     result = _with_delivery(ended, delivery, degraded)
-    marks = {
-        "turn_id": turn_id,
-        "outcome": str(result.outcome),
-        "moderated": _moderated(state),
-        "denied": _denied(state),
-    }
     asked = result.outcome is Outcome.CLARIFICATION
     # A turn without a question of its own must not replace the answer to an earlier one.
     message = AIMessage(result.answer_text, id=f"{turn_id}-answer" if turn_id else None, additional_kwargs=marks)
@@ -130,6 +123,19 @@ async def safe_exit(
         "decisions": [line.model_dump(mode="json") for line in result.decisions],
         "clarify_count": state.get("clarify_count", 0) + 1 if asked else 0,
     }
+
+
+def _read(state: FinalView, context: Context, profile: Profile) -> tuple[_Ended, str, Json]:
+    """Return all that is read of the state: the end, the turn's id and the marks of its message."""
+    ended = _ended(state, context, profile)
+    turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
+    marks = {
+        "turn_id": turn_id,
+        "outcome": str(ended.result.outcome),
+        "moderated": _moderated(state),
+        "denied": _denied(state),
+    }
+    return ended, turn_id, marks
 
 
 def _ended(state: FinalView, context: Context, profile: Profile) -> _Ended:
@@ -263,10 +269,10 @@ def _ticket(ended: _Ended, role: str, thread_id: str, turn_id: str) -> Ticket:
     return hand_off_ticket(fit, ticket, result.outcome)
 
 
-async def _submit(desk: HandOffDesk, ticket: Ticket) -> tuple[Delivery | None, tuple[str, ...]]:
+async def _submit(desk: HandOffDesk, ticket: Callable[[], Ticket]) -> tuple[Delivery | None, tuple[str, ...]]:
     """Return what became of a ticket, and what went wrong with it; no delivery where no desk has it."""
     try:
-        said = await desk.submit(ticket)
+        said = await desk.submit(ticket())
     except HandOffFailed as error:
         return None, (f"hand_off: {error}",)
     except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the desk's fault
