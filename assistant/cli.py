@@ -18,6 +18,7 @@ EXIT_CODES: Final = {
     3: "a question was asked back",
     4: "declined or refused",
     5: "handed over to a person",
+    6: "pages that may help were shown, without an answer",
     130: "interrupted",
 }
 _OUTCOME_CODES: Final = {
