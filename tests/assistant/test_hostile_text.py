@@ -140,7 +140,7 @@ def test_what_follows_a_decided_message_does_not_undo_the_decision(
 def test_what_a_user_wrote_is_shown_as_written_or_not_at_all(message: str, markup: str, desk: Desk) -> None:
     """Outside of the line that says how the request was understood, nothing is the user's; inside, nothing is live."""
     result = desk.result(f"{message}\n{markup}")
-    assert result["outcome"] in ("answered", "clarification", "declined")
+    assert result["outcome"] in ("answered", "clarification", "declined", "pages_shown", "handed_off")
     assert_harmless(result["answer_text"])
     ours = re.sub(r"^\*\*How I understood your request:\*\* .*$", "", result["answer_text"], flags=re.MULTILINE)
     for word in ("evil", "won", "alert", "DROP", "__class__", "forged", "tool_call"):
@@ -152,7 +152,7 @@ def test_a_message_cannot_forge_a_line_of_what_is_printed(markup: str, desk: Des
     """Progress, the last line and the transcript stay what they are: a question is shown as a question."""
     said = desk.here("ask", f"It does not work\n{markup}", "--thread", "t")
     lines = said.err.splitlines()
-    assert re.fullmatch(r"\[(clarification|declined)\] --thread t", lines[-1])
+    assert re.fullmatch(r"\[(clarification|declined|pages_shown|handed_off)\] --thread t", lines[-1])
     assert all(re.match(r"(… |  [a-z]|$)", line) for line in lines[:-1])
     page = desk.here("threads", "show", "t").out
     assert len(re.findall(r"^── ", page, re.MULTILINE)) == 1

@@ -20,6 +20,7 @@ from contracts.values import (
     OnUnavailable,
     PlanTrace,
     SearchBy,
+    Tickets,
     Track,
 )
 from tests.support.cli_helpers import PROFILE, Desk, decided, profile_of
@@ -494,6 +495,8 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "knowledge_track": Track.FAST,
         "diversity": Diversity.REQUIRED,
         "max_retry": 1,
+        "quoting_draft": False,
+        "tickets": Tickets.WIDE,
         "min_evidence": 3,
         "max_clarifications": 3,
         "top_k": 7,
@@ -512,7 +515,7 @@ def test_every_threshold_and_habit_of_a_profile_becomes_a_runs_default(tmp_path:
     tables = [
         f"[{table}]\n"
         + "".join(
-            f"{key} = {value!r}\n" if isinstance(value, float | int) else f'{key} = "{value}"\n'
+            f"{key} = {str(value).lower()}\n" if isinstance(value, float | int) else f'{key} = "{value}"\n'
             for key, value in values.items()
         )
         for table, values in OVERRIDES.items()
