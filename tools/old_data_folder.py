@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def run(*arguments: str) -> None:
-    subprocess.run([sys.executable, __file__, *arguments], check=False)  # noqa: S603  # itself
+    subprocess.run([sys.executable, __file__, *arguments], check=False)  # itself
 
 
 # ----------------------------------------------------------------------------------------------------- conversations
