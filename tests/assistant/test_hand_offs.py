@@ -81,17 +81,15 @@ def test_other_ends_are_nobodys_business(desk: Desk, tmp_path: Path, text: str, 
     assert not out.exists()
 
 
-def test_a_question_after_a_failed_draft_is_handed_off_too(desk: Desk, tmp_path: Path) -> None:
-    """A question back after the Guardian's FAIL is a ticket for which nobody has to act yet."""
+def test_pages_that_may_help_call_nobody(desk: Desk, tmp_path: Path) -> None:
+    """After the Guardian's FAIL pages are shown; the record says that nobody has to act, and no ticket is written."""
     out = tmp_path / "out"
     result = desk.having(GUARDIAN_HANDOFF_TO=str(out)).result("What is the fine for returning a book 90 days late?")
-    assert (result["outcome"], result["guardian"]["verdict"]) == ("clarification", "FAIL")
-    [ticket] = written(out)
-    assert ticket["record"]["engineer_intervention_needed"] is False
-    assert ticket["verdict"] == "FAIL"
-    assert ticket["reasons"]
-    assert "passed it on" not in result["answer_text"]
-    assert ticket["answer"] == result["answer_text"]
+    assert (result["outcome"], result["guardian"]["verdict"]) == ("pages_shown", "FAIL")
+    assert result["hand_off"]["engineer_intervention_needed"] is False
+    assert (result["hand_off"]["outcome"], result["hand_off_delivery"]) == ("partially_resolved", None)
+    assert "passed" not in result["answer_text"]
+    assert not out.exists()
 
 
 def test_what_could_not_be_delivered_is_listed_and_sent(desk: Desk) -> None:

@@ -484,14 +484,14 @@ async def test_a_fork_goes_its_own_way_to_its_own_ending(studio: LangGraphClient
     """From one step, a run with other settings ends otherwise; the steps that it came from stay as they were."""
     thread = await new_thread(studio)
     original = await run(studio, thread, ask(LEND), context=NEVER_ENOUGH)
-    assert (original["result"]["outcome"], original["retry_count"]) == ("clarification", 1)
+    assert (original["result"]["outcome"], original["retry_count"]) == ("pages_shown", 1)
     judged, begun = await before(studio, thread, "guardian_verify"), await before(studio, thread, "moderation")
 
     once = await run(studio, thread, None, checkpoint_id=judged, context={**NEVER_ENOUGH, "max_retry": 0})
     passed = await run(studio, thread, None, checkpoint_id=judged)
     russian = await run(studio, thread, None, checkpoint_id=begun, context={**NEVER_ENOUGH, "language": "ru"})
 
-    assert (once["result"]["outcome"], once["retry_count"]) == ("clarification", 0)
+    assert (once["result"]["outcome"], once["retry_count"]) == ("pages_shown", 0)
     assert (passed["result"]["outcome"], passed["retry_count"]) == ("answered", 0)
     assert (russian["question"]["language"], russian["retry_count"]) == ("ru", 1)
     assert re.search("[а-я]{4}", russian["final_answer"])
