@@ -96,6 +96,7 @@ _OF_A_QUESTION: Final = tuple(
         rf"\b(?:send|tell|give|e-?mail|text|share|provide|enter|type|write|confirm|say|have|know|remember|name)\b[^.!?]{{0,60}}?\b(?P<what>{_WANTED_EN})\b",
         rf"\b(?:what|which)\b[^.!?]{{0,30}}?\byour\s+(?:[\w'-]{{1,40}}\s+){{0,3}}?(?P<what>{_WANTED_EN})\b",
         rf"\byour\s+(?:[\w'-]{{1,40}}\s+){{0,2}}?(?P<what>{_WANTED_EN})\s*(?:,\s*please\s*)?\?",
+        r"\b(?:what|which)\s+(?:\w{1,40}\s+)?(?P<what>card numbers?|cv[vc]2?|pins?|pin codes?|(?:sms|one[- ]time) codes?)\b",
         rf"(?<![\w])(?:{_GIVE_RU}|(?:укажи|введи|напомни|уточни|подтверди)(?:те)?|можете|могли|знаете|помните)[^.!?]{{0,60}}?(?P<what>{_WANTED_RU})(?!\w)",
         rf"(?<![\w])(?:как(?:ой|ая|ие|ов)|ваш[а-я]*|у вас)\s+(?:[\w'-]{{1,40}}\s+){{0,3}}?(?P<what>{_WANTED_RU})(?!\w)",
         r"(?P<what>\b(?:pay|payment|wire|transfer (?:the )?(?:money|funds))\b)",

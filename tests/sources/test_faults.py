@@ -24,7 +24,7 @@ from contracts.errors import SourceUnavailable
 from contracts.ports import EvidenceSource, Planner
 from contracts.values import Language, RequestType, Source
 from graph.build import Ports, build_graph
-from rendering.answers import source_names
+from rendering.exits import source_names
 from tests.support.broken_sources import FAULTS, LOOKUPS, QUESTION, Fault
 from tests.support.turn import PROFILE, SAFE, passage, plan
 
