@@ -168,6 +168,8 @@ def nothing_in(faults: Iterable[str]) -> None:
 
 def as_written(value: object) -> tuple[str, ...]:
     """Return the ways in which a default may stand in a table."""
+    if isinstance(value, bool):
+        return (json.dumps(value),)
     return (str(value), f"{value:.2f}") if isinstance(value, float) else (str(value),)
 
 
