@@ -6,6 +6,7 @@ Such a sentence is shown as it stands in its document, so it needs no grounding;
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -23,6 +24,7 @@ MOST_PAGES: Final = 5
 _LEAST_WORDS: Final = 4
 _LONGEST: Final = 400
 """Characters; a longer sentence is a table or a list written as one."""
+_RELATIVE_LINK: Final = re.compile(r"!?\[([^\]\n]{0,300})\]\((?![a-z]{1,20}:|//)[^)\s]{0,500}\)", re.IGNORECASE)
 _OF_DOCUMENTS: Final = (Source.DOC, Source.POLICY)
 
 
@@ -30,6 +32,8 @@ def pages_that_may_help(
     questions: Iterable[str], evidence: Sequence[EvidenceItem], profile: Profile, role: str
 ) -> list[PageSentence]:
     """Return up to five documents of the evidence in its order, each with its best sentence; those without one are left out.
+
+    A sentence has at least one word of the question. Links to other files are their words: from an answer they lead nowhere.
 
     Args:
         questions: The user's words and what was searched for.
@@ -48,6 +52,8 @@ def pages_that_may_help(
         candidates = [PageSentence(number, text) for number in numbers for text in said[number]]
         # Sorting is stable: of two that fit alike, the earlier one introduces its page.
         for page in sorted(candidates, key=lambda one: -_fit(one.sentence, weights)):
+            if not _fit(page.sentence, weights):
+                break
             if check_answer(page.sentence, profile, role).status is PolicyStatus.OK:
                 pages.append(page)
                 break
@@ -66,7 +72,7 @@ def _sentences(markdown: str) -> Iterator[str]:
         else:
             continue
         for text in texts:
-            yield from filter(_stands_alone, sentences(text))
+            yield from filter(_stands_alone, sentences(_RELATIVE_LINK.sub(r"\1", text)))
 
 
 def _without_marker(item: str) -> str:

@@ -78,10 +78,11 @@ async def draft(
     if drafted_from == state["drafted_from"]:
         return {"nothing_new": True}
     reply = await drafter.draft(request)
-    made = (record(NAME, binding), record(NAME, shown))
+    # Decided for each draft; what was decided alike for the one before stands there already.
+    made = [record(NAME, each).model_dump(mode="json") for each in (binding, shown)]
     accounts = {
         "drafted_from": drafted_from,
-        "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
+        "decisions": [*state["decisions"], *(line for line in made if line not in state["decisions"])],
         **_accounts(state, reply),
     }
     if reply.searches and searches_left > 0:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from langgraph.runtime import Runtime
-from pydantic import ValidationError
 
 from contracts.calls import ModelCall
 from contracts.context import Context
@@ -144,7 +143,7 @@ def _contract(state: GuardianView) -> ArchitectSpec | None:
     """Return the contract of the turn; `None` where nobody can read it, so that nothing of it is checked."""
     try:
         return ArchitectSpec.model_validate(state["architect_spec"])
-    except ValidationError:
+    except ValueError:
         return None
 
 

@@ -39,6 +39,7 @@ _WHY: Final = {
     "policy_violation": "why_policy",
     "could_not_check": "why_unchecked",
     "clarification_needed": "why_unclear",
+    "clarification_without_question": "why_unproven",
 }
 """The Guardian's reasons in words, for people who do not know them."""
 

@@ -48,7 +48,7 @@ MAY_WRITE: dict[str, set[str]] = {
     "guardian_verify": {"guardian", "quoting", "decisions", "degraded", "model_calls"},
     "retry_bump": {"retry_count"},
     "finalize": END,
-    "safe_exit": END,
+    "safe_exit": {*END, "decisions"},
 }
 
 

@@ -74,9 +74,11 @@ def verdicts_say_why(turn: Played) -> None:
 
 
 def retries_are_few_and_each_was_asked_for(turn: Played) -> None:
-    """A draft is tried again where the verdict is RETRY, at most `max_retry` times, and only the last verdict is not (DT-005)."""
+    """A draft is tried again where the verdict is RETRY, at most `max_retry` times and once more by quoting (DT-005)."""
     verdicts = [report["verdict"] for report in turn.verdicts]
-    assert turn.result.diagnostics.retries == verdicts.count(Verdict.RETRY) <= turn.context.max_retry
+    quoted = [line for line in turn.result.decisions if line.table == "DT-005" and "by quoting" in line.outcome]
+    assert len(quoted) <= 1
+    assert turn.result.diagnostics.retries == verdicts.count(Verdict.RETRY) <= turn.context.max_retry + len(quoted)
     assert Verdict.RETRY not in verdicts[-1:]
     assert Verdict.FAIL not in verdicts[:-1]
     assert Verdict.PASS not in verdicts[:-1]
@@ -91,12 +93,16 @@ def decisions_are_the_tables_own(turn: Played) -> None:
 
 
 def decisions_are_all_there(turn: Played) -> None:
-    """DT-001, and unless it blocks DT-003, DT-002, DT-007 and DT-004; DT-006 and DT-005 for each draft.
+    """DT-001, and unless it blocks DT-003, DT-002, DT-007 and DT-004; DT-006 and DT-005 for each draft; DT-008 without an answer.
 
     Where policy denies the request, nothing is drafted, and DT-005 alone judges it; so it is with one that was to be asked
-    back about.
+    back about. What a drafting model is shown is decided by DT-003 and DT-004 in the node `draft`.
     """
-    made = [line.table for line in turn.result.decisions]
+    made = [line.table for line in turn.result.decisions if line.node not in ("draft", "safe_exit")]
+    ended = [line.table for line in turn.result.decisions if line.node == "safe_exit"]
+    assert ended == ([] if turn.result.outcome is Outcome.ANSWERED else ["DT-008"])
+    shown = {line.table for line in turn.result.decisions if line.node == "draft"}
+    assert shown <= {"DT-003", "DT-004"}
     planned = [] if turn.stopped else ["DT-003", "DT-002", "DT-007", "DT-004"]
     drafted = turn.result.guardian is not None and turn.result.guardian.draft
     judged = ["DT-006", "DT-005"] if drafted else ["DT-005"]
