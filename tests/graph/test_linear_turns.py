@@ -7,6 +7,7 @@ import gc
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -170,20 +171,26 @@ def seconds(run: Callable[..., str], *texts: str) -> float:
     return taken
 
 
+@cache
+def bare(run: Callable[..., str], texts: int) -> float:
+    """Return what a turn takes with hardly any text."""
+    return min(seconds(run, *("kettle" for _ in range(texts))) for _ in range(3))
+
+
 def growth(run: Callable[..., str], made: list[Callable[[int], str]]) -> float:
     """Return how many times longer a turn takes with long texts than with short ones; 0 where it takes hardly any time.
 
     Half of what a turn takes with hardly any text is left out: without the other half, noise might be all that is left
     of a short one. What looks as if it grew too fast is measured three times.
     """
-    long = short = bare = grown = float("inf")
+    long = short = grown = float("inf")
+    rest = bare(run, len(made)) / 2
     for _ in range(3):
-        bare = min(bare, seconds(run, *(shape(40) for shape in made)))
         long = min(long, seconds(run, *(shape(LONG) for shape in made)))
-        if long - bare / 2 <= LEAST * GROWTH:
+        if long - rest <= LEAST * GROWTH:
             return 0.0
         short = min(short, seconds(run, *(shape(SHORT) for shape in made)))
-        if (grown := (long - bare / 2) / max(short - bare / 2, LEAST)) <= GROWTH:
+        if (grown := (long - rest) / max(short - rest, LEAST)) <= GROWTH:
             break
     return grown
 
