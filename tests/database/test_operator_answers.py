@@ -68,10 +68,10 @@ FIGURES = [
 CONNECTIONS = [
     ("What depends on GUARDIAN_DATA_DIR?", ["“Settings” describes", "“What Guardian is” depends on"]),
     ("Which pages mention GUARD_TIMEOUT?", ["“Settings” mentions", "“When a model fails” mentions"]),
-    ("Which pages are related to the page “Retries”?", ["“The extractive drafter” is", "“Hand-off to a person” is"]),
+    ("Which pages are related to the page “Monitoring”?", ["“Traces” is", "“The HTTP server” is"]),
     ("Что зависит от GUARDIAN_DATA_DIR?", ["Страница «Настройки» описывает GUARDIAN_DATA_DIR"]),
     ("Какие страницы говорят о GUARD_TIMEOUT?", ["«Настройки» упоминает", "«Сбои языковой модели» упоминает"]),
-    ("Какие страницы связаны со страницей «Повторы»?", ["«Как составляется ответ»", "«Передача человеку»"]),
+    ("Какие страницы связаны со страницей «Мониторинг»?", ["«Трассировка»", "«Сервер HTTP»"]),
 ]
 FAULTS = [
     ("The index is locked, I get an error", ["Only one process at a time may index into a knowledge base"]),

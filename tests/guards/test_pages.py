@@ -28,30 +28,33 @@ def shown(evidence: list[EvidenceItem], questions: tuple[str, ...] = QUESTION) -
 
 def test_a_page_has_the_sentence_that_fits_the_question_best() -> None:
     """Of several sentences the one with the words of the question is shown, as it stands there."""
-    assert pages(f"Water is wet and clear. {BOILS} Tea is served in the afternoon.") == [(1, BOILS)]
+    assert pages(f"A kettle of water is clear. {BOILS} Tea is served in the afternoon.") == [(1, BOILS)]
 
 
 def test_what_was_searched_for_counts_as_the_question() -> None:
     """The words of a sub-query choose the sentence, too."""
-    snippet = "Water is wet and clear. The lid opens to the left."
+    snippet = "A kettle of water is clear. The lid opens to the left."
     assert pages(snippet, questions=("How?", "opening a lid")) == [(1, "The lid opens to the left.")]
 
 
 def test_of_two_sentences_that_fit_alike_the_earlier_is_shown() -> None:
     """It introduces its page."""
-    assert pages("Milk is white and cold. Salt is white and fine.") == [(1, "Milk is white and cold.")]
+    assert pages("A kettle is white and cold. A kettle is black and fine.") == [(1, "A kettle is white and cold.")]
 
 
 def test_a_document_is_shown_once_with_the_best_of_its_passages() -> None:
     """Two passages of one document are one page, by the number of the passage that the sentence is of."""
     one = {"document": "doc:1"}
-    evidence = [passage(1, snippet="Water is wet and clear.", **one), passage(2, snippet=BOILS, ref="doc:1#1", **one)]
+    evidence = [
+        passage(1, snippet="A kettle of water is clear.", **one),
+        passage(2, snippet=BOILS, ref="doc:1#1", **one),
+    ]
     assert shown(evidence) == [(2, BOILS)]
 
 
 def test_pages_stand_in_the_order_of_the_evidence() -> None:
     """Not how well a sentence fits, but what was found first comes first."""
-    assert pages("Water is wet and clear.", BOILS) == [(1, "Water is wet and clear."), (2, BOILS)]
+    assert pages("A kettle of water is clear.", BOILS) == [(1, "A kettle of water is clear."), (2, BOILS)]
 
 
 def test_there_are_five_pages_at_most() -> None:
@@ -81,7 +84,7 @@ def test_only_documents_are_pages(source: Source) -> None:
 )
 def test_what_policy_would_stop_is_dropped(bad: str) -> None:
     """The next best sentence of the page stands in its place, and without one the page is left out."""
-    assert pages(f"{bad} Water is wet and clear.") == [(1, "Water is wet and clear.")]
+    assert pages(f"{bad} A kettle of water is clear.") == [(1, "A kettle of water is clear.")]
     assert pages(bad, BOILS) == [(2, BOILS)]
 
 

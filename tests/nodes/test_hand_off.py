@@ -209,7 +209,7 @@ TELLING = "My password: Qw3rty99! and card 4539 1488 0343 6467 fail, write to an
 @pytest.mark.parametrize("pages", [True, False], ids=["pages shown", "hand-off"])
 async def test_the_users_own_secrets_do_not_leave_with_the_ticket(pages: bool) -> None:
     """Passwords and cards are masked in title, summary, steps, question and answer; what is needed to reply stays."""
-    telling = plan(user_intent=f"Wants: {TELLING}", subqueries=[TELLING, "my password qw3rty99"])
+    telling = plan(user_intent=f"Wants: {TELLING}", subqueries=[TELLING, "my password qw3rty99", "the kettle boils"])
     found = None if pages else TERSE
     desk, bound = FakeDesk(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED), found=found)
     state = await played(asked(TELLING), bound, *UP_TO_THE_VERDICT)
