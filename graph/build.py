@@ -44,10 +44,10 @@ from contracts.views import (
     TurnInput,
 )
 from graph.callers import settled_role
-from graph.holding import within
 from graph.policies import SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from graph.streaming import JudgedGraph, send_in_pieces
+from graph.watchdog import within
 from nodes.draft import draft
 from nodes.finalize import finalize
 from nodes.guardian_verify import guardian_verify

@@ -517,7 +517,10 @@ def fault_text(error: Exception, look: Look) -> str:
 
 
 def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> list[EvidenceItem]:
-    """Return what an answer cites of one of its sources; nothing where it has no such source."""
+    """Return what an answer cites of one of its sources, or what a shown page was found by; nothing without such a source."""
+    refs = {page.ref for page in result.pages if page.number == number}
+    if refs:
+        return [item for item in result.final_articles if item.ref in refs]
     view = user_view(result, profile)
     if result.guardian is None or number not in {source.number for source in view.sources}:
         return []

@@ -17,7 +17,7 @@ from contracts.context import STEPS_PER_TURN, Context
 from contracts.ports import Draft
 from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
-from graph.holding import within
+from graph.watchdog import within
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 BOUND = 3.0
