@@ -149,7 +149,7 @@ class TurnStore(ThreadTable):
             f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? ORDER BY number",  # noqa: S608  # names of ours
             thread_id,
         )
-        return _told([_turn(row) for row in rows])
+        return _with_lost_answers([_turn(row) for row in rows])
 
     async def find(self, thread_id: str, turn_id: str) -> Turn | None:
         """Return one turn, if there is one of that id."""
@@ -254,7 +254,7 @@ def _answers(turn: Turn) -> str:
     return turn.question if not asked or asked == clean(turn.question) else asked
 
 
-def _told(turns: Iterable[Turn]) -> list[Turn]:
+def _with_lost_answers(turns: Iterable[Turn]) -> list[Turn]:
     """Return a conversation's turns, in order; those with the result of an earlier one without it."""
     told: list[Turn] = []
     earlier: set[str] = set()

@@ -51,8 +51,8 @@ def pages_that_may_help(
     for numbers in of_documents.values():
         candidates = [PageSentence(number, text) for number in numbers for text in said[number]]
         # Sorting is stable: of two that fit alike, the earlier one introduces its page.
-        for page in sorted(candidates, key=lambda one: -_fit(one.sentence, weights)):
-            if not _fit(page.sentence, weights):
+        for page in sorted(candidates, key=lambda one: -_score(one.sentence, weights)):
+            if not _score(page.sentence, weights):
                 break
             if check_answer(page.sentence, profile, role).status is PolicyStatus.OK:
                 pages.append(page)
@@ -100,6 +100,6 @@ def _weights(wanted: frozenset[str], texts: Iterable[str]) -> dict[str, float]:
     return {stem: math.log(1 + count / (1 + found[stem])) for stem in wanted}
 
 
-def _fit(sentence: str, weights: dict[str, float]) -> float:
+def _score(sentence: str, weights: dict[str, float]) -> float:
     said = set(stems(sentence))
     return sum(weights.get(stem, 0.0) for stem in said) / math.sqrt(3 + len(said))

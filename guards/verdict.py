@@ -50,10 +50,10 @@ class Findings:
             mask: Replaces what an answer must not say.
         """
 
-        def fit(reason: Reason) -> Reason:
+        def mask_reason(reason: Reason) -> Reason:
             return Reason(reason.name, tuple(map(mask, reason.values)))
 
-        told = {name: _masked(finding, draft, mask, fit) for name, finding in self.named().items()}
+        told = {name: _masked(finding, draft, mask, mask_reason) for name, finding in self.named().items()}
         return replace(self, **told)
 
     def unquoted(self) -> Findings:

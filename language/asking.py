@@ -147,15 +147,15 @@ def asks_for_secrets(text: str) -> str:
 
     What a warning names ("never send your password") is not asked for.
     """
-    return _found(_REQUESTS, text)
+    return _first_request(_REQUESTS, text)
 
 
 def question_asks_for_secrets(question: str) -> str:
     """Return the same of a question that the assistant asks itself, where far less is needed to mean it."""
-    return _found(_OF_A_QUESTION, question) or asks_for_secrets(question)
+    return _first_request(_OF_A_QUESTION, question) or asks_for_secrets(question)
 
 
-def _found(patterns: tuple[re.Pattern[str], ...], text: str) -> str:
+def _first_request(patterns: tuple[re.Pattern[str], ...], text: str) -> str:
     said = " ".join(skeleton(text).replace("ё", "е").split())
     for part in _around_requests(said):
         for pattern in patterns:

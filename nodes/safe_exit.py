@@ -103,11 +103,11 @@ async def safe_exit(
     context = runtime.context or Context()
     state = cast("FinalView", {**fresh_turn(), **state})
     try:
-        ended, turn_id, marks = _read(state, context, profile)
+        ended, turn_id, marks = _end_turn(state, context, profile)
     except Exception as error:  # noqa: BLE001  # whatever stands in the state, the user is owed an end of the turn
         _LOG.exception("The state of a turn could not be read.")
         state = _without_the_turn(state, error)
-        ended, turn_id, marks = _read(state, context, profile)
+        ended, turn_id, marks = _end_turn(state, context, profile)
     delivery, degraded = None, ()
     if desk is not None and turn_id and _calls_people(ended, context):
         thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
@@ -125,7 +125,7 @@ async def safe_exit(
     }
 
 
-def _read(state: FinalView, context: Context, profile: Profile) -> tuple[_Ended, str, Json]:
+def _end_turn(state: FinalView, context: Context, profile: Profile) -> tuple[_Ended, str, Json]:
     """Return all that is read of the state: the end, the turn's id and the marks of its message."""
     ended = _ended(state, context, profile)
     turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
@@ -150,7 +150,7 @@ def _ended(state: FinalView, context: Context, profile: Profile) -> _Ended:
         earlier = tuple(str(message.text) for message in fit["messages"])
         handed = hand_off_record(fit, outcome, language, earlier, person=end.ticket is TicketRule.YES)
     queries = fit["sgr_plan"].get("subqueries", [])
-    told = _told(state, end, facts, handed, queries, language, profile)
+    told = _write_texts(state, end, facts, handed, queries, language, profile)
     broken = end.kind is ExitKind.OWN_UP and not state["error"].get("key")
     result = StructuredAgentResult.of_turn(
         {**state, "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")]},
@@ -211,7 +211,7 @@ def _stopped_by(state: FinalView) -> StoppedBy:
     return StoppedBy.PERSON if state["flow"] == Flow.HAND_OFF else _STOPPED_BY_PLAN[SGRAction(state["action"])]
 
 
-def _told(
+def _write_texts(
     state: FinalView,
     end: Exit,
     facts: ExitFacts,

@@ -86,11 +86,11 @@ _YES, _NO = one_of(True), one_of(False)
 _UNANSWERED: Final[dict[str, Cell]] = {"last_action": one_of(LastAction.ASK), "policy": _FINE}
 
 
-def _stopped(by: StoppedBy, then: Exit, because: str) -> Row[Exit]:
+def _stop_row(by: StoppedBy, then: Exit, because: str) -> Row[Exit]:
     return Row(by.name.lower(), {"stopped_by": one_of(by)}, then, because)
 
 
-def _judged(name: str, when: dict[str, Cell], then: Exit, because: str) -> Row[Exit]:
+def _verdict_row(name: str, when: dict[str, Cell], then: Exit, because: str) -> Row[Exit]:
     return Row(name, {"stopped_by": one_of(StoppedBy.VERDICT), **when}, then, because)
 
 
@@ -112,104 +112,104 @@ EXITS: Final = DecisionTable(
         "pages": YES_NO,
     },
     rows=(
-        _stopped(
+        _stop_row(
             StoppedBy.MESSAGE,
             Exit(ExitKind.OWN_UP, "input", block_reason="input"),
             "the message cannot be taken as it is, and its sender can mend it",
         ),
-        _stopped(
+        _stop_row(
             StoppedBy.ERROR,
             Exit(ExitKind.OWN_UP, "turn_error", TicketRule.YES, "error"),
             "something broke, which somebody has to look at",
         ),
-        _stopped(
+        _stop_row(
             StoppedBy.UNSAFE,
             Exit(ExitKind.REFUSE, "guardian_refusal_unsafe", block_reason="moderation_unsafe"),
             "an unsafe message is refused, and nobody is called for it",
         ),
-        _stopped(
+        _stop_row(
             StoppedBy.UNMODERATED,
             Exit(ExitKind.REFUSE, "moderation_unavailable", block_reason="moderation_unavailable"),
             "the check is down, and the message may be sent again",
         ),
-        _stopped(
+        _stop_row(
             StoppedBy.DECLINED,
             Exit(ExitKind.DECLINE, block_reason="off_topic_or_spam"),
             "not what the assistant is for",
         ),
-        _stopped(StoppedBy.REFUSED, Exit(ExitKind.REFUSE, block_reason="guardian_block"), "an unsafe request"),
-        _stopped(
+        _stop_row(StoppedBy.REFUSED, Exit(ExitKind.REFUSE, block_reason="guardian_block"), "an unsafe request"),
+        _stop_row(
             StoppedBy.UNCLEAR, Exit(ExitKind.ASK), "the plan does not understand the request; it waits for the user"
         ),
-        _stopped(
+        _stop_row(
             StoppedBy.PERSON,
             Exit(ExitKind.HAND_OFF, "hand_off_asked", TicketRule.YES),
             "who asks for a person gets one",
         ),
-        _judged(
+        _verdict_row(
             "secrets",
             {"last_action": one_of(LastAction.REDACT)},
             Exit(ExitKind.REFUSE, "sensitive_refusal", TicketRule.WIDE, "policy_violation"),
             "a refusal by policy calls nobody",
         ),
-        _judged(
+        _verdict_row(
             "denied",
             {"last_action": one_of(LastAction.REFUSE), "policy": _OF_POLICY},
             Exit(ExitKind.REFUSE, "policy_refusal", TicketRule.WIDE, "policy"),
             "a refusal by policy calls nobody",
         ),
-        _judged(
+        _verdict_row(
             "off-contract",
             {"last_action": one_of(LastAction.REFUSE), "policy": _FINE},
             Exit(ExitKind.REFUSE, "contract_refusal", TicketRule.YES, "contract"),
             "the material is there and the form is not: a person can write it",
         ),
-        _judged(
+        _verdict_row(
             "policy-person",
             {"last_action": one_of(LastAction.ESCALATE, LastAction.ASK, LastAction.NONE), "policy": _OF_POLICY},
             Exit(ExitKind.HAND_OFF, "hand_off_policy", TicketRule.YES),
             "the rules leave it to a person, or nobody could judge by them",
         ),
-        _judged(
+        _verdict_row(
             "unchecked-down",
             {"last_action": one_of(LastAction.ESCALATE, LastAction.NONE), "policy": _FINE, "sources_down": _YES},
             _UNASKED,
             "where nobody could look, nobody says that there is nothing",
         ),
-        _judged(
+        _verdict_row(
             "unchecked",
             {"last_action": one_of(LastAction.ESCALATE, LastAction.NONE), "policy": _FINE, "sources_down": _NO},
             _PERSON,
             "what could not be checked goes to a person",
         ),
-        _judged(
+        _verdict_row(
             "ask",
             {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _YES},
             Exit(ExitKind.ASK, "minimal_question"),
             "the question itself lacks something; it waits for the user",
         ),
-        _judged(
+        _verdict_row(
             "pages", {**_UNANSWERED, "question_lacks": _NO, "pages": _YES}, _PAGES, "not sure enough to state an answer"
         ),
-        _judged(
+        _verdict_row(
             "pages-asked-enough",
             {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _YES},
             _PAGES,
             "asked often enough",
         ),
-        _judged(
+        _verdict_row(
             "nothing-down",
             {**_UNANSWERED, "question_lacks": _NO, "pages": _NO, "sources_down": _YES},
             _UNASKED,
             "where nobody could look, nobody says that there is nothing",
         ),
-        _judged(
+        _verdict_row(
             "nothing",
             {**_UNANSWERED, "question_lacks": _NO, "pages": _NO, "sources_down": _NO},
             _PERSON,
             "nothing to show, and nothing to ask: a person must act",
         ),
-        _judged(
+        _verdict_row(
             "nothing-asked-enough",
             {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _NO},
             _PERSON,
