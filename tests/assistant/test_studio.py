@@ -650,7 +650,7 @@ def test_no_call_of_a_server_is_waited_for_on_the_event_loop(tmp_path: Path) -> 
                 timeout=120,
             )
             assert done.returncode == 0, done.stderr[-3000:]
-            assert [line.split()[0] for line in done.stdout.splitlines()] == ["answered", "answered", "clarification"]
+            assert [line.split()[0] for line in done.stdout.splitlines()] == ["answered", "answered", "handed_off"]
             assert "Blocking" not in done.stdout
         assert {request["purpose"] for request in models.requests()} >= {"plan", "draft", "moderation"}
 

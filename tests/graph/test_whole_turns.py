@@ -258,7 +258,8 @@ def test_a_check_that_breaks_is_not_a_check_that_passes(
     assert report["checks"]["grounding" if check == "entailment" else check] == CheckStatus.UNCHECKED
     assert f"{check}: RuntimeError" in report["advice"]
     assert (result["outcome"], result["hand_off"]["engineer_intervention_needed"]) == (Outcome.HANDED_OFF, True)
-    assert state["decisions"][-1]["row"].endswith("-unchecked")
+    verdicts = [line["row"] for line in state["decisions"] if line["table"] == "DT-005"]
+    assert verdicts[-1].endswith("-unchecked")
     assert "DRAFT-SENTINEL" not in str([result["answer_text"], result["hand_off"], report["reasons"], report["advice"]])
     assert "DRAFT-SENTINEL" not in str(shown)
 
@@ -271,7 +272,7 @@ def test_a_request_that_policy_could_not_judge_is_not_searched_for(monkeypatch: 
     assert state["guardian"]["reasons"] == ["could_not_check=[policy]"]
     assert state["guardian"]["advice"] == ["policy: RuntimeError"]
     assert state["result"]["outcome"] == Outcome.HANDED_OFF
-    assert [line["table"] for line in state["decisions"]][-2:] == ["DT-004", "DT-005"]
+    assert [line["table"] for line in state["decisions"]][-2:] == ["DT-005", "DT-008"]
 
 
 def test_a_checker_that_breaks_where_it_is_asked_for_advice_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +297,7 @@ def test_a_draft_that_cannot_be_masked_is_in_no_report(monkeypatch: pytest.Monke
 
 
 def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
-    """A turn that is tried again has one report, of its last draft, and four rows for each of its drafts."""
+    """A turn that is tried again has one report, of its last draft, and the rows of each of its drafts."""
     wrong = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL: port 9999 serves the page [1].")
     state, _ = turn(CALM, [SAFE], TWO_PAGES, [wrong, GOOD], Context())
     assert state["result"]["guardian"]["draft"] == GOOD.text
@@ -312,7 +313,6 @@ def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
         ("DT-006", "knowledge-qa"),
         ("DT-005", "unfounded-retry"),
         ("DT-003", "mid-turn"),
-        ("DT-004", "model"),
         ("DT-006", "knowledge-qa"),
         ("DT-005", "pass"),
     ]
