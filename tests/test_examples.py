@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 
 from assistant.commands.index import index, profile_folders
 from assistant.wiring import deployment
+from tests.support import fork_server
 from tests.test_handbook import LANGUAGES, PYTHON, WHOLE, Block
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,19 +60,9 @@ def run(blocks: list[Block], folder: Path) -> list[dict[str, Any]]:
     environment = {
         **os.environ,
         "GUARDIAN_DATA_DIR": str(folder),
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
     }
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", RUNNER],
-        input=json.dumps([asdict(block) for block in blocks]),
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    given = json.dumps([asdict(block) for block in blocks])
+    done = fork_server.run(["-c", RUNNER], given, env=environment, cwd=folder, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 

@@ -76,7 +76,7 @@ class Findings:
 
 @cache
 def shipped_pack() -> Pack:
-    """Return the pack that ships, read and compiled once per process (about 50 ms).
+    """Return the pack that ships, read and compiled once per process (a fifth of a second).
 
     Raises:
         ConfigError: It cannot be read.

@@ -8,7 +8,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Generator
@@ -20,6 +19,8 @@ from adapters.sources.markdown import KnowledgeBase, ingest
 from contracts.errors import IndexBusy, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import Source
+from tests.support import fork_server
+from tests.support.fork_server import Program
 from tests.support.markdown_pages import found, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,9 +73,7 @@ print("done", flush=True)
 @contextlib.contextmanager
 def running(docs: Path, kb: Path, moment: str) -> Generator[subprocess.Popen[str]]:
     """Start a run in a process of its own; whatever is left of it at the end is killed."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", RUN, str(docs), str(kb), moment], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    process = Program[str](["-c", RUN, str(docs), str(kb), moment], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         yield process
     finally:
@@ -291,14 +290,8 @@ def filled(docs: Path, pages: int) -> None:
 
 
 def attempt(docs: Path, kb: Path, limit: int) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(docs), str(kb), str(limit)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = fork_server.run(["-c", FULL, str(docs), str(kb), str(limit)], cwd=ROOT, text=True)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 

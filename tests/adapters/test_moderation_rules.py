@@ -27,8 +27,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +38,7 @@ from adapters.moderation.rules import RuleModerator, closed_up, find, matching_v
 from contracts.errors import ConfigError
 from contracts.values import HarmCategory, Language, ModerationState, SafetyLevel
 from evals.cases import CASES, MessageCase, read_cases
+from tests.support import fork_server
 
 PACK = read_pack()
 TEXTS = Path(__file__).parent.parent / "data"
@@ -340,10 +339,10 @@ from adapters.moderation.rules import find
 
 pack = read_pack()
 for seed in json.loads(sys.stdin.read()) + [rule.text.examples[0] + " " for rule in pack.rules]:
-    find((seed * 20_000)[:19_900] + chr(10) + "!" * 99, pack)
+    find((seed * 6_000)[:5_900] + chr(10) + "!" * 99, pack)
 for rule in pack.rules:
     for example in rule.text.examples[1:]:
-        find(((example + " ") * 20_000)[:19_900] + chr(10) + "!" * 99, replace(pack, rules=(rule,)))
+        find(((example + " ") * 6_000)[:5_900] + chr(10) + "!" * 99, replace(pack, rules=(rule,)))
 print("judged")
 """
 
@@ -353,19 +352,11 @@ WORDS = ("ignore ", "ignore previous ", "забудь ", "забудь все ",
 
 @pytest.mark.slow
 def test_no_repetition_makes_an_expression_backtrack_without_end(root: Path) -> None:
-    """20,000 characters of any rule's own words, or of one mark, are judged: all of them within the time of a run.
+    """6,000 characters of any rule's own words, or of one mark, are judged: all of them within the time of a run.
 
     The whole pack reads one example of each rule; the others are read by their own rule, which they nearly fit.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", _HOSTILE],
-        input=json.dumps([*MARKS, *WORDS, "warnings or "]),
-        capture_output=True,
-        text=True,
-        cwd=root,
-        timeout=240,
-        check=False,
-    )
+    done = fork_server.run(["-c", _HOSTILE], json.dumps([*MARKS, *WORDS, "warnings or "]), cwd=root, text=True)
     assert (done.returncode, done.stdout) == (0, "judged\n"), done.stderr
 
 

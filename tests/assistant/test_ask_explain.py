@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tomllib
 from functools import partial
 from pathlib import Path
@@ -324,13 +323,7 @@ def test_colour_is_for_terminals_that_want_it(desk: Desk, variables: dict[str, s
     environment = {name: value for name, value in desk.environment.items() if name != "NO_COLOR"} | variables
     master, slave = terminal()
     try:
-        with subprocess.Popen(
-            desk.command("ask", QUESTION, "--explain", "--quiet"),
-            cwd=desk.cwd,
-            env=environment,
-            stdout=slave,
-            stderr=subprocess.PIPE,
-        ) as process:
+        with desk.start("ask", QUESTION, "--explain", "--quiet", env=environment, stdout=slave) as process:
             os.close(slave)
             said = b"".join(iter(partial(read_terminal, master), b"")).decode()
             process.communicate()

@@ -18,6 +18,7 @@ import pytest
 from assistant.cli import build_parser
 from assistant.demo import TOUR
 from assistant.transcript import TurnStore
+from tests.support import fork_server
 
 pytestmark = pytest.mark.slow
 
@@ -45,17 +46,21 @@ class Tours:
 @pytest.fixture(scope="module")
 def tours(tmp_path_factory: pytest.TempPathFactory) -> Tours:
     place = tmp_path_factory.mktemp("demo")
-    first = _run(place, "-m", "assistant.demo")
-    second = _run(place, "-c", AND_SAY_WHAT_WAS_LOADED)
+    first = fork_server.run(["assistant.demo"], cwd=ROOT, env=_environment(place), text=True)
+    second = _in_an_interpreter(place, AND_SAY_WHAT_WAS_LOADED)
     return Tours(first, second, asyncio.run(_conversations(place / "data" / "handbook" / "threads.db")))
 
 
-def _run(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _environment(place: Path) -> dict[str, str]:
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("GUARD", "OPENAI", "LANG"))}
+    return {**plain, "PYTHONPATH": str(ROOT), "GUARDIAN_DATA_DIR": str(place / "data"), "PYTHONUTF8": "1"}
+
+
+def _in_an_interpreter(place: Path, code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, "-c", code],
         cwd=ROOT,
-        env={**plain, "PYTHONPATH": str(ROOT), "GUARDIAN_DATA_DIR": str(place / "data"), "PYTHONUTF8": "1"},
+        env=_environment(place),
         capture_output=True,
         text=True,
         check=False,

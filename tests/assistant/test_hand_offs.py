@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import fork_server
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.hand_off.receiver import NEVER, free_port, receiver, reply
 
@@ -196,15 +195,9 @@ asyncio.run(main())
 
 def in_studio(desk: Desk, cwd: Path, *texts: str) -> list[str]:
     """Return what became of each message's hand-off, in the thread `from-studio`."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", STUDIO, *texts],
-        env=desk.environment,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    ).stdout.splitlines()
+    done = fork_server.run(["-c", STUDIO, *texts], env=desk.environment, cwd=cwd, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def test_studio_hands_off_to_a_folder(desk: Desk, tmp_path: Path) -> None:

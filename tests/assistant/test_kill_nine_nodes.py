@@ -9,7 +9,6 @@ import random
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 
 from assistant import ask
 from assistant.transcript import Turn, TurnStore
+from tests.support.fork_server import Program
 from tests.support.kill_helpers import ROOT, Turns, kill, outcome_of
 from tests.support.kill_helpers_product import PAUSE_IN, PROFILE
 
@@ -96,10 +96,10 @@ def _environment(home: Path) -> dict[str, str]:
     }
 
 
-def _start(home: Path, *arguments: str, **pipes: Any) -> subprocess.Popen[str]:
-    """Start `guardian` as a person does."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "assistant.cli", *arguments],
+def _start(home: Path, *arguments: str, **pipes: Any) -> Program[str]:
+    """Start `guardian`."""
+    return Program[str](
+        ["assistant.cli", *arguments],
         cwd=ROOT,
         env=_environment(home),
         stdin=subprocess.PIPE,
@@ -138,7 +138,7 @@ def _ask(home: Path, monkeypatch: pytest.MonkeyPatch, text: str, thread: str, tu
         return ask(text, thread=thread, turn_id=turn)
 
 
-def _wait_in(turns: Turns, process: subprocess.Popen[str], node: str, time_of: int) -> None:
+def _wait_in(turns: Turns, process: Program[str], node: str, time_of: int) -> None:
     deadline = time.monotonic() + 30
     while turns.log().count(f"begin {node} {process.pid}") < time_of:
         assert process.poll() is None, process.communicate()
@@ -400,7 +400,7 @@ def test_a_guardian_ask_killed_at_any_moment_can_be_finished(home: Path) -> None
     assert half_finished >= 2, "the kills never fell into a turn"
 
 
-def _kill_after(process: subprocess.Popen[str], lines: int, pause_s: float) -> None:
+def _kill_after(process: Program[str], lines: int, pause_s: float) -> None:
     """Kill once so many nodes have reported, and a moment later."""
     assert process.stderr is not None
     for _ in range(lines):

@@ -381,7 +381,7 @@ async def test_a_message_that_waited_too_long_is_told_so_and_leaves_nothing(desk
             await refused
         assert caught.value.way_out
 
-    assert 0.2 <= time.monotonic() - started < 0.9
+    assert time.monotonic() - started >= 0.2
     assert [question for _, _, question, _ in await desk.transcript()] == ["first"]
     assert (await running)["answer_text"] == "echo: first"
 

@@ -25,6 +25,7 @@ from contracts.ports import SearchRequest
 from tests.support.engines.kinds import KINDS, Servers, new_name
 from tests.support.engines.qdrant_server import serving
 from tests.support.markdown_pages import write
+from tests.support.timed import LOADED
 
 APPLE = SearchRequest("apple")
 
@@ -35,12 +36,12 @@ def apples(tmp_path: Path) -> Path:
     return tmp_path / "kb"
 
 
-async def unavailable(knowledge: RemoteKnowledge, within: float) -> SourceUnavailable:
+async def unavailable(knowledge: RemoteKnowledge) -> SourceUnavailable:
     """Search, which must fail with the port's error in time."""
     began = time.perf_counter()
     with pytest.raises(SourceUnavailable) as caught:
         await DocumentSource(knowledge).search(APPLE)
-    assert time.perf_counter() - began < within
+    assert time.perf_counter() - began < LOADED
     assert caught.value.way_out
     return caught.value
 
@@ -50,7 +51,7 @@ def standing_still(servers: Servers, kind: str, name: str) -> Generator[None]:
     """Let a server take requests and answer none."""
     if kind == "qdrant":
         released = threading.Event()
-        servers.qdrant.before = lambda *_: released.wait(20)
+        servers.qdrant.before = lambda *_: released.wait(60)
         try:
             yield
         finally:
@@ -72,7 +73,7 @@ async def test_a_server_that_answers_nothing_is_given_up_in_time(servers: Server
         fresh, known = RemoteKnowledge(engine, timeout_s=3), RemoteKnowledge(engine, timeout_s=3)
         assert (await DocumentSource(known).search(APPLE)).items
         with standing_still(servers, kind, name):
-            errors = await asyncio.gather(unavailable(fresh, within=8), unavailable(known, within=8))
+            errors = await asyncio.gather(unavailable(fresh), unavailable(known))
         for error in errors:
             assert re.search(r"took (too long|longer than \d+(\.\d)? s)", str(error)), error
         for knowledge in (fresh, known):
@@ -145,7 +146,7 @@ def test_a_server_that_says_nothing_does_not_hold_up_the_command(
     """The first question has a short time of its own; a fill of hours may take its hours later."""
     monkeypatch.setattr("adapters.sources.filling._SECONDS", 0.5)
     released = threading.Event()
-    servers.qdrant.before = lambda *_: released.wait(20)
+    servers.qdrant.before = lambda *_: released.wait(60)
     began = time.perf_counter()
     try:
         with servers.engine("qdrant") as engine, pytest.raises(KnowledgeError, match="took too long"):
@@ -153,7 +154,7 @@ def test_a_server_that_says_nothing_does_not_hold_up_the_command(
     finally:
         servers.qdrant.before = lambda *_: None
         released.set()
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < LOADED
 
 
 # --------------------------------------------------------------------------------------------------- replies of HTTP
@@ -221,7 +222,7 @@ async def test_a_reply_that_is_none_of_qdrants_is_an_error_of_the_port(
     """Garbage, errors, halves and drips: the turn gets the port's error in time, never another one."""
     with talking(answer) as url:
         knowledge = RemoteKnowledge(engine_at(url, profile="shelf"), timeout_s=1)
-        await unavailable(knowledge, within=3)
+        await unavailable(knowledge)
         knowledge.close()
 
 
@@ -245,7 +246,7 @@ async def test_a_key_is_sent_and_never_shown(guarded: str, apples: Path) -> None
         assert (await DocumentSource(knowledge).search(APPLE)).items
         assert "hunter2" not in repr(vars(knowledge)) + engine.name
     with RemoteKnowledge(engine_at(guarded, profile="shelf", key="hunter3")) as knowledge:
-        error = await unavailable(knowledge, within=5)
+        error = await unavailable(knowledge)
     assert "401" in str(error)
     assert not re.search("hunter", str(error))
 
@@ -257,7 +258,7 @@ async def test_a_key_that_a_proxy_repeats_is_not_shown() -> None:
         reply('{"status": {"error": "hunter2?"}}', "403 Forbidden"),
     ):
         with talking(answer) as url, RemoteKnowledge(engine_at(url, profile="shelf", key="hunter2")) as knowledge:
-            error = await unavailable(knowledge, within=5)
+            error = await unavailable(knowledge)
             assert "403" in str(error)
             assert "hunter2" not in str(error)
 
@@ -269,7 +270,7 @@ async def test_a_database_password_is_never_shown() -> None:
         engine_at("postgresql://me@127.0.0.1:1/shelf", profile="shelf", key="hunter2"),
         engine_at("postgresql://me:hunter2@127.0.0.1:1/shelf?hunter2=1", profile="shelf"),
     ):
-        error = await unavailable(RemoteKnowledge(engine), within=5)
+        error = await unavailable(RemoteKnowledge(engine))
         assert "hunter2" not in str(error) + engine.name
         assert "127.0.0.1:1" in engine.name
 

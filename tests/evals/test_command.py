@@ -6,15 +6,16 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from assistant.cli import main
 from contracts.errors import ConfigError
 from evals.cases import read_cases
 from evals.command import replaced
 from evals.retrieval.corpora import Data, foreign
+from tests.support import fork_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,23 +55,16 @@ TICKETS = [
 
 def run(*arguments: str, data: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **({"GUARDIAN_DATA_DIR": str(data)} if data else {}), **variables}
-    return subprocess.run(
-        [sys.executable, "-m", "assistant.cli", "eval", *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    return fork_server.run(["assistant.cli", "eval", *arguments], cwd=ROOT, env=environment, text=True)
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A deployment of the handbook, as a team has one of its own documents."""
     place = tmp_path_factory.mktemp("deployment")
-    environment = {**os.environ, "GUARDIAN_DATA_DIR": str(place)}
-    subprocess.run([sys.executable, "-m", "assistant.cli", "index"], cwd=ROOT, env=environment, check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GUARDIAN_DATA_DIR", str(place))
+        assert main(["index"]) == 0
     return place
 
 

@@ -18,6 +18,7 @@ from evals.making.good import HEADINGS
 from evals.making.lines import as_lines
 from evals.making.shapes import card, inn, snils
 from language.words import stems
+from tests.support import fork_server
 
 BOTH = list(Language)
 PASSAGES = passages()
@@ -232,15 +233,6 @@ def test_an_edit_that_does_not_apply_is_an_error() -> None:
 
 def test_making_writes_into_the_folder_that_is_named(tmp_path: Path) -> None:
     """`python -m evals.making --to` writes both files there and nothing else."""
-    import subprocess
-    import sys
-
-    done = subprocess.run(
-        [sys.executable, "-m", "evals.making", "--to", str(tmp_path)],
-        cwd=CASES.parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = fork_server.run(["evals.making", "--to", str(tmp_path)], cwd=CASES.parents[1], text=True)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drafts_en.jsonl", "drafts_ru.jsonl"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -398,26 +397,6 @@ def test_masking_leaves_no_value_and_makes_no_link(text: str) -> None:
 
 def citations(text: str) -> set[str]:
     return set(re.findall(r"\[\d{1,3}\]", text))
-
-
-def test_an_ordinary_draft_is_judged_in_a_millisecond() -> None:
-    """Four kilobytes in which nothing is found, in either language, with words and numbers that begin like something."""
-    english = (
-        "To reset the password of a token, open port 8080 on 2026-11-22 and read page 12 of the key settings [1]. "
-    )
-    russian = "Чтобы сбросить пароль, откройте порт 8080 до 22.11.2026: ключ и токен — в настройках, страница 12 [1]. "
-    for sentence in (english, russian):
-        draft = (sentence * 45)[:4096]
-        assert check_answer(draft, PROFILE, "user") == PolicyFinding()
-        took = min(_seconds(draft) for _ in range(20))
-        # A second core at work elsewhere doubles what a quiet machine needs (0.4 ms).
-        assert took < 0.003
-
-
-def _seconds(draft: str) -> float:
-    begun = time.perf_counter()
-    check_answer(draft, PROFILE, "user")
-    return time.perf_counter() - begun
 
 
 # --------------------------------------------------------------------------------------------------------- requests

@@ -22,6 +22,7 @@ from contracts.errors import HandOffFailed
 from contracts.values import Delivery
 from tests.support.hand_off.receiver import CUT, GARBAGE, NEVER, free_port, receiver, reply, ticket, tickets
 from tests.support.hand_off.sender import desk_at, kill_at, start
+from tests.support.timed import LOADED
 
 SECRET = "key-of-the-desk"  # noqa: S105  # nobody's
 
@@ -113,10 +114,10 @@ async def test_opening_a_desk_sends_what_was_kept_and_holds_nothing_up(tmp_path:
         await hasty(tmp_path, running.url).submit(ticket())
         running.replies = [NEVER]
         began = time.monotonic()
-        async with hasty(tmp_path, running.url):
-            assert time.monotonic() - began < 0.5
+        async with hasty(tmp_path, running.url, timeout_s=50):
+            assert time.monotonic() - began < LOADED
         # It is closed within a moment, too: what has no receipt stays kept.
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < LOADED
         assert await states(tmp_path) == ["kept"]
         running.replies = [reply(200)]
         async with hasty(tmp_path, running.url):
@@ -165,7 +166,7 @@ async def test_a_slow_receiver_holds_a_turn_no_longer_than_the_timeout(tmp_path:
         desk = hasty(tmp_path, running.url, timeout_s=0.5)
         began = time.monotonic()
         said = await desk.submit(ticket())
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < LOADED
         assert said.delivery is Delivery.KEPT
         assert "GUARDIAN_HANDOFF_TIMEOUT" in said.why
         running.replies = [reply(200)]

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from assistant.cli import main
+from tests.support import fork_server
+from tests.support.fork_server import Program
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "data" / "corpus"
@@ -83,39 +85,42 @@ class Desk:
         return replace(self, more={**self.more, **more})
 
     def command(self, *arguments: str | bytes) -> Sequence[str | bytes]:
-        """Return what starts the command; a warning is an error in it, too."""
-        return [sys.executable, "-W", "error", "-m", "assistant.cli", *arguments]
+        """Return what starts the command in an interpreter of its own; a warning is an error in it, too."""
+        return [sys.executable, "-W", "error", "-m", *self._program(*arguments)]
 
-    def run(self, *arguments: str | bytes, stdin: str | bytes = b"", **options: Any) -> Said:
+    def _program(self, *arguments: str | bytes) -> Sequence[str | bytes]:
+        return ["assistant.cli", *arguments]
+
+    @property
+    def _own_interpreter(self) -> bool:
+        """Whether variables are set that only an interpreter reads which starts."""
+        return any(name.startswith(("PYTHON", "LC_", "LANG")) for name in self.more)
+
+    def run(self, *arguments: str | bytes, stdin: str | bytes = b"") -> Said:
         """Run the command in a process of its own; it may fail, but never with a traceback."""
-        done = subprocess.run(
-            self.command(*arguments),
-            input=stdin if isinstance(stdin, bytes) else stdin.encode(),
-            capture_output=True,
-            cwd=self.cwd,
-            env=self.environment,
-            check=False,
-            timeout=120,
-            **options,
-        )
+        given = stdin if isinstance(stdin, bytes) else stdin.encode()
+        where: dict[str, Any] = {"cwd": self.cwd, "env": self.environment}
+        if self._own_interpreter:
+            done = subprocess.run(
+                self.command(*arguments), input=given, capture_output=True, check=False, timeout=240, **where
+            )
+        else:
+            done = fork_server.run(self._program(*arguments), given, **where)
         said = Said(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
         assert "Traceback" not in said.err, said.err
         return said
 
-    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, **options: Any) -> Program[bytes]:
         """Start the command with pipes for all three streams, unless told otherwise."""
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         options = {**pipes, "cwd": self.cwd, "env": self.environment, **options}
-        with interruptible():
-            return cast("subprocess.Popen[bytes]", subprocess.Popen(self.command(*arguments), **options))
+        return Program[bytes](self._program(*arguments), **options)
 
     def on_terminal(self, *arguments: str) -> Said:
         """Run the command with a terminal of 120 columns as its standard error."""
         master, slave = terminal()
         try:
-            with subprocess.Popen(
-                self.command(*arguments), cwd=self.cwd, env=self.environment, stdout=subprocess.PIPE, stderr=slave
-            ) as process:
+            with self.start(*arguments, stdin=None, stderr=slave) as process:
                 os.close(slave)
                 shown = b"".join(iter(partial(read_terminal, master), b"")).decode()
                 out = cast("BinaryIO", process.stdout).read().decode()

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.fork_server import Program
+
 ROOT = Path(__file__).resolve().parents[2]
 CLOCK_WRONG_BY = "KILL_CLOCK_WRONG_BY"
 """Environment variable: by how many seconds the wall clock of such a process is wrong."""
@@ -140,28 +142,27 @@ class Turns:
     graph: str = "tests.support.kill_helpers_graph:slow_graph"
     context_type: str | None = None
 
-    def start(self, action: str, thread: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, action: str, thread: str, *arguments: str) -> Program[str]:
         self.data.mkdir(parents=True, exist_ok=True)
         context = ("--context-type", self.context_type) if self.context_type else ()
-        return subprocess.Popen(
+        return Program[str](
             [
-                *(sys.executable, "-m", "tests.support.kill_helpers", action, "--graph", self.graph),
+                *("tests.support.kill_helpers", action, "--graph", self.graph),
                 *("--data", str(self.data), "--thread", thread, *context, *arguments),
             ],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "LANGGRAPH_STRICT_MSGPACK": "true"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, thread: str, turn: str, text: str, *arguments: str) -> subprocess.Popen[str]:
+    def run(self, thread: str, turn: str, text: str, *arguments: str) -> Program[str]:
         return self.start("run", thread, "--turn", turn, "--text", text, *arguments)
 
-    def resume(self, thread: str) -> subprocess.Popen[str]:
+    def resume(self, thread: str) -> Program[str]:
         return self.start("resume", thread)
 
-    def chat(self, thread: str, first: int) -> subprocess.Popen[str]:
+    def chat(self, thread: str, first: int) -> Program[str]:
         return self.start("chat", thread, "--first", str(first))
 
     def log(self) -> list[str]:
@@ -172,7 +173,7 @@ class Turns:
         """Return the names of the nodes that had this event (`begin` or `end`), in order."""
         return [line.split()[1] for line in self.log() if line.startswith(event + " ")]
 
-    def wait_for(self, line: str, process: subprocess.Popen[str], timeout_s: float = 30.0) -> None:
+    def wait_for(self, line: str, process: Program[str], timeout_s: float = 30.0) -> None:
         """Wait until the process has logged a line, say `begin search`."""
         deadline = time.monotonic() + timeout_s
         while f"{line} {process.pid}" not in self.log():
@@ -187,12 +188,12 @@ class Turns:
         kill(process)
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+def kill(process: Program[str]) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
 
 
-def outcome_of(process: subprocess.Popen[str], timeout_s: float = 60.0) -> Any:
+def outcome_of(process: Program[str], timeout_s: float = 60.0) -> Any:
     """Return what a process printed, when it has ended well."""
     out, err = process.communicate(timeout=timeout_s)
     assert process.returncode == 0, err

@@ -8,6 +8,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+# The seconds within which a busy machine does what needs next to none. What hangs in a test hangs for longer.
+LOADED = 20.0
+
 
 def timed(run: Callable[[], T]) -> tuple[T, float]:
     """Return what something gives, and the seconds that it takes."""

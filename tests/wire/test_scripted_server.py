@@ -32,13 +32,13 @@ from adapters.fakes.server import Options, ScriptedServer, decide, main
 from adapters.fakes.strict import breach_of
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from tests.support.cli_helpers import Desk, interruptible
+from tests.support.timed import LOADED
 from tests.support.wire.server_process import ROOT, FakeServer, fake_server
 
 TOOL: dict[str, Any] = {"type": "function", "function": {"name": PLAN_TOOL, "parameters": {"type": "object"}}}
 FORCED = {"type": "function", "function": {"name": PLAN_TOOL}}
 QUESTION = "How do I boil water?"
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-LOADED = 5.0
 """Seconds that a busy machine may take longer; what must not happen takes longer than that."""
 
 
@@ -914,23 +914,20 @@ def test_the_server_says_where_it_is_and_ends_at_a_signal(
                 out, err = process.communicate(timeout=30)
                 took = time.monotonic() - began
             assert (process.returncode, out, err) == (0, "", "")
-            assert took < 3
+            assert took < LOADED
         finally:
             process.kill()
 
 
 def test_the_server_imports_nothing_heavy() -> None:
-    """It starts at once: nothing but the standard library and our errors is imported, in a fifth of a second."""
+    """It starts at once: nothing but the standard library and our errors is imported."""
     code = (
-        "import sys, time; before = set(sys.modules)\n"
+        "import sys; before = set(sys.modules)\n"
         "import adapters.fakes.server\n"
-        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))\n"
-        "print(time.process_time())"
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    names, seconds = done.stdout.splitlines()
-    assert names == "adapters contracts"
-    assert float(seconds) < 0.5
+    assert done.stdout == "adapters contracts\n"
 
 
 WRONG = [

@@ -16,6 +16,7 @@ from adapters.hand_off.folder import HandOffFolder
 from adapters.hand_off.outbox import Outbox
 from adapters.hand_off.parcel import Channel, Parcel
 from adapters.hand_off.webhook import Webhook
+from tests.support.fork_server import Program
 from tests.support.hand_off.receiver import ticket
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -59,9 +60,9 @@ async def _main(point: str, folder: Path, to: str) -> None:
     await desk.submit(ticket())
 
 
-def start(point: str, folder: Path, to: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-W", "error", "-m", "tests.support.hand_off.sender", point, str(folder), to]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+def start(point: str, folder: Path, to: str) -> Program[bytes]:
+    command = ["tests.support.hand_off.sender", point, str(folder), to]
+    return Program[bytes](command, cwd=ROOT, stdout=subprocess.PIPE)
 
 
 def kill_at(point: str, folder: Path, to: str) -> None:
