@@ -16,6 +16,8 @@ INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+# Categories Cc, but for line breaks and tabs, and Cs.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _COMBINES = re.compile("[\u0300-\u036f]")
 _DOTTED = re.compile("i\u0307+")
 _YO = re.compile("ё([\u0300-\u036f]*)")
@@ -32,12 +34,7 @@ def clean(text: str) -> str:
     some scripts and emoji, and only `skeleton` looks through them.
     """
     text = _LINE_BREAKS.sub("\n", text)
-    kept = (c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else _stand_in(c) for c in text)
-    return unicodedata.normalize("NFC", "".join(kept))
-
-
-def _stand_in(character: str) -> str:
-    return "\ufffd" if unicodedata.category(character) == "Cs" else ""
+    return unicodedata.normalize("NFC", _CONTROLS.sub(lambda found: "\ufffd" if found[0] >= "\ud800" else "", text))
 
 
 def unescaped(text: str) -> str:

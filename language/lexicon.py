@@ -111,15 +111,18 @@ def casual_kind(text: str) -> str | None:
             for part in all_stems(phrase):
                 if rest[part]:
                     rest[part] -= 1
-    stop = {stem(word) for word in stop_words()}
-    if (
-        not found
-        or any(count and word not in stop for word, count in rest.items())
-        or ("?" in text and "small_talk" not in found)
-    ):
+    if not found or ("?" in text and "small_talk" not in found):
+        return None
+    stop = _stop_stems()
+    if any(count and word not in stop for word, count in rest.items()):
         return None
     # Thanks are worth more than the greeting around them.
     return next(kind for kind in ("thanks", "small_talk", "farewells", "greetings") if kind in found)
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    return frozenset(stem(word) for word in stop_words())
 
 
 def is_casual(text: str) -> bool:

@@ -181,11 +181,12 @@ def growth(run: Callable[..., str], made: list[Callable[[int], str]]) -> float:
     """Return how many times longer a turn takes with long texts than with short ones; 0 where it takes hardly any time.
 
     Half of what a turn takes with hardly any text is left out: without the other half, noise might be all that is left
-    of a short one. What looks as if it grew too fast is measured three times.
+    of a short one. What looks as if it grew too fast is measured again, up to six times: the least of each counts, and on
+    a machine that does other work, too, three of the longer may all have met it.
     """
     long = short = grown = float("inf")
     rest = bare(run, len(made)) / 2
-    for _ in range(3):
+    for _ in range(6):
         long = min(long, seconds(run, *(shape(LONG) for shape in made)))
         if long - rest <= LEAST * GROWTH:
             return 0.0

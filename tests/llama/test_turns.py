@@ -30,9 +30,9 @@ MODELS: Final[dict[int, tuple[float, dict[str, str]]]] = {
 """By their seeds: how often each calls the tool by itself, and settings. The first has little room for drafts, the
 second for plans; with the third, which never calls, the ladder goes down to its last rung."""
 THREADS: Final[dict[str, tuple[int, dict[str, Any]]]] = {
-    "long": (11, {}),
-    "report": (5, {"guard_mode": "report", "search_by": "model"}),
-    "strict": (5, {"block_threshold": "controversial", "max_clarifications": 1, "max_retry": 1}),
+    "long": (8, {}),
+    "report": (4, {"guard_mode": "report", "search_by": "model"}),
+    "strict": (4, {"block_threshold": "controversial", "max_clarifications": 1, "max_retry": 1}),
 }
 """Conversations with each model: how many turns, and their settings."""
 
@@ -97,14 +97,14 @@ def test_the_turns_were_worth_looking_at(turns: list[Played]) -> None:
     seen = Counter(result.outcome for result in results)
     verdicts = [[report["verdict"] for report in turn.verdicts] for turn in turns]
 
-    assert len(turns) >= 60
-    assert len(planned) - degraded.count("plan") >= 30
+    assert len(turns) >= 45
+    assert len(planned) - degraded.count("plan") >= 25
     assert degraded.count("plan") >= 1
-    assert sum(len(turn.drafting) for turn in turns) >= 30
+    assert sum(len(turn.drafting) for turn in turns) >= 22
     assert set(seen) == set(Outcome) - {Outcome.ERROR}
-    assert seen[Outcome.ANSWERED] >= 10
+    assert seen[Outcome.ANSWERED] >= 8
     assert sum(said[-2:] == [Verdict.RETRY, Verdict.PASS] for said in verdicts) >= 2
-    assert sum(said.count(Verdict.RETRY) for said in verdicts) >= 10
+    assert sum(said.count(Verdict.RETRY) for said in verdicts) >= 8
     assert any(said[-1:] == [Verdict.FAIL] for said in verdicts)
     assert any(r.outcome is Outcome.ANSWERED and r.request_type is RequestType.CASUAL for r in results)
     assert {result.moderation.safety_level for result in results if result.moderation} >= {
@@ -116,7 +116,7 @@ def test_the_turns_were_worth_looking_at(turns: list[Played]) -> None:
     assert {result.flow for result in planned} == set(Flow)
     assert {"named strict", "required", "auto", "json_schema strict"} <= {call.form for call in calls}
     assert any(exchange.answered["choices"][0]["message"].get("tool_calls") for t in turns for exchange in t.drafting)
-    assert max(len(turn.earlier) for turn in turns) >= MESSAGE_WINDOW / 2
+    assert max(len(turn.earlier) for turn in turns) >= MESSAGE_WINDOW / 3
 
 
 # -------------------------------------------------------------------------------------------- what the model is shown
@@ -175,7 +175,7 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Fam
             model = tiny_gguf.write(folder / f"model{place}", template=template(name), seed=3, text=TEXT)
             servers[case] = opened.enter_context(llama_server(model, prefill=False))
             proxy = opened.enter_context(recording_proxy(servers[case].root))
-            desks[case] = Desk(folder / str(place), proxy, more={"GUARDIAN_PLAN_TOKENS": "900", **settings})
+            desks[case] = Desk(folder / str(place), proxy, more={"GUARDIAN_PLAN_TOKENS": "700", **settings})
 
         async def play() -> list[list[Played]]:
             return await asyncio.gather(*(_until_retried(desk) for desk in desks.values()))

@@ -94,7 +94,7 @@ class Desk:
     @property
     def _own_interpreter(self) -> bool:
         """Whether variables are set that only an interpreter reads which starts."""
-        return any(name.startswith(("PYTHON", "LC_", "LANG")) for name in self.more)
+        return any(name.startswith(("PYTHON", "LC_")) or name == "LANG" for name in self.more)
 
     def run(self, *arguments: str | bytes, stdin: str | bytes = b"") -> Said:
         """Run the command in a process of its own; it may fail, but never with a traceback."""

@@ -30,7 +30,8 @@ import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any, Final, TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,6 +66,15 @@ def _serve(line: socket.socket) -> None:
             _become(json.loads(data), descriptors)
 
 
+_OF_SOME_TURNS: Final = (
+    "langchain_openai",
+    "fastapi",
+    "uvicorn",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+)
+"""What is imported where a model is asked, turns are traced, or a server runs."""
+
+
 def _import_what_a_turn_needs() -> None:
     """Import what indexing and asking import, which a process that is thrown away does: nothing else of a turn stays."""
     reading, writing = os.pipe()
@@ -81,7 +91,7 @@ def _import_what_a_turn_needs() -> None:
         os._exit(0)
     os.close(writing)
     with open(reading, "rb") as names:  # noqa: PTH123  # a pipe
-        for name in json.loads(names.read()):
+        for name in (*json.loads(names.read()), *_OF_SOME_TURNS):
             # Some are made by their packages: no file has their name.
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
@@ -115,7 +125,9 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     sys.argv[1:] = request["arguments"]
     if request["module"] == "-c":
         sys.argv[0:2] = ["-c"]
-        exec(compile(request["arguments"][0], "<string>", "exec"), sys.modules["__main__"].__dict__)  # noqa: S102  # as -c
+        main = sys.modules["__main__"] = ModuleType("__main__")
+        code = compile(request["arguments"][0], "<string>", "exec", dont_inherit=True)
+        exec(code, main.__dict__)  # noqa: S102  # as `-c` does
     else:
         # As in an interpreter that starts, where no module has imported the program yet.
         sys.modules.pop(request["module"], None)

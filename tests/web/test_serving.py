@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import httpx
 import pytest
 
 from assistant.keys import Keys
-from tests.support.cli_helpers import ANSWER, QUESTION, Desk, interruptible
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.fork_server import Program
 from tests.support.timed import LOADED
 from tests.support.wire.server_process import FakeServer, fake_server
 
@@ -36,7 +37,7 @@ class Serving:
         said: All that it said before it answered requests.
     """
 
-    process: subprocess.Popen[bytes]
+    process: Program[bytes]
     address: str
     said: str
     complaints: IO[bytes]
@@ -65,15 +66,11 @@ def serving(desk: Desk, *arguments: str, bare: bool = True) -> Generator[Serving
     """
     begin = f"import sys; sys.modules.update({dict.fromkeys(['gradio', 'mcp'] if bare else [])})"
     code = f"{begin}; from assistant.cli import main; sys.exit(main())"
-    command = [sys.executable, "-W", "error", "-c", code, "serve", "--port", "0", *arguments]
+    command = ["-c", code, "serve", "--port", "0", *arguments]
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
     with (
-        interruptible(),
         TemporaryFile() as complaints,
-        cast(
-            "subprocess.Popen[bytes]",
-            subprocess.Popen(command, cwd=desk.cwd, env=desk.environment, stderr=complaints, **pipes),
-        ) as process,
+        Program[bytes](command, cwd=desk.cwd, env=desk.environment, stderr=complaints, **pipes) as process,
     ):
         try:
             assert process.stdout is not None

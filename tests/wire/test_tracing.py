@@ -14,6 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from assistant.tracing import EXIT_WAIT_S, KEPT_METADATA, prepare_tracing, tracing_in_words, without_content
 from contracts.errors import ConfigError
+from tests.support import fork_server
 from tests.support.cli_helpers import Desk
 from tests.support.timed import soonest, timed
 from tests.support.wire.server_process import fake_server
@@ -52,9 +53,7 @@ class Traced(Desk):
 
     def program(self, code: str, **more: str) -> None:
         """Run a program of the test's, which must succeed."""
-        command = [sys.executable, "-W", "error", "-c", code]
-        environment = self.having(**more).environment
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        done = fork_server.run(["-c", code], env=self.having(**more).environment, text=True)
         assert done.returncode == 0, done.stderr
 
 
