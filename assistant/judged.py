@@ -211,7 +211,7 @@ def _verdict(result: StructuredAgentResult, report: GuardianReport, say: Words, 
         (say["judged_advice"], [in_words(remark, say) for remark in report.advice if remark not in shown]),
         (
             say["judged_rows"],
-            [_row(line, say) for table in ("DT-005", "DT-006") for line in _decided(result, table)[-1:]],
+            [_row(line, say) for table in ("DT-005", "DT-006", "DT-008") for line in _decided(result, table)[-1:]],
         ),
         (say["judged_earlier"], _earlier(result)),
     ]

@@ -32,7 +32,16 @@ _WANTING: Final = (
     ("not_found_little", {"insufficient_evidence_count"}),
     ("not_found_loose", {"low_evidence_confidence", "low_source_diversity"}),
     ("not_found_values", {"value_not_in_cited_evidence"}),
-    ("not_found_unproved", {"claim_without_citation", "citation_unresolvable", "claim_not_entailed"}),
+    (
+        "not_found_unproved",
+        {
+            "claim_without_citation",
+            "citation_unresolvable",
+            "claim_not_entailed",
+            "claim_contradicted",
+            "clarification_without_question",
+        },
+    ),
 )
 """What is said to be missing, by the names of reasons; the first that fits decides."""
 _OWN_NUMBER: Final = re.compile(r"\[(\d{1,3})\]")

@@ -110,7 +110,7 @@ VERDICT: Final = DecisionTable(
             "abstains-end",
             {**_ABSTAINS, "retries_left": one_of(False), **_NONE_LEFT},
             _FAIL_LOW_ASK,
-            "no retry is left",
+            "no retry is left, or none that would find anything new",
         ),
         Row(
             "pass",
@@ -146,7 +146,7 @@ VERDICT: Final = DecisionTable(
             "unfounded-end",
             {**_UNFOUNDED, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_NONE_LEFT},
             _FAIL_MED_ASK,
-            "no retry is left",
+            "no retry is left, or none that would find anything new",
         ),
         Row("unfounded-fast-quote", {**_UNFOUNDED, "track": one_of(Track.FAST), **_LEFT}, _QUOTE_MED, _QUOTES),
         Row(

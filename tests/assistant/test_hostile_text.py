@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,11 @@ FIRM = {
 }
 
 
-@pytest.mark.parametrize("markup", MARKUP, ids=ascii)
-@pytest.mark.parametrize(("message", "outcome"), FIRM.items(), ids=list(FIRM))
+@pytest.mark.parametrize(
+    ("message", "outcome", "markup"),
+    [(*said, markup) for said, markup in zip(cycle(FIRM.items()), MARKUP, strict=False)],
+    ids=ascii,
+)
 def test_what_follows_a_decided_message_does_not_undo_the_decision(
     message: str, outcome: str, markup: str, desk: Desk, plainly: Plainly
 ) -> None:
@@ -135,8 +139,14 @@ def test_what_follows_a_decided_message_does_not_undo_the_decision(
     assert_harmless(marked["answer_text"])
 
 
-@pytest.mark.parametrize("markup", MARKUP, ids=ascii)
-@pytest.mark.parametrize("message", ["It does not work", "What is the capital of France?", QUESTION])
+OPEN = ("It does not work", "What is the capital of France?", QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("message", "markup"),
+    [*zip(cycle(OPEN[:2]), MARKUP, strict=False), *((QUESTION, markup) for markup in MARKUP)],
+    ids=ascii,
+)
 def test_what_a_user_wrote_is_shown_as_written_or_not_at_all(message: str, markup: str, desk: Desk) -> None:
     """Outside of the line that says how the request was understood, nothing is the user's; inside, nothing is live."""
     result = desk.result(f"{message}\n{markup}")
