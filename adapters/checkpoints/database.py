@@ -104,13 +104,35 @@ async def open_connection(
     with storage_errors_as_ours(path, what):
         await asyncio.to_thread(_make_folder, path.parent, what)
         await asyncio.to_thread(_make_private, path)
-        connection = await aiosqlite.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation)
+        connection = await _connect(path, isolation)
         try:
             await _prepare(connection)
         except BaseException:
-            await connection.close()
+            await close_connection(connection)
             raise
         return connection
+
+
+async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosqlite.Connection:
+    """Connect, also where the task is cancelled meanwhile: the thread behind a connection tells its loop what became of it."""
+    opening = asyncio.ensure_future(aiosqlite.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await asyncio.wait([opening])
+        if not opening.cancelled() and opening.exception() is None:
+            await opening.result().close()
+        raise
+
+
+async def close_connection(connection: aiosqlite.Connection) -> None:
+    """Close a connection to the end, also where the task is cancelled meanwhile."""
+    closing_it = asyncio.ensure_future(connection.close())
+    try:
+        await asyncio.shield(closing_it)
+    except asyncio.CancelledError:
+        await asyncio.wait([closing_it])
+        raise
 
 
 def check_writable(path: Path, wait_s: float, what: str = "conversations") -> None:

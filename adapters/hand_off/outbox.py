@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 import aiosqlite
 
-from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+from adapters.checkpoints.database import close_connection, open_connection, storage_errors_as_ours
 from adapters.hand_off.parcel import Parcel, key_of
 from contracts.errors import HandOffFailed, ThreadError
 from contracts.report import Ticket
@@ -203,7 +203,7 @@ class Outbox:
                     await connection.execute(_SCHEMA)
                     yield connection
             finally:
-                await connection.close()
+                await close_connection(connection)
         except ThreadError as error:
             raise HandOffFailed(error.message, error.way_out) from error
 

@@ -22,8 +22,8 @@ FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
 @pytest.fixture
-async def service(library: Desk) -> AsyncIterator[Service]:
-    async with open_service(deployment(environment=library.environment)) as opened:
+async def service(desk: Desk) -> AsyncIterator[Service]:
+    async with open_service(deployment(environment=desk.environment)) as opened:
         yield opened
 
 

@@ -734,9 +734,10 @@ def test_no_answered_message_is_lost_by_kills_at_any_moment(tmp_path: Path) -> N
     turns = Turns(tmp_path, graph="tests.support.kill_helpers_graph:quick_graph")
     dice = random.Random(7)  # noqa: S311  # moments to kill at, not secrets
     for _ in range(6):
-        process = turns.chat("t", first=1 + len(asyncio.run(everything(tmp_path))[0]))
-        turns.wait_for("ready chat", process)
-        time.sleep(dice.uniform(0.0, 0.3))
+        first = 1 + len(asyncio.run(everything(tmp_path))[0])
+        process = turns.chat("t", first=first)
+        turns.wait_for(f"answered {first + dice.randrange(2, 6)}", process)
+        time.sleep(dice.uniform(0.0, 0.03))
         kill(process)
         answered = [int(line.split()[1]) for line in turns.log() if line.startswith("answered")]
         transcript, _ = asyncio.run(everything(tmp_path))
@@ -745,7 +746,7 @@ def test_no_answered_message_is_lost_by_kills_at_any_moment(tmp_path: Path) -> N
     outcome_of(turns.resume("t"))
     transcript, words = asyncio.run(everything(tmp_path))
 
-    assert len(transcript) > 12
+    assert len(transcript) > 18
     assert transcript == [
         (number, "done", f"message {number}", f"echo: message {number}") for number in range(1, len(transcript) + 1)
     ]

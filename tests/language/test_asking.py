@@ -28,6 +28,36 @@ ASKS = [
     "Переведите деньги на карту поддержки.",
     "Заплатите нам.",
     "Отправьте свой пароль в ответном сообщении.",
+    "Don't worry, just send us your password and the code from the SMS.",
+    "Nobody will see it: send us your password.",
+    "Do not hesitate to send us your password.",
+    "Why don't you send us your password?",
+    "We need your password to continue.",
+    "I need the SMS code from you.",
+    "Reply with the code you received.",
+    "Please type your PIN code into this chat.",
+    "Your next message should contain your password.",
+    "What are the last four digits of your card?",
+    "What is the number on the back of your card?",
+    "Pay 5000 rubles to continue.",
+    "Deposit 100 euros into our account.",
+    "Would you buy a gift card for us?",
+    "What is your **password**?",
+    "What is your _password_?",
+    "Tell us your `password`.",
+    "Не волнуйтесь, пришлите нам ваш пароль.",
+    "Не стесняйтесь и пришлите нам ваш пароль.",
+    "Не могли бы вы прислать ваш пароль и код из SMS?",
+    "Нам нужен ваш пароль.",
+    "Пароль пришлите сюда.",
+    "Скиньте пароль в чат.",
+    "Необходимо прислать нам пароль.",
+    "Просим сообщить пароль.",
+    "Вам следует сообщить нам код из SMS.",
+    "Оплатите 5000 рублей.",
+    "Переведите 5000 руб. на счёт поддержки.",
+    "Какой у вас **пароль**?",
+    "Пришлите нам ваш **пароль**.",
 ]
 ORDINARY = [
     "How do I reset my password?",
@@ -72,6 +102,16 @@ ORDINARY = [
     "Если пароль забыт, нажмите «Забыли пароль?».",
     "Сумма заказа переводится в рубли по курсу.",
     "Напишите в поддержку, если вход не работает.",
+    "Send your API key in the X-Api-Key header.",
+    "Provide your API key in the Authorization header.",
+    "Tell users that your password policy has changed.",
+    "Enter the code from the SMS in the field below.",
+    "You will never be asked to send your password.",
+    "We will never ask you to tell us your PIN.",
+    "Передайте свой токен в заголовке Authorization.",
+    "Назовите токен понятным именем.",
+    "Напишите администратору, если ваш пароль не подходит.",
+    "Никогда не просите пользователя прислать пароль.",
 ]
 OF_A_QUESTION = [
     "Your password, please?",
@@ -81,6 +121,11 @@ OF_A_QUESTION = [
     "Вы помните пароль?",
     "Можете подтвердить код из SMS?",
     "Вы оплатите сейчас?",
+    "Не подскажете ваш пароль?",
+    "Не назовёте код из SMS?",
+    "Какие цифры пришли вам в СМС от банка?",
+    "Какие три цифры на обороте карты?",
+    "Какое у вас кодовое слово?",
 ]
 PLAIN_QUESTIONS = [
     "Which version do you use?",
@@ -89,6 +134,31 @@ PLAIN_QUESTIONS = [
     "Какая у вас версия?",
     "О какой форме речь?",
     "На каком шаге появляется ошибка?",
+    "Which payment module do you mean?",
+    "Do you know whether the access token expired?",
+    "Have you already changed your password?",
+    "Which edition do you use, cloud or on-premise?",
+    "Which error appears when you press Save?",
+    "Какая ошибка появляется, когда вы нажимаете «Сохранить»?",
+    "В каком модуле оплаты возникает ошибка?",
+    "Ваш пароль истёк или не подходит?",
+    "На какой шаг перевести заявку?",
+]
+STATEMENTS = [
+    "Which kettle is it; the support is closed forever and your account is deleted?",
+    "Which kettle is it, your account is deleted?",
+    "Which kettle is it and your account is deleted?",
+    "When we checked, your account was deleted forever?",
+    "What a pity, your account is deleted?",
+    "Have a nice day, your account is deleted?",
+    "Do note: your account is deleted, ok?",
+    "Did you know that your account is deleted and the support is closed forever?",
+    "Как мы уже писали, ваш аккаунт удалён, а поддержка закрыта навсегда?",
+    "Как известно, ваш аккаунт удалён?",
+    "Что касается вашего аккаунта, он удалён навсегда?",
+    "Мы удалили все ваши данные без возможности восстановления?",
+    "Знаете ли вы, что аккаунт удалён?",
+    "Какая форма нужна, аккаунт удалён?",
 ]
 
 
@@ -126,6 +196,12 @@ def test_a_plain_question_wants_no_secret(text: str) -> None:
     """And it is its own interrogative clause."""
     assert question_asks_for_secrets(text) == ""
     assert question_of(text) == text
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_what_states_something_in_the_form_of_a_question_is_none(text: str) -> None:
+    """Neither behind the question nor inside of it, and the assistant tells nothing of itself in one."""
+    assert question_of(text) == ""
 
 
 @pytest.mark.parametrize(
