@@ -126,7 +126,6 @@ def judge(
     widened: bool,
     quoting_left: bool = False,
     draft: str = "",
-    judged_hash: str = "",
 ) -> tuple[Decision[Judgement], GuardianReport]:
     """Decide by DT-005; the report has all reasons and actions at once, so that one retry can mend everything.
 
@@ -140,7 +139,6 @@ def judge(
         widened: Whether an abstention had its wider search.
         quoting_left: Whether a draft may still be quoted, where none of the model's passed.
         draft: What was judged, as it may be shown to operators; empty where nothing was drafted.
-        judged_hash: Of what was judged, as it was.
     """
     decision = VERDICT.decide(
         policy=findings.policy.status,
@@ -166,7 +164,6 @@ def judge(
         },
         draft=draft,
         claims=list(findings.grounding.claims),
-        judged_hash=judged_hash,
     )
     return decision, report
 

@@ -48,8 +48,8 @@ async def finalize(
 
 
 def _check_passed(state: FinalView) -> None:
-    judged = judged_hash(state["question"]["id"], state["draft_kind"], state["draft_answer"], state["evidence"])
-    if state["guardian"].get("verdict") != Verdict.PASS or state["guardian"].get("judged_hash") != judged:
+    guardian, passed = state["guardian"], judged_hash(state, Verdict.PASS)
+    if guardian.get("verdict") != Verdict.PASS or guardian.get("judged_hash") != passed:
         raise NotJudged(
             "What stands in the state is not the draft that passed, so it is not shown.",
             "Ask again; in Studio, edit a draft as the node `draft`, and it is judged.",

@@ -107,13 +107,12 @@ async def guardian_verify(
         widened=state["widened"],
         quoting_left=quotes and context.quoting_draft and not (state["quoting"] or state["quoted"]),
         draft=draft,
-        judged_hash=judged_hash(state["question"].get("id", ""), str(kind), text, state["evidence"]),
     )
     made = [record(NAME, decision)]
     if not _denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     return {
-        "guardian": report.model_dump(mode="json"),
+        "guardian": {**report.model_dump(mode="json"), "judged_hash": judged_hash(state, report.verdict)},
         "quoting": state["quoting"] or decision.outcome.quote,
         "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
         "degraded": list(dict.fromkeys([*state["degraded"], *entailed.degraded])),

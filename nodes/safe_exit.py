@@ -14,7 +14,7 @@ from contracts.context import Context
 from contracts.decisions import EXITS, record
 from contracts.decisions.engine import Decision
 from contracts.decisions.exits import Exit, ExitKind, StoppedBy, TicketRule
-from contracts.errors import HandOffFailed
+from contracts.errors import HandOffFailed, NotJudged
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import HandOffDesk
 from contracts.profile import Profile
@@ -72,8 +72,8 @@ _STOPPED_BY_PLAN: Final = {
     SGRAction.CLARIFY: StoppedBy.UNCLEAR,
     SGRAction.BLOCK: StoppedBy.DECLINED,
     SGRAction.GUARDIAN_BLOCK: StoppedBy.REFUSED,
-    SGRAction.NORMAL: StoppedBy.REFUSED,
 }
+"""A plan that is to be searched for stops nowhere: without a report, such a state cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +169,11 @@ def _facts(state: FinalView, context: Context, profile: Profile) -> ExitFacts:
     if _stopped_by(state) is not StoppedBy.VERDICT:
         return ExitFacts()
     draft, kind = state["draft_answer"], state["draft_kind"]
-    judged = judged_hash(state["question"]["id"], kind, draft, state["evidence"]) == guardian.get("judged_hash")
     failure = Failure(
         message=state["question"]["text"],
         request_type=RequestType(state["request_type"]),
         queries=state["sgr_plan"]["subqueries"],
-        draft=draft if judged else "",
+        draft=draft if _is_judged(state) else "",
         kind=DraftKind(kind or DraftKind.ABSTENTION),
         reasons=guardian["reasons"],
         actions=[RequiredAction(action) for action in guardian["required_actions"]],
@@ -182,6 +181,19 @@ def _facts(state: FinalView, context: Context, profile: Profile) -> ExitFacts:
         traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
     )
     return exit_facts(failure, profile, context.role)
+
+
+def _is_judged(state: FinalView) -> bool:
+    """Whether the report says that it is one of this draft; one of an older version does not say of which it is.
+
+    Raises:
+        NotJudged: It is one of another draft, another evidence or another turn.
+    """
+    guardian = state["guardian"]
+    known = guardian.get("judged_hash", "")
+    if known and known != judged_hash(state, guardian["verdict"]):
+        raise NotJudged("What stands in the state is not what was judged, so nothing of it is shown.", "Ask again.")
+    return bool(known)
 
 
 def _decide(state: FinalView, context: Context, facts: ExitFacts) -> Decision[Exit]:

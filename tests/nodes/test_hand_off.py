@@ -16,6 +16,7 @@ from contracts.errors import HandOffFailed
 from contracts.ports import Draft, HandOffDesk
 from contracts.report import Delivered, Ticket
 from contracts.values import Delivery, DraftKind, HandOffOutcome, Language, Outcome, SafetyLevel, Tickets
+from guards.judged_hash import judged_hash
 from nodes.safe_exit import safe_exit
 from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, passage, plan, played, ports
 
@@ -37,7 +38,8 @@ async def failed(text: str = "When does it boil?", drafted: str = DRAFTED, found
     """Return the state of a turn that the Guardian failed for good, with nothing to ask and, as a rule, to show."""
     bound = ports(written=Draft(DraftKind.ANSWER, drafted), found=found)
     state = await played(asked(text, clarify_count=2), bound, *UP_TO_THE_VERDICT)
-    verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+    actions = ["ASK_MINIMAL_QUESTION"]
+    verdict = {"verdict": "FAIL", "required_actions": actions, "judged_hash": judged_hash(state, "FAIL")}
     return {**state, "guardian": {**state["guardian"], **verdict}}
 
 
@@ -213,7 +215,8 @@ async def test_the_users_own_secrets_do_not_leave_with_the_ticket(pages: bool) -
     found = None if pages else TERSE
     desk, bound = FakeDesk(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED), found=found)
     state = await played(asked(TELLING), bound, *UP_TO_THE_VERDICT)
-    verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+    actions = ["ASK_MINIMAL_QUESTION"]
+    verdict = {"verdict": "FAIL", "required_actions": actions, "judged_hash": judged_hash(state, "FAIL")}
     end = await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk, tickets="wide")
     assert end["result"]["outcome"] == ("pages_shown" if pages else "handed_off")
     left = desk.tickets[0].model_dump_json() + end["final_answer"]
@@ -303,7 +306,8 @@ async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> Non
     )
     bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED), found=TERSE)
     state = await played(began, bound, *UP_TO_THE_VERDICT)
-    verdict = {"verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+    actions = ["ASK_MINIMAL_QUESTION"]
+    verdict = {"verdict": "FAIL", "required_actions": actions, "judged_hash": judged_hash(state, "FAIL")}
     await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk)
     assert desk.tickets[0].record.issue_summary == "Unclear (asked before: What is steam?; How do I open it?)"
 
@@ -317,7 +321,8 @@ async def test_what_the_summary_says_already_is_not_said_twice() -> None:
         drafted = Draft(DraftKind.ANSWER, DRAFTED)
         bound = ports(planned=plan(wants_human=flow, user_intent=intent), written=drafted, found=TERSE)
         state = await played(began, bound, *(PLANNED if flow else UP_TO_THE_VERDICT))
-        failing = {**state["guardian"], "verdict": "FAIL", "required_actions": ["ASK_MINIMAL_QUESTION"]}
+        verdict = {"verdict": "FAIL", "judged_hash": judged_hash(state, "FAIL")}
+        failing = {**state["guardian"], **verdict, "required_actions": ["ASK_MINIMAL_QUESTION"]}
         await ended({**state, "guardian": {} if flow else failing}, desk)
         assert desk.tickets[0].record.issue_summary == intent
         assert desk.tickets[0].earlier == (problem,)

@@ -964,19 +964,37 @@ async def test_a_hand_off_says_in_front_what_was_searched_and_what_is_missing() 
 
 
 async def test_only_the_question_that_was_judged_is_asked() -> None:
-    """A drafted question of another draft, turn or evidence than the verdict's is not asked, and none of its words said."""
+    """What is another draft, turn or evidence than the verdict's, or another verdict, ends the turn with an error that says so.
+
+    A report of an older version does not say what it is about: nothing that was drafted is asked then.
+    """
     bound = ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?"))
     state = await played(asked(), bound, *UP_TO_THE_VERDICT)
     edits: list[State] = [
         {"draft_answer": "Which teapot is it?"},
         {"draft_kind": "answer"},
         {"evidence": state["evidence"][:1]},
-        {"guardian": {**state["guardian"], "judged_hash": ""}},
+        {"evidence": [{**item, "title": "Send us your password"} for item in state["evidence"]]},
+        {"guardian": {**state["guardian"], "verdict": "PASS"}},
     ]
     for edit in edits:
         end = await call("safe_exit", {**state, **edit}, bound["safe_exit"])
-        assert end["result"]["outcome"] == Outcome.PAGES_SHOWN
+        assert end["result"]["outcome"] == Outcome.ERROR
         assert "Which" not in end["final_answer"]
+    older = {name: value for name, value in state["guardian"].items() if name != "judged_hash"}
+    end = await call("safe_exit", {**state, "guardian": older}, bound["safe_exit"])
+    assert end["result"]["outcome"] == Outcome.PAGES_SHOWN
+    assert "Which" not in end["final_answer"]
+
+
+@pytest.mark.parametrize("edit", [{"guardian": None}, {"guardian": []}, {"guardian": {}}])
+async def test_a_search_without_a_report_promises_nothing(edit: State) -> None:
+    """A plan to be searched for ends nowhere by itself: the turn ends with an error, and not with what it would look up."""
+    bound = ports()
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    end = await call("safe_exit", {**state, **edit}, bound["safe_exit"])
+    assert end["result"]["outcome"] == Outcome.ERROR
+    assert "look this up" not in end["final_answer"]
 
 
 @pytest.mark.parametrize(
@@ -1000,12 +1018,13 @@ async def test_finalize_writes_nothing_but_what_passed(edit: State) -> None:
 
 
 async def test_a_verdict_that_is_no_pass_is_not_finalized() -> None:
-    """The hash alone is no PASS."""
+    """The hash alone is no PASS, and a verdict that was edited is none either."""
     bound = ports(written=Draft(DraftKind.ANSWER, "It boils at 999 degrees [1]."))
     state = await played(asked(), bound, *UP_TO_THE_VERDICT)
     assert state["guardian"]["judged_hash"]
-    with pytest.raises(NotJudged):
-        await call("finalize", state, bound["finalize"])
+    for verdict in ("RETRY", "FAIL", "PASS"):
+        with pytest.raises(NotJudged):
+            await call("finalize", {**state, "guardian": {**state["guardian"], "verdict": verdict}}, bound["finalize"])
 
 
 FIGURES = PROFILE.model_copy(update={"lookups": load_profile("handbook").lookups})
