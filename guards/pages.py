@@ -54,7 +54,7 @@ def pages_that_may_help(
         for page in sorted(candidates, key=lambda one: -_score(one.sentence, weights)):
             if not _score(page.sentence, weights):
                 break
-            if check_answer(page.sentence, profile, role).status is PolicyStatus.OK:
+            if _may_be_shown(page, evidence[page.number - 1], profile, role):
                 pages.append(page)
                 break
         if len(pages) == MOST_PAGES:
@@ -62,17 +62,44 @@ def pages_that_may_help(
     return pages
 
 
+def _may_be_shown(page: PageSentence, item: EvidenceItem, profile: Profile, role: str) -> bool:
+    """Whether a sentence, and the names of its page and section that stand before it, pass policy."""
+    said = (page.sentence, item.title, item.heading)
+    return all(check_answer(text, profile, role).status is PolicyStatus.OK for text in said)
+
+
 def _sentences(markdown: str) -> Iterator[str]:
-    """Yield what can stand alone: whole sentences of paragraphs and of items, none that leads into something else."""
+    """Yield what can stand alone: whole sentences of paragraphs and of items, none that leads into something else.
+
+    What stands under a line like "Never do this:" says the opposite without it, and is left out.
+    """
+    before = ""
     for block in blocks(markdown):
+        denied, before = bool(_DENIES.search(before)), block.text
+        if denied:
+            continue
         if block.kind is BlockKind.PARAGRAPH:
             texts = [block.text]
         elif block.kind in (BlockKind.BULLETS, BlockKind.STEPS):
-            texts = [_without_marker(part) for part in block.parts]
+            texts = [_own_words(part) for part in block.parts]
         else:
             continue
         for text in texts:
             yield from filter(_stands_alone, sentences(_RELATIVE_LINK.sub(r"\1", text)))
+
+
+def _own_words(item: str) -> str:
+    """Return an item's own text: no code, table or list that hangs on it, which would run into one line with it."""
+    return _HANGS_ON.split(_without_marker(item), maxsplit=1)[0]
+
+
+_HANGS_ON: Final = re.compile(r"\n[ \t]*(?:\n|```|~~~|\||>|[-*+][ \t]|\d{1,9}[.)][ \t])")
+_DENIES: Final = re.compile(
+    r"(?:\b(?:not|never|don'?t|doesn'?t|cannot|can'?t|avoid|wrong|bad|incorrect|mistakes?|except|without|instead of|unlike)\b"
+    r"|(?<!\w)(?:не|ни|нельзя|никогда|неверно|неправильно|ошибк\w{1,3}|кроме|без|запрещ\w+|вместо)(?!\w))[^\n]{0,200}:[ \t*_]*$",
+    re.IGNORECASE,
+)
+"""A line that leads in by a denial: "Never do any of these:"."""
 
 
 def _without_marker(item: str) -> str:
@@ -87,6 +114,7 @@ def _stands_alone(sentence: str) -> bool:
         and not sentence.rstrip("*_ ").endswith(":")
         # An open span of code would swallow what stands behind the sentence.
         and sentence.count("`") % 2 == 0
+        and "```" not in sentence
     )
 
 

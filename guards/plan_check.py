@@ -16,8 +16,7 @@ from guards.policy_check import (
     check_request,
     violations,
 )
-from guards.question_check import fit_question
-from language.asking import question_asks_for_secrets
+from guards.question_check import fit_gap, fit_question
 from language.clean import fold
 from language.lexicon import infer_category, infer_topic, is_casual
 from language.personal_data import phone_digits
@@ -112,7 +111,7 @@ def _fit_to_be_read(
             "subqueries": [query for query in plan.subqueries if fit(query)] or [flat[:_LONGEST_QUERY]],
             "lookups": [call for call in plan.lookups if fit_call(call)],
             "clarification_question": question or None,
-            "uncertainties": [gap for gap in plan.uncertainties if fit(gap) and not question_asks_for_secrets(gap)],
+            "uncertainties": [gap for gap in plan.uncertainties if fit(gap) and fit_gap(gap, (*earlier, message))],
             "spam_reason": plan.spam_reason if fit(plan.spam_reason) else "",
             "action_plan": [step for step in plan.action_plan if fit(step)],
         }

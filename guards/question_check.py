@@ -9,7 +9,7 @@ from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason
 from contracts.report import Finding
 from contracts.values import CheckStatus, RequiredAction
-from language.asking import question_asks_for_secrets, question_of
+from language.asking import question_asks_for_secrets, question_of, states
 from language.values import missing_values, passage, values
 
 NAME = "grounding"
@@ -39,6 +39,13 @@ def fit_question(draft: str, known: Iterable[str]) -> str:
     if not question or question_asks_for_secrets(draft):
         return ""
     return question if check_question(question, known).status is CheckStatus.OK else ""
+
+
+def fit_gap(gap: str, known: Iterable[str]) -> bool:
+    """Whether a gap that a plan names may be asked about: it wants no secret, states nothing, and names what was said."""
+    if question_asks_for_secrets(gap) or states(gap):
+        return False
+    return not missing_values(values(gap), [passage(text) for text in known])
 
 
 def said_in_turn(message: str, evidence: Iterable[EvidenceItem]) -> tuple[str, ...]:

@@ -194,6 +194,18 @@ def question_of(text: str) -> str:
     return clause if start == 0 else clause[:1].upper() + clause[1:]
 
 
+def states(gap: str) -> bool:
+    """Whether words that name what is unclear state something instead: "your account is deleted"."""
+    return bool(
+        _STATES.search(gap)
+        or re.match(
+            r"\W{0,8}(?:your|the|this|it|ваш\w{0,3})\b[^?]{0,80}?(?:\b(?:is|are|was|were|has been|have been|will be)\b|(?<!\w)\w+(?:[её]н|[её]на|[её]ны|ыт|ыта|ыты)(?!\w))",
+            gap,
+            re.IGNORECASE,
+        )
+    )
+
+
 _STATES: Final = re.compile(
     # The assistant does not speak of itself in a question, and tells no news in one.
     r"(?<!\w)(?:we|our|us|мы|нами?|нас|наш\w{0,3})(?!\w)"

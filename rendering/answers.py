@@ -47,13 +47,15 @@ def verified_answer(
     language: Language,
     allowed_domains: Sequence[str] = (),
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
+    *,
+    with_note: bool = True,
 ) -> str:
     """Write a draft that passed, with the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
     are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and
     nothing turns the direction of reading. A document's address is shown where it leads to an allowed domain, or is a
-    path. Where a cited passage is in another language than the answer, a line says so.
+    path. Where a cited passage is in another language than the answer, a line says so (`with_note`).
 
     In a hybrid answer, the citations in the block of JSON are renumbered, too. An answer in JSON stays JSON: its
     sources stand under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`,
@@ -70,7 +72,7 @@ def verified_answer(
         "",
         *(f"- {source_line(n, item, language, allowed_domains)}" for n, item in cited.sources()),
     ]
-    note = _language_note(cited.sources(), language)
+    note = _language_note(cited.sources(), language) if with_note else ""
     return "\n\n".join(filter(None, (note, text, "\n".join(lines)))).translate(_TURNS_TEXT)
 
 
@@ -233,14 +235,14 @@ def _address(item: EvidenceItem, allowed_domains: Sequence[str]) -> str:
 
 
 def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language) -> str:
-    others = {_written_in(item) for _, item in cited} - {None, language}
+    others = {written_in(item) for _, item in cited} - {None, language}
     if not others:
         return ""
     name = texts(language)[f"language_{min(filter(None, others))}"]
     return f"_{say(language, 'source_language_note', language=name)}_"
 
 
-def _written_in(item: EvidenceItem) -> Language | None:
+def written_in(item: EvidenceItem) -> Language | None:
     """Return the language of a passage: its page's, unless its own prose is clearly in the other one."""
     words = [word for word in tokens(without_code(item.snippet)) if word.isalpha()]
     if item.language is None or len(words) < _TELLING_WORDS:

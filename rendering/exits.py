@@ -14,7 +14,7 @@ from contracts.profile import Profile
 from contracts.report import HandOff
 from contracts.result import ShownPage
 from contracts.values import Delivery, Language, SGRAction, Source
-from rendering.answers import answer_sources, title_of, user_view, verified_answer
+from rendering.answers import answer_sources, title_of, user_view, verified_answer, written_in
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
@@ -126,7 +126,10 @@ def pages_text(
 ) -> str:
     """Write pages that may help: why there is no answer, each page with its sentence, and the list of sources."""
     draft = f"{texts(language)['pages_shown']}\n\n{_pages_draft(pages, evidence, language)}"
-    return f"{why} {verified_answer(draft, evidence, language, profile.allowed_link_domains)}"
+    # Where some pages are in the user's language, a note on the others would be one on all.
+    foreign = all(written_in(evidence[page.number - 1]) not in (None, language) for page in pages)
+    shown = verified_answer(draft, evidence, language, profile.allowed_link_domains, with_note=foreign)
+    return f"{why}\n\n{shown}" if foreign else f"{why} {shown}"
 
 
 def shown_pages(
@@ -194,4 +197,4 @@ def hand_off_text(
 def with_delivery(text: str, delivery: Delivery, language: Language) -> str:
     """Add to a refusal or to an error that people learn of it."""
     key = "also_passed_on" if delivery is Delivery.DELIVERED else "will_also_be_passed_on"
-    return f"{text} {texts(language)[key]}"
+    return f"{text}\n\n{texts(language)[key]}"

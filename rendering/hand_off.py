@@ -77,9 +77,15 @@ _WITHOUT_A_PERSON: Final = {
 }
 
 
+_WAITS: Final = {Outcome.PAGES_SHOWN: "ticket_wait_pages", Outcome.REFUSED: "ticket_wait_refused"}
+"""What a ticket says that nobody must act on; else a question waits for the user."""
+
+
 def _nobodys(outcome: Outcome, language: Language) -> list[str]:
     """Return what comes next where nobody must act: the user's next message, or nothing after a refusal."""
-    return [] if outcome is Outcome.REFUSED else [say(language, "next_wait_user")]
+    if outcome is Outcome.REFUSED:
+        return []
+    return [say(language, "next_wait_pages" if outcome is Outcome.PAGES_SHOWN else "next_wait_user")]
 
 
 def _summary(turn: Mapping[str, Any], language: Language, earlier: Sequence[str]) -> str:
@@ -173,7 +179,7 @@ def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> st
     told = words["ticket_told_person"] if outcome is Outcome.HANDED_OFF else _quoted(ticket.answer)
     parts = (
         say(language, "ticket_title", summary=record.issue_summary),
-        words["ticket_act" if record.engineer_intervention_needed else "ticket_wait"],
+        words["ticket_act" if record.engineer_intervention_needed else _WAITS.get(outcome, "ticket_wait")],
         say(language, "ticket_asked", role=inline(ticket.role), question=_verbatim(ticket.question)),
         say(language, "ticket_earlier", messages="\n\n".join(map(_verbatim, ticket.earlier))) if ticket.earlier else "",
         say(language, "ticket_done", steps=bullets(record.steps_completed)) if record.steps_completed else "",

@@ -130,3 +130,41 @@ def test_sentences_are_verbatim_and_fit_to_be_said(snippets: list[str]) -> None:
         assert check_answer(page.sentence, PROFILE, "user").status is PolicyStatus.OK
     titles = [page.title for page in shown_pages(made, evidence, Language.EN, PROFILE)]
     assert titles == [f"Page {page.number}" for page in made]
+
+
+FENCED = "- The kettle boils at 100 degrees:\n\n  ```bash\n  rm -r old\n  # never\n  kettle --boil\n  ```\n"
+
+
+@pytest.mark.parametrize(
+    ("snippet", "expected"),
+    [
+        (FENCED, []),
+        (FENCED.replace("degrees:", "degrees."), [(1, BOILS)]),
+        ("- The kettle boils at 100 degrees.\n  - The lid of a kettle is hot.\n", [(1, BOILS)]),
+        ("- The kettle boils at 100 degrees.\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n", [(1, BOILS)]),
+    ],
+)
+def test_what_hangs_on_an_item_is_no_part_of_its_sentence(snippet: str, expected: list[tuple[int, str]]) -> None:
+    """Code, tables and lists below an item would run into one line with it, which says something else."""
+    assert pages(snippet) == expected
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        "Never do any of these:\n\n- Pour bleach into the kettle when it boils.",
+        "Do not:\n\n1. Open the kettle while it boils.",
+        "Wrong:\n\nThe kettle boils without water in it.",
+        "Нельзя:\n\n- открывать kettle boil крышку",
+    ],
+)
+def test_what_stands_under_a_denial_is_not_shown_without_it(snippet: str) -> None:
+    """It is in its page word for word, and means the opposite alone."""
+    assert pages(snippet) == []
+
+
+@pytest.mark.parametrize("field", ["title", "heading"])
+@pytest.mark.parametrize("name", ["Pay at https://evil-site.com/pay", "Ivan +7 916 123-45-67", "Send us your password"])
+def test_a_page_whose_name_policy_stops_is_not_shown(field: str, name: str) -> None:
+    """The names of page and section stand before the sentence."""
+    assert shown([passage(1, snippet=BOILS, **{field: name})]) == []
