@@ -209,7 +209,7 @@ def states(gap: str) -> bool:
 _STATES: Final = re.compile(
     # The assistant does not speak of itself in a question, and tells no news in one.
     r"(?<!\w)(?:we|our|us|мы|нами?|нас|наш\w{0,3})(?!\w)"
-    r"|\b(?:know|aware|heard|notice|noticed|realise|realize|remember|told|informed|agree|understand)\s+(?:that|your|the|our)\b"
+    r"|\b(?:know|aware|heard|notice|noticed|realise|realize|remember|told|informed|agree|understand)\s+(?:that\b|(?:your|the)\b[^?]{0,60}?\b(?:is|are|was|were|has|have|had|will)\b)"
     r"|(?<!\w)(?:знаете|знали|слышали|курсе|понимаете|известно|помните|сообщали|согласны)(?!\w)[^?]{0,20},?\s+что(?!\w)"
     r"|\b(?:and|but|so|because|since|while|although|as|that)\s+(?:your|the|this|it|they|support)\b[^?]{0,60}?\b(?:is|are|was|were|has|have|had|will)\b"
     r"|(?<!\w)(?:и|а|но|ведь|потому что|так как|поскольку)\s+(?:ваш\w{0,3}|поддержк\w|служб\w|вам|вас|вы)(?!\w)",

@@ -2,7 +2,7 @@
 
 Each mutation changes one place of the code in a copy of the tree, and runs the tests that are to protect it. One that
 no test notices survives, is named, and makes the exit code 1. `python -m tools.mutate WORD` plays those whose file has
-the word in its name. Other lists are played by `play(mutations)`.
+the word, or one of the words, in its name. Other lists are played by `play(mutations)`.
 """
 
 from __future__ import annotations
@@ -212,5 +212,8 @@ def _passes(tree: Path, tests: str) -> bool:
 
 
 if __name__ == "__main__":
-    wanted = [each for each in GUARDS if all(word in each.file for word in sys.argv[1:])]
+    words = sys.argv[1:]
+    wanted = [each for each in GUARDS if not words or any(word in each.file for word in words)]
+    if not wanted:
+        sys.exit(f"No file of a mutation has {' or '.join(words)} in its name.")
     sys.exit(1 if play(wanted) else 0)

@@ -138,6 +138,7 @@ PLAIN_QUESTIONS = [
     "Do you know whether the access token expired?",
     "Have you already changed your password?",
     "Which edition do you use, cloud or on-premise?",
+    "Do you know the version number?",
     "Which error appears when you press Save?",
     "Какая ошибка появляется, когда вы нажимаете «Сохранить»?",
     "В каком модуле оплаты возникает ошибка?",
