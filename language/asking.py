@@ -244,12 +244,12 @@ def question_asks_for_secrets(question: str) -> str:
     """Return the same of a question that the assistant asks itself, where far less is needed to mean it."""
     if wanted := asks_for_secrets(question):
         return wanted
-    said = _said(question)
+    said = _plain_text(question)
     return "" if _OF_ITS_STATE.search(said) else _first(_OF_A_QUESTION, said)
 
 
 def _first_request(patterns: tuple[re.Pattern[str], ...], text: str) -> str:
-    said = _said(text)
+    said = _plain_text(text)
     for part in _around_requests(said):
         if found := _first(patterns, part):
             return found
@@ -268,7 +268,7 @@ def _first(patterns: tuple[re.Pattern[str], ...], said: str) -> str:
     return ""
 
 
-def _said(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Return a text as it reads: folded, without the marks of emphasis, code and links that may stand inside a request."""
     plain = _MARKS.sub("", skeleton(text).replace("ё", "е"))
     return " ".join(plain.split())
