@@ -11,26 +11,10 @@ from pydantic import BaseModel, ConfigDict
 
 from assistant.events import NodeStarted, TurnEvent, Understood
 from contracts.profile import Profile
-from contracts.result import StructuredAgentResult
+from contracts.result import CitedSource, StructuredAgentResult
 from contracts.values import Delivery, Language, Outcome, Verdict
 from rendering.answers import answer_sources, shown_to_users
 from rendering.hand_off import was_searched
-
-
-class CitedSource(BaseModel):
-    """A source that an answer cites: its number there, title with heading, and where it is.
-
-    `url` is an address in one of the profile's domains, or the path of a document; it may be empty.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    number: int
-    title: str
-    url: str = ""
-    source: str = ""
-    version: str = ""
-    language: str = ""
 
 
 class UserView(BaseModel):

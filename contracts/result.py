@@ -41,12 +41,13 @@ class Diagnostics(BaseModel):
     answer_ms: float | None = None
 
 
-class ShownPage(BaseModel):
-    """A page that was shown in the place of an answer, and its sentence, verbatim.
+class CitedSource(BaseModel):
+    """A source that an answer cites, or a page that was shown: its number there, title with heading, and where it is.
 
-    `number` is that of the source in the text; `url` is an address in one of the profile's domains, or a path; `ref` is
-    the item of `final_articles` that it stands in.
+    `url` is an address in one of the profile's domains, or the path of a document; it may be empty.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     number: int
     title: str
@@ -54,6 +55,14 @@ class ShownPage(BaseModel):
     source: str = ""
     version: str = ""
     language: str = ""
+
+
+class ShownPage(CitedSource):
+    """A page that was shown in the place of an answer, and its sentence, verbatim.
+
+    `ref` is the item of `final_articles` that it stands in.
+    """
+
     sentence: str
     ref: str = ""
 

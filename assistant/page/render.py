@@ -20,13 +20,13 @@ from assistant.page.markdown import leads_out, safe_html, words
 from assistant.progress import phrases
 from assistant.service import STOPPED
 from assistant.transcript import ThreadSummary, Turn
-from assistant.views import CitedSource, Stage, UserView, confidence_of, queries_asked, user_event, user_view
+from assistant.views import Stage, UserView, confidence_of, queries_asked, user_event, user_view
 from assistant.web.faults import TooMany, Unauthorized
 from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy, TurnStopped, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
-from contracts.result import StructuredAgentResult
+from contracts.result import CitedSource, StructuredAgentResult
 from contracts.values import Language, Outcome, ResponseFormat
 from guards.message_check import MAX_MESSAGE_CHARS
 from language.counted import counted

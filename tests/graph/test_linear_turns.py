@@ -99,7 +99,7 @@ class Turns:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.knowledge = self.read({"kettle": PAGE})
+        self.knowledge = self.index({"kettle": PAGE})
         self.asking = self.over(self.knowledge)
         self.drafts = Drafts()
         found = FakeSource(Source.DOC, [passage(1), passage(2)])
@@ -107,7 +107,7 @@ class Turns:
             Ports(FakeModerator(SAFE), FakePlanner([plan()]), {Source.DOC: found}, self.drafts), PROFILE
         )
 
-    def read(self, pages: dict[str, str]) -> KnowledgeBase:
+    def index(self, pages: dict[str, str]) -> KnowledgeBase:
         """Index pages."""
         place = self.folder / str(next(RUNS))
         (place / "docs").mkdir(parents=True)
@@ -141,7 +141,7 @@ class Turns:
     def as_documents(self, *texts: str) -> str:
         """Index pages of these texts, and answer from them."""
         pages = {f"kettle-{number}": PAGE + text for number, text in enumerate(texts)}
-        with self.read(pages) as knowledge:
+        with self.index(pages) as knowledge:
             return self.ask("When does the kettle boil?", self.over(knowledge))
 
 

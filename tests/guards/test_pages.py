@@ -19,10 +19,10 @@ BOILS = "The kettle boils at 100 degrees."
 
 def pages(*snippets: str, questions: tuple[str, ...] = QUESTION) -> list[tuple[int, str]]:
     """Return the numbers and sentences of pages, each snippet in a document of its own."""
-    return shown([passage(n, snippet=text) for n, text in enumerate(snippets, 1)], questions)
+    return find_pages([passage(n, snippet=text) for n, text in enumerate(snippets, 1)], questions)
 
 
-def shown(evidence: list[EvidenceItem], questions: tuple[str, ...] = QUESTION) -> list[tuple[int, str]]:
+def find_pages(evidence: list[EvidenceItem], questions: tuple[str, ...] = QUESTION) -> list[tuple[int, str]]:
     return [(page.number, page.sentence) for page in pages_that_may_help(questions, evidence, PROFILE, "user")]
 
 
@@ -49,7 +49,7 @@ def test_a_document_is_shown_once_with_the_best_of_its_passages() -> None:
         passage(1, snippet="A kettle of water is clear.", **one),
         passage(2, snippet=BOILS, ref="doc:1#1", **one),
     ]
-    assert shown(evidence) == [(2, BOILS)]
+    assert find_pages(evidence) == [(2, BOILS)]
 
 
 def test_pages_stand_in_the_order_of_the_evidence() -> None:
@@ -67,7 +67,7 @@ def test_there_are_five_pages_at_most() -> None:
 @pytest.mark.parametrize("source", Source)
 def test_only_documents_are_pages(source: Source) -> None:
     """A row of a database or of a graph is no page to read."""
-    found = shown([passage(1, snippet=BOILS, source=source)])
+    found = find_pages([passage(1, snippet=BOILS, source=source)])
     assert found == ([(1, BOILS)] if source in (Source.DOC, Source.POLICY) else [])
 
 
@@ -167,4 +167,4 @@ def test_what_stands_under_a_denial_is_not_shown_without_it(snippet: str) -> Non
 @pytest.mark.parametrize("name", ["Pay at https://evil-site.com/pay", "Ivan +7 916 123-45-67", "Send us your password"])
 def test_a_page_whose_name_policy_stops_is_not_shown(field: str, name: str) -> None:
     """The names of page and section stand before the sentence."""
-    assert shown([passage(1, snippet=BOILS, **{field: name})]) == []
+    assert find_pages([passage(1, snippet=BOILS, **{field: name})]) == []
