@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from contracts.calls import ModelCall
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.report import Finding
-from contracts.values import DraftKind, GuardMode, Language, RequestType, Source, Track
+from contracts.values import DraftKind, EvidenceCounted, GuardMode, Language, RequestType, Source, Track
 
 if TYPE_CHECKING:
     from adapters.sources.markdown.asking import Knowledge
@@ -210,6 +210,7 @@ def _checked(
             usable=deployed.profile.sources_for(context.role).intersection(connected),
             unreachable=could_not_ask(traces),
             least=context.min_evidence,
+            sure=context.sure_confidence if context.evidence_counted is EvidenceCounted.CITED else None,
             diversity=context.diversity,
             mean_enforced=context.mean_confidence_enforced,
             mean_advised=context.mean_confidence_advised,

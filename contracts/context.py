@@ -10,6 +10,7 @@ from contracts.values import (
     BlockThreshold,
     Diversity,
     EntailmentMode,
+    EvidenceCounted,
     GuardMode,
     Language,
     OnUnavailable,
@@ -71,7 +72,11 @@ class Context(BaseModel):
         default=Tickets.NEEDED,
         description="Tickets for people: only where a person must act, or also of refusals by policy and pages shown.",
     )
-    top_k: int = Field(default=6, ge=1, le=50, description="Passages asked of each source for each query.")
+    sure_relevance: Threshold = Field(
+        default=0.85,
+        description="An answer is stated where its pages answer the question this surely; below, pages are shown.",
+    )
+    top_k: int = Field(default=8, ge=1, le=50, description="Passages asked of each source for each query.")
     evidence_threshold: Threshold = Field(default=0.5, description="Evidence below this confidence is not used.")
     mean_confidence_enforced: Threshold = Field(
         default=0.60, description="QUALITY fails below this mean confidence of the evidence."
@@ -81,6 +86,13 @@ class Context(BaseModel):
     )
     min_evidence: int = Field(
         default=2, ge=1, le=10, description="Passages that an answer on QUALITY must rest on; 1 where only db answers."
+    )
+    evidence_counted: EvidenceCounted = Field(
+        default=EvidenceCounted.CITED,
+        description="Which passages are counted and averaged: those that the draft cites, or all that were sent to it.",
+    )
+    sure_confidence: Threshold = Field(
+        default=0.85, description="From this confidence on, one cited passage suffices; see evidence_counted."
     )
     diversity: Diversity = Field(
         default=Diversity.ADVISORY, description="Whether evidence from one place only is advice, a failure or neither."

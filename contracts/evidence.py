@@ -139,6 +139,7 @@ class PassageTrace(BaseModel):
         confidence: 0 to 1.
         score: The source's raw score, comparable within one query only.
         similarity: Of its vector to the query's, -1 to 1; `None` where it was not looked at, or is not among the nearest.
+        fused: What both rankings come to, by words and by meaning, 0 to 1; `None` where there was one.
         rerank_score_raw: What a reranker says of it, comparable within one query only; `None` where none read it.
         fate, copy_of, chars: As in `PassageFate`.
     """
@@ -152,6 +153,7 @@ class PassageTrace(BaseModel):
     confidence: float = 0.0
     score: float = 0.0
     similarity: float | None = None
+    fused: float | None = None
     rerank_score_raw: float | None = None
     fate: Fate = Fate.FOUND
     copy_of: str = ""
@@ -203,6 +205,9 @@ class QueryTrace(BaseModel):
         found: How many passages there were, those that the source itself left out among them.
         folded: How many copies were left out, by the source and by the selection.
         versions: Of the product, whose documents were searched beside those without one; of documents.
+        words: What each content word of the query says, by its stem: its inverse document frequency among the passages
+            that were searched; empty where the source does not count words.
+        spread: Standard deviation of the query's similarities to all passages; `None` where meaning took no part.
         lookups: What was looked up, each as `name(argument=value)`; of a database and of a graph.
         error: Why the source could not be asked; empty where it could.
         degraded: What of the source did not work while the rest of it did, as `part: why`, each on a line of its own.
@@ -220,6 +225,8 @@ class QueryTrace(BaseModel):
     found: int = 0
     folded: int = 0
     versions: tuple[str, ...] = ()
+    words: dict[str, float] = Field(default_factory=dict[str, float])
+    spread: float | None = None
     lookups: tuple[str, ...] = ()
     error: str = ""
     degraded: str = ""

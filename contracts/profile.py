@@ -14,6 +14,7 @@ from contracts.values import (
     Dialect,
     Diversity,
     EntailmentMode,
+    EvidenceCounted,
     GuardMode,
     Language,
     OnUnavailable,
@@ -70,6 +71,8 @@ class Thresholds(_Part):
     evidence: Limit = 0.5
     mean_confidence_enforced: Limit = 0.60
     mean_confidence_advised: Limit = 0.65
+    sure_confidence: Limit = 0.85
+    sure_relevance: Limit = 0.85
     norm_midpoint: Limit = 0.12
     """The normalised score at which confidence is one half (docs/evaluation.md)."""
 
@@ -81,13 +84,14 @@ class Behaviour(_Part):
     block_threshold: BlockThreshold = BlockThreshold.UNSAFE
     on_unavailable: OnUnavailable = OnUnavailable.FALLBACK
     knowledge_track: Track = Track.QUALITY
+    evidence_counted: EvidenceCounted = EvidenceCounted.CITED
     diversity: Diversity = Diversity.ADVISORY
     max_retry: Annotated[int, Strict(), Field(ge=0, le=5)] = 2
     quoting_draft: Annotated[bool, Strict()] = True
     tickets: Tickets = Tickets.NEEDED
     min_evidence: Annotated[int, Strict(), Field(ge=1, le=10)] = 2
     max_clarifications: Annotated[int, Strict(), Field(ge=0, le=10)] = 2
-    top_k: Annotated[int, Strict(), Field(ge=1, le=50)] = 6
+    top_k: Annotated[int, Strict(), Field(ge=1, le=50)] = 8
     source_seconds: Annotated[float, Strict(), Field(gt=0, le=90, allow_inf_nan=False)] = 30.0
     plan_trace: PlanTrace = PlanTrace.SYNTHETIC
     search_by: SearchBy = SearchBy.PLAN

@@ -14,6 +14,7 @@ from contracts.values import (
     HarmCategory,
     Language,
     ModerationState,
+    PartStatus,
     RequiredAction,
     RiskLevel,
     SafetyLevel,
@@ -65,16 +66,36 @@ class ClaimFinding(BaseModel):
     advice: tuple[str, ...] = ()
 
 
+class PartFinding(BaseModel):
+    """What a draft does for one part of the question: one of the questions of the message, or all of it.
+
+    Attributes:
+        text: The part, as it was searched for.
+        estimate: How likely the cited pages answer it, 0 to 1; see `guards/relevance_check.py`.
+        refs: What the draft cites for it.
+        missing: Words of the part that no page has which is cited for it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    status: PartStatus
+    estimate: float = Field(default=0.0, ge=0.0, le=1.0)
+    refs: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
 class Finding(BaseModel):
     """What one guard found.
 
     Attributes:
         check: The guard's name.
-        status: ok, failed, unchecked or not_asked.
-        reasons: Why; empty unless failed or unchecked.
+        status: ok, failed, doubtful, unchecked or not_asked.
+        reasons: Why; empty where it is ok or not_asked.
         actions: What a retry must do about them; empty unless failed or unchecked.
         advice: Remarks that never change a verdict.
         claims: What was found of each claim, where the guard judges claims.
+        parts: What was found of each part of the question, where the guard judges parts.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -85,6 +106,7 @@ class Finding(BaseModel):
     actions: tuple[RequiredAction, ...] = ()
     advice: tuple[Reason, ...] = ()
     claims: tuple[ClaimFinding, ...] = ()
+    parts: tuple[PartFinding, ...] = ()
 
 
 class GuardianReport(BaseModel):
@@ -95,6 +117,7 @@ class GuardianReport(BaseModel):
         checks: What each guard found, by its name.
         draft: The draft that was judged, what policy would not let it say masked; for operators only.
         claims: What each claim of it rests on, in order; empty where no claim was judged.
+        parts: What it does for each part of the question; empty where relevance was not judged.
         judged_hash: Of what was judged (`guards.judged_hash`): the verdict belongs to that draft of that turn alone.
     """
 
@@ -108,6 +131,7 @@ class GuardianReport(BaseModel):
     checks: dict[str, str] = Field(default_factory=dict[str, str])
     draft: str = ""
     claims: list[ClaimFinding] = Field(default_factory=list[ClaimFinding])
+    parts: list[PartFinding] = Field(default_factory=list[PartFinding])
     judged_hash: str = ""
 
 

@@ -151,10 +151,14 @@ class PolicyStatus(StrEnum):
 
 
 class CheckStatus(StrEnum):
-    """What a check found; `unchecked` means that it could not be carried out, which is never `ok`."""
+    """What a check found; `unchecked` means that it could not be carried out, which is never `ok`.
+
+    `doubtful` is the relevance check's alone: nothing speaks against the answer, and too little for it.
+    """
 
     OK = "ok"
     FAILED = "failed"
+    DOUBTFUL = "doubtful"
     UNCHECKED = "unchecked"
     NOT_ASKED = "not_asked"
 
@@ -257,6 +261,23 @@ class Tickets(StrEnum):
 
     NEEDED = "needed"
     WIDE = "wide"
+
+
+class EvidenceCounted(StrEnum):
+    """Which items DT-006 counts and averages: those that the draft cites, or all that it could see."""
+
+    CITED = "cited"
+    SENT = "sent"
+
+
+class PartStatus(StrEnum):
+    """What an answer does for one part of a question."""
+
+    ANSWERED = "answered"
+    PARTLY = "partly"
+    """What it cites lacks a word of the part that says much."""
+    DOUBTFUL = "doubtful"
+    NOT_FOUND = "not_found"
 
 
 class HandOffOutcome(StrEnum):

@@ -14,7 +14,7 @@ from contracts.errors import ConfigError
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import GuardianReport
-from contracts.values import PolicyStatus, Source, Verdict
+from contracts.values import EvidenceCounted, PolicyStatus, Source, Verdict
 from contracts.views import GuardianView
 from evals.cases import DraftCase
 from nodes.guardian_verify import guardian_verify
@@ -62,7 +62,7 @@ async def judge(
     Raises:
         ConfigError: A case names a passage that there is not.
     """
-    runtime = Runtime(context=context or Context())
+    runtime = Runtime(context=context or Context(evidence_counted=EvidenceCounted.SENT))
     return [await _judged(case, passages, profile, runtime) for case in cases]
 
 
@@ -84,6 +84,7 @@ def _state(case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profi
     track = TRACK.decide(request_type=case.request_type, knowledge_track=context.knowledge_track).outcome
     return GuardianView(
         question={"id": case.id, "text": case.question, "language": str(case.language)},
+        sgr_plan={},
         request_type=str(case.request_type),
         track=str(track),
         architect_spec=profile.spec_for(case.request_type).model_dump(mode="json"),

@@ -26,7 +26,10 @@ class EvidenceQuestion:
     Attributes:
         usable: The sources that are connected and that the user's role may use.
         unreachable: Those of them that could not be asked in this turn, or not all that was to be asked.
+        counted: The items that are counted and averaged: those that the draft cites; all of the evidence if left out.
         least: How many items QUALITY wants; where only db can answer, one is enough.
+        sure: The confidence from which on one item is enough, in (0, 1); `None` where there is no such thing.
+        quoted: Whether the draft is word for word what surely answers: then one item is enough, too.
         mean_enforced, mean_advised: Limits of the mean confidence on QUALITY, each in (0, 1).
     """
 
@@ -36,7 +39,16 @@ class EvidenceQuestion:
     evidence: Sequence[EvidenceItem]
     usable: frozenset[Source]
     unreachable: frozenset[Source] = frozenset()
+    counted: Sequence[EvidenceItem] | None = None
     least: int = 2
+    sure: float | None = None
+    quoted: bool = False
+
+    @property
+    def items(self) -> Sequence[EvidenceItem]:
+        """The items that are counted and averaged."""
+        return self.evidence if self.counted is None else self.counted
+
     diversity: Diversity = Diversity.ADVISORY
     mean_enforced: float = 0.60
     mean_advised: float = 0.65
@@ -142,15 +154,21 @@ def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[Reason
 
 def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fault]:
     faults: list[_Fault] = []
-    least = 1 if _only_db(rule, question.usable) else question.least
-    if len(question.evidence) < least:
+    least = 1 if _only_db(rule, question.usable) or _one_suffices(question) else question.least
+    if len(question.items) < least:
         faults.append(_Fault(Reason("insufficient_evidence_count", (str(least),)), (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
-    mean = _mean(question.evidence)
-    if question.evidence and mean < question.mean_enforced:
+    mean = _mean(question.items)
+    if question.items and mean < question.mean_enforced:
         faults.append(
             _Fault(Reason("low_evidence_confidence", (_rounded_down(mean),)), (_A.RETRIEVE_MORE, _A.REFINE_QUERY))
         )
     return faults
+
+
+def _one_suffices(question: EvidenceQuestion) -> bool:
+    if question.sure is None:
+        return False
+    return question.quoted or any(item.confidence >= question.sure for item in question.items)
 
 
 def _only_db(rule: EvidenceRule, usable: frozenset[Source]) -> bool:
@@ -159,8 +177,8 @@ def _only_db(rule: EvidenceRule, usable: frozenset[Source]) -> bool:
 
 
 def _quality_advice(question: EvidenceQuestion) -> list[Reason]:
-    mean = _mean(question.evidence)
-    if question.evidence and question.mean_enforced <= mean < question.mean_advised:
+    mean = _mean(question.items)
+    if question.items and question.mean_enforced <= mean < question.mean_advised:
         return [Reason("evidence_confidence_below_advised", (_rounded_down(mean),))]
     return []
 

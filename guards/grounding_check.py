@@ -73,6 +73,18 @@ def check_grounding(
     )
 
 
+def is_quoted(finding: Finding, evidence: Sequence[EvidenceItem]) -> bool:
+    """Whether each claim of a grounded draft stands word for word in what it cites, marks aside."""
+    if finding.status is not CheckStatus.OK:
+        return False
+    texts = {item.ref: f" {' '.join(tokens(_citable(item)))} " for item in evidence}
+    claimed = [claim for claim in finding.claims if claim.refs]
+    return bool(claimed) and all(
+        any(f" {' '.join(tokens(without_citations(claim.text)))} " in texts[ref] for ref in claim.refs if ref in texts)
+        for claim in claimed
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """What was found of a claim, and what of that the reasons name."""

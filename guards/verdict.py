@@ -29,6 +29,7 @@ class Findings:
     policy: PolicyFinding
     evidence: Finding
     grounding: Finding
+    relevance: Finding
     contract: Finding
     remarks: tuple[Reason, ...] = ()
 
@@ -40,7 +41,12 @@ class Findings:
 
     def named(self) -> dict[str, Finding]:
         """Return the findings but that of policy, by their checks."""
-        return {"evidence": self.evidence, "grounding": self.grounding, "contract": self.contract}
+        return {
+            "evidence": self.evidence,
+            "grounding": self.grounding,
+            "relevance": self.relevance,
+            "contract": self.contract,
+        }
 
     def masked(self, draft: str, mask: Callable[[str], str]) -> Findings:
         """Return the findings in which nothing quotes what `mask` takes out, with the places of claims in `draft`.
@@ -64,6 +70,7 @@ class Findings:
                     "reasons": tuple(map(_unquoted, finding.reasons)),
                     "advice": tuple(map(_unquoted, finding.advice)),
                     "claims": (),
+                    "parts": (),
                 }
             )
             for name, finding in self.named().items()
@@ -85,6 +92,10 @@ def _masked(finding: Finding, draft: str, mask: Callable[[str], str], fit: Calla
             "reasons": tuple(map(fit, finding.reasons)),
             "advice": tuple(map(fit, finding.advice)),
             "claims": tuple(_masked_claims(finding.claims, draft, mask)),
+            "parts": tuple(
+                part.model_copy(update={"text": mask(part.text), "missing": tuple(map(mask, part.missing))})
+                for part in finding.parts
+            ),
         }
     )
 
@@ -144,6 +155,7 @@ def judge(
         policy=findings.policy.status,
         kind=kind,
         substance=findings.substance(),
+        relevance=findings.relevance.status,
         contract=findings.contract.status,
         track=track,
         retries_left=retries_left,
@@ -164,6 +176,7 @@ def judge(
         },
         draft=draft,
         claims=list(findings.grounding.claims),
+        parts=list(findings.relevance.parts),
     )
     return decision, report
 

@@ -201,6 +201,12 @@ def vague_stems() -> frozenset[str]:
 
 
 @cache
+def light_stems() -> frozenset[str]:
+    """Return the stems of verbs of doing anything at all, and of words that point at what was said before."""
+    return _vague("light") - {stem(word) for word in _bare_words()}
+
+
+@cache
 def _vague(kind: str) -> frozenset[str]:
     return frozenset(stem(word) for word in lexicon()["vague"][kind])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Final
@@ -15,11 +16,13 @@ from contracts.decisions.output import Shown
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, Drafter, DraftRequest
 from contracts.profile import Profile
+from contracts.report import PartFinding
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, said_before
 from contracts.values import (
     Channel,
     Language,
+    PartStatus,
     PlanTrace,
     RequestType,
     RequiredAction,
@@ -29,6 +32,7 @@ from contracts.values import (
     TurnState,
 )
 from contracts.views import DraftView
+from language.message import likest
 from language.words import rephrased
 from rendering.synthetic import Synthetic, joined
 
@@ -106,17 +110,28 @@ def _accounts(state: DraftView, reply: Draft) -> Json:
 def _request(state: DraftView, profile: Profile, *, refined: bool) -> DraftRequest:
     """Return what any drafter needs, the first time as the last."""
     question, plan = state["question"], state["sgr_plan"]
+    asked = _sure_queries(plan["subqueries"], state["guardian"])
     return DraftRequest(
         question=question["text"],
         language=Language(question["language"]),
         request_type=RequestType(state["request_type"]),
         intent=plan["user_intent"],
-        subqueries=tuple(rephrased(plan["subqueries"], profile.synonyms) if refined else plan["subqueries"]),
+        subqueries=tuple(rephrased(asked, profile.synonyms) if refined else asked),
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
         spec=ArchitectSpec.model_validate(state["architect_spec"]),
         history=said_before(state["messages"], question["id"], with_denied=False),
         restricted=Track(state["track"]) is Track.FAST and not state["evidence"],
     )
+
+
+def _sure_queries(queries: Sequence[str], guardian: Json) -> list[str]:
+    """Return the queries without those whose part of the question the last draft did not surely answer, where another was."""
+    parts = [PartFinding.model_validate(part) for part in guardian.get("parts", [])]
+    sure = [part.status in (PartStatus.ANSWERED, PartStatus.PARTLY) for part in parts]
+    if not any(sure) or all(sure):
+        return list(queries)
+    texts = [part.text for part in parts]
+    return [query for query in queries if sure[likest(query, texts)]] or list(queries)
 
 
 def _trace_to_show(state: DraftView, context: Context) -> PlanTrace:

@@ -11,6 +11,7 @@ from contracts.context import Context
 from contracts.errors import NotJudged
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
+from contracts.report import PartFinding
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
 from contracts.state import Json
@@ -32,7 +33,10 @@ async def finalize(
     language = Language(state["question"]["language"])
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
     wanted = ArchitectSpec.model_validate(state["architect_spec"]).response_format
-    answer = verified_answer(state["draft_answer"], evidence, language, profile.allowed_link_domains, wanted)
+    parts = [PartFinding.model_validate(part) for part in state["guardian"].get("parts", [])]
+    answer = verified_answer(
+        state["draft_answer"], evidence, language, profile.allowed_link_domains, wanted, parts=parts
+    )
     result = StructuredAgentResult.of_turn(state, language=language, outcome=Outcome.ANSWERED, answer=answer)
     turn_id = state["question"]["id"]
     message = AIMessage(

@@ -24,6 +24,7 @@ from contracts.values import (
     CheckStatus,
     DraftKind,
     EntailmentMode,
+    EvidenceCounted,
     PolicyStatus,
     RequestType,
     RequiredAction,
@@ -34,11 +35,14 @@ from contracts.views import GuardianView
 from guards.contract_check import check_contract
 from guards.entailment_check import entailment_questions, with_entailment, without_entailment
 from guards.evidence_check import EvidenceQuestion, check_evidence
-from guards.grounding_check import check_grounding
+from guards.grounding_check import check_grounding, is_quoted
 from guards.judged_hash import judged_hash
 from guards.policy_check import PolicyFinding, check_answer, masked
 from guards.question_check import check_question, said_in_turn
+from guards.relevance_check import RelevanceQuestion, check_relevance
 from guards.verdict import Findings, judge
+from language.message import complete_questions
+from language.words import stems
 
 NAME = "guardian_verify"
 
@@ -73,19 +77,26 @@ async def guardian_verify(
     text = state["draft_answer"]
     spec = _contract(state)
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
+    grounding = _checked("grounding", lambda: _grounding(state, evidence, kind, request_type, spec))
+    relevance = _checked(
+        "relevance", lambda: _relevance(state, evidence, grounding, kind, request_type, context, profile)
+    )
+    asks_all = context.evidence_counted is EvidenceCounted.SENT
     question = EvidenceQuestion(
         request_type=request_type,
         track=track,
         kind=kind,
         evidence=evidence,
+        counted=evidence if asks_all else _cited(grounding, evidence),
         usable=profile.sources_for(context.role).intersection(connected),
         unreachable=could_not_ask(QueryTrace.model_validate(trace) for trace in state["query_traces"]),
         least=context.min_evidence,
+        sure=None if asks_all else context.sure_confidence,
+        quoted=relevance.status is CheckStatus.OK and is_quoted(grounding, evidence),
         diversity=context.diversity,
         mean_enforced=context.mean_confidence_enforced,
         mean_advised=context.mean_confidence_advised,
     )
-    grounding = _checked("grounding", lambda: _grounding(state, evidence, kind, request_type, spec))
     policy, remarks = _policy(state, kind, profile, context.role)
     # What policy stops is not sent to another server either.
     checker = entailment if policy.status is PolicyStatus.OK else None
@@ -94,6 +105,7 @@ async def guardian_verify(
         policy=policy,
         evidence=_checked("evidence", lambda: check_evidence(question)),
         grounding=entailed.grounding,
+        relevance=relevance,
         contract=_checked("contract", lambda: check_contract(text, _readable(spec), track=track, kind=kind)),
         remarks=remarks,
     )
@@ -136,6 +148,39 @@ def _grounding(
         kind=kind,
         response_format=(spec or ArchitectSpec()).response_format,
     )
+
+
+def _relevance(
+    state: GuardianView,
+    evidence: Sequence[EvidenceItem],
+    grounding: Finding,
+    kind: DraftKind,
+    request_type: RequestType,
+    context: Context,
+    profile: Profile,
+) -> Finding:
+    asked = complete_questions(state["question"].get("text", ""))
+    planned = state["sgr_plan"].get("subqueries", [])
+    return check_relevance(
+        RelevanceQuestion(
+            request_type=request_type,
+            kind=kind,
+            parts=asked if len(asked) > 1 else planned,
+            evidence=evidence,
+            traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
+            cited=frozenset(item.ref for item in _cited(grounding, evidence)),
+            sure=context.sure_relevance,
+            ignored=frozenset(stems(profile.product)),
+        )
+    )
+
+
+def _cited(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+    """Return what the claims of the draft rest on; all of the evidence where none was judged."""
+    if not grounding.claims:
+        return list(evidence)
+    refs = {ref for claim in grounding.claims for ref in claim.refs}
+    return [item for item in evidence if item.ref in refs]
 
 
 def _contract(state: GuardianView) -> ArchitectSpec | None:

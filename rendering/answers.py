@@ -12,8 +12,9 @@ from urllib.parse import quote
 from contracts.decisions import OUTPUT
 from contracts.decisions.output import Shown
 from contracts.evidence import EvidenceItem
+from contracts.report import PartFinding
 from contracts.spec import CITED_SOURCES
-from contracts.values import Channel, Language, PlanTrace, ResponseFormat, SGRAction, Source
+from contracts.values import Channel, Language, PartStatus, PlanTrace, ResponseFormat, SGRAction, Source
 from language.blocks import split_code, without_code
 from language.links import foreign_links
 from language.structured import json_block, parsed, recited
@@ -49,8 +50,9 @@ def verified_answer(
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
     *,
     with_note: bool = True,
+    parts: Sequence[PartFinding] = (),
 ) -> str:
-    """Write a draft that passed, with the list of the sources it cites.
+    """Write a draft that passed, with what of the question it leaves open (`parts`) and the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
     are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and
@@ -73,7 +75,24 @@ def verified_answer(
         *(f"- {source_line(n, item, language, allowed_domains)}" for n, item in cited.sources()),
     ]
     note = _language_note(cited.sources(), language) if with_note else ""
-    return "\n\n".join(filter(None, (note, text, "\n".join(lines)))).translate(_TURNS_TEXT)
+    open_parts = _open_parts(parts, language)
+    return "\n\n".join(filter(None, (note, text, open_parts, "\n".join(lines)))).translate(_TURNS_TEXT)
+
+
+def _open_parts(parts: Sequence[PartFinding], language: Language) -> str:
+    """Say of each part of a question what the answer does not say of it; nothing where it says all."""
+    said = [
+        say(language, "part_partly", words=", ".join(map(inline, part.missing)))
+        for part in parts
+        if part.status is PartStatus.PARTLY and part.missing
+    ]
+    if len(parts) > 1:
+        said += [
+            say(language, "part_not_found", part=inline(part.text))
+            for part in parts
+            if part.status in (PartStatus.NOT_FOUND, PartStatus.DOUBTFUL)
+        ]
+    return "\n".join(f"_{line}_" for line in said)
 
 
 def answer_sources(

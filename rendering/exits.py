@@ -31,6 +31,8 @@ _WANTING: Final = (
     ),
     ("not_found_little", {"insufficient_evidence_count"}),
     ("not_found_loose", {"low_evidence_confidence", "low_source_diversity"}),
+    ("not_found_doubtful", {"relevance_doubtful"}),
+    ("not_found_beside", {"does_not_answer"}),
     ("not_found_values", {"value_not_in_cited_evidence"}),
     (
         "not_found_unproved",

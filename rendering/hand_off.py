@@ -33,6 +33,8 @@ _WHY: Final = {
     "claim_not_entailed": "why_unproven",
     "claim_contradicted": "why_unproven",
     "value_not_in_cited_evidence": "why_unproven",
+    "relevance_doubtful": "why_doubtful",
+    "does_not_answer": "why_doubtful",
     "missing_required_sections": "why_form",
     "forbidden_content_detected": "why_form",
     "domain_terms_not_used": "why_form",

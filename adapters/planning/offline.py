@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib.resources import files
@@ -37,6 +37,7 @@ from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from contracts.values import Language, Outcome, RequestType, SafetyLevel, SGRAction, Source
 from language import lexicon
+from language.message import is_complete, own_words, questions_and_context
 from language.sentences import questions, sentences
 from language.words import Phrases, stems, tokens
 
@@ -59,7 +60,7 @@ _FOREIGN = 0.8
 _STORY = 25
 """Words from which a question of several sentences has a story before it."""
 _NAMES_ENOUGH = 3
-"""Different content words of a question that can be searched for without the sentence before it."""
+"""Different content words of a sentence of a story that tells what it is about."""
 _ANSWERED = (Outcome.ANSWERED, Outcome.PAGES_SHOWN, "")
 """Ends of a turn whose question named something; of those that nothing is known of, it is assumed."""
 _SURE, _FAIRLY_SURE, _WITH_GAPS, _LOST = 0.9, 0.8, 0.65, 0.35
@@ -96,6 +97,7 @@ class OfflinePlanner:
         return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else ())
 
     async def _read(self, request: PlanRequest) -> _Reading:
+        request = replace(request, message=own_words(request.message))
         today = self._now().astimezone(UTC).date()
         whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request)
         casual = lexicon.is_casual(request.message)
@@ -280,18 +282,21 @@ def _parts(request: PlanRequest) -> list[str]:
 
 
 def _queries(text: str) -> list[str]:
-    """Split a message into its questions: at least one, at most ten, no two alike, greetings left out."""
-    lines = [part for line in questions(text) for part in lexicon.split_joined(_without_its_story(line))]
-    asking = [line for line in lines if stems(line) and not lexicon.is_casual(line)]
-    # A fragment of a word or two is no question of its own: it belongs to the line before it.
+    """Split a message into its questions: at least one, at most ten, no two alike, greetings and stories left out.
+
+    A question that names too little by itself has the sentence before it; without one, it belongs to the question
+    before it.
+    """
     merged: list[str] = []
-    for line in asking:
-        if merged and (len(stems(line)) < 2 or len(stems(merged[-1])) < 2):
-            merged[-1] = f"{merged[-1]} {line}"
-        else:
-            merged.append(line)
-    asked = [line for line in merged if line.endswith("?")] if len(merged) > _MOST_QUERIES else merged
-    chosen = asked[:_MOST_QUERIES] or merged[:_MOST_QUERIES] or [" ".join(text.split())]
+    for asked in questions_and_context(text):
+        for number, part in enumerate(lexicon.split_joined(asked.text)):
+            if is_complete(part) or not (merged or asked.context):
+                merged.append(part)
+            elif asked.context and not number:
+                merged.append(f"{asked.context} {part}")
+            else:
+                merged[-1] = f"{merged[-1]} {part}"
+    chosen = [line for line in merged if stems(line)][:_MOST_QUERIES] or [" ".join(text.split())]
     return list(dict.fromkeys(query[:_LONGEST_QUERY] for query in chosen))
 
 
@@ -300,20 +305,6 @@ def _told(text: str) -> list[str]:
     if len(tokens(text)) < _STORY:
         return []
     return [one for one in sentences(text) if len(set(stems(one))) >= _NAMES_ENOUGH][:_MOST_QUERIES]
-
-
-def _without_its_story(question: str) -> str:
-    """Return what asks at the end of a story, with the sentence before it where it names too little by itself.
-
-    What a user tells before the question is about the user; it would outweigh the question in every search.
-    """
-    if not question.endswith(("?", "\uff1f")):
-        return question
-    told = sentences(question)
-    if len(told) < 2 or len(tokens(question)) < _STORY:
-        return question
-    own = told[-1]
-    return own if len(set(stems(own))) >= _NAMES_ENOUGH and not lexicon.is_vague(own) else " ".join(told[-2:])
 
 
 def _spam(reading: _Reading, say: dict[str, str]) -> tuple[float, str]:

@@ -483,7 +483,7 @@ class RemoteKnowledge:
         query = parsed(known.statistics, request.query, known.filled.versions)
         meaning = self._ready(known.filled.dense, meaning)
         if not query.words or request.top_k < 1:
-            return Searched(Different([], []), (), meaning.degraded)
+            return Searched(Different([], []), (), meaning.degraded, {})
         excluded = frozenset(key for key in request.exclude if storable(key))
         languages = (request.language,) if request.language else None
         limits = Limits(kind, self._versions(known, request), languages, excluded)
@@ -491,7 +491,7 @@ class RemoteKnowledge:
         if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             hits = self._different(known, query, replace(limits, languages=None), request, meaning, clock)
-        return Searched(hits, limits.versions or (), meaning.degraded)
+        return Searched(hits, limits.versions or (), meaning.degraded, query.weights_of)
 
     def _different(
         self, known: _Known, query: Query, limits: Limits, request: SearchRequest, meaning: Meaning, clock: _Clock

@@ -55,7 +55,10 @@ _LEFT: dict[str, Cell] = {"quoting_left": one_of(True)}
 _NONE_LEFT: dict[str, Cell] = {"quoting_left": one_of(False)}
 _GROUNDED: dict[str, Cell] = {**_ANSWERS, "substance": one_of(_OK)}
 _UNFOUNDED: dict[str, Cell] = {**_ANSWERS, "substance": one_of(CheckStatus.FAILED)}
-_OFF_CONTRACT: dict[str, Cell] = {**_GROUNDED, "contract": one_of(CheckStatus.FAILED)}
+_BESIDE: dict[str, Cell] = {**_GROUNDED, "relevance": one_of(CheckStatus.FAILED)}
+_RELEVANT: dict[str, Cell] = {**_GROUNDED, "relevance": one_of(_OK, CheckStatus.NOT_ASKED)}
+_OFF_CONTRACT: dict[str, Cell] = {**_RELEVANT, "contract": one_of(CheckStatus.FAILED)}
+_OF_CHECKS: Final = (_OK, CheckStatus.FAILED, CheckStatus.UNCHECKED, CheckStatus.NOT_ASKED)
 
 VERDICT: Final = DecisionTable(
     id="DT-005",
@@ -65,7 +68,8 @@ VERDICT: Final = DecisionTable(
         "policy": Choice(tuple(PolicyStatus)),
         "kind": Choice(tuple(DraftKind)),
         "substance": Choice((_OK, CheckStatus.FAILED, CheckStatus.UNCHECKED)),
-        "contract": Choice(tuple(CheckStatus)),
+        "relevance": Choice(tuple(CheckStatus)),
+        "contract": Choice(_OF_CHECKS),
         "track": Choice(tuple(Track)),
         "retries_left": YES_NO,
         "widened": YES_NO,
@@ -114,7 +118,7 @@ VERDICT: Final = DecisionTable(
         ),
         Row(
             "pass",
-            {**_GROUNDED, "contract": one_of(_OK, CheckStatus.NOT_ASKED)},
+            {**_RELEVANT, "contract": one_of(_OK, CheckStatus.NOT_ASKED)},
             Judgement(Verdict.PASS, RiskLevel.LOW),
             "proved as far as it can be",
         ),
@@ -125,8 +129,14 @@ VERDICT: Final = DecisionTable(
             "what could not be checked is not fine",
         ),
         Row(
+            "relevance-unchecked",
+            {**_GROUNDED, "relevance": one_of(CheckStatus.UNCHECKED)},
+            _ESCALATE,
+            "what could not be checked is not fine",
+        ),
+        Row(
             "contract-unchecked",
-            {**_GROUNDED, "contract": one_of(CheckStatus.UNCHECKED)},
+            {**_RELEVANT, "contract": one_of(CheckStatus.UNCHECKED)},
             _ESCALATE,
             "what could not be checked is not fine",
         ),
@@ -154,6 +164,37 @@ VERDICT: Final = DecisionTable(
             {**_UNFOUNDED, "track": one_of(Track.FAST), **_NONE_LEFT},
             _FAIL_MED_ASK,
             "FAST does not search twice",
+        ),
+        Row(
+            "beside-retry",
+            {**_BESIDE, "track": one_of(Track.QUALITY), "retries_left": one_of(True)},
+            Judgement(Verdict.RETRY, RiskLevel.MED, take=FINDINGS_ACTIONS),
+            "another page may answer, or the draft may do without what it is not sure of",
+        ),
+        Row(
+            "beside-quote",
+            {**_BESIDE, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_LEFT},
+            _QUOTE_MED,
+            _QUOTES,
+        ),
+        Row(
+            "beside-end",
+            {**_BESIDE, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_NONE_LEFT},
+            _FAIL_MED_ASK,
+            "proved, and beside the question; no retry is left, or none that would find anything new",
+        ),
+        Row("beside-fast-quote", {**_BESIDE, "track": one_of(Track.FAST), **_LEFT}, _QUOTE_MED, _QUOTES),
+        Row(
+            "beside-fast",
+            {**_BESIDE, "track": one_of(Track.FAST), **_NONE_LEFT},
+            _FAIL_MED_ASK,
+            "FAST does not search twice",
+        ),
+        Row(
+            "doubtful",
+            {**_GROUNDED, "relevance": one_of(CheckStatus.DOUBTFUL)},
+            _FAIL_MED_ASK,
+            "proved, and not surely an answer to this question: it is not stated as one",
         ),
         Row(
             "off-contract-retry",

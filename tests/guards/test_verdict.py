@@ -25,11 +25,13 @@ from guards.verdict import Findings, judge
 from tests.support.oracles import verdict as specified
 
 A = RequiredAction
-OK, FAILED, UNCHECKED, NOT_ASKED = CheckStatus
+OK, FAILED, DOUBTFUL, UNCHECKED, NOT_ASKED = CheckStatus
+OF_CHECKS = (OK, FAILED, UNCHECKED, NOT_ASKED)
 ENDING = {A.ASK_MINIMAL_QUESTION, A.SAFE_REFUSAL, A.REDACT_SENSITIVE, A.ESCALATE_TO_HUMAN}
 FAULTS = {
     "evidence": (("insufficient_evidence_count(<2)",), (A.ADD_EVIDENCE, A.RETRIEVE_MORE)),
     "grounding": (("claim_without_citation=[x]",), (A.ADD_EVIDENCE_REFERENCES, A.REGENERATE_DRAFT)),
+    "relevance": (("does_not_answer=[x]",), (A.REFINE_QUERY, A.RETRIEVE_MORE)),
     "contract": (("domain_terms_not_used",), (A.USE_DOMAIN_TERMS, A.REGENERATE_DRAFT)),
 }
 HIDDEN = "hunter2hunter2"
@@ -39,6 +41,8 @@ def finding(check: str, status: CheckStatus) -> Finding:
     """Return a finding as its guard makes it: with reasons and actions where it failed or could not be carried out."""
     if status is UNCHECKED:
         return Finding(check=check, status=status, reasons=(could_not_check(check),), actions=(A.ESCALATE_TO_HUMAN,))
+    if status is DOUBTFUL:
+        return Finding(check=check, status=status, reasons=(Reason("relevance_doubtful", ("x",)),))
     reasons, actions = FAULTS[check] if status is FAILED else ((), ())
     advice = (Reason(f"advice_of_{check}"),)
     return Finding(check=check, status=status, reasons=tuple(map(read_reason, reasons)), actions=actions, advice=advice)
@@ -54,12 +58,14 @@ def findings(
     evidence: CheckStatus = OK,
     grounding: CheckStatus = OK,
     contract: CheckStatus = OK,
+    relevance: CheckStatus = OK,
     of_policy: PolicyStatus = PolicyStatus.OK,
 ) -> Findings:
     return Findings(
         policy=policy(of_policy),
         evidence=finding("evidence", evidence),
         grounding=finding("grounding", grounding),
+        relevance=finding("relevance", relevance),
         contract=finding("contract", contract),
     )
 
@@ -85,7 +91,7 @@ def report_of(
 
 
 def every_case() -> Iterator[tuple[Findings, DraftKind, Track, bool, bool]]:
-    statuses = product(CheckStatus, CheckStatus, CheckStatus, PolicyStatus)
+    statuses = product(OF_CHECKS, OF_CHECKS, OF_CHECKS, CheckStatus, PolicyStatus)
     for status, kind, track, retries_left, widened in product(
         list(statuses), DraftKind, Track, (True, False), (True, False)
     ):
@@ -104,6 +110,7 @@ def test_every_verdict_is_the_specifications() -> None:
             policy=found.policy.status,
             kind=kind,
             substance=substance,
+            relevance=found.relevance.status,
             contract=found.contract.status,
             track=track,
             retries_left=retries_left,
@@ -127,7 +134,7 @@ def test_a_pass_has_neither_reasons_nor_actions_and_all_else_has_both() -> None:
 
 
 def test_all_reasons_are_told_at_once_and_in_order() -> None:
-    """Where policy is not violated: that it was not checked, the kind of draft, then evidence, grounding, contract."""
+    """Where policy is not violated: that it was not checked, the kind of draft, then evidence, grounding, relevance, contract."""
     for found, kind, track, retries_left, widened in CASES:
         report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
         if found.policy.status is PolicyStatus.VIOLATED:
@@ -138,7 +145,7 @@ def test_all_reasons_are_told_at_once_and_in_order() -> None:
         first = ["could_not_check=[policy]"] if found.policy.status is PolicyStatus.UNCHECKED else []
         if not first:
             first = {"abstention": ["abstained"], "clarification": ["clarification_needed"]}.get(kind, [])
-        rest = [reason for one in (found.evidence, found.grounding, found.contract) for reason in written(one.reasons)]
+        rest = [reason for one in (found.evidence, found.grounding, found.relevance, found.contract) for reason in written(one.reasons)]
         assert report.reasons == first + rest
 
 
@@ -165,12 +172,12 @@ def test_the_rules_own_actions_are_taken_where_policy_is_violated() -> None:
     assert report_of(found).required_actions == [A.SAFE_REFUSAL]
 
 
-@pytest.mark.parametrize("status", CheckStatus)
+@pytest.mark.parametrize("status", OF_CHECKS)
 def test_the_report_says_what_each_check_found(status: CheckStatus) -> None:
     """Each check by its name, and all advice, first that about checks that broke; advice changes no verdict."""
     found = findings(status, NOT_ASKED, OK)
     report = report_of(found)
-    assert report.checks == {"policy": "ok", "evidence": status, "grounding": "not_asked", "contract": "ok"}
+    assert report.checks == {"policy": "ok", "evidence": status, "grounding": "not_asked", "relevance": "ok", "contract": "ok"}
     noted = replace(found, remarks=("policy: ValueError",))
     assert report_of(noted).advice == ["policy: ValueError", *report.advice]
     assert report_of(noted).verdict is report.verdict
@@ -201,7 +208,8 @@ def quoting() -> Findings:
         advice=(Reason("claim_unlike_its_source", (HIDDEN,)),),
         claims=claims,
     )
-    return Findings(policy(PolicyStatus.UNCHECKED), finding("evidence", UNCHECKED), grounding, finding("contract", OK))
+    fine = finding("relevance", OK), finding("contract", OK)
+    return Findings(policy(PolicyStatus.UNCHECKED), finding("evidence", UNCHECKED), grounding, *fine)
 
 
 def test_findings_quote_nothing_that_the_draft_masks() -> None:

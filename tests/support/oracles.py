@@ -86,6 +86,7 @@ def verdict(
     policy: str,
     kind: str,
     substance: str,
+    relevance: str,
     contract: str,
     track: str,
     retries_left: bool,
@@ -97,19 +98,30 @@ def verdict(
         policy=policy,
         kind=kind,
         substance=substance,
+        relevance=relevance,
         contract=contract,
         track=track,
         retries_left=retries_left,
         widened=widened,
     )
     asked = kind == "clarification" and substance == "ok"
-    if found[0] == "FAIL" and quoting_left and policy == "ok" and "ESCALATE_TO_HUMAN" not in found[1] and not asked:
+    doubted = kind == "answer" and substance == "ok" and relevance == "doubtful"
+    stands = asked or doubted or "ESCALATE_TO_HUMAN" in found[1]
+    if found[0] == "FAIL" and quoting_left and policy == "ok" and not stands:
         return "RETRY", ("REGENERATE_DRAFT", "by quoting"), found[2]
     return found
 
 
 def _unquoted_verdict(
-    *, policy: str, kind: str, substance: str, contract: str, track: str, retries_left: bool, widened: bool
+    *,
+    policy: str,
+    kind: str,
+    substance: str,
+    relevance: str,
+    contract: str,
+    track: str,
+    retries_left: bool,
+    widened: bool,
 ) -> tuple[str, Any, str]:
     ask, escalate = ("ASK_MINIMAL_QUESTION",), ("ESCALATE_TO_HUMAN",)
     if policy == "violated":
@@ -124,11 +136,13 @@ def _unquoted_verdict(
         if retries_left and not widened:
             return "RETRY", ("RETRIEVE_MORE", "REFINE_QUERY"), "low"
         return "FAIL", ask, "low"
-    if substance == "failed":
+    if substance == "failed" or relevance == "failed":
         if track == "QUALITY" and retries_left:
             return "RETRY", "the findings' actions", "med"
         return "FAIL", ask, "med"
-    if contract == "unchecked":
+    if relevance == "doubtful":
+        return "FAIL", ask, "med"
+    if "unchecked" in (relevance, contract):
         return "FAIL", escalate, "high"
     if contract == "failed":
         if retries_left:

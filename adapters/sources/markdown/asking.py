@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -76,10 +76,12 @@ class Query:
     Attributes:
         words: Each word with what may stand for it: itself, or known words that it misspells.
         idf_sum: What the words are worth together.
+        weights_of: What each is worth, by what stands for it first.
     """
 
     words: tuple[tuple[str, ...], ...]
     idf_sum: float
+    weights_of: Mapping[str, float]
 
     def weights(self) -> list[tuple[Sequence[str], float]]:
         return [(alternatives, 1.0) for alternatives in self.words]
@@ -110,7 +112,7 @@ def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
     words = [word for word in words if word.removeprefix("v") not in numbers or known.frequency(word)]
     if len(words) > LONGEST_QUERY:
         words = words[: LONGEST_QUERY // 2] + words[-LONGEST_QUERY // 2 :]
-    total, alternatives = 0.0, list[tuple[str, ...]]()
+    total, worth, alternatives = 0.0, dict[str, float](), list[tuple[str, ...]]()
     for word in words:
         frequency = known.frequency(word)
         # A word that nothing has counts as the rarest there can be, for what it asks for is not here; and so does one
@@ -118,7 +120,8 @@ def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
         total += known.idf(frequency)
         meant = [] if frequency else known.meant(word)
         alternatives.append(tuple(meant) or (word,))
-    return Query(tuple(alternatives), total)
+        worth[alternatives[-1][0]] = known.idf(frequency)
+    return Query(tuple(alternatives), total, worth)
 
 
 def widened(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
@@ -187,11 +190,13 @@ class Searched:
         hits: What was found.
         versions: Which versions were searched, as terms.
         degraded: Why it was not searched by meaning where it should have been.
+        words: What each word of the query is worth.
     """
 
     hits: Different[Hit]
     versions: tuple[str, ...]
     degraded: str
+    words: Mapping[str, float]
 
 
 def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Meaning) -> SearchReply:
@@ -215,5 +220,6 @@ def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Mea
         expanded=request.expand,
         versions=tuple(filter(None, map(version_of, searched.versions))),
         degraded=searched.degraded,
+        words={word: float(f"{worth:.4g}") for word, worth in searched.words.items()},
     )
     return SearchReply(items, told.having(items, request.threshold, rows), meaning.calls)

@@ -209,7 +209,7 @@ class KnowledgeBase:
         query = parsed(snapshot, request.query, snapshot.versions)
         meaning = self._ready(snapshot, reader, meaning)
         if not query.words or request.top_k < 1:
-            return Searched(Different([], []), (), meaning.degraded)
+            return Searched(Different([], []), (), meaning.degraded, {})
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request),
@@ -221,7 +221,7 @@ class KnowledgeBase:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
             hits = self._different(snapshot, reader, query, anywhere, request, meaning)
-        return Searched(hits, where.versions or (), meaning.degraded)
+        return Searched(hits, where.versions or (), meaning.degraded, query.weights_of)
 
     def _different(
         self,

@@ -1,0 +1,383 @@
+"""What of a message is asked: told by its structure from greetings, thanks, signatures, quoted mail and a ticket's form.
+
+own_words             the message without what is not the user's question: quoted mail, signature, form fields
+questions_and_context what is asked, and what is told before it
+complete_questions    the questions that can be searched for by themselves
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Final
+
+from language import lexicon
+from language.sentences import questions, sentences
+from language.words import stems, tokens
+
+_FLAGS: Final = re.IGNORECASE | re.VERBOSE
+_MOST_SIGNED: Final = 8
+"""Lines of a signature; what is longer says something."""
+_QUOTE_BEGINS: Final = re.compile(
+    r"""^[ \t>*_-]{0,20}(?:
+    (?:on|am|le)\b[^\n]{4,200}\bwrote\s*:\s*$
+    |[^\n]{4,200}\b(?:пишет|писал|писала|написал|написала|wrote)\s*:\s*$
+    |(?:original|forwarded)\s+message\b
+    |(?:исходное|пересылаемое|пересланное)\s+сообщение\b
+    |begin\s+forwarded\s+message
+    |(?:from|от|отправитель)\s*:[^\n]{0,200}(?:@|<)
+    )""",
+    _FLAGS,
+)
+"""A line behind which an earlier mail is quoted."""
+_SIGNS_OFF: Final = re.compile(
+    r"""^\W{0,9}(?:
+    --\s*$
+    |(?:(?:with\s+)?(?:best|kind|warm|kindest|warmest)\s+(?:regards|wishes)|(?:best|kind|warm)?\s*regards|sincerely(?:\s+yours)?|yours\s+(?:sincerely|faithfully|truly)|respectfully|cheers|best)
+    |(?:thanks|thank\s+you|many\s+thanks)\s*,
+    |sent\s+from\s+(?:my|outlook|mail)
+    |с\s+(?:глубоким\s+|большим\s+)?уважением|с\s+наилучшими(?:\s+пожеланиями)?|искренне\s+ваш\w?|всего\s+(?:доброго|хорошего|наилучшего)|хорошего\s+дня|отправлено\s+с|заранее\s+благодар\w+\s*,
+    )(?P<behind>[^\n]{0,60})$""",
+    _FLAGS,
+)
+"""A line that a signature begins with."""
+_FIELD: Final = re.compile(
+    r"^[ \t*_#>-]{0,9}(?P<name>[^\W\d_][\w /#№.-]{0,30}?)[*_]{0,2}\s{0,3}(?:[:=]|\s#|\s№)[*_]{0,2}\s{0,9}(?P<value>.{0,2000})$"
+)
+_ASKS_IN: Final = frozenset(
+    [
+        "subject",
+        "summary",
+        "title",
+        "question",
+        "description",
+        "details",
+        "message",
+        "problem",
+        "issue",
+        "topic",
+        "text",
+        "body",
+        "request",
+        "comment",
+        "тема",
+        "вопрос",
+        "описание",
+        "проблема",
+        "текст",
+        "сообщение",
+        "суть",
+        "заголовок",
+        "обращение",
+        "комментарий",
+        "детали",
+        "запрос",
+    ]
+)
+"""Fields of a ticket that hold what is asked."""
+_FORM: Final = frozenset(
+    [
+        "ticket",
+        "id",
+        "case",
+        "number",
+        "no",
+        "status",
+        "priority",
+        "severity",
+        "urgency",
+        "impact",
+        "type",
+        "category",
+        "queue",
+        "department",
+        "team",
+        "customer",
+        "client",
+        "company",
+        "organization",
+        "organisation",
+        "user",
+        "name",
+        "email",
+        "e-mail",
+        "mail",
+        "phone",
+        "tel",
+        "date",
+        "time",
+        "created",
+        "updated",
+        "opened",
+        "closed",
+        "reporter",
+        "requester",
+        "assignee",
+        "assigned",
+        "sender",
+        "recipient",
+        "to",
+        "from",
+        "cc",
+        "sent",
+        "contract",
+        "sla",
+        "channel",
+        "source",
+        "tags",
+        "label",
+        "labels",
+        "product",
+        "component",
+        "environment",
+        "version",
+        "build",
+        "заявка",
+        "тикет",
+        "номер",
+        "статус",
+        "приоритет",
+        "срочность",
+        "важность",
+        "тип",
+        "категория",
+        "очередь",
+        "отдел",
+        "подразделение",
+        "группа",
+        "клиент",
+        "заказчик",
+        "компания",
+        "организация",
+        "пользователь",
+        "имя",
+        "фио",
+        "почта",
+        "телефон",
+        "тел",
+        "дата",
+        "время",
+        "создано",
+        "создана",
+        "обновлено",
+        "открыто",
+        "закрыто",
+        "автор",
+        "инициатор",
+        "исполнитель",
+        "ответственный",
+        "отправитель",
+        "получатель",
+        "кому",
+        "от",
+        "копия",
+        "отправлено",
+        "договор",
+        "канал",
+        "источник",
+        "метки",
+        "теги",
+        "продукт",
+        "компонент",
+        "среда",
+        "версия",
+        "сборка",
+    ]
+)
+"""Fields of a ticket that say whose it is, and not what is asked."""
+_FEWEST_FIELDS: Final = 2
+"""Fields from which lines of `name: value` are a form."""
+_OPENING: Final = re.compile(
+    r"""^(?:\W{0,9}(?:
+    (?:dear|hello|hi|hey|good\s+(?:day|morning|afternoon|evening)|greetings)(?:\s+(?:all|team|there|everyone|support|colleagues|sir|madam|folks|guys)){0,3}\s{0,3}[,!.;:—–-]
+    |(?:здравствуйте|здравствуй|привет|приветствую|доброго\s+(?:дня|времени\s+суток)|добр(?:ый|ое|ого)\s+(?:день|утро|вечер|дня|утра|вечера))(?:\s+(?:всем|коллеги|друзья|уважаемые)){0,2}\s{0,3}[,!.;:—–-]
+    |(?:уважаемые\s+)?коллеги\s{0,3}[,!.]
+    |(?:could|can|would|will)\s+(?:you|someone|anyone|anybody|somebody)\s+(?:please\s+|kindly\s+|possibly\s+)?(?:tell|explain|advise|clarify|help|let)(?:\s+(?:me|us|to|with|know|understand)){0,3}\b(?=[\s,:]+(?:how|what|where|when|why|which|who|whether|if|is|are|can|do)\b)
+    |(?:please\s+|kindly\s+)?(?:tell|advise|explain\s+to|let)\s+(?:me|us)(?:\s+know)?\b(?=[\s,:]+(?:how|what|where|when|why|which|who|whether|if|is|are|can|do)\b)
+    |(?:i|we)(?:'d|’d|\s+would)?\s+(?:like|love|want|need)\s+to\s+(?:know|ask|understand|find\s+out|learn)\b(?=[\s,:]+(?:how|what|where|when|why|which|who|whether|if|is|are|can|do)\b)
+    |(?:i|we)\s+(?:have|had)\s+(?:a|one|another|the\s+following)\s+(?:quick\s+|small\s+|short\s+)?question\s{0,3}[,:.!—–-]
+    |(?:a\s+)?(?:quick\s+|small\s+)?question\s{0,3}[:.!—–-]
+    |please\s{0,3},?(?=\s)
+    |(?:не\s+)?(?:подскажите|подскажи|скажите|скажи|поясните|объясните|расскажите|помогите|посоветуйте)(?:\s+(?:мне|нам|ли|пожалуйста|пожалуста|плиз|разобраться|понять)){0,4}\s{0,3}[,:.!—–-]
+    |(?:подскажите|подскажи|скажите|скажи|поясните|объясните|расскажите)(?:\s+(?:мне|нам|пожалуйста)){0,2}(?=\s+(?:как|что|где|когда|почему|зачем|какой|какая|какие|какое|сколько|можно|есть|кто|куда|чем|из|для|в|на)\b)
+    |(?:не\s+)?(?:могли|можете|мог|могла)\s+(?:бы\s+)?(?:ли\s+)?(?:вы\s+|кто-нибудь\s+)?(?:пожалуйста\s+)?(?:подсказать|пояснить|объяснить|рассказать|помочь)\s{0,3},?(?=\s+(?:как|что|где|когда|почему|зачем|какой|какая|какие|какое|сколько|можно|есть|кто|куда|чем)\b)
+    |(?:хотел\w{0,3}|хочу|хотим|хотелось)\s+(?:бы\s+)?(?:узнать|спросить|уточнить|понять|поинтересоваться)\s{0,3}[,:.—–-]
+    |(?:у\s+(?:меня|нас)\s+)?(?:есть\s+|возник\s+|появился\s+)?(?:такой\s+|один\s+|ещё\s+один\s+|следующий\s+|небольшой\s+)?вопрос(?:ик)?\s{0,3}[,:.!—–-]
+    |(?:будьте\s+добры|будьте\s+любезны|пожалуйста)\s{0,3},?(?=\s)
+    ))+\W{0,9}""",
+    _FLAGS,
+)
+"""Greetings and polite words before a question, in front of it."""
+_THANKS: Final = re.compile(
+    r"""^\W{0,9}(?:(?:many|much|big)\s+)?(?:thanks|thank\s+you|thx|спасибо|благодарю|благодарим|спс)\b[^?\n]{0,80}$
+    |^\W{0,9}(?:заранее|большое|огромное)\s+(?:вам\s+|большое\s+)?(?:спасибо|благодар\w+)\b[^?\n]{0,60}$
+    |^\W{0,9}(?:(?:i|we)\s+)?(?:(?:am|are|would\s+be)\s+)?(?:looking\s+forward|look\s+forward|appreciate|grateful|glad)\b[^?\n]{0,120}$
+    |^\W{0,9}(?:any\s+(?:help|advice|ideas?|hints?)\b[^?\n]{0,60}(?:appreciated|welcome)|буду\s+(?:очень\s+)?(?:благодар\w+|признател\w+|рада?)|будем\s+(?:очень\s+)?(?:благодарны|признательны|рады)|жд[ёу]\s+(?:вашего\s+)?ответа|жд[ёе]м\s+(?:вашего\s+)?ответа)\b[^?\n]{0,80}$
+    |^\W{0,9}(?:please\s+(?:help|advise|assist)|помогите\s+пожалуйста|прошу\s+помочь)\W{0,9}$""",
+    _FLAGS,
+)
+"""A sentence that only thanks, or waits for an answer."""
+_REQUESTS: Final = re.compile(
+    r"""^\W{0,9}(?:(?:and|also|but|so|а|и|но|также)\W{1,4})?(?:
+    how\s+(?:do|does|did|can|could|to|should|would|many|much|long|often|is|are)|what\s+(?:is|are|does|do|should|happens|can)|where\s+(?:do|does|can|is|are|to|should)
+    |when\s+(?:do|does|is|are|will|should)|why\s+(?:do|does|is|are|did|can)|which\s+\w+|who\s+(?:is|can|does|has)|can\s+(?:i|we|one|it)|is\s+(?:it|there)|are\s+there|do\s+(?:i|we|you)|does\s+\w+
+    |explain|describe|tell\s+me|show\s+me|list
+    |как\s+(?!(?:только|обычно|правило|всегда|известно|видно|и|раз)\b)\w+|что\s+(?:такое|это|делать|значит|означает|нужно)|где\s+\w+|когда\s+\w+|почему\s+\w+|зачем\s+\w+|сколько\s+\w+|какой\s+\w+|какая\s+\w+|какие\s+\w+|какое\s+\w+|кто\s+\w+|куда\s+\w+|можно\s+ли|есть\s+ли|нужно\s+ли|расскажи\w{0,2}|объясни\w{0,2}|опиши\w{0,2}|покажи\w{0,2}
+    )\b""",
+    _FLAGS,
+)
+"""How a question begins that has no question mark."""
+_POINTS: Final = frozenset(
+    [
+        "it",
+        "this",
+        "that",
+        "them",
+        "these",
+        "those",
+        "they",
+        "its",
+        "это",
+        "этого",
+        "этот",
+        "эта",
+        "эту",
+        "этом",
+        "этим",
+        "эти",
+        "этих",
+        "его",
+        "её",
+        "ее",
+        "их",
+        "им",
+        "ими",
+        "он",
+        "она",
+        "оно",
+        "они",
+    ]
+)
+_ASKS: Final = ("?", "\uff1f")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question of a message.
+
+    Attributes:
+        text: The question, without polite words before it.
+        context: The sentence before it, where there is one.
+    """
+
+    text: str
+    context: str = ""
+
+
+def own_words(message: str) -> str:
+    """Return a message without quoted mail, signature and form fields; the message itself where nothing else is left."""
+    lines = _without_quotes(message.splitlines())
+    lines = _without_form(_without_signature(lines))
+    text = "\n".join(lines).strip()
+    return text if stems(text) else message
+
+
+def _without_quotes(lines: list[str]) -> list[str]:
+    own = list(takewhile(lambda line: not _QUOTE_BEGINS.match(line), lines))
+    own = [line for line in own if not line.lstrip().startswith(">")]
+    return own if any(stems(line) for line in own) else lines
+
+
+def _without_signature(lines: list[str]) -> list[str]:
+    for number, line in enumerate(lines):
+        if number and (said := _SIGNS_OFF.match(line)) and len(stems(said["behind"])) <= 3:
+            rest = [other for other in lines[number + 1 :] if other.strip()]
+            if len(rest) <= _MOST_SIGNED and not any(_ASKS[0] in other for other in rest):
+                return lines[:number]
+    return lines
+
+
+def _without_form(lines: list[str]) -> list[str]:
+    """Return lines without the fields of a ticket that ask nothing, and without the names of those that do."""
+    fields = [_field(line) for line in lines]
+    if sum(name is not None for name, _ in fields) < _FEWEST_FIELDS:
+        return lines
+    return [
+        line if name is None else value for line, (name, value) in zip(lines, fields, strict=True) if name != "form"
+    ]
+
+
+def _field(line: str) -> tuple[str | None, str]:
+    """Return whether a line is a field of a form, and of which kind: `asks`, `form` or none."""
+    said = _FIELD.match(line)
+    if said is None:
+        return None, line
+    words = set(tokens(said["name"]))
+    if words & _ASKS_IN:
+        return "asks", said["value"]
+    return ("form", "") if words & _FORM else (None, line)
+
+
+def questions_and_context(text: str) -> list[Asked]:
+    """Return what a text asks, in order, each with what is told right before it; all of it where nothing is asked.
+
+    Greetings, thanks and small talk are left out. Statements are no questions where something is asked beside them.
+    """
+    asked: list[Asked] = []
+    told: list[str] = []
+    before = ""
+    for line in questions(text):
+        for sentence in _said(line):
+            if _THANKS.match(sentence) or lexicon.is_casual(sentence):
+                continue
+            bare = without_opening(sentence)
+            if not stems(bare) and not bare.endswith(_ASKS):
+                continue
+            if bare.endswith(_ASKS) or _REQUESTS.match(bare):
+                asked.append(Asked(bare, before))
+                before = ""
+            else:
+                told.append(bare)
+                before = bare
+    if asked:
+        return asked
+    return [Asked(" ".join(told))] if told else []
+
+
+def _said(line: str) -> list[str]:
+    """Return the sentences of a line; abbreviations and code stay whole."""
+    return sentences(line) if len(line) > 1 else [line]
+
+
+def without_opening(sentence: str) -> str:
+    """Return a sentence without greetings and polite words before what it asks; itself where nothing else is left."""
+    rest = _OPENING.sub("", sentence, count=1).strip()
+    return rest if stems(rest) else sentence
+
+
+def named_in(question: str) -> frozenset[str]:
+    """Return the stems of a question that name something: no symptoms, and no verbs of doing anything."""
+    return frozenset(stems(question)) - lexicon.vague_stems() - lexicon.light_stems()
+
+
+def is_complete(question: str) -> bool:
+    """Whether a question can be searched for by itself: it names two things, or one and points at nothing else."""
+    named = named_in(question)
+    return len(named) > 1 or (
+        len(named) == 1 and _POINTS.isdisjoint(tokens(question)) and not lexicon.is_vague(question)
+    )
+
+
+def complete_questions(message: str) -> list[str]:
+    """Return the questions of a message that are complete, in order, no two alike."""
+    asked = (part for one in questions_and_context(own_words(message)) for part in lexicon.split_joined(one.text))
+    return list(
+        dict.fromkeys(text for text in asked if text.endswith(_ASKS) or _REQUESTS.match(text) if is_complete(text))
+    )
+
+
+def likest(text: str, others: list[str] | tuple[str, ...]) -> int:
+    """Return which of some texts shares most words with a text, by its place; of equal ones the shorter, then the first."""
+    said = set(stems(text))
+    return max(range(len(others)), key=lambda n: (len(said & (own := set(stems(others[n])))), -len(own), -n))
