@@ -87,7 +87,8 @@ async def guardian_verify(
         track=track,
         kind=kind,
         evidence=evidence,
-        counted=evidence if asks_all else _cited(grounding, evidence),
+        # A draft that cites nothing has that fault, and not one of its evidence as well.
+        counted=evidence if asks_all else _cited(grounding, evidence) or evidence,
         usable=profile.sources_for(context.role).intersection(connected),
         unreachable=could_not_ask(QueryTrace.model_validate(trace) for trace in state["query_traces"]),
         least=context.min_evidence,
@@ -176,9 +177,7 @@ def _relevance(
 
 
 def _cited(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EvidenceItem]:
-    """Return what the claims of the draft rest on; all of the evidence where none was judged."""
-    if not grounding.claims:
-        return list(evidence)
+    """Return what the claims of the draft rest on."""
     refs = {ref for claim in grounding.claims for ref in claim.refs}
     return [item for item in evidence if item.ref in refs]
 

@@ -26,7 +26,9 @@ SPECIFIED = {
     "Diversity": "off advisory required",
     "DraftKind": "answer abstention clarification",
     "PolicyStatus": "ok violated unchecked",
-    "CheckStatus": "ok failed unchecked not_asked",
+    "CheckStatus": "ok failed doubtful unchecked not_asked",
+    "EvidenceCounted": "cited sent",
+    "PartStatus": "answered partly doubtful not_found",
     "Verdict": "PASS RETRY FAIL",
     "RiskLevel": "low med high",
     "RequiredAction": (

@@ -132,7 +132,7 @@ class Desk:
         for source in self.sources.values():
             source.requests.clear()
         self.drafter.requests.clear()
-        context = Context(role="operator", max_retry=self.max_retry)
+        context = Context(role="operator", max_retry=self.max_retry, top_k=6)
         self.values = await self.graph.ainvoke(start, self.config, context=context, interrupt_after=["guardian_verify"])
         searches = [(kind, request) for kind, source in self.sources.items() for request in source.requests]
         return Attempt(tuple(searches), tuple(self.drafter.requests))

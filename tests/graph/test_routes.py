@@ -228,7 +228,7 @@ async def test_a_second_attempt_never_has_the_same_inputs(context: dict[str, Any
         sources={Source.DOC: FakeSource(Source.DOC, found)},
         drafter=drafter,
     )
-    settings: dict[str, Any] = {"min_evidence": 1, **context}
+    settings: dict[str, Any] = {"min_evidence": 1, "evidence_counted": "sent", **context}
     path, values = await walked(build_graph(ports, PROFILE), **settings)
     assert path.count("retry_bump") == 1
     assert len(drafter.requests) == 1

@@ -142,6 +142,9 @@ def _of(kind: Source, found: Any) -> Any:
 
 
 ONE: Final = [passage(1)]
+BESIDE: Final[dict[str, Any]] = {"planned": plan(subqueries=["When does the SSO kettle boil?"])}
+"""A plan that asks for a name that no passage has."""
+VAGUELY: Final = [passage(n, confidence=0.7) for n in (1, 2)]
 NO_ANSWER: Final[dict[str, Any]] = {"written": SILENT, "found": []}
 TURNS: Final[dict[str, Turn]] = {
     "answered": Turn(),
@@ -176,9 +179,9 @@ TURNS: Final[dict[str, Turn]] = {
     "silent": Turn(**NO_ANSWER),
     "silent, no retry": Turn(**NO_ANSWER, max_retry=0),
     "silent with pages": Turn(written=SILENT, max_retry=0),
-    "silent with pages, widened": Turn(written=SILENT, found=lambda request: MANY[: 1 + request.top_k // 6]),
+    "silent with pages, widened": Turn(written=SILENT, found=lambda request: MANY[: 1 + request.top_k // 8]),
     "silent, widened, quoted": Turn(
-        written=SILENT, found=lambda request: MANY[: 1 + request.top_k // 6], quoted=ANSWER
+        written=SILENT, found=lambda request: MANY[: 1 + request.top_k // 8], quoted=ANSWER
     ),
     "silent, quoted": Turn(written=SILENT, max_retry=0, quoted=ANSWER),
     "asks": Turn(written=ASKS),
@@ -186,6 +189,13 @@ TURNS: Final[dict[str, Turn]] = {
     "asks, asked enough, nothing found": Turn(written=ASKS, max_clarifications=0, found=[]),
     "asks oddly": Turn(written=ASKS_ODDLY),
     "asks oddly, quoted": Turn(written=ASKS_ODDLY, quoted=ANSWER),
+    "beside the question": Turn(**BESIDE),
+    "beside the question, no retry": Turn(**BESIDE, max_retry=0),
+    "beside the question, quoted": Turn(**BESIDE, max_retry=0, quoted=ANSWER),
+    "beside the question, fast": Turn(**BESIDE, knowledge_track="FAST"),
+    "beside the question, fast, quoted": Turn(**BESIDE, knowledge_track="FAST", quoted=ANSWER),
+    "hardly sure": Turn(found=VAGUELY, min_evidence=1),
+    "relevance unchecked": Turn(breaks="check_relevance"),
     "off contract": Turn(planned=HOWTO, written=[ANSWER, FORMED]),
     "off contract to the end": Turn(planned=HOWTO, max_retry=0),
     "off contract, quoted": Turn(planned=HOWTO, max_retry=0, quoted=FORMED),

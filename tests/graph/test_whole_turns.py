@@ -194,7 +194,8 @@ def test_no_turn_breaks_an_invariant(
     if result["outcome"] == Outcome.ANSWERED:
         assert report["verdict"] == Verdict.PASS
         if state["request_type"] != RequestType.CASUAL and state["track"] == Track.QUALITY:
-            assert len(state["evidence"]) >= 2
+            # One passage suffices where it is as sure as this.
+            assert len(state["evidence"]) >= 2 or state["evidence"][0]["confidence"] >= context.sure_confidence
     if report:
         assert (report["verdict"] == Verdict.PASS) == (report["reasons"] == [] == report["required_actions"])
         assert all(action in set(RequiredAction) for action in report["required_actions"])
@@ -301,7 +302,9 @@ def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
     wrong = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL: port 9999 serves the page [1].")
     state, _ = turn(CALM, [SAFE], TWO_PAGES, [wrong, GOOD], Context())
     assert state["result"]["guardian"]["draft"] == GOOD.text
-    assert state["guardian"]["checks"] == dict.fromkeys(("policy", "evidence", "grounding", "contract"), "ok")
+    assert state["guardian"]["checks"] == dict.fromkeys(
+        ("policy", "evidence", "grounding", "relevance", "contract"), "ok"
+    )
     assert [(line["table"], line["row"]) for line in state["result"]["decisions"]] == [
         ("DT-001", "safe"),
         ("DT-003", "planning"),

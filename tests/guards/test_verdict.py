@@ -145,7 +145,11 @@ def test_all_reasons_are_told_at_once_and_in_order() -> None:
         first = ["could_not_check=[policy]"] if found.policy.status is PolicyStatus.UNCHECKED else []
         if not first:
             first = {"abstention": ["abstained"], "clarification": ["clarification_needed"]}.get(kind, [])
-        rest = [reason for one in (found.evidence, found.grounding, found.relevance, found.contract) for reason in written(one.reasons)]
+        rest = [
+            reason
+            for one in (found.evidence, found.grounding, found.relevance, found.contract)
+            for reason in written(one.reasons)
+        ]
         assert report.reasons == first + rest
 
 
@@ -177,7 +181,13 @@ def test_the_report_says_what_each_check_found(status: CheckStatus) -> None:
     """Each check by its name, and all advice, first that about checks that broke; advice changes no verdict."""
     found = findings(status, NOT_ASKED, OK)
     report = report_of(found)
-    assert report.checks == {"policy": "ok", "evidence": status, "grounding": "not_asked", "relevance": "ok", "contract": "ok"}
+    assert report.checks == {
+        "policy": "ok",
+        "evidence": status,
+        "grounding": "not_asked",
+        "relevance": "ok",
+        "contract": "ok",
+    }
     noted = replace(found, remarks=("policy: ValueError",))
     assert report_of(noted).advice == ["policy: ValueError", *report.advice]
     assert report_of(noted).verdict is report.verdict

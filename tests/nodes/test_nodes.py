@@ -455,7 +455,7 @@ async def test_a_retry_of_the_form_alone_searches_nothing(action: RequiredAction
     assert (update, requests) == ({}, [])
 
 
-@pytest.mark.parametrize(("action", "retry_count", "top_k"), [("RETRIEVE_MORE", 1, 12), ("ADD_EVIDENCE", 2, 24)])
+@pytest.mark.parametrize(("action", "retry_count", "top_k"), [("RETRIEVE_MORE", 1, 16), ("ADD_EVIDENCE", 2, 32)])
 async def test_more_means_twice_as_many_in_any_language(action: str, retry_count: int, top_k: int) -> None:
     """A wider search doubles with each retry, drops the preference of language, and counts as widened."""
     update, requests, _ = await retrieved(actions=(action,), retry_count=retry_count)
@@ -726,6 +726,7 @@ async def test_all_reasons_are_reported_at_once_and_each_action_once() -> None:
         "low_evidence_confidence(avg=0.55)",
         "claim_without_citation=[Every kettle is made of copper.]",
         "value_not_in_cited_evidence=[999]",
+        "relevance_doubtful=[When does the kettle boil?]",
         "missing_required_sections=[Steps]",
     ]
     assert len(report["required_actions"]) == len(set(report["required_actions"]))

@@ -1,0 +1,164 @@
+"""Whether a draft answers the question: by how search ranked what it cites, for each part of the question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
+from contracts.reasons import written
+from contracts.report import Finding
+from contracts.values import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
+from guards.relevance_check import RelevanceQuestion, check_relevance
+
+A = RequiredAction
+OK, FAILED, DOUBTFUL, NOT_ASKED = CheckStatus.OK, CheckStatus.FAILED, CheckStatus.DOUBTFUL, CheckStatus.NOT_ASKED
+DELETE = "How do I delete a conversation?"
+PROFILE = "What is a profile?"
+
+
+def item(name: str, snippet: str, **changes: object) -> EvidenceItem:
+    return EvidenceItem(
+        source=Source.DOC, ref=f"doc:{name}#0", document=name, snippet=snippet, confidence=0.9
+    ).model_copy(update=changes)
+
+
+CHAT = item("chat", "To delete a conversation, press the bin.")
+NOTES = item("notes", "A note is deleted by its owner.")
+ABOUT = item("about", "A profile makes the assistant somebody's own.")
+WORDS = {"delet": 2.0, "convers": 3.0}
+
+
+def trace(query: str, *scores: tuple[EvidenceItem, float], **changes: object) -> QueryTrace:
+    """Return what a query found, each item with its score."""
+    rows = tuple(PassageTrace.of(each.model_copy(update={"score": score})) for each, score in scores)
+    return QueryTrace(query=query, source=Source.DOC, passages=rows, found=len(rows)).model_copy(update=changes)
+
+
+def asked(**changes: object) -> RelevanceQuestion:
+    question = RelevanceQuestion(
+        request_type=RequestType.KNOWLEDGE_QA,
+        kind=DraftKind.ANSWER,
+        parts=[DELETE],
+        evidence=[CHAT, NOTES],
+        traces=[trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS)],
+        cited=frozenset({CHAT.ref}),
+        sure=0.85,
+    )
+    return replace(question, **changes)
+
+
+def found(**changes: object) -> Finding:
+    return check_relevance(asked(**changes))
+
+
+def statuses(finding: Finding) -> list[PartStatus]:
+    return [part.status for part in finding.parts]
+
+
+def test_an_answer_from_a_page_far_ahead_of_the_next_is_sure() -> None:
+    """The estimate is the logistic of the fitted sum: here -3.36 + 7.1 * 0.6 + 3.7 * 1."""
+    finding = found()
+    assert (finding.status, finding.reasons) == (OK, ())
+    assert finding.parts[0].estimate == pytest.approx(0.99, abs=0.003)
+    assert finding.parts[0].refs == (CHAT.ref,)
+
+
+def test_a_page_that_is_hardly_ahead_is_doubtful() -> None:
+    """Nothing speaks against it, and too little for it: the draft is not tried again."""
+    finding = found(traces=[trace(DELETE, (CHAT, 20.0), (NOTES, 19.0), words=WORDS)])
+    assert (finding.status, written(finding.reasons)) == (DOUBTFUL, (f"relevance_doubtful=[{DELETE}]",))
+    assert finding.actions == ()
+
+
+def test_a_page_without_most_of_the_question_speaks_against_itself() -> None:
+    """What it lacks is named, and searched for."""
+    finding = found(cited=frozenset({NOTES.ref}), traces=[trace(DELETE, (NOTES, 20.0), words=WORDS)])
+    assert (finding.status, written(finding.reasons)) == (FAILED, ("does_not_answer=[conversation]",))
+    assert finding.actions == (A.REFINE_QUERY, A.RETRIEVE_MORE)
+
+
+def test_a_name_that_no_cited_page_has_speaks_against_them() -> None:
+    """However far ahead the page is; the product's own name is none."""
+    query = "How do I delete a conversation in FedEx?"
+    ahead = [trace(query, (CHAT, 20.0), (NOTES, 2.0), words=WORDS)]
+    assert written(found(parts=[query], traces=ahead).reasons) == ("does_not_answer=[FedEx]",)
+    assert found(parts=[query], traces=ahead, ignored=frozenset({"fedex"})).status is OK
+
+
+def test_capitals_are_no_names_where_all_is_in_capitals() -> None:
+    """Who shouts names nothing by it."""
+    assert found(parts=["HOW DO I DELETE A CONVERSATION NOW?"]).status is OK
+
+
+def test_copies_of_a_page_are_no_other_page() -> None:
+    """A copy has the score of what it copies; it does not stand in its way."""
+    rows = trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS).passages
+    copy = PassageTrace.of(item("copy", CHAT.snippet, score=20.0), PassageFate(Fate.COPY, copy_of=CHAT.ref))
+    with_copy = trace(DELETE, words=WORDS, passages=(*rows, copy), found=3)
+    assert found(traces=[with_copy]).parts == found().parts
+
+
+def test_where_all_that_is_returned_is_of_one_page_the_next_is_as_good_as_its_last() -> None:
+    """A page whose passages fill the list is not thereby far ahead of all others."""
+    second = item("chat", "Conversations that are deleted are gone.", ref="doc:chat#1")
+    one_page = [trace(DELETE, (CHAT, 20.0), (second, 19.0), words=WORDS)]
+    assert found(evidence=[CHAT, second], traces=one_page).status is DOUBTFUL
+
+
+def test_meaning_speaks_for_a_page_that_words_do_not_tell_apart() -> None:
+    """Half a logit for each standard deviation that it is nearer than any other page."""
+
+    def by_both(similarity: float) -> float:
+        rows = [
+            PassageTrace.of(CHAT, similarity=similarity, fused=0.9),
+            PassageTrace.of(NOTES, similarity=0.5, fused=0.7),
+        ]
+        rows = [row.model_copy(update={"score": score}) for row, score in zip(rows, (20.0, 19.0), strict=True)]
+        told = trace(DELETE, passages=tuple(rows), found=2, words=WORDS, spread=0.1)
+        return found(traces=[told]).parts[0].estimate
+
+    assert by_both(0.5) < by_both(0.7) < by_both(0.9)
+
+
+def test_an_answer_that_does_for_one_part_is_drafted_again_without_the_doubtful_one() -> None:
+    """The other part is named; where nothing is cited for it, the answer stands as it is."""
+    of_delete = trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS)
+    near = trace(PROFILE, (ABOUT, 10.0), (NOTES, 9.9), words={"profil": 3.0})
+    both: dict[str, object] = {
+        "parts": [PROFILE, DELETE],
+        "evidence": [CHAT, NOTES, ABOUT],
+        "traces": [near, of_delete],
+    }
+    doubtful = found(**both, cited=frozenset({CHAT.ref, ABOUT.ref}))
+    assert statuses(doubtful) == [PartStatus.DOUBTFUL, PartStatus.ANSWERED]
+    assert (doubtful.status, doubtful.actions) == (FAILED, (A.REGENERATE_DRAFT,))
+    assert written(doubtful.reasons) == (f"relevance_doubtful=[{PROFILE}]",)
+    without = found(**both)
+    assert (without.status, statuses(without)) == (OK, [PartStatus.NOT_FOUND, PartStatus.ANSWERED])
+
+
+def test_rows_of_a_lookup_and_sources_without_scores_are_as_sure_as_they_say() -> None:
+    """A lookup was asked for by name; who ranks without scores has its confidence alone."""
+    row = EvidenceItem(source=Source.DB, ref="turns()#1", snippet="12", confidence=0.9, found="1")
+    looked_up = QueryTrace(query=DELETE, source=Source.DB, passages=(PassageTrace.of(row),), found=1)
+    assert found(evidence=[row], traces=[looked_up], cited=frozenset({row.ref})).status is OK
+    assert found(traces=[trace(DELETE, (CHAT, 0.0), (NOTES, 0.0))]).parts[0].estimate == CHAT.confidence
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": DraftKind.ABSTENTION},
+        {"request_type": RequestType.CASUAL},
+        {"request_type": RequestType.STATUS_LIST},
+        {"cited": frozenset[str]()},
+        {"traces": []},
+        {"parts": []},
+    ],
+    ids=str,
+)
+def test_what_is_no_answer_from_documents_is_not_asked(changes: dict[str, object]) -> None:
+    """Nor is a draft that cites nothing, which grounding judges, nor one of which nobody knows how it was searched."""
+    assert found(**changes).status is NOT_ASKED
