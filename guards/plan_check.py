@@ -19,9 +19,12 @@ from guards.policy_check import (
 from guards.question_check import fit_gap, fit_question
 from language.clean import fold
 from language.lexicon import infer_category, infer_topic, is_casual
+from language.message import complete_questions
 from language.personal_data import phone_digits
+from language.words import stems
 
 _LONGEST_QUERY = 300
+_MOST_QUERIES = 10
 _OF_THE_TYPE = frozenset({REQUEST_TYPE_NOT_ALLOWED, NO_SOURCE_ALLOWED})
 
 
@@ -29,6 +32,8 @@ def settle_plan(
     plan: SGRPlanResult, message: str, language: Language, profile: Profile, role: str, earlier: Sequence[str] = ()
 ) -> SGRPlanResult:
     """Return the plan with what it left out inferred, and CASUAL only where the lexicon agrees.
+
+    Of several complete questions of the message each is searched for, whatever the planner made of them.
 
     CASUAL is asked for no evidence at all, so a planner alone must not be able to choose it. Texts of the plan that
     anybody reads (the intent, the question asked back, the sub-queries) are no draft and are not judged as one: what
@@ -41,12 +46,27 @@ def settle_plan(
     return plan.model_copy(
         update={
             "request_type": request_type,
+            "subqueries": _with_each_question(plan.subqueries, message),
             "topic": plan.topic or infer_topic(plan.user_intent or message)[:150],  # six words may be of any length
             "category": plan.category or infer_category(f"{plan.user_intent} {message}", language),
             "answer_language": plan.answer_language or language,
             "spam_score": min(plan.spam_score, 0.2) if request_type is RequestType.CASUAL else plan.spam_score,
         }
     )
+
+
+def _with_each_question(queries: list[str], message: str) -> list[str]:
+    """Return the queries, and behind them each question of a message of several that has no query of its own."""
+    asked = complete_questions(message)
+    if len(asked) < 2:
+        return queries
+    missing = [question for question in asked if not any(_asks_the_same(query, question) for query in queries)]
+    return [*queries, *(question[:_LONGEST_QUERY] for question in missing)][:_MOST_QUERIES]
+
+
+def _asks_the_same(query: str, question: str) -> bool:
+    wanted = set(stems(question))
+    return len(wanted & set(stems(query))) * 2 > len(wanted)
 
 
 def check_plan(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: Profile, role: str) -> PolicyFinding:

@@ -157,13 +157,13 @@ def past_search(search: Search, evidence: Sequence[EvidenceItem]) -> PastSearch:
     )
 
 
-def found_nothing_new(so_far: SoFar, search: Search, evidence: Sequence[EvidenceItem], profile: Profile) -> bool:
+def found_nothing_new(so_far: SoFar, search: Search, evidence: Sequence[EvidenceItem]) -> bool:
     """Whether a retry has changed nothing: the drafter would read what it has read and be told nothing new.
 
     Texts count, and not the documents that they are in: a copy of what an earlier attempt had is nothing new. Fewer
     texts than before are a change only where their kind of source was given up.
     """
-    if not so_far.retrying or so_far.wanted or _redrafts(so_far, profile):
+    if not so_far.retrying or so_far.wanted or so_far.effect.redraft:
         return False
     texts, had = _texts(evidence), [frozenset(past.texts) for past in so_far.past]
     if texts in had:
@@ -176,25 +176,18 @@ def _texts(evidence: Iterable[EvidenceItem]) -> frozenset[str]:
     return frozenset(sha256(same_words(item.snippet).encode()).hexdigest()[:16] for item in evidence)
 
 
-def _redrafts(so_far: SoFar, profile: Profile) -> bool:
-    """Whether the drafter is told something new, whatever was found: what to mend, or the documents' words."""
-    in_their_words = so_far.effect.refine and tuple(rephrased(so_far.queries, profile.synonyms)) != so_far.queries
-    return so_far.effect.redraft or (in_their_words and not so_far.widened)
-
-
 def _factor(so_far: SoFar) -> int:
     return 2**so_far.attempt if so_far.effect.more else 1
 
 
 def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[str, ...], int]:
     """Return the queries, and how many items are kept of them all."""
-    queries = so_far.queries
-    if so_far.retrying and so_far.effect.refine:
-        queries = (*rephrased(queries, profile.synonyms), *queries)
+    queries = (*so_far.queries, *rephrased(so_far.queries, profile.synonyms))
+    queries = tuple(dict.fromkeys(queries))
     limit = max(context.top_k * _factor(so_far), len(queries))
     if so_far.wanted:
         return so_far.wanted, limit + len(so_far.wanted) * context.top_k
-    return tuple(dict.fromkeys(queries)), limit
+    return queries, limit
 
 
 def _request(so_far: SoFar, context: Context) -> SearchRequest:

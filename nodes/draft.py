@@ -11,7 +11,6 @@ from langgraph.runtime import Runtime
 
 from contracts.context import MODEL_SEARCHES_PER_TURN, Context
 from contracts.decisions import OUTPUT, TOOL_BINDING, record
-from contracts.decisions.effects import combined
 from contracts.decisions.output import Shown
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, Drafter, DraftRequest
@@ -70,7 +69,7 @@ async def draft(
     guardian = state["guardian"]
     actions = tuple(RequiredAction(action) for action in guardian.get("required_actions", []))
     request = replace(
-        _request(state, profile, refined=combined(actions).refine),
+        _request(state, profile),
         **_of_the_plan(state, shown.outcome),
         tool=binding.outcome,
         actions=actions,
@@ -95,7 +94,7 @@ async def draft(
 
 
 async def _quoted(state: DraftView, quoter: Drafter, profile: Profile) -> Json:
-    reply = await quoter.draft(_request(state, profile, refined=state["widened"]))
+    reply = await quoter.draft(_request(state, profile))
     accounts = _accounts(state, replace(reply, degraded=(WITHOUT_THE_MODEL, *reply.degraded)))
     return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind), "quoted": True}
 
@@ -107,7 +106,7 @@ def _accounts(state: DraftView, reply: Draft) -> Json:
     }
 
 
-def _request(state: DraftView, profile: Profile, *, refined: bool) -> DraftRequest:
+def _request(state: DraftView, profile: Profile) -> DraftRequest:
     """Return what any drafter needs, the first time as the last."""
     question, plan = state["question"], state["sgr_plan"]
     asked = _sure_queries(plan["subqueries"], state["guardian"])
@@ -116,7 +115,7 @@ def _request(state: DraftView, profile: Profile, *, refined: bool) -> DraftReque
         language=Language(question["language"]),
         request_type=RequestType(state["request_type"]),
         intent=plan["user_intent"],
-        subqueries=tuple(rephrased(asked, profile.synonyms) if refined else asked),
+        subqueries=tuple(rephrased(asked, profile.synonyms)),
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
         spec=ArchitectSpec.model_validate(state["architect_spec"]),
         history=said_before(state["messages"], question["id"], with_denied=False),

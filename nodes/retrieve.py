@@ -65,7 +65,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in calls)],
         "degraded": list(dict.fromkeys([*state["degraded"], *shortfalls(search, traces)])),
         "widened": so_far.widened or widens(so_far),
-        "nothing_new": found_nothing_new(so_far, search, selection.evidence, profile),
+        "nothing_new": found_nothing_new(so_far, search, selection.evidence),
         "past_searches": [
             past.model_dump(mode="json") for past in (*so_far.past, past_search(search, selection.evidence))
         ],

@@ -39,7 +39,7 @@ from contracts.values import Language, Outcome, RequestType, SafetyLevel, SGRAct
 from language import lexicon
 from language.message import is_complete, own_words, questions_and_context
 from language.sentences import questions, sentences
-from language.words import Phrases, stems, tokens
+from language.words import Phrases, rephrased, stems, tokens
 
 NAME: Final = "offline"
 CLEARLY: Final = 0.6
@@ -108,7 +108,8 @@ class OfflinePlanner:
             async with asyncio.timeout(seconds):
                 # Who was asked back is not off topic for having answered.
                 parts = _parts(request) if _is_answer(request) else []
-                probes = dict.fromkeys((*queries, *_told(whole), *parts))
+                asked = (*queries, *_told(whole), *parts)
+                probes = dict.fromkeys((*asked, *rephrased(asked, self._profile.synonyms)))
                 topic = max([await self._probe.on_topic(text) for text in probes], default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"

@@ -17,7 +17,7 @@ class Effect:
 
     Attributes:
         more: `retrieve` asks for twice as many passages per query, in every language.
-        refine: `retrieve` asks in the documents' words (the profile's synonyms) and widens each query with feedback
+        refine: `retrieve` widens each query with feedback
             terms; `draft` reads the questions in those words, too.
         other_documents: `retrieve` leaves out the documents that any attempt of the turn had, and their copies.
         add_sources: `retrieve` asks these kinds, too, where they are connected and not forbidden.

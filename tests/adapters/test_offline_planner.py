@@ -129,7 +129,7 @@ async def test_what_moderation_found_unsafe_is_proposed_to_be_refused(level: Saf
         ("How do I boil water?", ["How do I boil water?"]),
         ("How do I boil water? Where is the lid kept?", ["How do I boil water?", "Where is the lid kept?"]),
         ("How do I boil water and how do I pour tea?", ["How do I boil water", "how do I pour tea?"]),
-        ("Hello! How do I boil water?", ["Hello! How do I boil water?"]),
+        ("Hello! How do I boil water?", ["How do I boil water?"]),
         ("Привет!\nКак вскипятить воду?\nСпасибо!", ["Как вскипятить воду?"]),
         ("How do I boil water?\nHow do I boil water?", ["How do I boil water?"]),
         ("The kettle leaks water.\nWhat now?", ["The kettle leaks water. What now?"]),
@@ -156,7 +156,8 @@ STORY = (
 async def test_a_story_is_searched_for_by_the_question_at_its_end(asked: str, query: str) -> None:
     """With the sentence before the question where that names too little to be found by itself."""
     assert (await planned(f"{STORY} {asked}")).subqueries == [query]
-    assert (await planned(f"I have two kettles. {asked}")).subqueries == [f"I have two kettles. {asked}"]
+    short = query if query == asked else f"I have two kettles. {asked}"
+    assert (await planned(f"I have two kettles. {asked}")).subqueries == [short]
 
 
 async def test_a_story_is_on_topic_where_one_of_its_sentences_is() -> None:

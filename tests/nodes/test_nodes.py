@@ -464,13 +464,15 @@ async def test_more_means_twice_as_many_in_any_language(action: str, retry_count
     assert {trace["attempt"] for trace in update["query_traces"]} == {retry_count}
 
 
-async def test_refine_asks_in_the_documents_words_and_widens() -> None:
-    """REFINE_QUERY puts the documents' words first, keeps the user's, and expands all of them by feedback."""
+async def test_queries_are_asked_in_the_documents_words_and_refined_by_feedback() -> None:
+    """The user's words and the documents' are searched from the first; REFINE_QUERY expands all of them by feedback."""
     profile = PROFILE.model_copy(update={"synonyms": (("urn", "kettle"),)})
     for made, queries in [
-        (profile, ["when does the urn boil", "When does the kettle boil?"]),
+        (profile, ["When does the kettle boil?", "when does the urn boil"]),
         (PROFILE, ["When does the kettle boil?"]),
     ]:
+        _, requests, _ = await retrieved(profile=made)
+        assert [(request.query, request.expand) for request in requests] == [(query, False) for query in queries]
         update, requests, _ = await retrieved(actions=("REFINE_QUERY",), retry_count=1, profile=made)
         assert [(request.query, request.expand) for request in requests] == [(query, True) for query in queries]
         assert update["widened"] is True

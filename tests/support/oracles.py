@@ -81,7 +81,7 @@ def output(*, channel: str, action: str, plan_trace: str) -> set[str]:
     return shown
 
 
-def verdict(
+def verdict(  # noqa: PLR0913  # one for each column of the table
     *,
     policy: str,
     kind: str,
