@@ -111,7 +111,8 @@ class Desk:
     def _found(self, kind: Source) -> Answers:
         """Return what a source finds; feedback finds one passage more."""
         passages = self._passages(kind)
-        return lambda request: [*passages, *([passage_of(kind, 3)] if request.expand else [])]
+        more = () if self.copies else (passage_of(kind, 3),)
+        return lambda request: [*(more if request.expand else ()), *passages]
 
     def _passages(self, kind: Source) -> list[EvidenceItem]:
         return [one for n in (1, 2) for one in (passage_of(kind, n), *copies_of(passage_of(kind, n), self.copies))]
