@@ -254,6 +254,7 @@ def test_a_graph_server_is_asked_for_reading_and_its_password_is_not_shown(desk:
 
 
 RANKERS = {
+    "GUARDIAN_EMBEDDER": "auto",
     "GUARDIAN_EMBED_MODEL": "fake-embedder",
     "GUARDIAN_EMBED_LANGUAGES": "en, ru",
     "GUARDIAN_EMBED_KEY": "key-of-the-embedder",
