@@ -27,7 +27,8 @@ SHA256: Final = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c
 """Of the weights that all figures were measured with: others would make other vectors under the same name."""
 WORDS_SHARE: Final = 0.65
 """Measured (docs/decisions.md): it knows what sentences are about, and few of the words of a trade."""
-_THREADS: Final = 2
+_THREADS: Final = 1
+"""More wait for each other where the processor has other things to do: two made a fifth of the vectors a second."""
 
 
 def is_installed() -> bool:
