@@ -122,7 +122,7 @@ async def _transcript(folder: str) -> str:
     from assistant.wiring import deployment, open_runner
     from rendering.texts import without_escapes
 
-    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": folder})
+    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": folder, "GUARDIAN_EMBEDDER": "off"})
     ingest(profile_folders(deployed), directory=deployed.knowledge_folder)
     path: list[str] = []
 

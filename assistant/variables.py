@@ -204,10 +204,18 @@ VARIABLES: Final = (
         secret=True,
     ),
     Variable(
+        "GUARDIAN_EMBEDDER",
+        "auto",
+        "What searches by meaning beside the words: use (the model of the extra `meaning`, in this process), off "
+        "(nothing), or auto: the server in GUARDIAN_EMBED_URL, without one use where it is installed, else nothing.",
+        "Чем искать по смыслу рядом с поиском по словам: use — моделью из дополнения `meaning`, в этом же процессе; "
+        "off — ничем; auto — сервером из GUARDIAN_EMBED_URL, без него use, если она установлена, иначе ничем.",
+    ),
+    Variable(
         "GUARDIAN_EMBED_URL",
         "",
-        "Address of an embedding model's OpenAI-compatible API, up to and with /v1; empty: search is by words alone.",
-        "Адрес OpenAI-совместимого API модели эмбеддингов, включая /v1; пусто — поиск только по словам.",
+        "Address of an embedding model's OpenAI-compatible API, up to and with /v1; empty: no such server is asked.",
+        "Адрес OpenAI-совместимого API модели эмбеддингов, включая /v1; пусто — такого сервера нет.",
     ),
     Variable("GUARDIAN_EMBED_MODEL", "", "Name of the embedding model.", "Имя модели эмбеддингов."),
     Variable(

@@ -138,8 +138,9 @@ class PassageTrace(BaseModel):
         ref, document, title, heading: As in `EvidenceItem`.
         confidence: 0 to 1.
         score: The source's raw score, comparable within one query only.
-        similarity: Of its vector to the query's, -1 to 1; `None` where it was not looked at, or is not among the nearest.
-        fused: What both rankings come to, by words and by meaning, 0 to 1; `None` where there was one.
+        similarity: Of its vector to the query's, -1 to 1; `None` where it was not looked at.
+        fused: What words and meaning say of it together, 0 to 1, comparable within one query only; `None` where the words
+            speak alone.
         rerank_score_raw: What a reranker says of it, comparable within one query only; `None` where none read it.
         fate, copy_of, chars: As in `PassageFate`.
     """
@@ -161,7 +162,7 @@ class PassageTrace(BaseModel):
 
     @classmethod
     def of(cls, item: EvidenceItem, fate: PassageFate | None = None, **figures: float | None) -> PassageTrace:
-        """Return the trace of an item; `figures` are `similarity` and `rerank_score_raw`."""
+        """Return the trace of an item; `figures` are `similarity`, `fused` and `rerank_score_raw`."""
         fate = fate or PassageFate(Fate.FOUND)
         return cls(
             ref=item.ref,
@@ -191,7 +192,7 @@ class PassageTrace(BaseModel):
 
 MOST_ROWS: Final = 20
 """Passages of one trace, those that were returned always among them; what there is beyond is only counted."""
-_FIGURES: Final = ("similarity", "rerank_score_raw")
+_FIGURES: Final = ("similarity", "fused", "rerank_score_raw")
 
 
 class QueryTrace(BaseModel):
@@ -199,16 +200,17 @@ class QueryTrace(BaseModel):
 
     Attributes:
         attempt: 0 for the first search of a turn, then the number of the retry.
-        articles: Per document: title, url, kb_id, confidence and raw score, best first; `similarity` and
-            `rerank_score_raw` where vectors or a reranker took part.
+        articles: Per document: title, url, kb_id, confidence and raw score, best first; `similarity`,
+            `fused` and `rerank_score_raw` where vectors or a reranker took part.
         passages: Each passage that was returned, best first; then some of those that the source itself left out.
         found: How many passages there were, those that the source itself left out among them.
         folded: How many copies were left out, by the source and by the selection.
         versions: Of the product, whose documents were searched beside those without one; of documents.
         words: What each content word of the query says, by its stem: its inverse document frequency among the passages
             that were searched; empty where the source does not count words.
-        spread: Standard deviation of the query's similarities to all passages; `None` where meaning took no part.
         lookups: What was looked up, each as `name(argument=value)`; of a database and of a graph.
+        spread: Standard deviation of the query's similarities over all passages; `None` where there is none, or the
+            passages are in a server.
         error: Why the source could not be asked; empty where it could.
         degraded: What of the source did not work while the rest of it did, as `part: why`, each on a line of its own.
     """
@@ -226,8 +228,8 @@ class QueryTrace(BaseModel):
     folded: int = 0
     versions: tuple[str, ...] = ()
     words: dict[str, float] = Field(default_factory=dict[str, float])
-    spread: float | None = None
     lookups: tuple[str, ...] = ()
+    spread: float | None = None
     error: str = ""
     degraded: str = ""
 

@@ -156,8 +156,13 @@ class EvidenceSource(Protocol):
 class TopicProbe(Protocol):
     """Tells how far a text is on topic for the documents that there are."""
 
-    async def on_topic(self, text: str) -> float:
-        """Return 0 to 1, by the formula of `EvidenceItem.confidence`; 0 for a text without content words."""
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
+        """Return 0 to 1, by the formula of `EvidenceItem.confidence`; 0 for a text without content words.
+
+        Args:
+            text: A question, or a part of one.
+            made: Requests to models are put on record there.
+        """
         ...
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -32,7 +33,8 @@ class Asked:
 
 def handbook(folder: Path) -> Deployment:
     """Index the bundled handbook into an empty folder and return its deployment, whatever profile is in force."""
-    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(folder)})
+    embedder = {name: os.environ[name] for name in ("GUARDIAN_EMBEDDER",) if name in os.environ}
+    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(folder), **embedder})
     index(deployed, profile_folders(deployed))
     return deployed
 

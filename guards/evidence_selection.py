@@ -36,8 +36,8 @@ def select_evidence(
 ) -> Selection:
     """Merge ranked lists, and the earlier evidence after them, into the evidence of a turn.
 
-    The lists take turns (measured on multi-question messages: recall@10 .844, against .293 for reciprocal
-    rank fusion), items of dropped sources are left out, the same passage is kept once with its best score, items
+    The lists take turns (measured on messages of several questions: recall@10 .844, against .555 for one
+    joined query), items of dropped sources are left out, the same passage is kept once with its best score, items
     under the threshold are left out, and the rest is cut to `limit` items and `budget` characters, best rank first.
     The rows of one lookup stay together and count as one item: half a list would look like a whole one. Of copies the
     one that is in the earlier evidence stands, so that what stood for others never becomes a copy of one of them.

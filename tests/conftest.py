@@ -22,6 +22,9 @@ for _name in [
 ]:
     del os.environ[_name]
 
+# Making the vectors of every test's documents would be most of the suite's time; tests of them switch it on.
+os.environ["GUARDIAN_EMBEDDER"] = "off"
+
 # Hundreds of processes are started: the first of them compiles, a sixth of the time of each of the others.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -101,6 +104,7 @@ def data_dir(_data_dirs: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Pat
     directory = next(_data_dirs)
     directory.mkdir()
     monkeypatch.setenv("GUARDIAN_DATA_DIR", str(directory))
+    monkeypatch.setenv("GUARDIAN_EMBEDDER", "off")
     return directory
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from contracts.calls import ModelCall
 from contracts.errors import SourceUnavailable
 
 
@@ -23,7 +24,7 @@ class FakeTopicProbe:
         self._known = dict(known or {})
         self.seen: list[str] = []
 
-    async def on_topic(self, text: str) -> float:
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
         self.seen.append(text)
         if text in self._known:
             return self._known[text]

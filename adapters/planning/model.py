@@ -131,7 +131,8 @@ class ModelPlanner:
             return await self._otherwise.plan(request)
         if request.tool is ToolBinding.UNAVAILABLE:
             reply = await self._otherwise.plan(request)
-            return PlanReply(reply.plan, reply.trace, ("plan: DT-003 does not offer the tool", *reply.degraded))
+            degraded = ("plan: DT-003 does not offer the tool", *reply.degraded)
+            return PlanReply(reply.plan, reply.trace, degraded, reply.calls)
         exchange = _Exchange(self._asked, request)
         try:
             rung, filled = await exchange.run(self._order())
@@ -191,7 +192,7 @@ class ModelPlanner:
             reply = await self._otherwise.plan(request)
         except PlanningFailed as error:
             raise PlanningFailed(error.message, error.way_out, calls=tuple(made), tried=True) from fault
-        return PlanReply(reply.plan, reply.trace, (f"plan: {fault}", *reply.degraded), tuple(made))
+        return PlanReply(reply.plan, reply.trace, (f"plan: {fault}", *reply.degraded), (*made, *reply.calls))
 
 
 class _Exchange(ModelExchange):

@@ -29,6 +29,7 @@ from adapters.planning.asking_back import (
 from adapters.sources.looking_up import utc_now
 from adapters.sources.lookups import Chooser
 from adapters.sources.periods import period_of
+from contracts.calls import ModelCall
 from contracts.decisions import EVIDENCE
 from contracts.errors import SourceUnavailable
 from contracts.lookups import Lookup
@@ -91,12 +92,13 @@ class OfflinePlanner:
         Where the index cannot be asked, nobody knows how far the message is on topic: it gets the benefit of the
         doubt, for other sources may answer it, and an answer is judged by its evidence all the same.
         """
-        reading = await self._read(request)
+        made: list[ModelCall] = []
+        reading = await self._read(request, made)
         plan = self._fill(reading, request)
         trace: dict[str, object] = {"planner": NAME, "tool": PLAN_TOOL, "arguments": plan.model_dump(mode="json")}
-        return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else ())
+        return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else (), tuple(made))
 
-    async def _read(self, request: PlanRequest) -> _Reading:
+    async def _read(self, request: PlanRequest, made: list[ModelCall]) -> _Reading:
         request = replace(request, message=own_words(request.message))
         today = self._now().astimezone(UTC).date()
         whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request)
@@ -110,7 +112,7 @@ class OfflinePlanner:
                 parts = _parts(request) if _is_answer(request) else []
                 asked = (*queries, *_told(whole), *parts)
                 probes = dict.fromkeys((*asked, *rephrased(asked, self._profile.synonyms)))
-                topic = max([await self._probe.on_topic(text) for text in probes], default=0.0)
+                topic = max([await self._probe.on_topic(text, made) for text in probes], default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"
         except TimeoutError:

@@ -1,8 +1,8 @@
-"""Rankers behind servers, beside the ranking by words: vectors of meaning, and models that read query and passage.
+"""Rankers beside the ranking by words: vectors of meaning, and models that read query and passage.
 
-    Embedder      texts -> vectors, over `POST /v1/embeddings`
-    fill          asks for the vectors that the system of record lacks
-    fused         one ranking of several, of one query
+    Embedder      texts -> vectors: `HttpEmbedder` over `POST /v1/embeddings`, `LocalEmbedder` in this process
+    fill          makes the vectors that the system of record lacks
+    combined      one ranking of what words and meaning say of one query
     Reranker      scores for passages, over `POST /v1/rerank` or TEI's `POST /rerank`
     RerankedSource   an evidence source whose best items a reranker puts in order
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import math
-from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from adapters.models.retrying import Pauses
 from adapters.ranking.asking import RankingAccess, RankingServer, entries_of, number_of
+from adapters.ranking.embedder import BATCH
 from contracts.calls import ModelCall
 from contracts.errors import ServerFault
 from contracts.values import CallPurpose, FaultKind, Language
 
-BATCH: Final = 32
-"""Texts of one request: the most that TEI takes unless told otherwise."""
+if TYPE_CHECKING:
+    from adapters.ranking.embedder import Embedding
+
 BATCH_S: Final = 120.0
 """Seconds for one batch of passages, all tries together: nobody waits for an answer then."""
 LONGEST_TEXT: Final = 2000
@@ -24,12 +25,12 @@ LONGEST_TEXT: Final = 2000
 _SHORTEST_CUT: Final = 200
 _KEPT_QUERIES: Final = 256
 
-Vector: TypeAlias = "array[float]"
-"""Of float32, of length 1 (or of zeros), so that the scalar product of two is their cosine."""
+WORDS_SHARE: Final = 0.5
+"""What the words weigh beside a model that nothing is known of."""
 
 
-class Embedder:
-    """Asks one embedding model.
+class HttpEmbedder:
+    """Asks one embedding model behind a server.
 
     Args:
         access: The model.
@@ -44,8 +45,8 @@ class Embedder:
         self._prefixes = (query_prefix, text_prefix)
         self._server = RankingServer(access, "embeddings", "embedding server", CallPurpose.EMBED, pauses)
         self._length: int | None = None
-        self._known: OrderedDict[str, Vector] = OrderedDict()
-        self._asking: dict[tuple[int, str], asyncio.Task[Vector]] = {}
+        self._known: OrderedDict[str, Embedding] = OrderedDict()
+        self._asking: dict[tuple[int, str], asyncio.Task[Embedding]] = {}
 
     @property
     def languages(self) -> frozenset[Language]:
@@ -62,11 +63,15 @@ class Embedder:
         """What is put before queries."""
         return self._prefixes[0]
 
+    @property
+    def words_share(self) -> float:
+        return WORDS_SHARE
+
     def speaks(self, query: str, language: Language | None) -> bool:
         """Whether a query is for this model; see `RankingAccess.speaks`."""
         return self._access.speaks(query, language)
 
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Return the vectors of passages, in their order, asked for in batches; each batch has its own deadline.
 
         A passage that is too long for the model is cut in half until it is not.
@@ -74,13 +79,13 @@ class Embedder:
         Raises:
             ServerFault: One batch had no usable reply.
         """
-        vectors: list[Vector] = []
+        vectors: list[Embedding] = []
         for start in range(0, len(texts), BATCH):
             batch = [self._prefixes[1] + text[:LONGEST_TEXT] for text in texts[start : start + BATCH]]
             vectors += await self._shorter(batch)
         return vectors
 
-    async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Vector:
+    async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Embedding:
         """Return the vector of a query; the same one is asked for once, also by searches that run at the same time.
 
         Args:
@@ -102,7 +107,7 @@ class Embedder:
         # Who waits may be cancelled without the others having to ask again.
         return await asyncio.shield(task)
 
-    async def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_queries(self, texts: Sequence[str]) -> list[Embedding]:
         """Return the vectors of many texts as those of queries, in batches.
 
         Raises:
@@ -115,11 +120,11 @@ class Embedder:
             for vector in await self._asked([self._prefixes[0] + text for text in batch], BATCH_S)
         ]
 
-    async def _query(self, text: str, made: list[ModelCall] | None) -> Vector:
+    async def _query(self, text: str, made: list[ModelCall] | None) -> Embedding:
         (vector,) = await self._asked([self._prefixes[0] + text[:LONGEST_TEXT]], self._access.timeout_s, made)
         return vector
 
-    def _done(self, key: tuple[int, str], task: asyncio.Task[Vector]) -> None:
+    def _done(self, key: tuple[int, str], task: asyncio.Task[Embedding]) -> None:
         self._asking.pop(key, None)
         # Asking for the error also says that somebody has seen it.
         if not task.cancelled() and task.exception() is None:
@@ -127,7 +132,7 @@ class Embedder:
             while len(self._known) > _KEPT_QUERIES:
                 self._known.popitem(last=False)
 
-    async def _shorter(self, batch: list[str]) -> list[Vector]:
+    async def _shorter(self, batch: list[str]) -> list[Embedding]:
         try:
             return await self._asked(batch, BATCH_S)
         except ServerFault as fault:
@@ -137,11 +142,11 @@ class Embedder:
             return await self._shorter([batch[0][: len(batch[0]) // 2]])
         return [vector for text in batch for vector in await self._shorter([text])]
 
-    async def _asked(self, texts: list[str], timeout_s: float, made: list[ModelCall] | None = None) -> list[Vector]:
+    async def _asked(self, texts: list[str], timeout_s: float, made: list[ModelCall] | None = None) -> list[Embedding]:
         body = {"model": self._access.model, "input": texts, "encoding_format": "float"}
         return await self._server.ask(body, lambda reply: self._read(reply, len(texts)), timeout_s, made)
 
-    def _read(self, reply: Any, count: int) -> list[Vector]:
+    def _read(self, reply: Any, count: int) -> list[Embedding]:
         """Return the vectors of a reply, each of length 1.
 
         Raises:
@@ -160,7 +165,7 @@ class Embedder:
         return vectors
 
 
-def unit_of(row: object) -> Vector:
+def unit_of(row: object) -> Embedding:
     """Return a JSON list of numbers as a vector of length 1; zeros stay zeros.
 
     Raises:
@@ -173,4 +178,6 @@ def unit_of(row: object) -> Vector:
     largest = max(map(abs, numbers))
     scaled = [number / largest for number in numbers] if largest else numbers
     length = math.hypot(*scaled)
-    return array("f", [number / length for number in scaled] if length else scaled)
+    import numpy as np
+
+    return np.array([number / length for number in scaled] if length else scaled, np.float32)

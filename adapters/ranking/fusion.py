@@ -1,34 +1,37 @@
-"""Reciprocal rank fusion: one ranking of several rankings of the same query. Pure arithmetic.
+"""Fusion: one ranking of what the words and the meaning of one query say. Pure arithmetic.
 
-G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion Outperforms Condorcet and Individual Rank
-Learning Methods, SIGIR 2009. For rankings of different queries it is wrong: they take turns (docs/evaluation.md).
+A convex combination of both scores, each brought to 0 to 1: S. Bruch, S. Gai, A. Ingber: An Analysis of Fusion
+Functions for Hybrid Retrieval, ACM TOIS 42 (1), 2023. Rankings of different queries take turns (docs/evaluation.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 T = TypeVar("T", bound=Hashable)
 
-K: Final = 60
-"""The paper's constant: how little the first places stand out."""
 
-
-def fused(rankings: Iterable[Sequence[T]], k: int = K) -> list[tuple[T, float]]:
-    """Return everything that is ranked, best first, with the sum of `1 / (k + rank)` over the rankings that have it.
+def combined(
+    scores: Mapping[T, float], similarities: Mapping[T, float], share: float, floor: float
+) -> list[tuple[T, float]]:
+    """Return all that has a score or a similarity, best first, with what both say of it.
 
     Args:
-        rankings: Each best first, ranks counted from 1; what stands in one twice counts by its better place.
-        k: Above -1.
+        scores: By words, 0 or above.
+        similarities: By meaning, -1 to 1; what has none is of no known meaning.
+        share: What the words weigh, 0 to 1; the meaning weighs the rest.
+        floor: The similarity that is worth nothing: what the query has with passages on the whole.
 
     Returns:
-        Scores above 0, at most `1 / (k + 1)` for each ranking. Of equal ones the order of the first ranking stands,
-        then that of the second.
+        0 to 1. Of equal ones the order of the scores stands, then that of the similarities.
     """
-    scores: dict[T, float] = {}
-    for ranking in rankings:
-        for rank, item in enumerate(dict.fromkeys(ranking), 1):
-            scores[item] = scores.get(item, 0.0) + 1 / (k + rank)
+    most = max(scores.values(), default=0.0)
+    width = max(similarities.values(), default=floor) - floor
+    found: dict[T, float] = {}
+    for item in (*scores, *similarities):
+        by_words = scores.get(item, 0.0) / most if most > 0 else 0.0
+        by_meaning = max(0.0, similarities.get(item, floor) - floor) / width if width > 0 else 0.0
+        found[item] = share * by_words + (1 - share) * by_meaning
     # Sorting is stable, and a dictionary keeps the order in which things were met.
-    return sorted(scores.items(), key=lambda entry: -entry[1])
+    return sorted(found.items(), key=lambda entry: -entry[1])

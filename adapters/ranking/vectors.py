@@ -1,29 +1,34 @@
-"""Asking for the vectors that the system of record lacks. A text is sent once for each model, whatever happens between."""
+"""Making the vectors that the system of record lacks. A text is given to each model once, whatever happens between."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from adapters.ranking.embeddings import BATCH, Embedder
+from adapters.ranking.embedder import BATCH, Embedder
 from adapters.ranking.similarity import (
     Calibration,
     best_of,
+    blob_of,
     calibration_key,
+    file_key,
     foreign_questions,
     hash_of,
+    kept,
+    measured_key,
+    read_vectors,
+    remove_vectors,
     text_of,
-    vector_of,
+    write_vectors,
 )
 from adapters.sources.markdown.store import Store
-from contracts.errors import ServerFault
+from contracts.errors import KnowledgeError, ServerFault
 
-SAMPLE: Final = 5000
-"""Passages that foreign questions are compared with."""
+_BYTES: Final = 2
+"""Of a number in a vector."""
 
 Progress = Callable[[int, int], None]
 """Passages that have a vector now, of those that were without, and how many these were."""
@@ -47,81 +52,112 @@ class FillReport:
 
 
 async def fill(directory: Path, embedder: Embedder, on_progress: Progress | None = None) -> FillReport:
-    """Ask for the vectors of all passages in the model's languages that have none; nothing else is asked for.
+    """Make the vectors of all passages in the model's languages that have none; nothing else is asked of the model.
 
-    Batches are written as they come, so that the next run goes on where a killed one stopped. What is no longer
-    needed, of other models too, goes at the end. To be called under the lock of reading in, in a loop of its own: the
-    database is used in this thread.
+    Batches are written as they come, so that the next run goes on where a killed one stopped. At the end all are
+    published in one file, and what is no longer needed, of other models too, goes. To be called under the lock of
+    reading in, in a loop of its own: the database is used in this thread.
 
     Raises:
         KnowledgeError: The knowledge base cannot be read or written.
     """
     store = Store(directory)
     try:
-        return await _filled(store, embedder, on_progress)
+        return await _filled(directory, store, embedder, on_progress)
+    except (OSError, ValueError) as error:
+        raise KnowledgeError(
+            f"The vectors of the knowledge base in {directory} cannot be written: {error}.",
+            "See that its disk has free space and its folder may be written to, then index again.",
+        ) from error
     finally:
         store.close()
 
 
-async def _filled(store: Store, embedder: Embedder, on_progress: Progress | None) -> FillReport:
+async def _filled(directory: Path, store: Store, embedder: Embedder, on_progress: Progress | None) -> FillReport:
     wanted = wanted_texts(store, embedder)
+    by_hash = {key: chunk for chunk, key in wanted.items()}
     known = store.vector_sizes(embedder.name)
-    missing = [key for key in wanted if key not in known]
+    missing = [key for key in by_hash if key not in known]
     length = next(iter(known.values()), 0)
     asked, fault = 0, ""
     rest = iter(missing)
     try:
         while batch := list(islice(rest, BATCH)):
-            texts = store.texts([wanted[key] for key in batch])
-            vectors = await embedder.embed([text_of(*texts[wanted[key]]) for key in batch])
-            blobs = [vector.tobytes() for vector in vectors]
+            texts = store.texts([by_hash[key] for key in batch])
+            vectors = await embedder.embed([text_of(*texts[by_hash[key]]) for key in batch])
+            blobs = [blob_of(vector) for vector in vectors]
             length = length or len(blobs[0])
             _same_length(embedder, length, len(blobs[0]))
             with store.transaction():
                 store.keep_vectors(embedder.name, dict(zip(batch, blobs, strict=True)))
+            known |= dict.fromkeys(batch, length)
             asked += len(batch)
             if on_progress:
                 on_progress(asked, len(missing))
-        await _settle(store, embedder, wanted, changed=bool(missing))
     except ServerFault as error:
         fault = str(error)
-    return FillReport(asked, len(wanted) - len(missing) + asked, len(missing) - asked, fault)
+    with store.transaction():
+        store.drop_vectors(embedder.name, by_hash)
+    name = _publish(directory, store, embedder, {chunk: key for chunk, key in wanted.items() if key in known}, length)
+    if not fault:
+        try:
+            await _measure(directory, store, embedder, name)
+        except ServerFault as error:
+            fault = str(error)
+    return FillReport(asked, len(by_hash) - len(missing) + asked, len(missing) - asked, fault)
 
 
 def _same_length(embedder: Embedder, before: int, now: int) -> None:
     if before != now:
         raise ServerFault(
-            f"The embedding model {embedder.name!r} makes vectors of {now // 4} numbers now, and made such of "
-            f"{before // 4} before.",
+            f"The embedding model {embedder.name!r} makes vectors of {now // _BYTES} numbers now, and made such of "
+            f"{before // _BYTES} before.",
             "Give the model that is served now a name of its own (GUARDIAN_EMBED_MODEL).",
         )
 
 
-def wanted_texts(store: Store, embedder: Embedder) -> dict[str, int]:
-    """Return which texts shall have a vector: the number of a passage with each, by the hash of the text.
+def wanted_texts(store: Store, embedder: Embedder) -> dict[int, str]:
+    """Return the passages that shall have a vector, by their numbers, ascending: the hash of the text of each.
 
     The texts themselves may be more than memory holds.
     """
     return {
-        hash_of(text_of(entry.title, entry.headings, entry.body)): entry.id
+        entry.id: hash_of(text_of(entry.title, entry.headings, entry.body))
         for entry in store.entries(coming=False)
         if entry.language in embedder.languages
     }
 
 
-async def _settle(store: Store, embedder: Embedder, wanted: dict[str, int], *, changed: bool) -> None:
-    """Drop what is not needed, and measure what a similarity is worth, where that may have changed."""
-    with store.transaction():
-        dropped = store.drop_vectors(embedder.name, wanted)
-    name = calibration_key(embedder.name)
-    if not (changed or dropped or not store.meta(name)):
+def _publish(directory: Path, store: Store, embedder: Embedder, having: dict[int, str], length: int) -> str:
+    """Put the vectors of passages where searches look for them; return the name of the file."""
+    before = store.meta(file_key(embedder.name))
+    if not _holds(directory, before, list(having)):
+        name = write_vectors(directory, list(having), store.vectors(embedder.name, having.values()), length // _BYTES)
+        with store.transaction():
+            store.set_meta(file_key(embedder.name), name)
+        before = name
+    remove_vectors(directory, but=before)
+    return before
+
+
+def _holds(directory: Path, name: str, chunks: list[int]) -> bool:
+    """Tell whether a file is there and has the vectors of just these passages, of which none ever changes."""
+    try:
+        return bool(name) and read_vectors(directory / name)[0].tolist() == chunks
+    except (OSError, ValueError):
+        return False
+
+
+async def _measure(directory: Path, store: Store, embedder: Embedder, name: str) -> None:
+    """Measure what a similarity is worth, where the vectors are others than when it was measured last."""
+    if store.meta(measured_key(embedder.name)) == name:
         return
     questions = [text for language, text in foreign_questions() if language in embedder.languages]
     queries = await embedder.embed_queries(questions)
-    passages = [vector_of(blob) for blob in store.some_vectors(embedder.name, SAMPLE)]
-    if passages and len(passages[0]) != len(queries[0]):
+    _, rows = read_vectors(directory / name)
+    if len(rows) and rows.shape[1] != len(queries[0]):
         raise ServerFault("The embedding server makes queries and passages of different lengths.")
-    calibration = Calibration.of(best_of(queries, passages))
+    calibration = Calibration.of(*best_of(queries, rows))
     with store.transaction():
-        figures = [calibration.midpoint, calibration.spread] if calibration else []
-        store.set_meta(name, json.dumps(figures))
+        store.set_meta(calibration_key(embedder.name), kept(calibration))
+        store.set_meta(measured_key(embedder.name), name)

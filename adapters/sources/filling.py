@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
-from uuid import UUID
 
 from adapters.ranking.similarity import calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.sources.markdown.index import VENDOR_ERRORS, analyser, opened
@@ -35,6 +34,7 @@ from adapters.sources.remote import (
     Filled,
     Row,
     State,
+    id_of,
     packed,
     part_key,
     unpacked,
@@ -43,9 +43,7 @@ from adapters.sources.sparse import Averages, Statistics, Vector, Words, drifted
 from contracts.errors import ConfigError, KnowledgeError, NoIndex
 
 if TYPE_CHECKING:
-    from array import array
-
-    from adapters.ranking.embeddings import Embedder
+    from adapters.ranking.embedder import Embedder, Embedding
 
 BATCH: Final = 500
 """Passages that are written together."""
@@ -59,7 +57,7 @@ _NOTE_S: Final = 120.0
 """For reading any other note."""
 _MOST_NUMBERS: Final = 500_000
 """Of the vectors that are written together: some 6 MB as text, where Qdrant takes 32 in one request."""
-_BYTES: Final = 4
+_BYTES: Final = 2
 """Of a number in a vector."""
 _T = TypeVar("_T")
 
@@ -75,7 +73,7 @@ _ROWS: Final = f"""
 SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
        c.ordinal, c.heading, c.first_line, c.last_line, c.text, d.version, c.headings, c.body {_FROM} AND c.id IN
 """
-_VECTORS: Final = "SELECT hash, vector FROM vectors WHERE model = ? AND hash IN"
+_VECTORS: Final = "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN"
 _KINDS: Final = "SELECT source FROM documents WHERE state <> 'removing' ORDER BY source"
 
 
@@ -217,11 +215,9 @@ def _averages(state: State | None, statistics: Statistics | None) -> Averages:
 
 def _head(row: Sequence[object]) -> _Head:
     number, key, ordinal = row[:3]
-    return _Head(int(str(number)), _id(f"{key}#{ordinal}"), str(row[_LANGUAGE]), repr(tuple(row[1:])).encode())
-
-
-def _id(name: str) -> str:
-    return str(UUID(bytes=blake2b(name.encode(), digest_size=16).digest()))
+    return _Head(
+        int(str(number)), id_of(str(key), int(str(ordinal))), str(row[_LANGUAGE]), repr(tuple(row[1:])).encode()
+    )
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -243,7 +239,7 @@ def _encoded(
     vectors = _vectors(record, dense, read) if dense else {}
     made: list[tuple[Row, Vector]] = []
     for shown, headings, body in read:
-        name = _id(f"{shown.key}#{shown.ordinal}")
+        name = id_of(shown.key, shown.ordinal)
         row = Row(name, fingerprints[name], shown, body, vectors.get(shown.id))
         made.append((row, passage(Words.of(shown.title, headings, body), averages)))
     return made
@@ -260,8 +256,8 @@ def _dense(record: sqlite3.Connection, embedder: Embedder | None, heads: Sequenc
     """
     if embedder is None or not any(head.language in embedder.languages for head in heads):
         return None
-    there = record.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone()
-    sql = "SELECT length(vector) FROM vectors WHERE model = ? LIMIT 1"
+    there = record.execute("SELECT 1 FROM sqlite_master WHERE name = 'embeddings'").fetchone()
+    sql = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
     first = record.execute(sql, (embedder.name,)).fetchone() if there else None
     if first is None:
         raise _missing(embedder.name)
@@ -298,7 +294,7 @@ def _agreed(engine: Engine, there: Dense | None, here: Dense | None, embedder: E
 
 def _vectors(
     record: sqlite3.Connection, dense: Dense, read: Sequence[tuple[Passage, str, str]]
-) -> dict[int, array[float]]:
+) -> dict[int, Embedding]:
     """Return the vectors of passages in the model's languages, by the number of the passage.
 
     Raises:

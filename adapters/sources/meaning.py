@@ -1,31 +1,41 @@
 """Ranking by meaning beside the ranking by words: the same rules for every place where passages are kept.
 
-A query is sent to the embedding model only where it is in the model's languages, and so are the documents that are
-wanted. Its two rankings are joined by reciprocal rank fusion. Confidence stays that by words; a passage that has less
-than the request's threshold by it, and is among the nearest, gets what its similarity is worth, where that is more.
+A query is given to the embedding model only where it is in the model's languages, and so are the documents that are
+wanted. The best of both rankings are put in one order by what both say of each (`adapters.ranking.fusion`), and where
+both have spoken, so is the confidence (`Calibration.together`): a passage that the words miss may be sure, and one that
+shares nothing but words with the query is less so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from adapters.ranking.fusion import fused
+from adapters.ranking.fusion import combined
 from contracts.calls import ModelCall
 from contracts.errors import ServerFault
 from contracts.ports import SearchRequest
 
 if TYPE_CHECKING:
-    from array import array
+    import numpy as np
+    from numpy.typing import NDArray
 
-    from adapters.ranking.embeddings import Embedder
+    from adapters.ranking.embedder import Embedder, Embedding
     from adapters.ranking.similarity import Calibration, Vectors
     from adapters.sources.markdown.asking import Hit
 
-DEPTH: Final = 50
+DEPTH: Final = 100
 """Passages of each ranking that are fused."""
 _Key = TypeVar("_Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The passages' vectors, and how near each is to a query (`Vectors.similarities`)."""
+
+    vectors: Vectors
+    similarities: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +44,22 @@ class Meaning:
 
     Attributes:
         vector: Of the query.
-        vectors: Of the passages, where they are at hand.
+        compared: To those of the passages, where they are at hand.
         degraded: Why it is not searched by meaning, or not wholly, where it should be.
         calls: What was asked of the embedding server for it.
     """
 
-    vector: array[float] | None = None
-    vectors: Vectors | None = None
+    vector: Embedding | None = None
+    compared: Compared | None = None
     degraded: str = ""
     calls: tuple[ModelCall, ...] = ()
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation of the similarities over all passages; `None` where they are not at hand."""
+        if self.compared is None or not len(self.compared.similarities):
+            return None
+        return float(self.compared.similarities.std())
 
 
 NO_MEANING: Final = Meaning()
@@ -61,32 +78,44 @@ async def meaning_of(embedder: Embedder | None, request: SearchRequest) -> Meani
     return Meaning(vector, calls=tuple(made))
 
 
-def joined(
-    by_words: Mapping[_Key, Hit],
-    nearest: Mapping[_Key, float],
-    others: Callable[[Sequence[_Key]], Mapping[_Key, Hit]],
-    calibration: Calibration | None,
-    request: SearchRequest,
-) -> list[Hit]:
-    """Return the best of two rankings of one query.
+@dataclass(frozen=True, slots=True)
+class Fusing:
+    """How what words and meaning say of one query is put together.
 
-    Args:
-        by_words: What was found by words, best first.
-        nearest: The similarities of the nearest passages, best first.
-        others: Returns hits for those of the nearest that words did not find.
+    Attributes:
+        share: What the words weigh, 0 to 1.
+        floor: The similarity that is worth nothing.
         calibration: What a similarity is worth; `None` where it was not measured.
-        request: How many are wanted, and the threshold.
     """
-    order = [key for key, _ in fused([list(by_words), list(nearest)])][: request.top_k]
-    hits = {**by_words, **others([key for key in order if key not in by_words])}
-    return [_weighed(hits[key], nearest.get(key), calibration, request.threshold) for key in order]
 
+    share: float
+    floor: float = 0.0
+    calibration: Calibration | None = None
 
-def _weighed(hit: Hit, similarity: float | None, calibration: Calibration | None, threshold: float) -> Hit:
-    sure = hit.confidence
-    if similarity is not None and calibration is not None and sure < threshold:
-        sure = max(sure, calibration.confidence(similarity))
-    return replace(hit, confidence=sure, similarity=similarity)
+    @classmethod
+    def of(cls, embedder: Embedder, query: Embedding, calibration: Calibration | None) -> Fusing:
+        return cls(embedder.words_share, calibration.floor(query) if calibration else 0.0, calibration)
+
+    def confidence(self, by_words: float, similarity: float | None) -> float:
+        """Return how far a passage is on topic, 0 to 1, of which this much is known."""
+        if similarity is None or self.calibration is None:
+            return by_words
+        return self.calibration.together(by_words, similarity)
+
+    def joined(self, hits: Mapping[_Key, Hit], similarities: Mapping[_Key, float], count: int) -> list[Hit]:
+        """Return the best of two rankings of one query.
+
+        Args:
+            hits: By words, then those that are near by meaning alone, with their scores by words; best first in each.
+            similarities: Of all of them that have a vector.
+            count: How many are wanted.
+        """
+        order = combined({key: hit.score for key, hit in hits.items()}, similarities, self.share, self.floor)
+        return [self._weighed(hits[key], similarities.get(key), fused) for key, fused in order[:count]]
+
+    def _weighed(self, hit: Hit, similarity: float | None, fused: float) -> Hit:
+        sure = self.confidence(hit.confidence, similarity)
+        return replace(hit, confidence=sure, similarity=similarity, fused=fused)
 
 
 def other_length(query: int, documents: int, then: str = "index the documents again") -> str:

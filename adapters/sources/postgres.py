@@ -31,9 +31,9 @@ from adapters.sources.sparse import Vector
 from contracts.errors import ConfigError, IndexBusy
 
 if TYPE_CHECKING:
-    from array import array
-
     import psycopg
+
+    from adapters.ranking.embedder import Embedding
 
 _T = TypeVar("_T")
 
@@ -103,6 +103,14 @@ WITH best AS (
     ORDER BY p.meaning <#> %(meaning)s::{kind} LIMIT %(count)s
 )
 {shown}"""
+_GIVEN: Final = """
+WITH given AS MATERIALIZED (
+    SELECT p.passage, -(p.meaning <#> %(meaning)s::{kind}) AS score
+    FROM {meanings} p JOIN {passages} o ON o.number = p.passage
+    WHERE o.id = ANY (%(ids)s::uuid[]) AND p.scope = ANY (%(scopes)s::smallint[]) {without}
+), best AS (SELECT passage, score FROM given ORDER BY score DESC LIMIT %(count)s)
+{shown}"""
+"""The index of neighbours is left alone: it is for finding passages."""
 _ARTICLES: Final = """
 SELECT d.number, d.document, s.source, d.title, d.url, d.kb_id, d.updated, s.language, d.ordinal, d.heading,
        d.first_line, d.last_line, d.text, d.version
@@ -190,9 +198,10 @@ class PostgresEngine:
         sql = self._complete(_SEARCH, limits, whole=_WHOLE if whole else _BARE)
         return [_found(row) for row in self._asked(lambda one: one.execute(sql, values).fetchall(), seconds)]
 
-    def nearest(self, meaning: array[float], limits: Limits, count: int, *, seconds: float) -> list[Found]:
-        values = {"meaning": _written(meaning), **_limited(limits, count)}
-        sql = self._complete(_NEAREST, limits, whole=_WHOLE, kind=_kind(len(meaning)))
+    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
+        values = {"meaning": _written(meaning.tolist()), "ids": list(limits.ids or ()), **_limited(limits, count)}
+        statement = _NEAREST if limits.ids is None else _GIVEN
+        sql = self._complete(statement, limits, whole=_WHOLE, kind=_kind(len(meaning)))
 
         def ask(connection: psycopg.Connection[Any]) -> list[Any]:
             # The planner must see which scopes: few passages are compared one by one, many by the index of neighbours.
@@ -297,7 +306,8 @@ class PostgresEngine:
                 if meant:
                     with cursor.copy(self._sql("COPY {meanings} (passage, scope, meaning) FROM STDIN")) as copy:
                         for number, row in meant:
-                            copy.write_row((number, scopes[_scope(row)], _written(row.meaning or ())))
+                            vector = () if row.meaning is None else row.meaning.tolist()
+                            copy.write_row((number, scopes[_scope(row)], _written(vector)))
                 with cursor.copy(self._sql("COPY {postings} (word, scope, passage, weight) FROM STDIN")) as copy:
                     for number, (row, vector) in zip(numbers, rows, strict=True):
                         scope = scopes[_scope(row)]

@@ -25,10 +25,11 @@ from adapters.sources.sparse import Vector
 from contracts.errors import IndexBusy
 
 if TYPE_CHECKING:
-    from array import array
     from pathlib import Path
 
     import httpx
+
+    from adapters.ranking.embedder import Embedding
 
 FILL_S: Final = 120.0
 """For one request of a fill."""
@@ -97,7 +98,7 @@ class QdrantEngine:
     def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
         return self._queried(_WORDS, _sparse(query), limits, count, seconds, whole=whole)
 
-    def nearest(self, meaning: array[float], limits: Limits, count: int, *, seconds: float) -> list[Found]:
+    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
         return self._queried(_MEANING, _numbers(meaning), limits, count, seconds, whole=True)
 
     def _queried(
@@ -300,8 +301,8 @@ def _sparse(vector: Vector) -> dict[str, list[Any]]:
     return {"indices": list(vector), "values": list(vector.values())}
 
 
-def _numbers(vector: array[float]) -> list[float]:
-    return [round(number, _DIGITS) for number in vector]
+def _numbers(vector: Embedding) -> list[float]:
+    return [round(number, _DIGITS) for number in vector.tolist()]
 
 
 def _point(row: Row, vector: Vector) -> dict[str, Any]:
@@ -320,7 +321,11 @@ def _filter(limits: Limits) -> dict[str, Any]:
         "scope": list(limits.versions) if limits.versions is not None else None,
         "language": list(limits.languages) if limits.languages is not None else None,
     }
-    must = [{"key": name, "match": {"any": values}} for name, values in wanted.items() if values is not None]
+    must: list[dict[str, Any]] = [
+        {"key": name, "match": {"any": values}} for name, values in wanted.items() if values is not None
+    ]
+    if limits.ids is not None:
+        must.append({"has_id": list(limits.ids)})
     excluded = [{"key": "key", "match": {"any": sorted(limits.excluded)}}] if limits.excluded else []
     return {"must": must, "must_not": excluded}
 

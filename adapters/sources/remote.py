@@ -19,11 +19,12 @@ import threading
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVar
+from uuid import UUID
 
 from adapters.ranking.similarity import Calibration
 from adapters.sources.folding import Different, enough
@@ -42,7 +43,7 @@ from adapters.sources.markdown.index import analyser
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.search import MIDPOINT
 from adapters.sources.markdown.store import Passage
-from adapters.sources.meaning import DEPTH, NO_MEANING, Meaning, joined, meaning_of, other_length
+from adapters.sources.meaning import DEPTH, NO_MEANING, Fusing, Meaning, meaning_of, other_length
 from adapters.sources.sparse import Averages, Frequencies, Statistics, Vector, best_of
 from adapters.sources.threads import in_thread
 from contracts.errors import SourceUnavailable
@@ -51,9 +52,8 @@ from contracts.values import Source
 from language.words import stems
 
 if TYPE_CHECKING:
-    from array import array
-
-    from adapters.ranking.embeddings import Embedder
+    from adapters.ranking.embedder import Embedder, Embedding
+    from contracts.calls import ModelCall
     from contracts.evidence import EvidenceItem
 
 FORMAT: Final = 1
@@ -97,12 +97,16 @@ class EngineFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a search may return; `None` stands for no limit. Versions are as in the index (`version_term`)."""
+    """What a search may return; `None` stands for no limit. Versions are as in the index (`version_term`).
+
+    `ids` are those of passages (`Row.id`); only `Engine.nearest` is asked with them, and misses none then.
+    """
 
     source: str | None = None
     versions: tuple[str, ...] | None = None
     languages: tuple[str, ...] | None = None
     excluded: frozenset[str] = frozenset()
+    ids: tuple[str, ...] | None = None
 
 
 class Row(NamedTuple):
@@ -119,7 +123,7 @@ class Row(NamedTuple):
     fingerprint: str
     passage: Passage
     body: str
-    meaning: array[float] | None = None
+    meaning: Embedding | None = None
 
 
 class Found(NamedTuple):
@@ -159,7 +163,7 @@ class Engine(Protocol):
         """
         ...
 
-    def nearest(self, meaning: array[float], limits: Limits, count: int, *, seconds: float) -> list[Found]:
+    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
         """Return the passages whose vectors by the embedding model have the highest scalar products, best first.
 
         They have their vectors by words with them. An engine may miss some, as its index of neighbours does.
@@ -249,6 +253,8 @@ class Dense:
             return None
         made, measured = cls(**value), value["calibration"]
         calibration = Calibration(**measured) if measured else None
+        if calibration:
+            calibration = replace(calibration, mean=tuple(calibration.mean))
         return replace(made, languages=tuple(made.languages), calibration=calibration)
 
 
@@ -414,13 +420,20 @@ class RemoteKnowledge:
         meaning = await meaning_of(self._embedder, request)
         return await self._in_time(kind, lambda: self._reply(request, kind, meaning))
 
-    async def on_topic(self, text: str) -> float:
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
         """Return the confidence of the best passage, of any kind and language: 0 to 1.
+
+        Args:
+            text: A question, or a part of one.
+            made: Requests to an embedding server are put on record there.
 
         Raises:
             SourceUnavailable: The server cannot be asked, or has not been filled.
         """
-        return await self._in_time(Source.DOC, lambda: self.on_topic_now(text))
+        meaning = await meaning_of(self._embedder, SearchRequest(text))
+        if made is not None:
+            made += meaning.calls
+        return await self._in_time(Source.DOC, lambda: self.on_topic_now(text, meaning))
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
         """Return every passage of the documents that have a key or a number (`Knowledge.articles`).
@@ -447,15 +460,19 @@ class RemoteKnowledge:
             searched = self._search(request, kind, meaning, _Clock(self._timeout_s))
         return reply(request, kind, searched, meaning)
 
-    def on_topic_now(self, text: str) -> float:
-        """Like `on_topic`, in this thread."""
+    def on_topic_now(self, text: str, meaning: Meaning = NO_MEANING) -> float:
+        """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
         with self._unavailable(Source.DOC):
             clock = _Clock(self._timeout_s)
             known = self._statistics(clock)
             query = parsed(known.statistics, text, known.filled.versions)
+            if not query.words:
+                return 0.0
             limits = Limits(versions=self._versions(known, SearchRequest(text)))
-            best = self._ranked(known, query.weights(), limits, 1, clock)
-            return confidence(best[0].score, query.idf_sum, self._midpoint) if best else 0.0
+            meaning = self._ready(known.filled.dense, meaning)
+            request = SearchRequest(text, top_k=1 if meaning.vector is None else DEPTH)
+            hits = self._different(known, query, limits, request, meaning, clock)
+            return max((hit.confidence for hit in hits.kept), default=0.0)
 
     def count(self) -> dict[str, int]:
         """Return how many documents there are of each kind.
@@ -497,51 +514,69 @@ class RemoteKnowledge:
         self, known: _Known, query: Query, limits: Limits, request: SearchRequest, meaning: Meaning, clock: _Clock
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
-        by_words = self._by_words(known, query, limits, request, clock)
+        weights = self._weights(known, query, limits, request, clock)
+        score, own = _scored(known, weights), _scored(known, query.weights())
+        fusing = self._fusing(known, meaning)
         near = self._near(known, limits, meaning, clock)
-        if near is None:
-            return enough(by_words, face, request.top_k)
-        nearest = {_place(found.passage): found.score for found in near}
-        score = _scored(known, query.weights())
-        hits = [Hit(found.passage, score(found), self._sure(score(found), query)) for found in near]
-        others = partial(_chosen, {_place(hit.passage): hit for hit in hits})
-        calibration = known.filled.dense.calibration if known.filled.dense else None
+        whole = request.expand
+        similarities = {_place(found.passage): found.score for found in near}
+
+        def hit_of(found: Found, score: float, *, again: bool) -> Hit:
+            # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
+            sure = own(found) if again else score
+            return Hit(found.passage, score, confidence(sure, query.idf_sum, self._midpoint))
 
         def search(count: int) -> list[Hit]:
-            found = {_place(hit.passage): hit for hit in by_words(max(count, DEPTH))}
-            return joined(found, nearest, others, calibration, replace(request, top_k=count))
+            wanted = count if fusing is None else max(count, DEPTH)
+            ranked = self._ranked(known, weights, limits, wanted, clock, whole=whole)
+            hits = [hit_of(found, found.score, again=whole) for found in ranked]
+            hits.sort(key=lambda hit: (-hit.score, *_place(hit.passage)))
+            if fusing is None:
+                return hits
+            together = {_place(hit.passage): hit for hit in hits}
+            far = [place for place in together if place not in similarities]
+            for found in self._near(known, limits, meaning, clock, far):
+                similarities[_place(found.passage)] = found.score
+            for found in near:
+                if _place(found.passage) not in together:
+                    together[_place(found.passage)] = hit_of(found, score(found), again=True)
+            return fusing.joined(together, similarities, count)
 
         return enough(search, face, request.top_k)
 
-    def _by_words(
+    def _weights(
         self, known: _Known, query: Query, limits: Limits, request: SearchRequest, clock: _Clock
-    ) -> Callable[[int], list[Hit]]:
-        """Return what finds the best passages by words, as many as it is asked for."""
-        weights = query.weights()
-        if request.expand:
-            best = self._ranked(known, weights, limits, FEEDBACK_DOCUMENTS, clock, whole=True)
-            texts = [(stems(found.body), found.score) for found in best]
-            weights = widened(query, feedback([words[0] for words in query.words], texts))
-        # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
-        own = _scored(known, query.weights()) if request.expand else _its_score
+    ) -> list[tuple[Sequence[str], float]]:
+        """Return what the words of a query weigh, widened where that is wanted."""
+        if not request.expand:
+            return query.weights()
+        best = self._ranked(known, query.weights(), limits, FEEDBACK_DOCUMENTS, clock, whole=True)
+        texts = [(stems(found.body), found.score) for found in best]
+        return widened(query, feedback([words[0] for words in query.words], texts))
 
-        def search(count: int) -> list[Hit]:
-            ranked = self._ranked(known, weights, limits, count, clock, whole=request.expand)
-            hits = [Hit(found.passage, found.score, self._sure(own(found), query)) for found in ranked]
-            return sorted(hits, key=lambda hit: (-hit.score, *_place(hit.passage)))
-
-        return search
-
-    def _sure(self, score: float, query: Query) -> float:
-        return confidence(score, query.idf_sum, self._midpoint)
-
-    def _near(self, known: _Known, limits: Limits, meaning: Meaning, clock: _Clock) -> list[Found] | None:
-        """Return the passages that are nearest by meaning; `None` where it is not searched by that."""
-        if self._embedder is None or meaning.vector is None or known.statistics.size < 1:
+    def _fusing(self, known: _Known, meaning: Meaning) -> Fusing | None:
+        """Return how words and meaning are put together; `None` where it is not searched by meaning."""
+        dense = known.filled.dense
+        if self._embedder is None or meaning.vector is None or dense is None or known.statistics.size < 1:
             return None
+        return Fusing.of(self._embedder, meaning.vector, dense.calibration)
+
+    def _near(
+        self,
+        known: _Known,
+        limits: Limits,
+        meaning: Meaning,
+        clock: _Clock,
+        places: Sequence[_Place] | None = None,
+    ) -> list[Found]:
+        """Return the passages that are nearest by meaning, or given ones with their similarities; none without a vector."""
+        if self._fusing(known, meaning) is None or self._embedder is None or meaning.vector is None or places == []:
+            return []
         languages = limits.languages or tuple(sorted(self._embedder.languages))
-        where = replace(limits, languages=languages)
-        near = self._engine.nearest(meaning.vector, where, DEPTH, seconds=clock.left)
+        ids = None if places is None else tuple(id_of(*place) for place in places)
+        where = replace(limits, languages=languages, ids=ids)
+        count = DEPTH if places is None else len(places)
+        near = self._engine.nearest(meaning.vector, where, count, seconds=clock.left)
         # Copies are equally near: an engine has them in any order.
         return sorted(near, key=lambda found: (-round(found.score, _DIGITS), *_place(found.passage)))
 
@@ -654,16 +689,13 @@ def storable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _its_score(found: Found) -> float:
-    return found.score
+def id_of(key: str, ordinal: int) -> str:
+    """Return the id of a passage: of its document and its place there."""
+    return str(UUID(bytes=blake2b(f"{key}#{ordinal}".encode(), digest_size=16).digest()))
 
 
 def _place(passage: Passage) -> _Place:
     return passage.key, passage.ordinal
-
-
-def _chosen(hits: Mapping[_Place, Hit], places: Sequence[_Place]) -> dict[_Place, Hit]:
-    return {place: hits[place] for place in places}
 
 
 def _scored(known: _Known, weights: Sequence[tuple[Sequence[str], float]]) -> Callable[[Found], float]:

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from adapters.planning.offline import OfflinePlanner
-from adapters.ranking.fusion import fused
 from adapters.sources.markdown import KnowledgeBase
 from assistant.wiring import deployment
 from contracts.evidence import EvidenceItem
@@ -63,10 +62,6 @@ class Asker:
         ranked = [self._items(message, query) for query in queries]
         merged = select_evidence(ranked, threshold=0.0, limit=DEPTH * len(ranked), budget=_NO_BUDGET)
         return self._named(merged.evidence)
-
-    def fused(self, message: Question, queries: Sequence[str]) -> list[str]:
-        """Return the pages for several queries by reciprocal rank fusion, which `retrieve` does not use for them."""
-        return [page for page, _ in fused([self._named(self._items(message, query)) for query in queries])]
 
     def planned(self, message: Question) -> list[str]:
         """Return the sub-queries that the offline planner makes of a message."""

@@ -120,8 +120,8 @@ def misspellings(every: Sequence[Corpus]) -> Part:
 
 
 def several(every: Sequence[Corpus]) -> Part:
-    """Measure messages of several questions, merged in three ways."""
-    rows = [["documents", "language", "messages", "split right", "taking turns", "one joined query", "rank fusion"]]
+    """Measure messages of several questions, merged in two ways."""
+    rows = [["documents", "language", "messages", "split right", "taking turns", "one joined query"]]
     figures: Figures = {}
     for corpus in every:
         with opened(corpus) as asker:
@@ -132,18 +132,17 @@ def several(every: Sequence[Corpus]) -> Part:
                 right = sum(len(made) == len(parts) for made, (_, parts) in zip(planned, messages, strict=True))
                 pairs = list(zip(asked, planned, strict=True))
                 turns = [asker.taking_turns(one, queries) for one, queries in pairs]
-                fused = [asker.fused(one, queries) for one, queries in pairs]
                 whole = [asker.pages(one) for one in asked]
-                told = [_recall(ranked, asked, 10) for ranked in (turns, whole, fused)]
+                told = [_recall(ranked, asked, 10) for ranked in (turns, whole)]
                 rows.append(
                     [corpus.name, str(language), str(len(asked)), str(Share(right, len(asked))), *map(str, told)]
                 )
-                names = ("turns", "whole", "fused")
+                names = ("turns", "whole")
                 figures |= {f"{n} {corpus.name} {language}": f.value for n, f in zip(names, told, strict=True)}
     about = (
         "Recall@10 of messages made of two or three questions. *Split right*: the offline planner makes as many "
-        "sub-queries as there are questions. *Taking turns* is what the product does with their rankings; *rank fusion* "
-        "(RRF) and *one joined query* are what it does not."
+        "sub-queries as there are questions. *Taking turns* is what the product does with their rankings; "
+        "*one joined query* is what it does not."
     )
     return Part("Several questions in one message", about, rows, figures)
 

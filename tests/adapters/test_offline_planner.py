@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.planning.offline import OfflinePlanner
+from contracts.calls import ModelCall
 from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
@@ -164,7 +165,7 @@ async def test_a_story_is_on_topic_where_one_of_its_sentences_is() -> None:
     """Users tell what happened before they ask, and the question alone may say little."""
 
     class Knows:
-        async def on_topic(self, text: str) -> float:
+        async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
             return 0.9 if text.startswith("Two of them") else 0.1
 
     planner = OfflinePlanner(Knows(), PROFILE)

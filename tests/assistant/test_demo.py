@@ -53,7 +53,13 @@ def tours(tmp_path_factory: pytest.TempPathFactory) -> Tours:
 
 def _environment(place: Path) -> dict[str, str]:
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("GUARD", "OPENAI", "LANG"))}
-    return {**plain, "PYTHONPATH": str(ROOT), "GUARDIAN_DATA_DIR": str(place / "data"), "PYTHONUTF8": "1"}
+    return {
+        **plain,
+        "PYTHONPATH": str(ROOT),
+        "GUARDIAN_DATA_DIR": str(place / "data"),
+        "GUARDIAN_EMBEDDER": "off",
+        "PYTHONUTF8": "1",
+    }
 
 
 def _in_an_interpreter(place: Path, code: str) -> subprocess.CompletedProcess[str]:

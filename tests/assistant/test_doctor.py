@@ -45,7 +45,7 @@ def test_all_is_well(desk: Desk) -> None:
     """As a process: everything looked at is ok, with what was seen, and the exit code is 0."""
     said = desk.run("doctor")
     assert (said.code, said.err) == (0, "")
-    assert [line[:2] for line in said.out.splitlines()] == ["ok"] * 11
+    assert [line[:2] for line in said.out.splitlines()] == ["ok"] * 12
     for word in (
         "python",
         "tantivy",
@@ -72,6 +72,7 @@ def test_what_is_looked_at_is_always_the_same(desk: Desk) -> None:
         "index",
         "conversations",
         "moderation",
+        "embeddings",
         "hand-offs",
         "tracing",
         "models",
@@ -254,6 +255,7 @@ def test_a_graph_server_is_asked_for_reading_and_its_password_is_not_shown(desk:
 
 
 RANKERS = {
+    "GUARDIAN_EMBEDDER": "auto",
     "GUARDIAN_EMBED_MODEL": "fake-embedder",
     "GUARDIAN_EMBED_LANGUAGES": "en, ru",
     "GUARDIAN_EMBED_KEY": "key-of-the-embedder",

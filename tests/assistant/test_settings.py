@@ -78,6 +78,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_PLAN_AHEAD": "yes",
         "GUARDIAN_INDEX_URL": "qdrant://search.example",
         "GUARDIAN_INDEX_KEY": "key",
+        "GUARDIAN_EMBEDDER": "off",
         "GUARDIAN_EMBED_URL": "http://embed.example/v1",
         "GUARDIAN_EMBED_MODEL": "embedder",
         "GUARDIAN_EMBED_LANGUAGES": "en",

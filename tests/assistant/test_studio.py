@@ -102,6 +102,7 @@ class Server:
             "PYTHONPATH": str(self.place / "site"),
             "CALLS_LOG": str(self.calls),
             "GUARDIAN_DATA_DIR": str(self.data),
+            "GUARDIAN_EMBEDDER": "off",
             "GUARDIAN_PROFILE": str(self.place / "profile.toml"),
             # The command reports its use before it has read langgraph.json, which sees to the rest.
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",
@@ -613,6 +614,7 @@ def test_no_node_reads_a_file_on_the_event_loop(tmp_path: Path) -> None:
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "GUARDIAN_DATA_DIR": str(prepared.data),
+            "GUARDIAN_EMBEDDER": "off",
             "GUARDIAN_PROFILE": str(prepared.place / "profile.toml"),
         },
         capture_output=True,
@@ -642,6 +644,7 @@ def test_no_call_of_a_server_is_waited_for_on_the_event_loop(tmp_path: Path) -> 
                     **with_models(models, provider),
                     "PYTHONPATH": str(ROOT),
                     "GUARDIAN_DATA_DIR": str(prepared.data),
+                    "GUARDIAN_EMBEDDER": "off",
                     "GUARDIAN_PROFILE": str(prepared.place / "profile.toml"),
                 },
                 capture_output=True,

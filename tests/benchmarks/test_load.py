@@ -19,7 +19,7 @@ CLIENTS, TURNS = 2, 4
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server over the handbook."""
     data = tmp_path_factory.mktemp("load")
-    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(data)})
+    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(data), "GUARDIAN_EMBEDDER": "off"})
     index(deployed, profile_folders(deployed))
     with serving(data) as running:
         yield running

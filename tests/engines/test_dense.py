@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from adapters.ranking.embeddings import BATCH, Embedder
+from adapters.ranking.embedder import BATCH, Embedder
+from adapters.ranking.embeddings import HttpEmbedder
 from adapters.ranking.similarity import foreign_questions
 from adapters.sources.engines import engine_at
 from adapters.sources.filling import FillReport, fill
@@ -40,7 +42,7 @@ def engine(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Engine]
 
 
 @pytest.fixture
-def model(server: FakeServer) -> Embedder:
+def model(server: FakeServer) -> HttpEmbedder:
     return embedder(server.url)
 
 
@@ -224,7 +226,7 @@ def test_vectors_of_two_models_are_never_mixed(tmp_path: Path, engine: Engine, s
     refill(tmp_path, engine, embedder(server.url))
     before = sorted(engine.held())
     write(tmp_path / "docs", {"en/new.md": "# New\n\nThis is new.\n"})
-    prefixed = Embedder(access(server.url), text_prefix="passage: ")
+    prefixed = HttpEmbedder(access(server.url), text_prefix="passage: ")
     for other in (embedder(server.url, model="fake-embedder-2"), prefixed, None):
         with pytest.raises(ConfigError, match="'fake-embedder'") as caught:
             refill(tmp_path, engine, other)
@@ -238,7 +240,7 @@ def test_a_query_of_another_model_is_searched_by_words(tmp_path: Path, engine: E
     refill(tmp_path, engine, embedder(server.url))
     ways = {
         "another collection": embedder(server.url, model="fake-embedder-2"),
-        "Run `guardian index`": Embedder(access(server.url), query_prefix="query: "),
+        "Run `guardian index`": HttpEmbedder(access(server.url), query_prefix="query: "),
     }
     for way, other in ways.items():
         reply = ask(RemoteKnowledge(engine, embedder=other), SearchRequest("roses in the evening"))
@@ -246,14 +248,14 @@ def test_a_query_of_another_model_is_searched_by_words(tmp_path: Path, engine: E
         assert [said for said in ways if said in reply.trace.degraded] == [way], reply.trace.degraded
 
 
-def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: Engine, model: Embedder) -> None:
+def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: Engine, model: HttpEmbedder) -> None:
     """A model that makes longer vectors under its old name is told, and what words find stays."""
     shelf(tmp_path)
     refill(tmp_path, engine, model)
     known = RemoteKnowledge(engine, embedder=model)
     assert ask(known, SearchRequest(UNSHARED)).items
     query = asyncio.run(model.embed_query("roses in the evening"))
-    query.append(0.0)
+    model._known["roses in the evening"] = np.append(query, np.float32(0))
     reply = ask(known, SearchRequest("roses in the evening"))
     assert keys(reply)[0] == "docs/en/garden.md"
     assert "257 numbers now, and made such of 256" in reply.trace.degraded

@@ -69,6 +69,7 @@ def dense(desk: Desk, model_server: FakeServer) -> Desk:
     """A desk with an embedding model."""
     model_server.reset()
     return desk.having(
+        GUARDIAN_EMBEDDER="auto",
         GUARDIAN_EMBED_URL=model_server.url,
         GUARDIAN_EMBED_MODEL="fake-embedder",
         GUARDIAN_EMBED_LANGUAGES="en, ru",
@@ -88,9 +89,9 @@ def test_an_embedding_model_ranks_in_a_server_as_here(servers: Servers, kind: st
     assert dense.here("search", UNSHARED, "--json").json
     there = dense.having(GUARDIAN_INDEX_URL=place)
     assert refs(there) == refs(dense)
-    assert refs(dense.having(GUARDIAN_EMBED_URL="")) == []
+    assert refs(dense.having(GUARDIAN_EMBEDDER="off")) == []
     # Without its model, vectors would be lost: that is refused before anything is written.
-    refused = there.having(GUARDIAN_EMBED_URL="").here("index")
+    refused = there.having(GUARDIAN_EMBEDDER="off").here("index")
     assert (refused.code, "no model is set" in refused.err) == (2, True)
 
 

@@ -20,7 +20,7 @@ def row(figures: dict[str, float], what: str) -> list[str]:
 )
 def test_a_verdict_follows_from_the_figures(turns: float, joined: float, met: str) -> None:
     """Taking turns is said to be best only where it is."""
-    figures = {"turns handbook en": turns, "whole handbook en": joined, "fused handbook en": 0.3}
+    figures = {"turns handbook en": turns, "whole handbook en": joined}
     told = row(figures, "Several questions")
     assert told[3] == met
     assert f"{turns:.3f}"[1:] in told[1]
@@ -36,8 +36,8 @@ def test_a_figure_that_is_kept_on_easy_questions_only_is_met_in_part() -> None:
 
 def test_an_explanation_stands_only_beside_the_outcome_that_it_explains() -> None:
     """Where the outcome is another one than when it was looked into, the table does not explain it away."""
-    worse = {"turns handbook en": 0.5, "whole handbook en": 0.8, "fused handbook en": 0.3}
-    mixed = {**worse, "turns handbook ru": 0.9, "whole handbook ru": 0.4, "fused handbook ru": 0.3}
+    worse = {"turns handbook en": 0.5, "whole handbook en": 0.8}
+    mixed = {**worse, "turns handbook ru": 0.9, "whole handbook ru": 0.4}
     assert row(worse, "Several questions")[3:] == ["no", "not looked into: when it was, this was `in part`"]
     assert row(mixed, "Several questions")[3] == "in part"
     assert row(mixed, "Several questions")[4].startswith("on the handbook in English")

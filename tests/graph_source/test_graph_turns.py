@@ -32,7 +32,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     text = f"{before}{ROLES}[contracts.{after.partition('[contracts.')[2]}"
     text = text.replace('"../knowledge"', f'"{BUNDLED_PROFILES.parent / "knowledge"}"')
     (place / "with_graph.toml").write_text(text, "utf-8")
-    made = {"GUARDIAN_DATA_DIR": str(place / "data"), "GUARDIAN_PROFILE": str(place / "with_graph.toml")}
+    made = {
+        "GUARDIAN_DATA_DIR": str(place / "data"),
+        "GUARDIAN_PROFILE": str(place / "with_graph.toml"),
+        "GUARDIAN_EMBEDDER": "off",
+    }
     deployed = deployment(environment=made)
     index(deployed, profile_folders(deployed))
     return made
@@ -99,11 +103,16 @@ def test_without_a_graph_there_is_no_such_source(served: Deployment, tmp_path: P
     """A deployment that has not built its graph yet answers without it; one with a server asks the server."""
     assert Source.NEO4J in lookup_sources(served)
     elsewhere = deployment(
-        environment={"GUARDIAN_DATA_DIR": str(tmp_path), "GUARDIAN_PROFILE": served.settings.profile}
+        environment={
+            "GUARDIAN_DATA_DIR": str(tmp_path),
+            "GUARDIAN_PROFILE": served.settings.profile,
+            "GUARDIAN_EMBEDDER": "off",
+        }
     )
     assert Source.NEO4J not in lookup_sources(elsewhere)
     server = {
         "GUARDIAN_DATA_DIR": str(tmp_path),
+        "GUARDIAN_EMBEDDER": "off",
         "GUARDIAN_PROFILE": served.settings.profile,
         "GUARDIAN_GRAPH_URL": "neo4j://me:hunter2@127.0.0.1:1",
     }

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from adapters.fakes.planning import FakePlanner
 from adapters.planning.offline import OfflinePlanner
+from contracts.calls import ModelCall
 from contracts.errors import PlanningFailed, SourceUnavailable
 from contracts.ports import Planner, PlanReply, PlanRequest
 from contracts.values import Language
@@ -42,13 +43,13 @@ class Probe:
         self.topic = topic
         self.texts: list[str] = []
 
-    async def on_topic(self, text: str) -> float:
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
         self.texts.append(text)
         return self.topic
 
 
 class BrokenProbe:
-    async def on_topic(self, text: str) -> float:
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
         raise SourceUnavailable("The index is away.", "Index again.")
 
 

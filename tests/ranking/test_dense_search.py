@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from adapters.ranking.embeddings import Embedder
+from adapters.ranking.embedder import Embedder
+from adapters.ranking.embeddings import HttpEmbedder
 from adapters.ranking.similarity import Calibration, foreign_questions
 from adapters.sources.markdown import KnowledgeBase, ingest
 from adapters.sources.meaning import DEPTH
+from contracts.calls import ModelCall
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Language, Source
+from contracts.values import CallPurpose, Language, Source
 from tests.support.markdown_pages import write
 from tests.support.shelves import ENGLISH, KEY, PAGES, UNSHARED, embedder, filled, shelf
 from tests.support.wire.server_process import FakeServer, fake_server
@@ -81,13 +83,30 @@ def test_only_passages_in_the_models_languages_get_a_vector(tmp_path: Path, serv
     assert not any("чайник" in text.lower() for text in sent)
 
 
-def test_what_words_find_surely_keeps_its_confidence(library: Path, server: FakeServer) -> None:
-    """A passage that reaches the threshold by words has the same confidence and score beside a model as without."""
+def test_words_and_meaning_say_together_how_sure_a_passage_is(library: Path, server: FakeServer) -> None:
+    """What both find is surer than what one of them finds; scores stay those by words, and the trace has all figures."""
     alone = {item.ref: item for item in ask(library, "when are roses watered").items}
-    beside = {item.ref: item for item in ask(library, "when are roses watered", embedder(server.url)).items}
-    sure = {ref for ref, item in alone.items() if item.confidence >= 0.5}
-    assert sure
-    assert {ref: alone[ref] for ref in sure} == {ref: beside[ref] for ref in sure}
+    reply = ask(library, "when are roses watered", embedder(server.url))
+    beside = {item.ref: item for item in reply.items}
+    assert {ref: beside[ref].score for ref in alone} == {ref: item.score for ref, item in alone.items()}
+    garden, *others = reply.items
+    assert garden.document == "docs/en/garden.md"
+    assert garden.confidence > 0.9 > max(item.confidence for item in others)
+    assert reply.trace.spread is not None
+    assert all(row.similarity is not None and row.fused is not None for row in reply.trace.passages)
+    fused = [row.fused for row in reply.trace.passages]
+    assert fused == sorted(fused, reverse=True)  # type: ignore[type-var]
+
+
+def test_a_question_is_on_topic_by_words_and_meaning_together(library: Path, server: FakeServer) -> None:
+    """What shares no word with any page is on topic where its meaning is near, and the request is on record."""
+    made: list[ModelCall] = []
+    with KnowledgeBase(library, embedder=embedder(server.url)) as knowledge:
+        near = asyncio.run(knowledge.on_topic(UNSHARED, made))
+        far = asyncio.run(knowledge.on_topic("quantum chromodynamics"))
+        assert knowledge.on_topic_now(UNSHARED) == 0.0
+    assert near > 0.5 > far
+    assert [call.purpose for call in made] == [CallPurpose.EMBED]
 
 
 def test_a_filter_holds_for_what_meaning_finds(tmp_path: Path, server: FakeServer) -> None:
@@ -142,7 +161,7 @@ def test_another_model_is_asked_anew(tmp_path: Path, server: FakeServer) -> None
     kb = shelf(tmp_path)
     assert filled(kb, embedder(server.url)).asked == 6
     assert filled(kb, embedder(server.url, model="another")).asked == 6
-    assert filled(kb, Embedder(embedder(server.url, model="another")._access, text_prefix="passage: ")).asked == 6
+    assert filled(kb, HttpEmbedder(embedder(server.url, model="another")._access, text_prefix="passage: ")).asked == 6
     assert any(text.startswith("passage: The") for text in queries_asked(server))
 
 

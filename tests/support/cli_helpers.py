@@ -78,6 +78,8 @@ class Desk:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         # A folder may have no other way to the code than PYTHONPATH: commands run from anywhere.
         own = {"GUARDIAN_DATA_DIR": str(self.data), "GUARDIAN_PROFILE": str(self.profile), "PYTHONPATH": str(ROOT)}
+        # Search by meaning is switched on where it is the point: to make vectors of every test's documents takes long.
+        own["GUARDIAN_EMBEDDER"] = "off"
         return {**kept, **own, **self.more}
 
     def having(self, **more: str) -> Desk:

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from adapters.models.retrying import Pauses
 from adapters.ranking.asking import RankingAccess
-from adapters.ranking.embeddings import Embedder
+from adapters.ranking.embedder import Embedder
+from adapters.ranking.embeddings import HttpEmbedder
 from adapters.ranking.rerank import Reranker, Shape
 from adapters.ranking.vectors import FillReport, Progress, fill
 from adapters.sources.markdown import ingest
@@ -48,8 +49,8 @@ def access(root: str, **changes: Any) -> RankingAccess:
     return RankingAccess(**{**fields, **changes})
 
 
-def embedder(url: str, **changes: Any) -> Embedder:
-    return Embedder(access(url, **changes), pauses=QUICK)
+def embedder(url: str, **changes: Any) -> HttpEmbedder:
+    return HttpEmbedder(access(url, **changes), pauses=QUICK)
 
 
 def reranker(url: str, shape: Shape = "cohere", **changes: Any) -> Reranker:

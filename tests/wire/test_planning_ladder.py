@@ -254,6 +254,7 @@ async def test_settings_restrict_the_ladder(server: FakeServer, form: str, stric
     """GUARDIAN_TOOL_FORM and GUARDIAN_TOOL_STRICT name the only rungs that are asked by."""
     environment = {
         "GUARDIAN_DATA_DIR": str(tmp_path),
+        "GUARDIAN_EMBEDDER": "off",
         "GUARDIAN_MODEL": MODEL,
         "OPENAI_BASE_URL": server.url,
         "GUARDIAN_MODEL_RETRIES": "0",

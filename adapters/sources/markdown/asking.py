@@ -17,6 +17,7 @@ from language.words import stems
 
 if TYPE_CHECKING:
     from adapters.sources.meaning import Meaning
+    from contracts.calls import ModelCall
 
 LONGEST_QUERY: Final = 64
 """Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
@@ -49,8 +50,13 @@ class Knowledge(Protocol):
         """Return the passages of one kind that answer a query best."""
         ...
 
-    async def on_topic(self, text: str) -> float:
-        """Return the confidence of the best passage, of any kind and language: 0 to 1."""
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
+        """Return the confidence of the best passage, of any kind and language: 0 to 1.
+
+        Args:
+            text: A question, or a part of one.
+            made: Requests to an embedding server are put on record there.
+        """
         ...
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
@@ -95,7 +101,9 @@ class Hit:
     score: float
     confidence: float
     similarity: float | None = None
-    """To the query, -1 to 1; `None` where it was not looked at, or is not among the nearest."""
+    """To the query, -1 to 1; `None` where it was not looked at."""
+    fused: float | None = None
+    """What words and meaning say together, 0 to 1; `None` where the words speak alone."""
 
 
 def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
@@ -191,12 +199,14 @@ class Searched:
         versions: Which versions were searched, as terms.
         degraded: Why it was not searched by meaning where it should have been.
         words: What each word of the query is worth.
+        spread: Standard deviation of the query's similarities over all passages; `None` where it is not known.
     """
 
     hits: Different[Hit]
     versions: tuple[str, ...]
     degraded: str
     words: Mapping[str, float]
+    spread: float | None = None
 
 
 def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Meaning) -> SearchReply:
@@ -210,10 +220,13 @@ def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Mea
     """
     hits = searched.hits
     items = tuple(item(hit) for hit in hits.kept)
-    rows = [PassageTrace.of(one, similarity=hit.similarity) for one, hit in zip(items, hits.kept, strict=True)]
+    rows = [
+        PassageTrace.of(one, similarity=hit.similarity, fused=hit.fused)
+        for one, hit in zip(items, hits.kept, strict=True)
+    ]
     for copy, original in hits.copies:
         fate = PassageFate(Fate.COPY, copy_of=item(original).ref)
-        rows.append(PassageTrace.of(item(copy), fate, similarity=copy.similarity))
+        rows.append(PassageTrace.of(item(copy), fate, similarity=copy.similarity, fused=copy.fused))
     told = QueryTrace(
         query=request.query,
         source=kind,
@@ -221,5 +234,6 @@ def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Mea
         versions=tuple(filter(None, map(version_of, searched.versions))),
         degraded=searched.degraded,
         words={word: float(f"{worth:.4g}") for word, worth in searched.words.items()},
+        spread=searched.spread,
     )
     return SearchReply(items, told.having(items, request.threshold, rows), meaning.calls)

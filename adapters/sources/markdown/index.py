@@ -24,6 +24,8 @@ from language.versions import natural
 from language.words import stems, stop_words
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from tantivy import Index, IndexWriter, Query, Schema, Searcher
 
 NAME = "index"
@@ -37,6 +39,7 @@ VENDOR_ERRORS = (ValueError, OSError, RuntimeError)
 
 _FORMAT = 1
 _HEAP = 128_000_000
+_KEPT_LIMITS = 32
 _UNVERSIONED = "-"
 
 
@@ -259,6 +262,7 @@ class Snapshot:
         self._searcher = searcher
         self._schema = schema
         self.size = searcher.num_docs
+        self._admitted: dict[Filter, NDArray[np.int64]] = {}
 
     def frequency(self, term: str) -> int:
         """Return how many chunks have a term in the field where it is most frequent."""
@@ -330,11 +334,20 @@ class Snapshot:
         ]
         return math.prod(shares)
 
-    def admitted(self, where: Filter) -> frozenset[int]:
-        """Return the chunk ids that a search may return."""
+    def admitted(self, where: Filter) -> NDArray[np.int64]:
+        """Return the chunk ids that a search may return, ascending; the same limits are looked up once."""
+        import numpy as np
         from tantivy import Query
 
-        return frozenset(number for number, _ in self._ranked(Query.all_query(), where, self.size))
+        found = self._admitted.get(where)
+        if found is None:
+            found = np.array([number for number, _ in self._ranked(Query.all_query(), where, self.size)], np.int64)
+            found.sort()
+            # Two that look up the same at once have the same; documents to leave out are seldom the same again.
+            if len(self._admitted) >= _KEPT_LIMITS:
+                self._admitted.clear()
+            self._admitted[where] = found
+        return found
 
     def _ranked(self, query: Query, where: Filter, limit: int) -> list[tuple[int, float]]:
         # The engine panics at a limit of 0, and sets aside memory for any other.

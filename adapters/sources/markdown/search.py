@@ -3,11 +3,9 @@
 `confidence = 1 / (1 + (midpoint / norm)^2)` with `norm = score / (sum of idf of the query's words * (k1 + 1) * sum of
 field weights)`: comparable between queries, which the score is not. It says "on topic", not "correct".
 
-Where an embedding model is given, the ranking of its vectors is fused with that by words, for queries in its languages.
-Confidence stays the formula above. A passage that has less than the request's threshold by it, and is among the
-nearest by meaning, gets what its similarity is worth, where that is more: one half is what the nearest passages of a
-tenth of foreign questions reach (`adapters.ranking.similarity`). Where the model cannot be asked, or a passage has no
-vector yet, the ranking by words goes on alone, and the trace says so.
+Where an embedding model is given, its vectors rank beside the words, for queries in its languages, and both together say
+how sure a passage is (`adapters.sources.meaning`). Where the model cannot be asked, or a passage has no vector yet, the
+words speak alone, and the trace says so.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from adapters.ranking.similarity import MOST, Vectors, calibration_key, calibration_of, hash_of, text_of, vector_of
+from adapters.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
 from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import (
     Hit,
@@ -39,7 +37,7 @@ from adapters.sources.markdown.asking import (
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Reader
-from adapters.sources.meaning import DEPTH, NO_MEANING, Meaning, joined, meaning_of, other_length
+from adapters.sources.meaning import DEPTH, NO_MEANING, Compared, Fusing, Meaning, meaning_of, other_length
 from adapters.sources.threads import in_thread
 from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
@@ -47,9 +45,8 @@ from contracts.values import Source
 from language.words import stems
 
 if TYPE_CHECKING:
-    from array import array
-
-    from adapters.ranking.embeddings import Embedder
+    from adapters.ranking.embedder import Embedder, Embedding
+    from contracts.calls import ModelCall
     from contracts.evidence import EvidenceItem
 
 MIDPOINT = 0.12
@@ -140,13 +137,20 @@ class KnowledgeBase:
         meaning = await meaning_of(self._embedder, request)
         return await in_thread(self._reply, request, kind, meaning)
 
-    async def on_topic(self, text: str) -> float:
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
         """Return the confidence of the best passage, of any kind and language: 0 to 1.
+
+        Args:
+            text: A question, or a part of one.
+            made: Requests to an embedding server are put on record there.
 
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
         """
-        return await in_thread(self.on_topic_now, text)
+        meaning = await meaning_of(self._embedder, SearchRequest(text))
+        if made is not None:
+            made += meaning.calls
+        return await in_thread(self.on_topic_now, text, meaning)
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
         """Return every passage of the documents that have a key or a number (`Knowledge.articles`).
@@ -172,15 +176,29 @@ class KnowledgeBase:
             searched = self._settled(lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning))
         return reply(request, kind, searched, meaning)
 
-    def on_topic_now(self, text: str) -> float:
-        """Like `on_topic`, in this thread."""
+    def on_topic_now(self, text: str, meaning: Meaning = NO_MEANING) -> float:
+        """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
         with _unavailable(Source.DOC):
-            snapshot = self._snapshot()
-            query = parsed(snapshot, text, snapshot.versions)
-            if not query.words:
-                return 0.0
-            best = snapshot.search(query.weights(), Filter(versions=self._versions(snapshot, SearchRequest(text))), 1)
-            return confidence(best[0][1], query.idf_sum, self._midpoint) if best else 0.0
+            return self._settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
+
+    def _on_topic(self, snapshot: Snapshot, reader: Reader, text: str, meaning: Meaning) -> float:
+        query = parsed(snapshot, text, snapshot.versions)
+        if not query.words:
+            return 0.0
+        where = Filter(versions=self._versions(snapshot, SearchRequest(text)))
+        compared = self._ready(snapshot, reader, meaning).compared
+        found = dict(snapshot.search(query.weights(), where, DEPTH if compared else 1))
+        near = _near(snapshot, where, compared)
+        if missing := [number for number in near if number not in found]:
+            found |= dict.fromkeys(missing, 0.0) | snapshot.scores(query.weights(), missing)
+        fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(found))
+        return max(
+            (
+                fusing.confidence(confidence(score, query.idf_sum, self._midpoint), similarities.get(number))
+                for number, score in found.items()
+            ),
+            default=0.0,
+        )
 
     def count(self) -> dict[str, int]:
         """Return how many documents there are of each kind.
@@ -209,7 +227,7 @@ class KnowledgeBase:
         query = parsed(snapshot, request.query, snapshot.versions)
         meaning = self._ready(snapshot, reader, meaning)
         if not query.words or request.top_k < 1:
-            return Searched(Different([], []), (), meaning.degraded, {})
+            return Searched(Different([], []), (), meaning.degraded, {}, meaning.spread)
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request),
@@ -221,7 +239,7 @@ class KnowledgeBase:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
             hits = self._different(snapshot, reader, query, anywhere, request, meaning)
-        return Searched(hits, where.versions or (), meaning.degraded, query.weights_of)
+        return Searched(hits, where.versions or (), meaning.degraded, query.weights_of, meaning.spread)
 
     def _different(
         self,
@@ -248,42 +266,36 @@ class KnowledgeBase:
         request: SearchRequest,
         meaning: Meaning,
     ) -> list[Hit]:
-        if meaning.vector is None or meaning.vectors is None:
-            return self._by_words(snapshot, reader, query, where, request)
-        found = self._by_words(snapshot, reader, query, where, replace(request, top_k=max(request.top_k, DEPTH)))
-        nearest = dict(meaning.vectors.nearest(meaning.vector, snapshot.admitted(where), DEPTH))
-
-        def others(numbers: Sequence[int]) -> dict[int, Hit]:
-            own = snapshot.scores(query.weights(), numbers) if numbers else {}
-            rows = _all(reader.passages(numbers), len(numbers))
-            scores = {number: own.get(number, 0.0) for number in numbers}
-            return {
-                number: Hit(rows[number], score, confidence(score, query.idf_sum, self._midpoint))
-                for number, score in scores.items()
-            }
-
-        by_words = {hit.passage.id: hit for hit in found}
-        return joined(by_words, nearest, others, meaning.vectors.calibration, request)
-
-    def _by_words(
-        self, snapshot: Snapshot, reader: Reader, query: Query, where: Filter, request: SearchRequest
-    ) -> list[Hit]:
         weights = query.weights()
         if request.expand:
             best = _best(snapshot, reader, weights, where, FEEDBACK_DOCUMENTS)
             bodies = _all(reader.bodies([number for number, _ in best]), len(best))
             texts = [(stems(bodies[number]), score) for number, score in best]
             weights = widened(query, feedback([words[0] for words in query.words], texts))
-        ranked = _best(snapshot, reader, weights, where, request.top_k)
+        compared = meaning.compared
+        wanted = request.top_k if compared is None else max(request.top_k, DEPTH)
+        ranked = dict(_best(snapshot, reader, weights, where, wanted))
+        near = [number for number in _near(snapshot, where, compared) if number not in ranked]
+        if near:
+            ranked |= dict.fromkeys(near, 0.0) | snapshot.scores(weights, near)
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
-        own = snapshot.scores(query.weights(), [number for number, _ in ranked]) if request.expand else dict(ranked)
-        rows = _all(reader.passages([number for number, _ in ranked]), len(ranked))
+        own = snapshot.scores(query.weights(), list(ranked)) if request.expand and ranked else ranked
+        rows = _all(reader.passages(list(ranked)), len(ranked))
         hits = [
             Hit(rows[number], score, confidence(own.get(number, 0.0), query.idf_sum, self._midpoint))
-            for number, score in ranked
+            for number, score in ranked.items()
         ]
-        hits.sort(key=lambda hit: (-hit.score, hit.passage.key, hit.passage.ordinal))
-        return hits
+        by_words, others = hits[: len(hits) - len(near)], hits[len(hits) - len(near) :]
+        by_words.sort(key=lambda hit: (-hit.score, hit.passage.key, hit.passage.ordinal))
+        if compared is None:
+            return by_words
+        together = {hit.passage.id: hit for hit in (*by_words, *others)}
+        return self._fusing(meaning, compared).joined(together, _similarities(compared, list(together)), request.top_k)
+
+    def _fusing(self, meaning: Meaning, compared: Compared | None) -> Fusing:
+        if self._embedder is None or meaning.vector is None or compared is None:
+            return Fusing(1.0)
+        return Fusing.of(self._embedder, meaning.vector, compared.vectors.calibration)
 
     def _versions(self, snapshot: Snapshot, request: SearchRequest) -> tuple[str, ...]:
         return searched_versions(request, snapshot.versions, self._default_version, snapshot.default_versions)
@@ -297,15 +309,19 @@ class KnowledgeBase:
         vectors = self._loaded(reader, self._embedder)
         why = _unusable(vectors, meaning.vector)
         if why:
-            return Meaning(degraded=f"embeddings: {why}")
-        missing = f"embeddings: {vectors.missing} passages have no vector yet. Index the documents again."
-        return Meaning(meaning.vector, vectors, missing if vectors.missing else "")
+            return replace(meaning, vector=None, degraded=f"embeddings: {why}")
+        missing = (
+            f"embeddings: {vectors.missing} passages have no vector yet, and are found by their words alone. {_MAKING}"
+        )
+        compared = Compared(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
+        return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
 
     def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
         with self._loading:
-            key = (self._seen, reader.meta("vectors"))
+            names = (file_key(embedder.name), calibration_key(embedder.name))
+            key = (self._seen, *map(reader.meta, names))
             if self._vectors is None or self._vectors[0] != key:
-                self._vectors = (key, _read_vectors(reader, embedder))
+                self._vectors = (key, _read_vectors(self._directory, reader, embedder))
             return self._vectors[1]
 
     # -------------------------------------------------------------------------------------------------- freshness
@@ -396,27 +412,41 @@ def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
 # -------------------------------------------------------------------------------------------------------- meaning
 
 
-def _read_vectors(reader: Reader, embedder: Embedder) -> Vectors:
-    vectors = {key: vector_of(blob) for key, blob in reader.vectors(embedder.name).items()}
-    wanted = [
-        (number, hash_of(text_of(title, headings, body)))
-        for number, language, title, headings, body in reader.texts()
-        if language in embedder.languages
-    ]
-    by_chunk = {number: vectors[key] for number, key in wanted if key in vectors}
-    missing = len(wanted) - len(by_chunk)
-    return Vectors(by_chunk, missing, calibration_of(reader.meta(calibration_key(embedder.name))))
+_MAKING = "They are being made, or `guardian index` makes them."
 
 
-def _unusable(vectors: Vectors, query: array[float]) -> str:
-    if not vectors.by_chunk and vectors.missing:
-        return "no passage has a vector of this model. Index the documents again."
-    if len(vectors.by_chunk) > MOST:
-        return (
-            f"{len(vectors.by_chunk)} passages have vectors, and up to {MOST} can be searched here. "
-            "Move the documents to a search engine."
-        )
-    if vectors.by_chunk and vectors.length != len(query):
+def _near(snapshot: Snapshot, where: Filter, compared: Compared | None) -> list[int]:
+    """Return the passages that are nearest by meaning, best first."""
+    if compared is None:
+        return []
+    near = compared.vectors.nearest(compared.similarities, snapshot.admitted(where), DEPTH)
+    return [number for number, _ in near]
+
+
+def _similarities(compared: Compared | None, numbers: Sequence[int]) -> dict[int, float]:
+    return compared.vectors.of(numbers, compared.similarities) if compared else {}
+
+
+def _read_vectors(directory: Path, reader: Reader, embedder: Embedder) -> Vectors:
+    import numpy as np
+
+    chunks, rows = np.zeros(0, np.int64), np.zeros((0, 0), np.float16)
+    # A fill that ends now has removed the file that was named a moment ago.
+    for _ in range(_TRIES):
+        name = reader.meta(file_key(embedder.name))
+        try:
+            chunks, rows = read_vectors(directory / name) if name else (chunks, rows)
+            break
+        except (OSError, ValueError):
+            continue
+    missing = int(np.setdiff1d(np.array(reader.numbers(embedder.languages), np.int64), chunks).size)
+    return Vectors(chunks, rows, missing, calibration_of(reader.meta(calibration_key(embedder.name))))
+
+
+def _unusable(vectors: Vectors, query: Embedding) -> str:
+    if not len(vectors.chunks) and vectors.missing:
+        return f"no passage has a vector of this model yet. {_MAKING}"
+    if vectors.length and vectors.length != len(query):
         return other_length(len(query), vectors.length)
     return ""
 

@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,13 +51,15 @@ CREATE TABLE chunks (
 CREATE INDEX chunks_by_document ON chunks (document);
 """
 
-_VECTORS = """
-CREATE TABLE IF NOT EXISTS vectors (
-    hash TEXT NOT NULL, model TEXT NOT NULL, vector BLOB NOT NULL,  -- float32, of length 1
-    PRIMARY KEY (hash, model)
+_EMBEDDINGS = """
+CREATE TABLE IF NOT EXISTS embeddings (
+    model TEXT NOT NULL, hash TEXT NOT NULL, vector BLOB NOT NULL,  -- float16, of length 1
+    PRIMARY KEY (model, hash)
 )
 """
 """Made where an embedding model is used; a knowledge base without is the same as ever."""
+_OLDER = "DROP TABLE IF EXISTS vectors"
+"""Where vectors were float32, before: they are made anew, and no document is read again for that."""
 
 _PASSAGES = """
 SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
@@ -217,6 +218,7 @@ class Store:
                 for statement in _TABLES.split(";\n"):
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {SCHEMA}")
+        self._db.execute(_OLDER)
 
     def close(self) -> None:
         self._db.close()
@@ -386,32 +388,25 @@ class Store:
 
     def vector_sizes(self, model: str) -> dict[str, int]:
         """Return how many bytes the vectors have that a model made, by the hashes of their texts."""
-        self._db.execute(_VECTORS)
-        return dict(self._db.execute("SELECT hash, length(vector) FROM vectors WHERE model = ?", (model,)).fetchall())
+        self._db.execute(_EMBEDDINGS)
+        sql = "SELECT hash, length(vector) FROM embeddings WHERE model = ?"
+        return dict(self._db.execute(sql, (model,)).fetchall())
 
-    def some_vectors(self, model: str, most: int) -> list[bytes]:
-        """Return vectors that a model made: every one, or every second or third of them and so on."""
-        (count,) = self._db.execute("SELECT count(*) FROM vectors WHERE model = ?", (model,)).fetchone()
-        rows = self._db.execute("SELECT vector FROM vectors WHERE model = ?", (model,))
-        return [vector for (vector,) in islice(rows, 0, None, max(1, count // most))]
+    def vectors(self, model: str, hashes: Iterable[str]) -> Iterator[bytes]:
+        """Yield the vectors that a model made of texts, which it all has."""
+        sql = "SELECT vector FROM embeddings WHERE model = ? AND hash = ?"
+        for key in hashes:
+            yield self._db.execute(sql, (model, key)).fetchone()[0]
 
     def keep_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None:
-        rows = [(key, model, vector) for key, vector in vectors.items()]
-        self._db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
-        self._count_change()
+        rows = [(model, key, vector) for key, vector in vectors.items()]
+        self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
 
-    def drop_vectors(self, model: str, wanted: Collection[str]) -> int:
-        """Drop the vectors of other models and of texts that are not wanted; return how many there were."""
-        rows = self._db.execute("SELECT hash, model FROM vectors").fetchall()
-        gone = [row for row in rows if row[1] != model or row[0] not in wanted]
-        self._db.executemany("DELETE FROM vectors WHERE hash = ? AND model = ?", gone)
-        if gone:
-            self._count_change()
-        return len(gone)
-
-    def _count_change(self) -> None:
-        # Readers look at this number to see whether they must read the vectors again.
-        self.set_meta("vectors", str(int(self.meta("vectors") or 0) + 1))
+    def drop_vectors(self, model: str, wanted: Collection[str]) -> None:
+        """Drop the vectors of other models and of texts that are not wanted."""
+        rows = self._db.execute("SELECT model, hash FROM embeddings").fetchall()
+        gone = [row for row in rows if row[0] != model or row[1] not in wanted]
+        self._db.executemany("DELETE FROM embeddings WHERE model = ? AND hash = ?", gone)
 
     def settle(self) -> None:
         """Make final what the index has followed."""
@@ -458,16 +453,11 @@ class Reader:
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row[0] if row else ""
 
-    def texts(self) -> Iterator[tuple[int, str, str, str, str]]:
-        """Yield number, language, title, headings and body of every passage, of coming and going documents too."""
-        sql = "SELECT c.id, d.language, d.title, c.headings, c.body FROM chunks c JOIN documents d ON d.id = c.document"
-        yield from self._db.execute(sql)
-
-    def vectors(self, model: str) -> dict[str, bytes]:
-        """Return the vectors that a model made, by the hashes of their texts."""
-        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone():
-            return {}
-        return dict(self._db.execute("SELECT hash, vector FROM vectors WHERE model = ?", (model,)).fetchall())
+    def numbers(self, languages: Collection[str]) -> list[int]:
+        """Return the numbers of all passages in some languages, ascending."""
+        sql = "SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document WHERE d.state <> 'removing'"
+        sql += f" AND d.language IN ({','.join('?' * len(languages))}) ORDER BY c.id"
+        return [number for (number,) in self._db.execute(sql, tuple(languages))]
 
     def document_ids(self, keys: Collection[str]) -> list[int]:
         sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"

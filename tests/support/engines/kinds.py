@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from array import array
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.ranking.embedder import Embedding
 from adapters.sources.engines import engine_at
 from adapters.sources.filling import fill
 from adapters.sources.remote import Engine, Limits, RemoteKnowledge
@@ -53,10 +53,10 @@ def new_name() -> str:
     return f"test-{next(_numbers)}"
 
 
-def contents(engine: Engine, probe: Vector, meaning: array[float] | None = None) -> tuple[object, ...]:
+def contents(engine: Engine, probe: Vector, meaning: Embedding | None = None) -> tuple[object, ...]:
     """Return all that an engine holds: its passages, their vectors as far as queries reach them, and its notes."""
     found = engine.search(probe, Limits(), 10_000, whole=True, seconds=30)
-    near = engine.nearest(meaning, Limits(), 200, seconds=30) if meaning else []
+    near = engine.nearest(meaning, Limits(), 200, seconds=30) if meaning is not None else []
     passages = {(hit.passage._replace(id=0), hit.body, tuple(sorted(hit.vector.items()))) for hit in found}
     notes = {key: engine.note(key, 30) for key in engine.notes()}
     return sorted(engine.held()), passages, notes, {(hit.passage._replace(id=0), round(hit.score, 6)) for hit in near}

@@ -210,6 +210,8 @@ def _filter(asked: models.Filter | None) -> edge.Filter | None:
 def _condition(asked: Any) -> Any:
     if isinstance(asked, models.IsEmptyCondition):
         return edge.IsEmptyCondition(asked.is_empty.key)
+    if isinstance(asked, models.HasIdCondition):
+        return edge.HasIdCondition(set(asked.has_id))
     assert isinstance(asked.match, models.MatchAny)
     return edge.FieldCondition(asked.key, match=edge.MatchAny(asked.match.any))
 

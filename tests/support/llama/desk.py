@@ -234,6 +234,7 @@ class Desk:
             str(profile),
             {
                 "GUARDIAN_DATA_DIR": str(self.folder / "data"),
+                "GUARDIAN_EMBEDDER": "off",
                 "GUARDIAN_MODEL": "tiny",
                 "OPENAI_BASE_URL": self.model.url,
                 "GUARDIAN_PLAN_TOKENS": "1500",

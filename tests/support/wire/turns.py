@@ -36,6 +36,7 @@ async def graph_on(
     """Open a graph whose planner and drafter ask the server; further variables are those of the environment."""
     environment = {
         "GUARDIAN_DATA_DIR": str(data),
+        "GUARDIAN_EMBEDDER": "off",
         "GUARDIAN_MODEL": "fake-model",
         "OPENAI_BASE_URL": server.url,
         "GUARDIAN_MODEL_TIMEOUT": "20",
