@@ -165,6 +165,10 @@ class TopicProbe(Protocol):
         """
         ...
 
+    async def mend(self, text: str) -> str:
+        """Return a text with its slips of the hand put right by the words of the documents."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:

@@ -31,3 +31,6 @@ class FakeTopicProbe:
         if isinstance(self._otherwise, SourceUnavailable):
             raise self._otherwise
         return self._otherwise if any(c.isalnum() for c in text) else 0.0
+
+    async def mend(self, text: str) -> str:
+        return text

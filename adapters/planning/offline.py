@@ -99,7 +99,7 @@ class OfflinePlanner:
         return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else (), tuple(made))
 
     async def _read(self, request: PlanRequest, made: list[ModelCall]) -> _Reading:
-        request = replace(request, message=own_words(request.message))
+        request = replace(request, message=await self._mended(own_words(request.message)))
         today = self._now().astimezone(UTC).date()
         whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request)
         casual = lexicon.is_casual(request.message)
@@ -133,6 +133,14 @@ class OfflinePlanner:
             spam="advertising" if lexicon.is_advertising(whole) else "gibberish" if lexicon.is_gibberish(whole) else "",
             kind=RequestType.CASUAL if casual else stands or lexicon.request_type(whole),
         )
+
+    async def _mended(self, text: str) -> str:
+        """Return a text without slips of the hand; as it is, where the documents' words cannot be had."""
+        try:
+            async with asyncio.timeout(self._profile.behaviour.source_seconds):
+                return await self._probe.mend(text)
+        except (SourceUnavailable, TimeoutError):
+            return text
 
     def _asks_how_things_stand(self, queries: list[str], request: PlanRequest) -> RequestType | None:
         """Return the kind of status that a message asks for where each of its questions chooses a database lookup.

@@ -435,6 +435,19 @@ class RemoteKnowledge:
             made += meaning.calls
         return await self._in_time(Source.DOC, lambda: self.on_topic_now(text, meaning))
 
+    async def mend(self, text: str) -> str:
+        """Return a text with its slips of the hand put right by the words of all passages (`asking.mend`).
+
+        Raises:
+            SourceUnavailable: The server cannot be asked, or has not been filled.
+        """
+        return await self._in_time(Source.DOC, lambda: self.mend_now(text))
+
+    def mend_now(self, text: str) -> str:
+        """Like `mend`, in this thread."""
+        with self._unavailable(Source.DOC):
+            return mend(self._statistics(_Clock(self._timeout_s)).statistics, text)
+
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
         """Return every passage of the documents that have a key or a number (`Knowledge.articles`).
 

@@ -168,6 +168,9 @@ async def test_a_story_is_on_topic_where_one_of_its_sentences_is() -> None:
         async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
             return 0.9 if text.startswith("Two of them") else 0.1
 
+        async def mend(self, text: str) -> str:
+            return text
+
     planner = OfflinePlanner(Knows(), PROFILE)
     plan = (await planner.plan(PlanRequest(f"{STORY} Which limits apply to volume?", Language.EN))).plan
     assert (plan.action, plan.subqueries) == (SGRAction.NORMAL, ["Which limits apply to volume?"])

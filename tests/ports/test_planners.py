@@ -47,10 +47,16 @@ class Probe:
         self.texts.append(text)
         return self.topic
 
+    async def mend(self, text: str) -> str:
+        return text
+
 
 class BrokenProbe:
     async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
         raise SourceUnavailable("The index is away.", "Index again.")
+
+    async def mend(self, text: str) -> str:
+        return text
 
 
 class TestOffline(PlannerConformance):

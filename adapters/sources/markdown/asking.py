@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -12,8 +13,9 @@ from adapters.sources.markdown.store import Passage
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
+from language.clean import fold
 from language.versions import stated
-from language.words import stems
+from language.words import stem, stems, stop_words
 
 if TYPE_CHECKING:
     from adapters.sources.meaning import Meaning
@@ -57,6 +59,10 @@ class Knowledge(Protocol):
             text: A question, or a part of one.
             made: Requests to an embedding server are put on record there.
         """
+        ...
+
+    async def mend(self, text: str) -> str:
+        """Return a text with its slips of the hand put right by the words of all passages (`mend`)."""
         ...
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
@@ -130,6 +136,54 @@ def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
         alternatives.append(tuple(meant) or (word,))
         worth[alternatives[-1][0]] = known.idf(frequency)
     return Query(tuple(alternatives), total, worth)
+
+
+_MENDED: Final = re.compile(r"(?<![^\W_])[^\W\d_]{5,30}(?![^\W_])")
+"""A word that may be misspelt: shorter ones have too many neighbours, and what has digits is a name."""
+_LETTERS: Final = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя")
+
+
+def mend(known: Lexicon, text: str) -> str:
+    """Return a text in which words that no passage has are put right, where one slip of the hand explains them.
+
+    Slips are two neighbours that changed places, a letter that was lost inside and one that was doubled. Other letters
+    are not exchanged, and none is taken out: of "expert" that made "export". Words with capitals inside or in front
+    may be names, and stay, but for the first of the text.
+
+    Args:
+        known: The words of all passages.
+        text: A message.
+    """
+    said = text.lstrip()
+
+    def mended(match: re.Match[str]) -> str:
+        word = match.group()
+        first = text[: match.start()].strip() == "" and word[1:].islower()
+        if not (word.islower() or (first and said)):
+            return word
+        low = fold(word)
+        if low in stop_words() or known.frequency(stem(low)):
+            return word
+        found = {stem(one): one for one in reversed(list(_without_slip(low))) if known.frequency(stem(one))}
+        if len(found) != 1:
+            return word
+        (right,) = found.values()
+        return right.capitalize() if first and not word.islower() else right
+
+    return _MENDED.sub(mended, text)
+
+
+def _without_slip(word: str) -> Iterator[str]:
+    """Yield what a word may have been before one slip."""
+    for n in range(len(word) - 1):
+        if word[n] != word[n + 1]:
+            yield f"{word[:n]}{word[n + 1]}{word[n]}{word[n + 2 :]}"
+        else:
+            yield word[:n] + word[n + 1 :]
+    letters = next((each for each in _LETTERS if word[0] in each), "")
+    for n in range(1, len(word)):
+        for letter in letters:
+            yield f"{word[:n]}{letter}{word[n:]}"
 
 
 def widened(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:

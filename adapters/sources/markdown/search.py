@@ -29,6 +29,7 @@ from adapters.sources.markdown.asking import (
     Searched,
     all_of,
     face,
+    mend,
     parsed,
     reply,
     searched_versions,
@@ -151,6 +152,19 @@ class KnowledgeBase:
         if made is not None:
             made += meaning.calls
         return await in_thread(self.on_topic_now, text, meaning)
+
+    async def mend(self, text: str) -> str:
+        """Return a text with its slips of the hand put right by the words of all passages (`asking.mend`).
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await in_thread(self.mend_now, text)
+
+    def mend_now(self, text: str) -> str:
+        """Like `mend`, in this thread."""
+        with _unavailable(Source.DOC):
+            return mend(self._snapshot(), text)
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
         """Return every passage of the documents that have a key or a number (`Knowledge.articles`).

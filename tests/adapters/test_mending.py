@@ -1,0 +1,55 @@
+"""One slip of the hand in a word that no passage has is put right by the words of the passages."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.sources.markdown.asking import mend
+from language.words import stems
+
+KNOWN = frozenset(stems("delete conversation profile restore install export письмо диалог резервная копия удалить роль"))
+
+
+class Words:
+    """What is known of the words of all passages."""
+
+    def frequency(self, word: str) -> int:
+        return int(word in KNOWN)
+
+    def idf(self, frequency: int) -> float:
+        return 1.0
+
+    def meant(self, word: str) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("How do I dleete a conversation?", "How do I delete a conversation?"),
+        ("How do I delete a convrsation?", "How do I delete a conversation?"),
+        ("How do I delette a conversation?", "How do I delete a conversation?"),
+        ("Как удаилть диалог?", "Как удалить диалог?"),
+        ("Как удалть диалог?", "Как удалить диалог?"),
+        ("Удаилть диалог", "Удалить диалог"),
+    ],
+)
+def test_a_slip_is_put_right(text: str, mended: str) -> None:
+    """Two letters that changed places, one that was lost inside a word, and one that was doubled."""
+    assert mend(Words(), text) == mended
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do I delete a conversation?",
+        "Is Dleete a conversation?",
+        "Where is dleete2 or delete_x?",
+        "Which expert can I ask?",
+        "How do I roel it?",
+        "Сколько стоит рлоь?",
+    ],
+)
+def test_names_values_short_words_and_other_letters_stay(text: str) -> None:
+    """What is known stays, and so does what another letter, or none, would explain: an expert is no export."""
+    assert mend(Words(), text) == text
