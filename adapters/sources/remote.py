@@ -34,6 +34,7 @@ from adapters.sources.markdown.asking import (
     Searched,
     all_of,
     face,
+    mend,
     parsed,
     reply,
     searched_versions,
