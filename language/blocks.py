@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
+from language.remembering import remembered
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -69,6 +71,7 @@ _RUN = re.compile(r"`+")
 _MAY_HOLD_CODE = re.compile(r"`|~~~|^ {0,3}\t|^ {4}|[-+*.)>][ \t]{5}|[-+*.)>] {0,4}\t", re.MULTILINE)
 
 
+@remembered
 def blocks(markdown: str) -> list[Block]:
     """Return the top-level blocks of a text, in order."""
     lines = _lines(markdown)
@@ -80,12 +83,14 @@ def blocks(markdown: str) -> list[Block]:
     ]
 
 
+@remembered
 def paragraph_lines(markdown: str) -> list[tuple[int, int]]:
     """Return the first line of each paragraph and the line behind it, those inside lists and quotes included."""
     found = _parser().parse(markdown + "\n" * (markdown[-1:] != "\n"))  # see `split_code`
     return [(token.map[0], token.map[1]) for token in found if token.type == "paragraph_open" and token.map]
 
 
+@remembered
 def split_code(markdown: str) -> list[str]:
     """Split a text into prose and code in turns, prose first; joined, the parts are the text again.
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
+from language.remembering import remembered
 from language.spans import Reading, Span, lowered, merged, readings
 
 RULES: Final = (
@@ -30,6 +31,7 @@ RULES: Final = (
 )
 
 
+@remembered
 def secrets(text: str) -> list[Span]:
     """Return the places of a text, in their order, that hold something shaped like a secret."""
     return merged(span for read in readings(text) for span in read.spans(_secrets(read.plain)))

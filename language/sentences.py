@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from language.remembering import remembered
+
 _WHOLE = re.compile(
     r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|(?<!\[)\[[^\]\n]{0,1000}+\]\([^)\n]{0,1000}+\)|https?://\S+"
     r"|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]+);"
@@ -13,6 +15,7 @@ _WHOLE = re.compile(
 _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
 
+@remembered
 def sentences(text: str) -> list[str]:
     """Split one paragraph into sentences; code spans, links, URLs and entities are never cut, and no semicolon ends one."""
     # razdel reads its rules on import; the CLI's `--help` has no use for them.

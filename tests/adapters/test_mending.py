@@ -7,7 +7,9 @@ import pytest
 from adapters.sources.markdown.asking import mend
 from language.words import stems
 
-KNOWN = frozenset(stems("delete conversation profile restore install export письмо диалог резервная копия удалить роль"))
+KNOWN = frozenset(
+    stems("delete conversation profile restore install export письмо диалог резервная копия удалить роль")
+)
 
 
 class Words:

@@ -1,0 +1,28 @@
+"""Results of pure functions of a text, remembered: a passage is read many times in one turn, and again in the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache, wraps
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+LONGEST: Final = 4_000
+"""Characters; nearly all passages are shorter, and longer texts are messages and logs, which do not come twice."""
+MOST: Final = 4_096
+"""Texts of one function; with texts of usual length, some megabytes."""
+
+
+def remembered(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:
+    """Return a function that reads a short text once and returns a new list each time; its items must not change."""
+
+    @lru_cache(maxsize=MOST)
+    def kept(text: str) -> tuple[T, ...]:
+        return tuple(read(text))
+
+    @wraps(read)
+    def recall(text: str) -> list[T]:
+        return list(kept(text) if len(text) <= LONGEST else read(text))
+
+    return recall
