@@ -109,7 +109,9 @@ class OfflinePlanner:
                 # Who was asked back is not off topic for having answered.
                 parts = _parts(request) if _is_answer(request) else []
                 probes = dict.fromkeys((*queries, *_told(whole), *parts))
-                topic = max([await self._probe.on_topic(text, made) for text in probes], default=0.0)
+                # At once: a server of vectors that does not answer costs its time only once.
+                asked = (self._probe.on_topic(text, made) for text in probes)
+                topic = max(await asyncio.gather(*asked), default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"
         except TimeoutError:
