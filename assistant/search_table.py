@@ -17,7 +17,7 @@ from language.counted import counted
 _LEAST_FOR_PASSAGE: Final = 30
 """Where the figures leave less than this, a passage stands below its figures."""
 _LOOKED_UP: Final = (Source.DB, Source.NEO4J)
-_FIGURES: Final = ("confidence", "score", "similarity", "rerank_score_raw")
+_FIGURES: Final = ("confidence", "score", "similarity", "fused", "rerank_score_raw")
 
 
 def table(found: Explained, width: int) -> str:

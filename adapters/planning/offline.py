@@ -110,9 +110,11 @@ class OfflinePlanner:
             async with asyncio.timeout(seconds):
                 # Who was asked back is not off topic for having answered.
                 parts = _parts(request) if _is_answer(request) else []
-                asked = (*queries, *_told(whole), *parts)
-                probes = dict.fromkeys((*asked, *rephrased(asked, self._profile.synonyms)))
-                topic = max([await self._probe.on_topic(text, made) for text in probes], default=0.0)
+                texts = (*queries, *_told(whole), *parts)
+                probes = dict.fromkeys((*texts, *rephrased(texts, self._profile.synonyms)))
+                # At once: a server of vectors that does not answer costs its time only once.
+                asked = (self._probe.on_topic(text, made) for text in probes)
+                topic = max(await asyncio.gather(*asked), default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"
         except TimeoutError:

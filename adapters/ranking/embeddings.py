@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import numpy as np
+
 from adapters.models.retrying import Pauses
 from adapters.ranking.asking import RankingAccess, RankingServer, entries_of, number_of
 from adapters.ranking.embedder import BATCH
@@ -178,6 +180,4 @@ def unit_of(row: object) -> Embedding:
     largest = max(map(abs, numbers))
     scaled = [number / largest for number in numbers] if largest else numbers
     length = math.hypot(*scaled)
-    import numpy as np
-
     return np.array([number / length for number in scaled] if length else scaled, np.float32)

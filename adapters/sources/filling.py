@@ -59,6 +59,7 @@ _MOST_NUMBERS: Final = 500_000
 """Of the vectors that are written together: some 6 MB as text, where Qdrant takes 32 in one request."""
 _BYTES: Final = 2
 """Of a number in a vector."""
+_AS_IT_WAS: Final = "Set GUARDIAN_EMBEDDER, GUARDIAN_EMBED_URL, its model and GUARDIAN_EMBED_TEXT_PREFIX as they were"
 _T = TypeVar("_T")
 
 _FROM: Final = "FROM chunks c JOIN documents d ON d.id = c.document WHERE d.state <> 'removing'"
@@ -279,7 +280,7 @@ def _agreed(engine: Engine, there: Dense | None, here: Dense | None, embedder: E
         return here
     has = f"The index at {engine.name} has vectors of the embedding model {there.model!r} with {there.length} numbers"
     if embedder is None:
-        raise ConfigError(f"{has}, and no model is set.", f"Set GUARDIAN_EMBED_URL and its model, or {ANOTHER_PLACE}.")
+        raise ConfigError(f"{has}, and no model is set.", f"{_AS_IT_WAS}, or {ANOTHER_PLACE}.")
     if here is None and there.model == embedder.name:
         # There is no passage in its languages any more.
         return there
@@ -287,7 +288,7 @@ def _agreed(engine: Engine, there: Dense | None, here: Dense | None, embedder: E
         now = f"{embedder.name!r} with {here.length}" if here else repr(embedder.name)
         raise ConfigError(
             f"{has}, and the settings name {now}: they cannot be compared.",
-            f"Set GUARDIAN_EMBED_MODEL and GUARDIAN_EMBED_TEXT_PREFIX as they were, or {ANOTHER_PLACE}.",
+            f"{_AS_IT_WAS}, or {ANOTHER_PLACE}.",
         )
     return here
 

@@ -262,7 +262,7 @@ class PostgresEngine:
             raise EngineFault(
                 f"it has no pgvector: {' '.join(str(error).split())[:200]}",
                 "Install pgvector 0.8 or newer and let a superuser run `CREATE EXTENSION vector`, or leave "
-                "GUARDIAN_EMBED_URL empty.",
+                "vectors out: GUARDIAN_EMBEDDER=off.",
             ) from error
 
     @contextmanager

@@ -135,7 +135,7 @@ class QdrantEngine:
                 if made.get(_MEANING, {}).get("size") != length:
                     raise EngineFault(
                         f"it was made without vectors of {length} numbers, and Qdrant adds none later",
-                        f"{ANOTHER_PLACE.capitalize()}.",
+                        f"{ANOTHER_PLACE.capitalize()}; or search there by words alone: GUARDIAN_EMBEDDER=off.",
                         passing=False,
                     )
         if not exists:

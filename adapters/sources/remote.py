@@ -604,7 +604,7 @@ class RemoteKnowledge:
         elif dense.model != self._embedder.name:
             why = (
                 f"the index has vectors of {dense.model!r}, and the settings name {self._embedder.name!r}. Set "
-                f"GUARDIAN_EMBED_MODEL and GUARDIAN_EMBED_TEXT_PREFIX as they were, or {ANOTHER_PLACE}."
+                f"GUARDIAN_EMBEDDER, GUARDIAN_EMBED_MODEL and GUARDIAN_EMBED_TEXT_PREFIX as they were, or {ANOTHER_PLACE}."
             )
         elif dense.query_prefix != self._embedder.query_prefix:
             why = (
