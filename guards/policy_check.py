@@ -20,8 +20,8 @@ from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.reasons import Reason, could_not_check
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.article_ids import article_ids
-from language.asking import asks_for_secrets, question_asks_for_secrets
 from language.clean import skeleton
+from language.demands import asks_for_secrets, question_asks_for_secrets
 from language.links import foreign_links
 from language.personal_data import Contacts, personal_data, phone_digits
 from language.secrets import secrets

@@ -9,7 +9,8 @@ from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason
 from contracts.report import Finding
 from contracts.values import CheckStatus, RequiredAction
-from language.asking import question_asks_for_secrets, question_of, states
+from language.asking import question_of, states
+from language.demands import question_asks_for_secrets
 from language.values import missing_values, passage, values
 
 NAME = "grounding"

@@ -96,8 +96,15 @@ def _unmixed(word: str) -> str:
     letters = sum(c.isalpha() for c in word)
     if letters in (latin, cyrillic):
         return word
-    target = "LATIN" if latin >= cyrillic else "CYRILLIC"
-    return "".join(_look_alike(c, target) for c in word)
+    main, other = ("LATIN", "CYRILLIC") if latin >= cyrillic else ("CYRILLIC", "LATIN")
+    # Letters that have no look-alike in the main script tell that the other one is meant: "пapoль".
+    read = ["".join(_look_alike(c, script) for c in word) for script in (main, other)]
+    return next((one for one in read if _is_of_one_script(one)), read[0])
+
+
+def _is_of_one_script(word: str) -> bool:
+    letters = [c for c in word if c.isalpha()]
+    return all("a" <= c <= "z" for c in letters) or all("а" <= c <= "я" for c in letters)
 
 
 def _look_alike(character: str, script: str) -> str:

@@ -53,8 +53,8 @@ _HIDDEN: Final = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
     r"|(?P<at>%40)"
-    r"|(?P<break></?(?:br|p|div|li|td|tr)\b[^<>\n]{0,100}>)"
-    r"|</?(?:b|i|em|strong|code|wbr|span|u|s|kbd|tt|small|mark|sub|sup|font|a)\b[^<>\n]{0,200}>|<!--(?:[^-]|-(?!->)){0,200}-->"
+    r"|(?P<break></?(?i:br|p|div|li|td|tr)\b[^<>\n]{0,100}>)"
+    r"|</?(?i:b|i|em|strong|code|wbr|span|u|s|kbd|tt|small|mark|sub|sup|font|a)\b[^<>\n]{0,200}>|<!--(?:[^-]|-(?!->)){0,200}-->"
     # Marks inside a word; around one they separate it, and 2 ** 10 is a sum.
     r"|(?<=\w)(?:\*{1,4}|~~)(?=\w)|(?<=[A-Za-z0-9_])(?:\[\d{1,3}\])+(?=\w)"
 )

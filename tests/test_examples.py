@@ -20,13 +20,19 @@ SHOWN = ("python-api", "python-streaming", "subgraph")
 """Pages about Python: nothing that they show is a mere part of a program, and all of it prints something."""
 
 RUNNER = """
-import contextlib, gc, io, json, sys, threading, traceback
+import contextlib, gc, io, json, sys, threading, time, traceback
 
 def problems():
     gc.collect()
-    left = [each.name for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
-    return [*(f"a thread is left: {name}" for name in left), *unraisable]
+    until = time.monotonic() + float(sys.argv[1])
+    for thread in (new := {each for each in threading.enumerate() if not each.daemon} - known):
+        thread.join(max(0, until - time.monotonic()))
+    left = {each for each in new if each.is_alive()}
+    known.update(left)
+    gc.collect()
+    return [*(f"a thread is left: {each.name}" for each in left), *unraisable]
 
+known = {threading.main_thread()}
 unraisable = []
 sys.unraisablehook = lambda what: unraisable.append(f"unraisable: {what.exc_value!r}")
 told = []
@@ -41,7 +47,11 @@ for block in json.load(sys.stdin):
     unraisable.clear()
 json.dump(told, sys.stdout)
 """
-"""Runs blocks of code one after the other, each with names of its own, and tells what each printed and left behind."""
+"""Runs blocks of code one after the other, each with names of its own, and tells what each printed and left behind.
+
+Its argument is how long threads that a block began may take to end, in seconds: where an executor or a connection is
+closed, its thread may be just about to.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +65,17 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(blocks: list[Block], folder: Path) -> list[dict[str, Any]]:
-    """Run blocks in one process, where a warning is an error; return the name, the output and the faults of each."""
+def run(blocks: list[Block], folder: Path, ending_s: float = 20.0) -> list[dict[str, Any]]:
+    """Run blocks in one process, where a warning is an error; return the name, the output and the faults of each.
+
+    A thread that does not end within `ending_s` seconds behind its block is left.
+    """
     environment = {
         **os.environ,
         "GUARDIAN_DATA_DIR": str(folder),
     }
     given = json.dumps([asdict(block) for block in blocks])
-    done = fork_server.run(["-c", RUNNER], given, env=environment, cwd=folder, text=True)
+    done = fork_server.run(["-c", RUNNER, str(ending_s)], given, env=environment, cwd=folder, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 
@@ -93,11 +106,19 @@ def test_an_example_that_fails_warns_or_leaves_a_thread_is_told(tmp_path: Path) 
     bad = {
         "fails": "1 / 0",
         "warns": "async def never(): pass\nnever()",
-        "leaves": "import threading, time\nthreading.Thread(target=time.sleep, args=(0.5,)).start()",
+        # It lasts as long as the process, however slow that is.
+        "leaves": "import threading\nthreading.Thread(target=threading.main_thread().join).start()",
         "prints": "print('fine')",
     }
-    told = {ran["name"]: ran for ran in run([Block("python", code, name) for name, code in bad.items()], tmp_path)}
+    blocks = [Block("python", code, name) for name, code in bad.items()]
+    told = {ran["name"]: ran for ran in run(blocks, tmp_path, ending_s=0.1)}
     assert "ZeroDivisionError" in str(told["fails"]["faults"])
     assert "never awaited" in str(told["warns"]["faults"])
     assert "a thread is left" in str(told["leaves"]["faults"])
-    assert told["prints"]["out"] == "fine\n"
+    assert (told["prints"]["out"], told["prints"]["faults"]) == ("fine\n", [])
+
+
+def test_a_thread_that_is_ending_is_waited_for(tmp_path: Path) -> None:
+    """One that still has something to do when its block has run is not left."""
+    ends = Block("python", "import threading, time\nthreading.Thread(target=time.sleep, args=(0.5,)).start()", "ends")
+    assert run([ends], tmp_path) == [{"name": "ends", "out": "", "faults": []}]

@@ -51,6 +51,7 @@ PIECES: Final[dict[str, list[str | tuple[str, str, str]]]] = {
     "words": ["a ", "a b", "а ", "a-", "a.", "a/", "a, ", ", ", "аa", "А1", "not ", "не ", "and how ", "how do I ", "сто ", "? "],
     "addresses": ["@a", "a@", "a@b.c ", "://", "http://", "http://a ", "www.a.", "..", "/../", "C:\\a\\", "+7 ", (" /", "a", ">")],
     "secrets": ["sk-", "sk-aB3", "eyJ.", "-----BEGIN PRIVATE KEY-----\n", "password: ", "token: a1 ", "Bearer ", ("sk-", "aB3dE5fG", "")],
+    "requests": ["send us ", "that code ", "we need: ", "never send us your password ", "пришлите ", "нам нужен ваш ", "код из ", "500 рублей "],
     "structure": ['{"a":', "[1,", '"\\', '{"a": 1}', "{#a", ("# {#", "a", ""), "8<--", "!!! a\n", ":::", "a: b\n", "[^1]", "A > B > "],
     "tables": [("| password |\n| --- |\n| ", "1", " |"), ("| a |\n|---|\n", "| 1 |\n", ""), "| a | b |\n", ("|", "-", "a")],
 }  # fmt: skip

@@ -94,6 +94,7 @@ def test_a_skeleton_is_its_own_skeleton(text: str) -> None:
         ("ignоre", "ignore"),
         ("іgnore рrevious", "ignore previous"),
         ("пaрoль", "пароль"),
+        ("п\u0061\u0070\u006fль", "пароль"),
         ("сор", "сор"),
         ("cop", "cop"),
         ("мама and mother", "мама and mother"),
