@@ -80,6 +80,14 @@ def blocks(markdown: str) -> list[Block]:
     ]
 
 
+def line_starts(markdown: str) -> list[int]:
+    """Return where each line of a text begins, as blocks count lines."""
+    places = [0]
+    for line in _lines(markdown):
+        places.append(places[-1] + len(line))
+    return places
+
+
 def paragraph_lines(markdown: str) -> list[tuple[int, int]]:
     """Return the first line of each paragraph and the line behind it, those inside lists and quotes included."""
     found = _parser().parse(markdown + "\n" * (markdown[-1:] != "\n"))  # see `split_code`

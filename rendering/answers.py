@@ -18,6 +18,7 @@ from language.blocks import split_code, without_code
 from language.links import foreign_links
 from language.structured import json_block, parsed, recited
 from language.words import tokens
+from rendering.marks import merged
 from rendering.texts import inline, say, texts
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
@@ -53,7 +54,8 @@ def verified_answer(
     """Write a draft that passed, with the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
-    are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and
+    are one source; a row of a graph or a database about it is another. A block that rests on one source cites it once
+    (`rendering/marks.py`). HTML outside of code is shown as text, and
     nothing turns the direction of reading. A document's address is shown where it leads to an allowed domain, or is a
     path. Where a cited passage is in another language than the answer, a line says so (`with_note`).
 
@@ -64,7 +66,7 @@ def verified_answer(
     cited = _Cited(evidence)
     if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
         return answer
-    text = _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
+    text = merged(_renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format))
     if not cited.sources():
         return text
     lines = [

@@ -171,7 +171,7 @@ def test_an_address_cannot_break_out_of_its_line() -> None:
     [
         ("A <img src=x> [1].", "A &lt;img src=x> [1]."),
         ("A <script>x</script> [1].", "A &lt;script>x&lt;/script> [1]."),
-        ("A <!-- [1] --> [1].", "A &lt;!-- [1] --> [1]."),
+        ("A <!-- [1] --> [1].", "A &lt;!-- --> [1]."),
         ("A <b\nid=x> [1].", "A &lt;b\nid=x> [1]."),
         ('A <img alt="`" src=x alt="`"> [1].', 'A &lt;img alt="`" src=x alt="`"> [1].'),
         ("<!-- x -->\n    <img src=x>\n\nA [1].", "&lt;!-- x -->\n    &lt;img src=x>\n\nA [1]."),
@@ -298,10 +298,10 @@ markdown = st.lists(
 
 @given(draft=markdown)
 def test_renumbering_keeps_the_text_and_numbers_without_gaps(draft: str) -> None:
-    """But for the numbers the draft is as it was; the numbers are 1, 2, ... in order of their first appearance."""
+    """But for its citations the draft is as it was; their numbers are 1, 2, ... in order of their first appearance."""
     answer = verified_answer(draft, TWO, Language.EN).split("\n\n**Sources**")[0]
     same = re.compile(r"\[[12]\]")
-    assert same.sub("[n]", answer) == same.sub("[n]", draft.strip())
+    assert same.sub("", answer).split() == same.sub("", draft).split()
     prose, code = split_code(answer)[::2], split_code(answer)[1::2]
     cited = [int(n) for part in prose for n in re.findall(r"\[([12])\]", part)]
     assert list(dict.fromkeys(cited)) == list(range(1, len(set(cited)) + 1))
