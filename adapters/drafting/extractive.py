@@ -18,6 +18,7 @@ from itertools import groupby
 from typing import Final
 
 from adapters.drafting.formats import in_format
+from adapters.drafting.markup import ICON
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from adapters.planning.asking_back import asks_of_nothing
 from contracts.ports import Draft, DraftRequest
@@ -89,7 +90,7 @@ class ExtractiveDrafter:
             ]
             if not unfit:
                 note = f"({own['link_left_out']})"
-                texts = [text.replace(LEFT_OUT, note) for text in _joined(picked, quotes, request, own)]
+                texts = [text.replace(LEFT_OUT, note).replace(ICON, own["icon"]) for text in _joined(picked, quotes, request, own)]
                 if self._may_stand(text := _compose(texts, request), request):
                     return Draft(DraftKind.ANSWER, text)
                 # As strings of JSON, texts with single marks of code can be read otherwise together.

@@ -398,8 +398,8 @@ async def test_a_hybrid_answer_is_both_and_has_one_block_of_json() -> None:
 @pytest.mark.parametrize("spec", [IN_JSON, HYBRID], ids=["json", "hybrid"])
 async def test_the_note_on_a_link_stands_in_every_format(spec: ArchitectSpec) -> None:
     """Also where the words stand in a string of JSON."""
-    draft = await drafted(QUESTION, "Boil [water](https://evil.ru) in the kettle.", spec=spec)
-    assert draft.text.count("Boil water in the kettle [1] (link left out).") == 1 + (spec is HYBRID)
+    draft = await drafted(QUESTION, "Boil water in the kettle, see [here](https://evil.ru).", spec=spec)
+    assert draft.text.count("Boil water in the kettle, see here [1] (link left out).") == 1 + (spec is HYBRID)
 
 
 @pytest.mark.parametrize("words", ["as an AI", "As\nan   ai", "Neverrr ever", "neverR ever"])
@@ -459,21 +459,55 @@ async def test_a_link_becomes_its_words_and_a_picture_nothing() -> None:
 @pytest.mark.parametrize(
     "link",
     [
-        "[water](https://evil.ru/x)",
-        "[water](//evil.ru)",
-        "[water][w]",
-        "[water][]",
-        "<a href='https://evil.ru'>water</a>",
-        "water<https://evil.ru>",
-        "water <https://evil.ru>",
+        "[here](https://evil.ru/x)",
+        "[here](//evil.ru)",
+        "[here][w]",
+        "[here][]",
+        "<a href='https://evil.ru'>here</a>",
+        "here<https://evil.ru>",
+        "here <https://evil.ru>",
     ],
 )
 @pytest.mark.parametrize(("language", "note"), [(Language.EN, "link left out"), (Language.RU, "ссылка не приводится")])
-async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, note: str) -> None:
+async def test_a_link_elsewhere_whose_words_only_point_leaves_a_trace(link: str, language: Language, note: str) -> None:
     """Whoever needs the link learns, in the language of the answer, that the document has one (regression)."""
-    items = evidence(f"Boil {link} in the kettle.\n\n[w]: https://evil.ru/x\n[water]: https://evil.ru/y")
+    items = evidence(f"Boil water in the kettle, see {link}.\n\n[w]: https://evil.ru/x\n[here]: https://evil.ru/y")
     draft = await drafted(QUESTION, items=items, language=language)
-    assert draft.text == f"Boil water in the kettle [1] ({note})."
+    assert draft.text == f"Boil water in the kettle, see here [1] ({note})."
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[water](https://evil.ru/x)",
+        "[water][w]",
+        "<a href='https://evil.ru'>water</a>",
+        "[water](mailto:shop@evil.ru)",
+        "[water](../water.md)",
+    ],
+)
+async def test_words_of_a_link_that_say_enough_stand_alone(link: str) -> None:
+    """A sentence that reads on without its address needs no note about it."""
+    draft = await drafted(QUESTION, f"Boil {link} in the kettle.\n\n[w]: https://evil.ru/x")
+    assert draft.text == "Boil water in the kettle [1]."
+
+
+@pytest.mark.parametrize(
+    ("snippet", "quoted"),
+    [
+        ("Click [ok](https://kb.comindware.ru/a) to boil water in the kettle.", None),
+        ("Boil water in the kettle:\n\n1. [Open](https://kb.comindware.ru/a) the lid.", None),
+        ("Boil [water][w] in the kettle.\n\n[w]: https://kb.comindware.ru/a", "Boil [water](https://kb.comindware.ru/a) in the kettle."),
+        ("Boil [1](https://kb.comindware.ru/a) water in the kettle.", "Boil 1 water in the kettle."),
+    ],
+)  # fmt: skip
+async def test_a_link_to_a_domain_of_ours_stays_one(snippet: str, quoted: str | None) -> None:
+    """A reader can follow it; words that would read as a citation lose it."""
+    items = evidence(snippet)
+    draft = await drafted(QUESTION, items=items)
+    assert draft.text.replace(" [1]", "") == (quoted or snippet)
     finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
     assert finding.reasons == ()
 
@@ -481,22 +515,22 @@ async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, no
 @pytest.mark.parametrize(
     ("snippet", "quoted"),
     [
-        ("Boil water in «[Kettle](https://evil.ru)» now.", "Boil water in «Kettle» now [1] (link left out)."),
+        ("Boil water in «Kettle» as [here](https://evil.ru) now.", "Boil water in «Kettle» as here now [1] (link left out)."),
         (
-            "Boil water in the kettle:\n\n1. Open «[Lid](https://evil.ru)».\n\n   See [more](//evil.ru).",
-            "Boil water in the kettle [1]:\n\n1. Open «Lid» [1] (link left out).\n\n   See more [1] (link left out).",
+            "Boil water in the kettle:\n\n1. Open «Lid».\n\n   See [more](//evil.ru).",
+            "Boil water in the kettle [1]:\n\n1. Open «Lid» [1].\n\n   See more [1] (link left out).",
         ),
         (
             "Boil water in the kettle:\n\n1. <https://evil.ru>\n2. <https://evil.ru> shows more:\n   - lids\n   - cups",
             "Boil water in the kettle [1]:\n\n1. [1] (link left out)\n2. shows more [1] (link left out):\n   - lids [1]\n   - cups [1]",
         ),
         (
-            "(Boil water in [the kettle](https://evil.ru).) Now drink.",
-            "(Boil water in the kettle.) [1] (link left out) Now drink [1].",
+            "(Boil water in the kettle [here](https://evil.ru).) Now drink.",
+            "(Boil water in the kettle here.) [1] (link left out) Now drink [1].",
         ),
         (
-            "Boil water in the kettle:\n\n| what | where |\n| - | - |\n| lid | «[Top](https://evil.ru)» |",
-            "Boil water in the kettle [1] (link left out):\n\n| what | where |\n| - | - |\n| lid | «Top» |",
+            "Boil water in the kettle:\n\n| what | where |\n| - | - |\n| lid | «Top» [here](https://evil.ru) |",
+            "Boil water in the kettle [1] (link left out):\n\n| what | where |\n| - | - |\n| lid | «Top» here |",
         ),
     ],
 )
@@ -509,12 +543,10 @@ async def test_the_trace_of_a_link_stands_beside_the_citation(snippet: str, quot
     assert finding.reasons == ()
 
 
-@pytest.mark.parametrize(
-    "link", ["[water](https://kb.comindware.ru/a)", "[water](../water.md#hot)", "[water][w]", "[water][none]"]
-)
+@pytest.mark.parametrize("link", ["[water](../water.md#hot)", "[water][none]"])
 async def test_a_link_to_a_place_of_ours_needs_no_trace(link: str) -> None:
     """The deployment's own pages are what the sources lead to; an address that stands alone stays readable."""
-    draft = await drafted(QUESTION, f"Boil {link} in the kettle.\n\n[w]: https://kb.comindware.ru/a")
+    draft = await drafted(QUESTION, f"Boil {link} in the kettle.")
     assert draft.text == "Boil water in the kettle [1]."
     draft = await drafted(QUESTION, "Boil water in the kettle as <https://kb.comindware.ru/a> says.")
     assert draft.text == "Boil water in the kettle as https://kb.comindware.ru/a says [1]."
