@@ -165,6 +165,11 @@ def _join(parts: list[list[str]], text: str, *, prose: bool) -> None:
         parts.append([text])
 
 
+def has_steps(markdown: str) -> bool:
+    """Tell whether a text has something to be done in it: a numbered list or a block of code."""
+    return any(block.kind in (BlockKind.STEPS, BlockKind.CODE) for block in blocks(markdown))
+
+
 def heading_text(markdown: str) -> str:
     """Return the words of a heading without its marks."""
     first = markdown.strip().split("\n", 1)[0].strip()

@@ -24,6 +24,8 @@ _CALL = (
     rf"{_LABELLED}\}}{_LABELLED}|\{{/[a-z][a-z_-]{{0,30}}\}}|\{{tabs\}}"
 )
 _GENERATED = re.compile(rf"\{{\{{[^{{}}\n]{{0,300}}\}}\}}|\{{%[^%\n]{{0,500}}%\}}|{_CALL}")
+_REST_OF_A_CALL = re.compile(r"\)?\[[a-z_-]{1,20}=[^\[\]{}\n]{0,200}\]\}")
+_BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _TAB_CALL = re.compile(r"^([ \t]*)\{tab\(([^(){}\n]{1,100})\)\}[ \t]*$", re.MULTILINE)
 _SHORTCODE = re.compile(r"(?<![\w:/]):[a-z][a-z0-9]{0,30}(?:[-_+][a-z0-9]{1,30}){0,8}:(?![\w:/`])")
 _PICTURE = re.compile(r"!\[([^\]\n]{0,200})\]\([^()\n]{0,1000}\)(?:\{[^{}\n]{0,200}\})?")
@@ -64,7 +66,7 @@ def without_holes(prose: str) -> str:
 
     `ICON` stands where the sentence speaks of a picture, dots stand where it is cut, and nothing where it stood alone.
     """
-    told = _GENERATED.sub(_words_of, prose)
+    told = _REST_OF_A_CALL.sub("", _GENERATED.sub(_words_of, prose))
     cut = _HOLE in told
     if cut:
         told = _ALONE.sub("", told).replace(_HOLE, _OMITTED)
@@ -73,7 +75,7 @@ def without_holes(prose: str) -> str:
         told = _ALONE.sub("", told)
     if "  " in told:
         told = _GAP.sub(f" {_HOLE} ", told)
-    return _filled(told) if _HOLE in told else told
+    return _BLANKS.sub("\n\n", _filled(told) if _HOLE in told else told)
 
 
 def _words_of(generated: re.Match[str]) -> str:

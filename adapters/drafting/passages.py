@@ -103,7 +103,7 @@ def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) 
             own = heading_text(block.text)
             heading = " — ".join(filter(None, dict.fromkeys((item.title, item.heading, own))))
         elif block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE):
-            lead = re.sub(r"^>[ \t]?", "", block.text, flags=re.MULTILINE).strip()
+            lead = re.sub(r"^>[ \t]?", "", block.text, flags=re.MULTILINE).strip().lstrip("—– ")
     if lead:
         add(lead, None)
     return found

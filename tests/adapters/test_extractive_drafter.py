@@ -783,3 +783,80 @@ async def test_answers_from_real_documentation_pass_the_guards(
             assert check_answer(draft.text, DESK, "user").rules == (), path
             judged += draft.kind is DraftKind.ANSWER
     assert judged >= 100
+
+
+# ------------------------------------------------------------------------------------------- as an engineer would write
+
+FOR_STEPS = ArchitectSpec(
+    required_sections=(
+        Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}, for_steps=True),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("snippet", "beginning"),
+    [
+        ("1. Fill the kettle.\n2. Boil water.", "Boiling [1]:\n\n1. Fill"),
+        ("**By hand:**\n1. Fill the kettle.\n2. Boil water.", "Boiling — **By hand:** [1]\n\n1. Fill"),
+        ("Water boils at once.\n\n1. Fill the kettle.\n2. Boil water.", "Water boils at once [1].\n\nBoiling [1]:\n\n1. Fill"),
+        ("- Fill the kettle\n- Boil water", "Boiling [1]:\n\n- Fill"),
+        ("To boil water in the kettle:\n\n1. Fill it.", "To boil water in the kettle [1]:\n\n1. Fill"),
+    ],
+)  # fmt: skip
+async def test_a_list_does_not_begin_in_mid_air(snippet: str, beginning: str) -> None:
+    """What does not say itself what it is about is introduced by the title of its section."""
+    items = evidence(snippet)
+    draft = await drafted(QUESTION, items=items)
+    assert draft.text.startswith(beginning)
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+
+
+async def test_a_sentence_that_goes_on_comes_with_the_one_before_it() -> None:
+    """ "In this case" says nothing to a reader who has not seen the case."""
+    draft = await drafted(
+        "When must I boil the water twice?",
+        "The kettle may be full of lime.\n\nIn this case boil the water twice, and pour it away.",
+    )
+    assert draft.text.startswith("The kettle may be full of lime [1].\n\nIn this case boil the water twice")
+
+
+async def test_the_section_of_the_thing_and_the_deed_is_quoted() -> None:
+    """Of two procedures with the words of the question, the one whose title says no more than was asked."""
+    steps = "1. Open the list of accounts.\n2. Delete the account."
+    items = (
+        *evidence(f"To delete a service account:\n\n{steps}", title="Service account", heading="Deleting a service account"),
+        *evidence(f"To delete an account:\n\n{steps}", title="Account", heading="Deleting an account"),
+    )  # fmt: skip
+    draft = await drafted("How do I delete an account?", items=items)
+    assert draft.text.startswith("To delete an account [2]:")
+
+
+async def test_the_remedy_comes_before_the_complaint() -> None:
+    """A page that tells a fault and its remedy is quoted for the remedy."""
+    page = "## Symptoms\n\nThe kettle does not boil water at all, and water stays cold.\n\n## Solution\n\nSwitch the kettle on, then it boils water."
+    draft = await drafted("The kettle does not boil water", page, request_type=RequestType.TROUBLESHOOTING)
+    assert draft.text.startswith("Switch the kettle on")
+
+
+async def test_no_more_is_quoted_than_answers() -> None:
+    """What stands behind an answer and has no further word of the question stays where it is."""
+    answer = "The kettle boils water at 100 degrees in every town that lies at the sea, whatever the colour of its lid may be, and whoever bought it from which shop, and at whatever price it was sold there, as long as it is whole."
+    draft = await drafted("At how many degrees does the kettle boil water?", f"{answer}\n\nLids come in red, too.")
+    assert draft.text == f"{answer.removesuffix('.')} [1]."
+
+
+@pytest.mark.parametrize("language", Language)
+async def test_a_section_for_steps_stands_above_steps_alone(language: Language) -> None:
+    """An answer without steps has no such heading, and with some, what is no step comes before it; both keep the contract."""
+    said = await drafted("When does the kettle boil water?", "The kettle boils water at noon.", spec=FOR_STEPS, language=language)
+    assert said.text == "The kettle boils water at noon [1]."
+    title = FOR_STEPS.required_sections[0].title[language]
+    told = await drafted(QUESTION, LIST, spec=FOR_STEPS, language=language)
+    assert told.text.startswith(f"## {title}\n\n")
+    for draft in (said, told):
+        finding = check_contract(draft.text, FOR_STEPS, track=Track.QUALITY, kind=draft.kind)
+        assert finding.status is CheckStatus.OK
+    bare_steps = check_contract("1. Fill it [1].", FOR_STEPS, track=Track.QUALITY, kind=DraftKind.ANSWER)
+    assert bare_steps.status is CheckStatus.FAILED
