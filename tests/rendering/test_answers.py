@@ -306,3 +306,39 @@ def test_renumbering_keeps_the_text_and_numbers_without_gaps(draft: str) -> None
     cited = [int(n) for part in prose for n in re.findall(r"\[([12])\]", part)]
     assert list(dict.fromkeys(cited)) == list(range(1, len(set(cited)) + 1))
     assert code == split_code(draft.strip())[1::2]
+
+
+# ------------------------------------------------------------------------------------------------------------ see also
+
+
+def test_further_pages_on_what_was_asked_are_named() -> None:
+    """Two at most, with title and place and without a claim, before the sources; a page that is cited is none of them."""
+    evidence = [page(n, title=f"Deleting an account {n}", url=f"a/{n}.md") for n in range(1, 5)]
+    answer = verified_answer("Push it [1].", evidence, Language.EN, asked=frozenset(("delet", "account")))
+    body, _, listed = answer.partition("\n\n**See also**\n\n")
+    assert body == "Push it [1]."
+    assert listed == (
+        "- Deleting an account 2 (a/2.md)\n- Deleting an account 3 (a/3.md)\n\n"
+        "**Sources**\n\n- [1] Deleting an account 1 (a/1.md)"
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"title": "Kettles"}, {"confidence": 0.5}, {"language": Language.RU, "snippet": "Нажмите."}, {"document": "doc:1"}, {"found": "3"}],
+)
+def test_a_page_that_does_not_fit_is_not_named(changes: dict[str, Any]) -> None:
+    """One about something else, less sure, in the other language, cited already, or a row of a database."""
+    more = {"title": "Deleting an account", "document": "doc:2", **changes}
+    evidence = [page(1, title="Deleting accounts", document="doc:1"), page(2, **more)]
+    answer = verified_answer("Push it [1].", evidence, Language.EN, asked=frozenset(("delet", "account")))
+    assert "See also" not in answer
+
+
+def test_nothing_is_named_where_nobody_asked_or_programs_read() -> None:
+    """Pages that are shown instead of an answer, and answers in JSON, have no such list."""
+    evidence = [page(1, title="Deleting accounts"), page(2, title="Deleting an account")]
+    assert "See also" not in verified_answer("Push it [1].", evidence, Language.EN)
+    asked = frozenset(("delet", "account"))
+    said = verified_answer('{"a": "Push it [1]."}', evidence, Language.EN, (), ResponseFormat.JSON, asked=asked)
+    assert "See also" not in said

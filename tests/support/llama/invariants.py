@@ -417,6 +417,7 @@ def _answer_and_sources(turn: Played) -> tuple[str, dict[int, list[EvidenceItem]
     """Return the answer without its list of sources, and the evidence behind each number of that list."""
     heading = "**Sources**" if turn.result.language == "en" else "**Источники**"
     body, _, listed = turn.result.answer_text.rpartition(heading)
+    body = re.split(r"\n\n\*\*(?:See also|См\. также)\*\*\n", body)[0]
     lines = [line.removeprefix("- ") for line in listed.strip().split("\n")]
     sources = {
         number: [i for i in turn.result.final_articles if source_line(number, i, turn.result.language, DOMAINS) == line]
