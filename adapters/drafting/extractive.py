@@ -28,6 +28,7 @@ from language.claims import claims
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.links import foreign_links
+from language.personal_data import Contacts
 from language.sentences import sentences
 from language.values import missing_from
 from language.words import Phrases, stems, tokens
@@ -94,11 +95,15 @@ class ExtractiveDrafter:
     Args:
         allowed_domains: Links to other hosts would fail the policy check. What carries a bare one is not quoted; of
             one with words, the words are, with a note that the link was left out.
+        contacts: Addresses and numbers that may be said: a link to one is quoted with them.
         product: Its name stands in many questions and says nothing about what is asked.
     """
 
-    def __init__(self, allowed_domains: Iterable[str] = (), product: str = "") -> None:
+    def __init__(
+        self, allowed_domains: Iterable[str] = (), product: str = "", contacts: Contacts | None = None
+    ) -> None:
         self._domains = tuple(allowed_domains)
+        self._contacts = contacts
         self._ignored = frozenset(stems(product))
         _phrases()  # read now, not by the first turn
 
@@ -133,7 +138,7 @@ class ExtractiveDrafter:
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
     def _units(self, request: DraftRequest) -> list[Unit]:
-        return [unit for n, item in enumerate(request.evidence, 1) for unit in units(item, n, self._domains)]
+        return [unit for n, item in enumerate(request.evidence, 1) for unit in units(item, n, self._domains, self._contacts)]
 
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
         if not self._may_stand(unit.text, request):

@@ -10,6 +10,7 @@ from adapters.drafting.markup import ICON, in_markdown, without_holes
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.links import foreign_links, has_link
+from language.personal_data import Contacts
 from language.words import stems
 
 LEFT_OUT = "\ufdd0"
@@ -75,7 +76,9 @@ class Unit:
         return "\n\n".join(filter(None, (self.lead, self.body.text if self.body else "")))
 
 
-def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) -> list[Unit]:
+def units(
+    item: EvidenceItem, source: int, allowed_domains: Sequence[str] = (), contacts: Contacts | None = None
+) -> list[Unit]:
     """Return the units of one passage in order; mark-up that is not for readers is taken out of the prose.
 
     Where a link leads to none of the domains, `LEFT_OUT` stands behind its words.
@@ -91,7 +94,7 @@ def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) 
             words = frozenset(stems(_LINKED.sub("]", text)))
             found.append(Unit(source, len(found), heading, lead_text, body, words, frozenset(stems(heading))))
 
-    for block in blocks(readable(item.snippet, allowed_domains)):
+    for block in blocks(readable(item.snippet, allowed_domains, contacts)):
         if block.kind in _BODY:
             add(lead, block)
             lead = ""
@@ -109,27 +112,31 @@ def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) 
     return found
 
 
-def readable(markdown: str, allowed_domains: Sequence[str] = ()) -> str:
+def readable(markdown: str, allowed_domains: Sequence[str] = (), contacts: Contacts | None = None) -> str:
     """Return a passage without images, comments, tags and dialect marks, and with links as their words.
 
     A link with words to one of the domains stays one. Behind the words of a link elsewhere stands `LEFT_OUT` where they
-    say nothing without it, and `ICON` stands for a picture that a sentence points at. Code is left as it is. `[1]` in a
+    say nothing without it, behind those of one to a contact its address, and `ICON` stands for a picture that a sentence points at. Code is left as it is. `[1]` in a
     document's own prose is no citation of ours and loses its brackets.
     """
     markdown = _OURS.sub("", markdown)
     markdown = _COMMENT.sub(lambda m: m[0] if m["open"] is not None else " ", in_markdown(markdown))
     parts = split_code(markdown)
     targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}
-    return "".join(part if i % 2 else _prose(part, targets, allowed_domains) for i, part in enumerate(parts))
+    known = contacts or Contacts()
+    return "".join(part if i % 2 else _prose(part, targets, allowed_domains, known) for i, part in enumerate(parts))
 
 
-def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str]) -> str:
+def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str], contacts: Contacts) -> str:
     def words(said: str, target: str) -> str:
         # Written as a link, for a target such as `//host` is an address only there.
         if not foreign_links(f"[]({target})", domains):
             # A number in brackets would be a citation, and what holds an address needs no other one.
             keeps = _WEB.fullmatch(target) and re.search(r"[^\W\d_]", said) and not has_link(said)
             return f"[{said}{_JOINT}{target})" if keeps else said
+        if contacts.lead_to(target):
+            address = target.partition(":")[2].partition("?")[0]
+            return said if address.casefold() in said.casefold() else f"{said} ({address})"
         return said + LEFT_OUT if _POINTER.fullmatch(said) or has_link(said) else said
 
     def address(match: re.Match[str]) -> str:

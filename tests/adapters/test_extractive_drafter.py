@@ -28,7 +28,7 @@ from contracts.values import (
 )
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
-from guards.policy_check import check_answer
+from guards.policy_check import check_answer, contacts_of
 from guards.redaction import redacted
 from language.blocks import BlockKind, blocks, without_code
 from tests.support.examples import examples
@@ -492,6 +492,35 @@ async def test_words_of_a_link_that_say_enough_stand_alone(link: str) -> None:
     """A sentence that reads on without its address needs no note about it."""
     draft = await drafted(QUESTION, f"Boil {link} in the kettle.\n\n[w]: https://evil.ru/x")
     assert draft.text == "Boil water in the kettle [1]."
+
+
+@pytest.mark.parametrize(
+    ("link", "quoted"),
+    [
+        ("[support](mailto:help@firma.ru)", "support (help@firma.ru)"),
+        ("[help@firma.ru](mailto:help@firma.ru)", "help@firma.ru"),
+        ("[support](tel:+78005553535)", "support (+78005553535)"),
+        ("[support](mailto:boss@firma.ru)", "support"),
+    ],
+)
+async def test_an_address_of_support_is_told(link: str, quoted: str) -> None:
+    """Where the profile lists an address or a number, a link to it is quoted with it, and nothing masks or refuses it."""
+    desk = bare(answer_policy={"contacts": ["help@firma.ru", "8-800-555-35-35"]})
+    items = tuple(redacted(evidence(f"If the kettle does not boil water, write to {link}."), desk, "user"))
+    request = DraftRequest(
+        question=QUESTION,
+        language=Language.EN,
+        request_type=RequestType.HOWTO_POLICY,
+        intent="",
+        subqueries=(QUESTION,),
+        evidence=items,
+        spec=ArchitectSpec(),
+    )
+    draft = await ExtractiveDrafter(contacts=contacts_of(desk)).draft(request)
+    assert draft.text == f"If the kettle does not boil water, write to {quoted} [1]."
+    assert check_answer(draft.text, desk, "user").status is PolicyStatus.OK
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
 
 
 @pytest.mark.parametrize(
