@@ -74,7 +74,9 @@ def verified_answer(
     cited = _Cited(evidence)
     if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
         return answer
-    text = merged(_renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format))
+    text = _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
+    # The two halves of a hybrid answer say the same, sentence by sentence.
+    text = text if response_format is ResponseFormat.HYBRID else merged(text)
     if not cited.sources():
         return text
     lines = [
