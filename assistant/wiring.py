@@ -147,11 +147,13 @@ def ports(
     from adapters.planning.offline import OfflinePlanner
     from assistant.servers import Servers
     from graph.build import Ports
+    from guards.policy_check import contacts_of
 
     _read_words()
     servers = servers or Servers(deployed)
-    offline = OfflinePlanner(knowledge, deployed.profile)
-    quoting = ExtractiveDrafter(deployed.profile.allowed_link_domains, deployed.profile.product)
+    profile = deployed.profile
+    offline = OfflinePlanner(knowledge, profile)
+    quoting = ExtractiveDrafter(profile.allowed_link_domains, profile.product, contacts_of(profile))
     planner, drafter = servers.planner(offline), servers.drafter(quoting)
     return Ports(
         moderator=servers.moderator(),

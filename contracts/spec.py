@@ -58,6 +58,8 @@ class Section(BaseModel):
         name: The section's name, which reasons quote.
         title: The heading to write, per language; in JSON, the key.
         aliases: Further headings that count, in any language.
+        for_steps: Whether it is asked only of an answer in Markdown that has something to be done: a numbered list or
+            code. In other formats it is asked of every answer, for programs read its key.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,6 +67,7 @@ class Section(BaseModel):
     name: str = Field(min_length=1)
     title: dict[Language, str] = Field(default_factory=dict[Language, str])
     aliases: tuple[str, ...] = ()
+    for_steps: bool = False
 
     @model_validator(mode="after")
     def _every_heading_has_a_word(self) -> Self:

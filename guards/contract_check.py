@@ -10,7 +10,7 @@ from contracts.reasons import Reason
 from contracts.report import Finding
 from contracts.spec import CITED_SOURCES, ArchitectSpec
 from contracts.values import CheckStatus, DraftKind, RequiredAction, ResponseFormat, Track
-from language.blocks import Block, BlockKind, blocks, heading_text
+from language.blocks import Block, BlockKind, blocks, has_steps, heading_text
 from language.claims import without_citations
 from language.clean import skeleton, unescaped
 from language.forbidden import forbidden_in, said_literally
@@ -91,8 +91,12 @@ def format_fault(draft: str, response_format: ResponseFormat) -> str:
 def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
     """Return the names of the required sections that a draft does not have, or that say nothing.
 
-    In JSON a section is a key of the outermost object; what is no such object is not asked.
+    In JSON a section is a key of the outermost object; what is no such object is not asked. A section for steps is
+    missing only from Markdown that has some.
     """
+    asked = spec.required_sections
+    if spec.response_format is ResponseFormat.MARKDOWN and not has_steps(draft):
+        asked = tuple(section for section in asked if not section.for_steps)
     if spec.response_format is ResponseFormat.JSON:
         try:
             value = parsed(draft)
@@ -106,7 +110,7 @@ def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
     found = {way for heading in written for way in _ways_to_read(heading)}
     return [
         section.name
-        for section in spec.required_sections
+        for section in asked
         if not found.intersection(_comparable(heading) for heading in section.headings())
     ]
 

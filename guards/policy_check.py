@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
-from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,7 +22,7 @@ from language.article_ids import article_ids
 from language.clean import skeleton
 from language.demands import asks_for_secrets, question_asks_for_secrets
 from language.links import foreign_links
-from language.personal_data import Contacts, personal_data, phone_digits
+from language.personal_data import Contacts, personal_data
 from language.secrets import secrets
 from language.spans import Span, replaced
 from language.structured import inside_json, with_strings
@@ -179,19 +178,17 @@ def _asked(rule: AnswerRule, role: str) -> bool:
 def _personal(text: str, profile: Profile) -> list[Span]:
     # Contacts are read only where something was found at all: most texts have nothing.
     found = personal_data(text)
-    return personal_data(text, _contacts(profile)) if found else found
+    return personal_data(text, contacts_of(profile)) if found else found
 
 
-def _contacts(profile: Profile) -> Contacts:
+def contacts_of(profile: Profile) -> Contacts:
     return Contacts.in_texts((*profile.contact.values(), *profile.answer_policy.contacts))
 
 
 def _foreign(text: str, profile: Profile) -> Iterator[str]:
     for url in foreign_links(text, profile.allowed_link_domains):
-        scheme, _, address = url.partition(":")
-        address = unquote(address.partition("?")[0])
-        listed = _contacts(profile) if scheme.casefold() in ("mailto", "tel") else Contacts()
-        if address.casefold() not in listed.emails and phone_digits(address) not in listed.phones:
+        # Contacts are read only where they can matter: most links are of the web.
+        if not url.casefold().startswith(("mailto:", "tel:")) or not contacts_of(profile).lead_to(url):
             yield url
 
 

@@ -83,6 +83,14 @@ def blocks(markdown: str) -> list[Block]:
     ]
 
 
+def line_starts(markdown: str) -> list[int]:
+    """Return where each line of a text begins, as blocks count lines."""
+    places = [0]
+    for line in _lines(markdown):
+        places.append(places[-1] + len(line))
+    return places
+
+
 @remembered
 def paragraph_lines(markdown: str) -> list[tuple[int, int]]:
     """Return the first line of each paragraph and the line behind it, those inside lists and quotes included."""
@@ -160,6 +168,11 @@ def _join(parts: list[list[str]], text: str, *, prose: bool) -> None:
         parts[-1].append(text)
     else:
         parts.append([text])
+
+
+def has_steps(markdown: str) -> bool:
+    """Tell whether a text has something to be done in it: a numbered list or a block of code."""
+    return any(block.kind in (BlockKind.STEPS, BlockKind.CODE) for block in blocks(markdown))
 
 
 def heading_text(markdown: str) -> str:

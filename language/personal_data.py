@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from language.remembering import remembered
 from language.spans import Span, lowered, merged, readings
@@ -39,6 +40,14 @@ class Contacts:
                 emails.update(match.lower() for match in (plain[s.start : s.end] for s in _emails(plain)))
                 phones.update(phone_digits(run) for run in _ANY_NUMBER.findall(plain))
         return cls(frozenset(emails), frozenset(phones) - {""})
+
+    def lead_to(self, target: str) -> bool:
+        """Tell whether a link's target writes to one of the addresses or calls one of the numbers."""
+        scheme, _, rest = target.partition(":")
+        if scheme.casefold() not in ("mailto", "tel"):
+            return False
+        address = unquote(rest.partition("?")[0])
+        return address.casefold() in self.emails or phone_digits(address) in self.phones
 
 
 def personal_data(text: str, contacts: Contacts | None = None) -> list[Span]:

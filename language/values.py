@@ -35,7 +35,7 @@ _FILE = (
     r"tar|jar|sql|lock|cs|java|go|rs|png|jpe?g|svg|env)"
 )
 _IDENTIFIER = re.compile(
-    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*_\w+|[A-ZА-ЯЁ]{2}[A-ZА-ЯЁ0-9]*-\d+"
+    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*_\w+|[A-ZА-ЯЁ]{2}[A-ZА-ЯЁ0-9]*(?:-\d+)+"
     rf"|(?:[\w.-]+/)+[\w-]+\.{_FILE}|[\w-]+(?:\.[\w-]+)*\.{_FILE}"
     r"|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
     r"|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z]+[A-Z]{2,}[a-z]*)(?!\w)"

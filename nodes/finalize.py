@@ -18,6 +18,7 @@ from contracts.state import Json
 from contracts.values import Language, Outcome, Verdict
 from contracts.views import FinalView
 from guards.judged_hash import judged_hash
+from language.words import stems
 from rendering.answers import verified_answer
 
 
@@ -34,8 +35,9 @@ async def finalize(
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
     wanted = ArchitectSpec.model_validate(state["architect_spec"]).response_format
     parts = [PartFinding.model_validate(part) for part in state["guardian"].get("parts", [])]
+    asked = frozenset(stems(state["question"]["text"])).difference(stems(profile.product))
     answer = verified_answer(
-        state["draft_answer"], evidence, language, profile.allowed_link_domains, wanted, parts=parts
+        state["draft_answer"], evidence, language, profile.allowed_link_domains, wanted, asked=asked, parts=parts
     )
     result = StructuredAgentResult.of_turn(state, language=language, outcome=Outcome.ANSWERED, answer=answer)
     turn_id = state["question"]["id"]

@@ -18,7 +18,8 @@ from contracts.values import Channel, Language, PartStatus, PlanTrace, ResponseF
 from language.blocks import split_code, without_code
 from language.links import foreign_links
 from language.structured import json_block, parsed, recited
-from language.words import tokens
+from language.words import stems, tokens
+from rendering.marks import merged
 from rendering.texts import inline, say, texts
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
@@ -33,6 +34,11 @@ _TELLING_WORDS: Final = 6
 _CLEARLY_RUSSIAN: Final = 0.5
 _CLEARLY_NOT: Final = 0.05
 """Shares of Cyrillic words: between them a passage has the language of its page."""
+
+_MOST_SEE_ALSO: Final = 2
+_SHARED_WORDS: Final = 2
+"""Words of the question that the title of a further page must have."""
+_NEARLY_AS_SURE: Final = 0.8
 
 _NOT_IN_ADDRESSES = re.compile(r"[\s<>\[\]`*|\\\"]")
 
@@ -51,13 +57,17 @@ def verified_answer(
     *,
     with_note: bool = True,
     parts: Sequence[PartFinding] = (),
+    asked: frozenset[str] = frozenset(),
 ) -> str:
     """Write a draft that passed, with what of the question it leaves open (`parts`) and the list of the sources it cites.
 
     Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
-    are one source; a row of a graph or a database about it is another. HTML outside of code is shown as text, and
+    are one source; a row of a graph or a database about it is another. A block that rests on one source cites it once
+    (`rendering/marks.py`). HTML outside of code is shown as text, and
     nothing turns the direction of reading. A document's address is shown where it leads to an allowed domain, or is a
-    path. Where a cited passage is in another language than the answer, a line says so (`with_note`).
+    path. Where a cited passage is in another language than the answer, a line says so (`with_note`). Where words of the
+    question are given (`asked`, as stems), up to two other pages that have them in their titles are named before the
+    sources; nothing is claimed of them.
 
     In a hybrid answer, the citations in the block of JSON are renumbered, too. An answer in JSON stays JSON: its
     sources stand under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`,
@@ -67,6 +77,8 @@ def verified_answer(
     if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
         return answer
     text = _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
+    # The two halves of a hybrid answer say the same, sentence by sentence.
+    text = text if response_format is ResponseFormat.HYBRID else merged(text)
     if not cited.sources():
         return text
     lines = [
@@ -76,7 +88,8 @@ def verified_answer(
     ]
     note = _language_note(cited.sources(), language) if with_note else ""
     open_parts = _open_parts(parts, language)
-    return "\n\n".join(filter(None, (note, text, open_parts, "\n".join(lines)))).translate(_TURNS_TEXT)
+    more = _see_also(cited.sources(), evidence, language, allowed_domains, asked)
+    return "\n\n".join(filter(None, (note, text, open_parts, more, "\n".join(lines)))).translate(_TURNS_TEXT)
 
 
 def _open_parts(parts: Sequence[PartFinding], language: Language) -> str:
@@ -93,6 +106,30 @@ def _open_parts(parts: Sequence[PartFinding], language: Language) -> str:
             if part.status in (PartStatus.NOT_FOUND, PartStatus.DOUBTFUL)
         ]
     return "\n".join(f"_{line}_" for line in said)
+
+
+def _see_also(
+    cited: Sequence[tuple[int, EvidenceItem]],
+    evidence: Sequence[EvidenceItem],
+    language: Language,
+    allowed_domains: Sequence[str],
+    asked: frozenset[str],
+) -> str:
+    """Name further pages on what was asked: as sure as those cited, in the language of the answer, two at most."""
+    sure = _NEARLY_AS_SURE * max(item.confidence for _, item in cited)
+    named = {item.document_key for _, item in cited} | {item.title for _, item in cited}
+    lines: list[str] = []
+    for item in sorted(evidence, key=lambda item: -item.confidence):
+        shared = asked.intersection(stems(" ".join(title_of(item))))
+        fits = item.confidence >= sure and written_in(item) in (None, language) and not item.lookup
+        if fits and len(shared) >= min(_SHARED_WORDS, len(asked) or 1) and not named & {item.document_key, item.title}:
+            named |= {item.document_key, item.title}
+            place = _address(item, allowed_domains)
+            title = " — ".join(filter(None, map(inline, title_of(item))))
+            lines.append(f"- {title}{f' ({place})' if place else ''}")
+    if not lines:
+        return ""
+    return "\n".join((f"**{texts(language)['see_also_heading']}**", "", *lines[:_MOST_SEE_ALSO]))
 
 
 def answer_sources(

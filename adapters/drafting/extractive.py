@@ -18,15 +18,17 @@ from itertools import groupby
 from typing import Final
 
 from adapters.drafting.formats import in_format
+from adapters.drafting.markup import ICON
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from adapters.planning.asking_back import asks_of_nothing
 from contracts.ports import Draft, DraftRequest
-from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
-from language.blocks import Block, BlockKind, paragraph_lines
+from contracts.values import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
+from language.blocks import Block, BlockKind, blocks, has_steps, paragraph_lines
 from language.claims import claims
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.links import foreign_links
+from language.personal_data import Contacts
 from language.sentences import sentences
 from language.values import missing_from
 from language.words import Phrases, stems, tokens
@@ -39,16 +41,48 @@ ASKED_FOR: Final = 0.75
 """Confidence of a row from which on the plan or the question's words asked for its lookup; see `LookupSource`."""
 MOST_ROWS: Final = 10
 """Rows of one lookup that are quoted; that there are more is said."""
-_BODY_BONUS, _HEADING_SHARE, _TRUST, _OPENING_BONUS = 0.05, 0.5, 3.0, 0.4
+_BODY_BONUS, _HEADING_SHARE, _HEADING_FIT, _TRUST, _OPENING_BONUS = 0.05, 0.8, 0.5, 3.0, 0.4
+_YES_OR_NO_BONUS, _REMEDY_BONUS, _MID_AIR, _ABOUT_ITSELF, _TOO_LONG = 0.2, 0.2, 0.1, 0.3, 0.2
 _SECOND_BEST, _SECOND_BODY, _TOO_ALIKE = 0.8, 0.95, 0.6
-_LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 600, 3, 1400
-_WHOLE_LIST, _WHOLE_TABLE = 10, 7
+_LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 450, 3, 900
+_NEARLY, _MOST_TRIED = 0.7, 5
+_SHORT_ANSWER, _ADDS = 200, 0.1
+"""Characters below which an answer may go on with what only follows; share of the question that more must add."""
+_WHOLE_LIST, _WHOLE_TABLE, _LONG_BODY, _LONG_ITEM, _DEEPEST = 10, 7, 1000, 500, 3
 _MOST_LOOKUPS = 2
 _DEFINES = re.compile(
     r"^\W*(?:what(?:'s| is| are| does)\b(?!.*\b(?:happen|do)\b)|что (?:такое|это|значит|означает)\b|чем является\b)",
     re.IGNORECASE,
 )
 _HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
+_REMEDY = re.compile(
+    r"\b(?:solution|resolution|remedy|fix(?:ing)?|workaround|what to do|troubleshooting)\b"
+    r"|\b(?:решени[ея]|устранени[ея]|что (?:с)?делать|как исправить|исправление)\b",
+    re.IGNORECASE,
+)
+_COMPLAINT = re.compile(
+    r"\b(?:symptoms?|problem|issue|signs|description)\b|\b(?:симптомы?|проблема|признаки|описание)\b", re.IGNORECASE
+)
+_GOES_ON = re.compile(
+    r"\W*(?:in (?:this|that|such an?) case|here|also|however|then|otherwise|besides|therefore|thus|moreover|for example|this|that|these|those|it|they"
+    r"|здесь|тут|там|также|кроме того|однако|затем|тогда|иначе|поэтому|при этом|в (?:этом|таком) случае|например|это|этот|эта|эти|такой|такая|такие|он|она|оно|они)"
+    r"\b(?!-)(?!\s+(?:page|section|article|guide|chapter|раздел|стать|страниц|руководств))",
+    re.IGNORECASE,
+)
+"""How a sentence begins that goes on from one before it."""
+_OF_ITSELF = re.compile(
+    r"\W*(?:this|the) (?:section|article|guide|page|chapter|document) (?:describes|explains|contains|covers|provides|lists|tells)\b"
+    r"|\W*(?:в (?:этом |этой |данном |данной )?(?:разделе|статье|руководстве|главе)|(?:этот|эта|это|данный|данная) (?:раздел|статья|руководство))"
+    r" (?:приведен|привед[её]н|описан|описыва|содержит|рассказ|собран|представлен)",
+    re.IGNORECASE,
+)
+"""How a page speaks of itself instead of its matter."""
+_YES_OR_NO = re.compile(
+    r"^\W*(?:can|could|may|is|are|does|do|will|has|have)\b|\bли\b|^\W*(?:есть|поддерживается|поддерживаются)\b",
+    re.IGNORECASE,
+)
+_TITLE_OF_A_TAB = re.compile(r"\*\*[^*\n]+\*\*:?|__[^_\n]+__:?")
+_NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*\\?[.)]\s+")
 _ENTITY = re.compile(r"&#?\w+")
 _CLOSING: Final = ".!?:;…"
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
@@ -62,11 +96,15 @@ class ExtractiveDrafter:
     Args:
         allowed_domains: Links to other hosts would fail the policy check. What carries a bare one is not quoted; of
             one with words, the words are, with a note that the link was left out.
+        contacts: Addresses and numbers that may be said: a link to one is quoted with them.
         product: Its name stands in many questions and says nothing about what is asked.
     """
 
-    def __init__(self, allowed_domains: Iterable[str] = (), product: str = "") -> None:
+    def __init__(
+        self, allowed_domains: Iterable[str] = (), product: str = "", contacts: Contacts | None = None
+    ) -> None:
         self._domains = tuple(allowed_domains)
+        self._contacts = contacts
         self._ignored = frozenset(stems(product))
         _phrases()  # read now, not by the first turn
 
@@ -80,7 +118,10 @@ class ExtractiveDrafter:
             return Draft(DraftKind.ABSTENTION, own["abstention"])
         quotable = [unit for unit in self._units(request) if self._may_quote(unit, request)]
         while picked := _pick(quotable, request, self._ignored):
-            quotes = [_quote(scored.unit, request.subqueries[scored.question]) for scored in picked]
+            quotes = [
+                _quote(scored.unit, request.subqueries[scored.question], introduced=introduced)
+                for scored, introduced in zip(picked, _introduced(picked), strict=True)
+            ]
             # Looked at again as they are written: a heading may have become a lead, and a mark may split a sentence.
             unfit = [
                 scored.unit
@@ -89,7 +130,10 @@ class ExtractiveDrafter:
             ]
             if not unfit:
                 note = f"({own['link_left_out']})"
-                texts = [text.replace(LEFT_OUT, note) for text in _joined(picked, quotes, request, own)]
+                texts = [
+                    text.replace(LEFT_OUT, note).replace(ICON, own["icon"])
+                    for text in _joined(picked, quotes, request, own)
+                ]
                 if self._may_stand(text := _compose(texts, request), request):
                     return Draft(DraftKind.ANSWER, text)
                 # As strings of JSON, texts with single marks of code can be read otherwise together.
@@ -98,7 +142,9 @@ class ExtractiveDrafter:
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
     def _units(self, request: DraftRequest) -> list[Unit]:
-        return [unit for n, item in enumerate(request.evidence, 1) for unit in units(item, n, self._domains)]
+        return [
+            unit for n, item in enumerate(request.evidence, 1) for unit in units(item, n, self._domains, self._contacts)
+        ]
 
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
         if not self._may_stand(unit.text, request):
@@ -138,6 +184,16 @@ class _Weights:
             if word not in ignored
         }
         self.total = sum(self.of.values())
+
+    def fit(self, headings: Iterable[str]) -> float:
+        """Return how much of the best fitting heading the question says, 0 to 1: one that says more is about more."""
+        fits = [0.0]
+        for heading in headings:
+            for part in heading.split(" › "):
+                said = set(stems(part))
+                if said:
+                    fits.append(sum(word in self.of for word in said) / len(said) * self.share(said))
+        return max(fits)
 
     def share(self, words: Iterable[str]) -> float:
         """Return the weighted share of the question's words that are among the given ones, 0 to 1."""
@@ -184,23 +240,40 @@ def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]
             (_Scored(unit, _score(unit, weights, question, request), number) for unit in candidates),
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
         )
-        if ranked and _covers(ranked[0].unit, candidates, weights, request):
-            company = _with_company(ranked, candidates, request)
+        near = [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
+        best = next((scored for scored in near if _covers(scored.unit, candidates, weights, request)), None)
+        if best:
+            ranked = [best, *(scored for scored in ranked if scored is not best)]
+            ranked = _steps_first(ranked) if _HOW.search(question) else ranked
+            company = _with_company(ranked, candidates, request, weights)
             picked += [s for s in company if all(s.unit is not p.unit for p in picked)]
     return picked
 
 
 def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
     score = weights.share(unit.words) + _HEADING_SHARE * weights.share(unit.heading_words)
+    score += _HEADING_FIT * weights.fit(unit.heading.split(" — "))
     if _asked_for(unit, weights, request):
         return (1 + score) * request.evidence[unit.source - 1].confidence
     score *= request.evidence[unit.source - 1].confidence ** _TRUST
     if _DEFINES.search(question) and unit.order == 0 and request.evidence[unit.source - 1].ref.endswith("#0"):
         # Pages say what a thing is in their first sentences.
         score += _OPENING_BONUS * weights.share(unit.heading_words)
+    elif _YES_OR_NO.search(question) and unit.order == 0 and unit.body is None:
+        score += _YES_OR_NO_BONUS * weights.share(unit.heading_words)
+    wanted = _wants_steps(question, request)
+    if wanted:
+        near = _section(unit)
+        score += _REMEDY_BONUS * (bool(_REMEDY.search(near)) - bool(_COMPLAINT.search(near)))
+    if unit.order == 0 and _GOES_ON.match(unit.lead):
+        score -= _MID_AIR
+    if _OF_ITSELF.match(unit.lead):
+        score -= _ABOUT_ITSELF
+    # Where nobody asks how, a page of steps is more than is wanted.
+    if not _HOW.search(question):
+        score -= _TOO_LONG * min(1.0, max(0.0, len(unit.text) / _LONG_BODY - 1) / 3)
     if unit.body is None:
         return score + _terms_bonus(unit, request)
-    wanted = _wants_steps(question, request)
     if unit.body.kind is BlockKind.STEPS and wanted:
         score += 2 * _BODY_BONUS
     elif unit.body.kind is BlockKind.CODE and wanted:
@@ -239,21 +312,53 @@ def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, request: Draf
     return weights.share(own) >= LEAST_OF_UNIT and weights.share(passage | own) >= LEAST_COVERAGE
 
 
-def _with_company(ranked: list[_Scored], candidates: list[Unit], request: DraftRequest) -> list[_Scored]:
-    """Return the best unit, what follows it under the same heading, and units of other passages that add to it.
+def _steps_first(ranked: list[_Scored]) -> list[_Scored]:
+    """Put the steps of the best unit's section in its place, where it is a remark on them."""
+    best = ranked[0]
+    for scored in ranked[1:]:
+        if scored.score < _NEARLY * best.score or (best.unit.body and best.unit.body.kind is BlockKind.STEPS):
+            break
+        unit = scored.unit
+        same = (unit.source, unit.heading) == (best.unit.source, best.unit.heading)
+        if same and unit.body and unit.body.kind is BlockKind.STEPS:
+            return [scored, *(other for other in ranked if other is not scored)]
+    return ranked
 
-    A row brings the other rows of its lookup, however alike they are: they are one list.
+
+def _with_company(
+    ranked: list[_Scored], candidates: list[Unit], request: DraftRequest, weights: _Weights
+) -> list[_Scored]:
+    """Return the best unit with what it needs to be understood, and with what answers more of the question.
+
+    What it goes on from comes before it, steps of the same section behind it; others come where they add words of the
+    question, up to `_MOST_CHARS`. A row brings the other rows of its lookup, however alike they are: they are one list.
     """
     best = ranked[0]
     if _lookup(best.unit, request):
         return _rows(ranked, request)
     chosen = [best]
     size = len(best.unit.text)
+    covered = set(best.unit.words | best.unit.heading_words)
     by_place = {(unit.source, unit.order): unit for unit in candidates}
+
+    def add(unit: Unit) -> None:
+        nonlocal size
+        chosen.append(_Scored(unit, best.score, best.question))
+        size += len(unit.text)
+        covered.update(unit.words)
+
+    def adds(unit: Unit) -> bool:
+        return weights.share(covered | unit.words) - weights.share(covered) >= _ADDS
+
+    before = by_place.get((best.unit.source, best.unit.order - 1))
+    if _GOES_ON.match(best.unit.lead) and before and before.heading == best.unit.heading:
+        add(before)
     following = by_place.get((best.unit.source, best.unit.order + 1))
     if following and following.heading == best.unit.heading and size + len(following.text) <= _MOST_CHARS:
-        chosen.append(_Scored(following, best.score, best.question))
-        size += len(following.text)
+        kind = following.body.kind if following.body else None
+        leads = best.unit.body is None and kind in (BlockKind.STEPS, BlockKind.CODE)
+        if leads or size < _SHORT_ANSWER or adds(following):
+            add(following)
     for scored in ranked[1:]:
         if len(chosen) >= 4 or scored.score < _SECOND_BEST * best.score:
             break
@@ -264,8 +369,11 @@ def _with_company(ranked: list[_Scored], candidates: list[Unit], request: DraftR
             continue  # one row of a list would look like all there is
         if any(unit is c.unit or _alike(unit, c.unit) for c in chosen) or size + len(unit.text) > _MOST_CHARS:
             continue
-        chosen.append(scored)
-        size += len(unit.text)
+        if (size >= _SHORT_ANSWER and not adds(unit)) or (
+            _GOES_ON.match(unit.lead) and unit.source != best.unit.source
+        ):
+            continue
+        add(unit)
     return sorted(chosen, key=lambda s: (s.unit.source != best.unit.source, s.unit.source, s.unit.order))
 
 
@@ -292,24 +400,61 @@ def _alike(one: Unit, other: Unit) -> bool:
 
 def _compose(texts: list[str], request: DraftRequest) -> str:
     """Write the quotations under the required sections, in the format of the contract."""
-    titles = [section.title.get(request.language, section.name) for section in request.spec.required_sections]
+    asked = list(request.spec.required_sections)
+    before: list[str] = []
+    if request.spec.response_format is ResponseFormat.MARKDOWN:
+        steps = next((place for place, text in enumerate(texts) if has_steps(text)), None)
+        if steps is None:
+            asked = [section for section in asked if not section.for_steps]
+        elif asked and asked[0].for_steps:
+            before, texts = texts[:steps], texts[steps:]
+    titles = [section.title.get(request.language, section.name) for section in asked]
     # The first section takes the answer itself; each further one takes a unit from the end.
     extra = min(max(len(titles) - 1, 0), len(texts) - 1)
     groups = [texts[: len(texts) - extra], *([text] for text in texts[len(texts) - extra :])]
-    return in_format(dict(zip(titles or [""], groups, strict=False)), request.spec.response_format)
+    sections = dict(zip(titles or [""], groups, strict=False))
+    return in_format({"": before, **sections} if before else sections, request.spec.response_format)
 
 
-def _quote(unit: Unit, question: str) -> str:
+def _introduced(picked: Sequence[_Scored]) -> list[bool]:
+    """Return of each unit whether the one before it stands under the same heading."""
+    places = [(scored.unit.source, scored.unit.heading) for scored in picked]
+    return [number > 0 and places[number - 1] == place for number, place in enumerate(places)]
+
+
+def _quote(unit: Unit, question: str, *, introduced: bool) -> str:
     mark = f"[{unit.source}]"
     if unit.body is None:
         return _cited_paragraph(unit.lead, mark, question, whole=False)
-    lead = unit.lead
-    if unit.body.kind in (BlockKind.CODE, BlockKind.TABLE):
-        lead = lead if tokens(lead) else f"{unit.heading}:"
-        if LEFT_OUT in unit.body.text:
-            lead = f"{lead}{LEFT_OUT}"
+    lead = _lead(unit, introduced=introduced)
+    if unit.body.kind in (BlockKind.CODE, BlockKind.TABLE) and LEFT_OUT in unit.body.text:
+        lead = f"{lead}{LEFT_OUT}"
     body = _cited_body(unit.body, mark, question)
-    return "\n\n".join(filter(None, (_cited_paragraph(lead, mark, question, whole=True), body)))
+    said = [_cited_paragraph(lead, mark, question, whole=True)]
+    section = _section(unit)
+    bare = lead.rstrip(" *_")
+    if unit.body.kind is BlockKind.STEPS and not introduced and bare and bare[-1] in ".!" and section[-1:].isalnum():
+        said.append(_cite(f"{section}:", mark))
+    return "\n\n".join(filter(None, (*said, body)))
+
+
+def _lead(unit: Unit, *, introduced: bool) -> str:
+    """Return what leads into a body: its own words, and its section's title where these say too little.
+
+    Code and tables carry no citation, so they always have a line that does.
+    """
+    bare = unit.body is not None and unit.body.kind in (BlockKind.CODE, BlockKind.TABLE)
+    if not tokens(unit.lead):
+        return "" if introduced and not bare else f"{_section(unit)}:"
+    if introduced or not _TITLE_OF_A_TAB.fullmatch(unit.lead):
+        return unit.lead
+    return f"{_section(unit)} — {unit.lead}"
+
+
+def _section(unit: Unit) -> str:
+    """Return the title of the section that a unit stands in, without its number."""
+    parts = [part for heading in unit.heading.split(" — ") for part in heading.split(" › ") if tokens(part)]
+    return _NUMBERING.sub("", parts[-1], count=1) if parts else unit.heading
 
 
 def _is_cited(quote: str) -> bool:
@@ -341,6 +486,8 @@ def _best_window(parts: list[str], question: str) -> list[str]:
     hits = [len(asked.intersection(stems(part))) for part in parts]
     starts = range(len(parts) - _SENTENCES + 1)
     start = max(starts, key=lambda i: (sum(hits[i : i + _SENTENCES]), hits[i], -i))
+    while start and _GOES_ON.match(parts[start]):
+        start -= 1
     return parts[start : start + _SENTENCES]
 
 
@@ -364,12 +511,32 @@ def _cited_body(body: Block, mark: str, question: str) -> str:
         case BlockKind.STEPS:
             return "\n".join(_cited_item(item, mark) for item in body.parts)
         case BlockKind.BULLETS:
-            items = body.parts if len(body.parts) <= _WHOLE_LIST else _matching(body.parts, question)
-            return "\n".join(_cited_item(item, mark) for item in items)
+            whole = len(body.parts) <= _WHOLE_LIST and len(body.text) <= _LONG_BODY
+            items = body.parts if whole else _matching(body.parts, question)
+            return "\n".join(_cited_item(_shortened(item, question), mark) for item in items)
         case BlockKind.TABLE:
             return _table(body, question)
         case _:
             return _closed(body.text)
+
+
+def _shortened(item: str, question: str, depth: int = 0) -> str:
+    """Return a long item of a list with its own words, and of a list inside it what is nearest to the question."""
+    if len(item) <= _LONG_ITEM or depth > _DEEPEST:
+        return item
+    width = len(item) - len(_MARKER_ALONE.sub("", item, count=1)) if _MARKER_ALONE.match(item) else 0
+    first, *rest = item.split("\n")
+    inside = "\n".join((first[width:], *(re.sub(rf"^[ \t]{{0,{width}}}", "", line) for line in rest)))
+    found = blocks(inside)
+    if len(found) < 2 or found[0].kind is not BlockKind.PARAGRAPH:
+        return item
+    kept = [found[0].text]
+    lists = [block for block in found[1:] if block.kind in (BlockKind.BULLETS, BlockKind.STEPS)]
+    if found[0].text.rstrip(" *_").endswith(":") and lists:
+        parts = _matching(lists[0].parts, question)
+        kept += ["\n".join(_shortened(part, question, depth + 1) for part in parts)]
+    said = "\n\n".join(kept)
+    return first[:width] + said.replace("\n", "\n" + " " * width)
 
 
 def _closed(code: str) -> str:
@@ -403,7 +570,8 @@ def _cited_item(item: str, mark: str) -> str:
 def _table(body: Block, question: str) -> str:
     lines = body.text.split("\n")
     head, rows = lines[:2], list(body.parts[1:])
-    kept = rows if len(rows) <= _WHOLE_TABLE else _matching(tuple(rows), question)
+    whole = len(rows) <= _WHOLE_TABLE and len(body.text) <= 2 * _LONG_BODY
+    kept = rows if whole else _matching(tuple(rows), question)
     return "\n".join((*head, *kept)).replace(LEFT_OUT, "")
 
 

@@ -6,13 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from adapters.drafting.markup import in_markdown, without_holes
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
-from language.links import foreign_links
+from language.links import foreign_links, has_link
+from language.personal_data import Contacts
 from language.words import stems
 
 LEFT_OUT = "\ufdd0"
 """Stands in a unit where a link to another host stood; Unicode keeps this character for uses inside a program."""
+
+_JOINT = "\ufdd3"
+"""Stands in the middle of a link that stays one, until all others are gone."""
+_OURS = re.compile("[\ufdd0-\ufdd3]")
 
 _TARGET = r"\(((?:[^()\n]|\n(?!\n)|\([^()\n]*\))*)\)"
 # Words in brackets that are no link, and a tag that does not end, are taken with what is looked for and left as they
@@ -32,6 +38,17 @@ _BREAKING_TAG = re.compile(r"</?(?:td|th|tr|li|p|br|div|dt|dd)\b[^>\n]*+>?", re.
 _TAG = re.compile(r"</?[A-Za-z](?:[^>\n]++|\n(?!\n))*+>?")
 _LEFT_OVER = re.compile(r"(?<=<)(?=[A-Za-z/!?])|(?<=\])(?=\()")
 _DIALECT = re.compile(r"^[ \t]*(?:/{3,}.*|\{[*!].*[*!]\}|:::.*|!!! .*)$", re.MULTILINE)
+_POINTER = re.compile(
+    r"\W*(?:(?:see|read|click|learn|find out|by|at|from)\s+)?(?:here|more|details|(?:this|the)\s+(?:link|page|article)|link)\W*"
+    r"|\W*(?:(?:по|см|смотрите)\.?\s+)?(?:(?:этой|эту|данной)\s+)?(?:здесь|тут|подробнее|ссылк\w{0,3})\W*|\W*",
+    re.IGNORECASE,
+)
+"""Words of a link that say nothing without its address."""
+_WEB = re.compile(r"https?://[^\s<>()\[\]]+", re.IGNORECASE)
+_LINKED = re.compile(r"\]\(https?://[^\s()]*\)")
+_MASKED_LINK = re.compile(
+    r"\[(\[redacted: [a-z_-]{1,40}\])\]\s?\((?:mailto:|tel:)?\[redacted: [a-z_-]{1,40}\][^()\n]{0,100}\)"
+)
 _BODY = (BlockKind.STEPS, BlockKind.BULLETS, BlockKind.TABLE, BlockKind.CODE)
 
 
@@ -61,7 +78,9 @@ class Unit:
         return "\n\n".join(filter(None, (self.lead, self.body.text if self.body else "")))
 
 
-def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) -> list[Unit]:
+def units(
+    item: EvidenceItem, source: int, allowed_domains: Sequence[str] = (), contacts: Contacts | None = None
+) -> list[Unit]:
     """Return the units of one passage in order; mark-up that is not for readers is taken out of the prose.
 
     Where a link leads to none of the domains, `LEFT_OUT` stands behind its words.
@@ -73,11 +92,11 @@ def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) 
     def add(lead_text: str, body: Block | None) -> None:
         text = "\n".join(filter(None, (lead_text, body.text if body else "")))
         # What leads into something that the passage does not have would end the answer in mid-air.
-        if stems(text) and (body or not lead_text.rstrip().endswith(":")):
-            words = frozenset(stems(text))
+        if stems(text) and (body or not lead_text.rstrip(" \n*_").endswith(":")):
+            words = frozenset(stems(_LINKED.sub("]", text)))
             found.append(Unit(source, len(found), heading, lead_text, body, words, frozenset(stems(heading))))
 
-    for block in blocks(readable(item.snippet, allowed_domains)):
+    for block in blocks(readable(item.snippet, allowed_domains, contacts)):
         if block.kind in _BODY:
             add(lead, block)
             lead = ""
@@ -89,27 +108,38 @@ def units(item: EvidenceItem, source: int, allowed_domains: Sequence[str] = ()) 
             own = heading_text(block.text)
             heading = " — ".join(filter(None, dict.fromkeys((item.title, item.heading, own))))
         elif block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE):
-            lead = re.sub(r"^>[ \t]?", "", block.text, flags=re.MULTILINE).strip()
+            lead = re.sub(r"^>[ \t]?", "", block.text, flags=re.MULTILINE).strip().lstrip("—– ")
     if lead:
         add(lead, None)
     return found
 
 
-def readable(markdown: str, allowed_domains: Sequence[str] = ()) -> str:
-    """Return a passage with links as their words and without images, comments, tags and dialect marks.
+def readable(markdown: str, allowed_domains: Sequence[str] = (), contacts: Contacts | None = None) -> str:
+    """Return a passage without images, comments, tags and dialect marks, and with links as their words.
 
-    Behind the words of a link to none of the domains stands `LEFT_OUT`. Code is left as it is. `[1]` in a document's own prose is no citation of ours and loses its brackets.
+    A link with words to one of the domains stays one. Behind the words of a link elsewhere stands `LEFT_OUT` where they
+    say nothing without it, behind those of one to a contact its address, and `ICON` stands for a picture that a sentence points at. Code is left as it is. `[1]` in a
+    document's own prose is no citation of ours and loses its brackets.
     """
-    markdown = _COMMENT.sub(lambda m: m[0] if m["open"] is not None else " ", markdown.replace(LEFT_OUT, ""))
+    markdown = _OURS.sub("", markdown)
+    markdown = _COMMENT.sub(lambda m: m[0] if m["open"] is not None else " ", in_markdown(markdown))
     parts = split_code(markdown)
     targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}
-    return "".join(part if i % 2 else _prose(part, targets, allowed_domains) for i, part in enumerate(parts))
+    known = contacts or Contacts()
+    return "".join(part if i % 2 else _prose(part, targets, allowed_domains, known) for i, part in enumerate(parts))
 
 
-def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str]) -> str:
+def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str], contacts: Contacts) -> str:
     def words(said: str, target: str) -> str:
         # Written as a link, for a target such as `//host` is an address only there.
-        return said + LEFT_OUT if foreign_links(f"[]({target})", domains) else said
+        if not foreign_links(f"[]({target})", domains):
+            # A number in brackets would be a citation, and what holds an address needs no other one.
+            keeps = _WEB.fullmatch(target) and re.search(r"[^\W\d_]", said) and not has_link(said)
+            return f"[{said}{_JOINT}{target})" if keeps else said
+        if contacts.lead_to(target):
+            address = target.partition(":")[2].partition("?")[0]
+            return said if address.casefold() in said.casefold() else f"{said} ({address})"
+        return said + LEFT_OUT if _POINTER.fullmatch(said) or has_link(said) else said
 
     def address(match: re.Match[str]) -> str:
         before, target, behind = match.groups()
@@ -117,7 +147,8 @@ def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str]) -> str
         gap = before or behind if foreign_links(target, domains) else before + target + behind
         return words(gap, target)
 
-    text = _DIALECT.sub("", _IMAGE.sub(lambda m: m[0] if m[1] is None else "", text))
+    text = without_holes(_MASKED_LINK.sub(r"\1", _DIALECT.sub("", text)))
+    text = _IMAGE.sub(lambda m: m[0] if m[1] is None else "", text)
     text = _ADDRESS.sub(address, text)
     text = _ANCHOR.sub(lambda m: words(m[2], m[1]), text)
     text = _LINK.sub(lambda m: m[0] if m[2] is None else words(m[1], m[2]), text)
@@ -127,4 +158,4 @@ def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str]) -> str
     for tag, instead in ((_BREAKING_TAG, " "), (_TAG, "")):
         text = tag.sub(lambda m, instead=instead: instead if m[0].endswith(">") else m[0], text)
     # What is left of nested tags and links could make new ones: a space keeps it from meaning anything.
-    return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", text))
+    return _LEFT_OVER.sub(" ", _BARE_MARK.sub(r"(\1)", text)).replace(_JOINT, "](")

@@ -127,6 +127,10 @@ def instructions(request: DraftRequest, note: str = "") -> str:
 def _contract(spec: ArchitectSpec, language: Language) -> list[str]:
     titles = [section.title.get(language, section.name) for section in spec.required_sections]
     asked = _form(spec.response_format, titles)
+    if steps := [section.title.get(language, section.name) for section in spec.required_sections if section.for_steps]:
+        named = ", ".join(f"“{title}”" for title in steps)
+        if spec.response_format is ResponseFormat.MARKDOWN:
+            asked.append(f"Where there is nothing to be done step by step, leave out {named}.")
     if spec.forbidden_content:
         asked.append(f"Never write: {', '.join(spec.forbidden_content)}.")
     if spec.domain_terms:

@@ -28,7 +28,7 @@ from contracts.values import (
 )
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
-from guards.policy_check import check_answer
+from guards.policy_check import check_answer, contacts_of
 from guards.redaction import redacted
 from language.blocks import BlockKind, blocks, without_code
 from tests.support.examples import examples
@@ -398,8 +398,8 @@ async def test_a_hybrid_answer_is_both_and_has_one_block_of_json() -> None:
 @pytest.mark.parametrize("spec", [IN_JSON, HYBRID], ids=["json", "hybrid"])
 async def test_the_note_on_a_link_stands_in_every_format(spec: ArchitectSpec) -> None:
     """Also where the words stand in a string of JSON."""
-    draft = await drafted(QUESTION, "Boil [water](https://evil.ru) in the kettle.", spec=spec)
-    assert draft.text.count("Boil water in the kettle [1] (link left out).") == 1 + (spec is HYBRID)
+    draft = await drafted(QUESTION, "Boil water in the kettle, see [here](https://evil.ru).", spec=spec)
+    assert draft.text.count("Boil water in the kettle, see here [1] (link left out).") == 1 + (spec is HYBRID)
 
 
 @pytest.mark.parametrize("words", ["as an AI", "As\nan   ai", "Neverrr ever", "neverR ever"])
@@ -459,21 +459,66 @@ async def test_a_link_becomes_its_words_and_a_picture_nothing() -> None:
 @pytest.mark.parametrize(
     "link",
     [
-        "[water](https://evil.ru/x)",
-        "[water](//evil.ru)",
-        "[water][w]",
-        "[water][]",
-        "<a href='https://evil.ru'>water</a>",
-        "water<https://evil.ru>",
-        "water <https://evil.ru>",
+        "[here](https://evil.ru/x)",
+        "[here](//evil.ru)",
+        "[here][w]",
+        "[here][]",
+        "<a href='https://evil.ru'>here</a>",
+        "here<https://evil.ru>",
+        "here <https://evil.ru>",
     ],
 )
 @pytest.mark.parametrize(("language", "note"), [(Language.EN, "link left out"), (Language.RU, "ссылка не приводится")])
-async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, note: str) -> None:
+async def test_a_link_elsewhere_whose_words_only_point_leaves_a_trace(link: str, language: Language, note: str) -> None:
     """Whoever needs the link learns, in the language of the answer, that the document has one (regression)."""
-    items = evidence(f"Boil {link} in the kettle.\n\n[w]: https://evil.ru/x\n[water]: https://evil.ru/y")
+    items = evidence(f"Boil water in the kettle, see {link}.\n\n[w]: https://evil.ru/x\n[here]: https://evil.ru/y")
     draft = await drafted(QUESTION, items=items, language=language)
-    assert draft.text == f"Boil water in the kettle [1] ({note})."
+    assert draft.text == f"Boil water in the kettle, see here [1] ({note})."
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "[water](https://evil.ru/x)",
+        "[water][w]",
+        "<a href='https://evil.ru'>water</a>",
+        "[water](mailto:shop@evil.ru)",
+        "[water](../water.md)",
+    ],
+)
+async def test_words_of_a_link_that_say_enough_stand_alone(link: str) -> None:
+    """A sentence that reads on without its address needs no note about it."""
+    draft = await drafted(QUESTION, f"Boil {link} in the kettle.\n\n[w]: https://evil.ru/x")
+    assert draft.text == "Boil water in the kettle [1]."
+
+
+@pytest.mark.parametrize(
+    ("link", "quoted"),
+    [
+        ("[support](mailto:help@firma.ru)", "support (help@firma.ru)"),
+        ("[help@firma.ru](mailto:help@firma.ru)", "help@firma.ru"),
+        ("[support](tel:+78005553535)", "support (+78005553535)"),
+        ("[support](mailto:boss@firma.ru)", "support"),
+    ],
+)
+async def test_an_address_of_support_is_told(link: str, quoted: str) -> None:
+    """Where the profile lists an address or a number, a link to it is quoted with it, and nothing masks or refuses it."""
+    desk = bare(answer_policy={"contacts": ["help@firma.ru", "8-800-555-35-35"]})
+    items = tuple(redacted(evidence(f"If the kettle does not boil water, write to {link}."), desk, "user"))
+    request = DraftRequest(
+        question=QUESTION,
+        language=Language.EN,
+        request_type=RequestType.HOWTO_POLICY,
+        intent="",
+        subqueries=(QUESTION,),
+        evidence=items,
+        spec=ArchitectSpec(),
+    )
+    draft = await ExtractiveDrafter(contacts=contacts_of(desk)).draft(request)
+    assert draft.text == f"If the kettle does not boil water, write to {quoted} [1]."
+    assert check_answer(draft.text, desk, "user").status is PolicyStatus.OK
     finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
     assert finding.reasons == ()
 
@@ -481,22 +526,43 @@ async def test_a_link_elsewhere_leaves_a_trace(link: str, language: Language, no
 @pytest.mark.parametrize(
     ("snippet", "quoted"),
     [
-        ("Boil water in «[Kettle](https://evil.ru)» now.", "Boil water in «Kettle» now [1] (link left out)."),
+        ("Click [ok](https://kb.comindware.ru/a) to boil water in the kettle.", None),
+        ("Boil water in the kettle:\n\n1. [Open](https://kb.comindware.ru/a) the lid.", None),
+        ("Boil [water][w] in the kettle.\n\n[w]: https://kb.comindware.ru/a", "Boil [water](https://kb.comindware.ru/a) in the kettle."),
+        ("Boil [1](https://kb.comindware.ru/a) water in the kettle.", "Boil 1 water in the kettle."),
+    ],
+)  # fmt: skip
+async def test_a_link_to_a_domain_of_ours_stays_one(snippet: str, quoted: str | None) -> None:
+    """A reader can follow it; words that would read as a citation lose it."""
+    items = evidence(snippet)
+    draft = await drafted(QUESTION, items=items)
+    assert draft.text.replace(" [1]", "") == (quoted or snippet)
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+
+
+@pytest.mark.parametrize(
+    ("snippet", "quoted"),
+    [
         (
-            "Boil water in the kettle:\n\n1. Open «[Lid](https://evil.ru)».\n\n   See [more](//evil.ru).",
-            "Boil water in the kettle [1]:\n\n1. Open «Lid» [1] (link left out).\n\n   See more [1] (link left out).",
+            "Boil water in «Kettle» as [here](https://evil.ru) now.",
+            "Boil water in «Kettle» as here now [1] (link left out).",
+        ),
+        (
+            "Boil water in the kettle:\n\n1. Open «Lid».\n\n   See [more](//evil.ru).",
+            "Boil water in the kettle [1]:\n\n1. Open «Lid» [1].\n\n   See more [1] (link left out).",
         ),
         (
             "Boil water in the kettle:\n\n1. <https://evil.ru>\n2. <https://evil.ru> shows more:\n   - lids\n   - cups",
             "Boil water in the kettle [1]:\n\n1. [1] (link left out)\n2. shows more [1] (link left out):\n   - lids [1]\n   - cups [1]",
         ),
         (
-            "(Boil water in [the kettle](https://evil.ru).) Now drink.",
-            "(Boil water in the kettle.) [1] (link left out) Now drink [1].",
+            "(Boil water in the kettle [here](https://evil.ru).) Now drink.",
+            "(Boil water in the kettle here.) [1] (link left out) Now drink [1].",
         ),
         (
-            "Boil water in the kettle:\n\n| what | where |\n| - | - |\n| lid | «[Top](https://evil.ru)» |",
-            "Boil water in the kettle [1] (link left out):\n\n| what | where |\n| - | - |\n| lid | «Top» |",
+            "Boil water in the kettle:\n\n| what | where |\n| - | - |\n| lid | «Top» [here](https://evil.ru) |",
+            "Boil water in the kettle [1] (link left out):\n\n| what | where |\n| - | - |\n| lid | «Top» here |",
         ),
     ],
 )
@@ -509,12 +575,10 @@ async def test_the_trace_of_a_link_stands_beside_the_citation(snippet: str, quot
     assert finding.reasons == ()
 
 
-@pytest.mark.parametrize(
-    "link", ["[water](https://kb.comindware.ru/a)", "[water](../water.md#hot)", "[water][w]", "[water][none]"]
-)
+@pytest.mark.parametrize("link", ["[water](../water.md#hot)", "[water][none]"])
 async def test_a_link_to_a_place_of_ours_needs_no_trace(link: str) -> None:
     """The deployment's own pages are what the sources lead to; an address that stands alone stays readable."""
-    draft = await drafted(QUESTION, f"Boil {link} in the kettle.\n\n[w]: https://kb.comindware.ru/a")
+    draft = await drafted(QUESTION, f"Boil {link} in the kettle.")
     assert draft.text == "Boil water in the kettle [1]."
     draft = await drafted(QUESTION, "Boil water in the kettle as <https://kb.comindware.ru/a> says.")
     assert draft.text == "Boil water in the kettle as https://kb.comindware.ru/a says [1]."
@@ -751,3 +815,82 @@ async def test_answers_from_real_documentation_pass_the_guards(
             assert check_answer(draft.text, DESK, "user").rules == (), path
             judged += draft.kind is DraftKind.ANSWER
     assert judged >= 100
+
+
+# ------------------------------------------------------------------------------------------- as an engineer would write
+
+FOR_STEPS = ArchitectSpec(
+    required_sections=(
+        Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}, for_steps=True),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("snippet", "beginning"),
+    [
+        ("1. Fill the kettle.\n2. Boil water.", "Boiling [1]:\n\n1. Fill"),
+        ("**By hand:**\n1. Fill the kettle.\n2. Boil water.", "Boiling — **By hand:** [1]\n\n1. Fill"),
+        ("Water boils at once.\n\n1. Fill the kettle.\n2. Boil water.", "Water boils at once [1].\n\nBoiling [1]:\n\n1. Fill"),
+        ("- Fill the kettle\n- Boil water", "Boiling [1]:\n\n- Fill"),
+        ("To boil water in the kettle:\n\n1. Fill it.", "To boil water in the kettle [1]:\n\n1. Fill"),
+    ],
+)  # fmt: skip
+async def test_a_list_does_not_begin_in_mid_air(snippet: str, beginning: str) -> None:
+    """What does not say itself what it is about is introduced by the title of its section."""
+    items = evidence(snippet)
+    draft = await drafted(QUESTION, items=items)
+    assert draft.text.startswith(beginning)
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+
+
+async def test_a_sentence_that_goes_on_comes_with_the_one_before_it() -> None:
+    """ "In this case" says nothing to a reader who has not seen the case."""
+    draft = await drafted(
+        "When must I boil the water twice?",
+        "The kettle may be full of lime.\n\nIn this case boil the water twice, and pour it away.",
+    )
+    assert draft.text.startswith("The kettle may be full of lime [1].\n\nIn this case boil the water twice")
+
+
+async def test_the_section_of_the_thing_and_the_deed_is_quoted() -> None:
+    """Of two procedures with the words of the question, the one whose title says no more than was asked."""
+    steps = "1. Open the list of accounts.\n2. Delete the account."
+    items = (
+        *evidence(f"To delete a service account:\n\n{steps}", title="Service account", heading="Deleting a service account"),
+        *evidence(f"To delete an account:\n\n{steps}", title="Account", heading="Deleting an account"),
+    )  # fmt: skip
+    draft = await drafted("How do I delete an account?", items=items)
+    assert draft.text.startswith("To delete an account [2]:")
+
+
+async def test_the_remedy_comes_before_the_complaint() -> None:
+    """A page that tells a fault and its remedy is quoted for the remedy."""
+    page = "## Symptoms\n\nThe kettle does not boil water at all, and water stays cold.\n\n## Solution\n\nSwitch the kettle on, then it boils water."
+    draft = await drafted("The kettle does not boil water", page, request_type=RequestType.TROUBLESHOOTING)
+    assert draft.text.startswith("Switch the kettle on")
+
+
+async def test_no_more_is_quoted_than_answers() -> None:
+    """What stands behind an answer and has no further word of the question stays where it is."""
+    answer = "The kettle boils water at 100 degrees in every town that lies at the sea, whatever the colour of its lid may be, and whoever bought it from which shop, and at whatever price it was sold there, as long as it is whole."
+    draft = await drafted("At how many degrees does the kettle boil water?", f"{answer}\n\nLids come in red, too.")
+    assert draft.text == f"{answer.removesuffix('.')} [1]."
+
+
+@pytest.mark.parametrize("language", Language)
+async def test_a_section_for_steps_stands_above_steps_alone(language: Language) -> None:
+    """An answer without steps has no such heading, and with some, what is no step comes before it; both keep the contract."""
+    said = await drafted(
+        "When does the kettle boil water?", "The kettle boils water at noon.", spec=FOR_STEPS, language=language
+    )
+    assert said.text == "The kettle boils water at noon [1]."
+    title = FOR_STEPS.required_sections[0].title[language]
+    told = await drafted(QUESTION, LIST, spec=FOR_STEPS, language=language)
+    assert told.text.startswith(f"## {title}\n\n")
+    for draft in (said, told):
+        finding = check_contract(draft.text, FOR_STEPS, track=Track.QUALITY, kind=draft.kind)
+        assert finding.status is CheckStatus.OK
+    bare_steps = check_contract("1. Fill it [1].", FOR_STEPS, track=Track.QUALITY, kind=DraftKind.ANSWER)
+    assert bare_steps.status is CheckStatus.FAILED

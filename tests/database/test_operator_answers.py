@@ -57,13 +57,13 @@ FIGURES = [
     ("Сколько вопросов передали человеку с 1 по 20 ноября 2025 года?", ["С 2025-11-01 по 2025-11-20 человеку"]),
     ("How many turns ended in an error this week?", ["an error: 0 of 4;", "did not work as configured: 1 [1]."]),
     ("Which questions were handed off lately?", [f"“{words}” [" for words in PERSON]),
-    ("What failed last?", [f"“{ANSWERED}”", "The model 'nobody' at 127.0.0.1:9: it cannot be reached [1]"]),
-    ("Which turns failed this week?", [f"“{ANSWERED}”", "it cannot be reached [1]"]),
+    ("What failed last?", [f"“{ANSWERED}”", "The model 'nobody' at 127.0.0.1:9: it cannot be reached"]),
+    ("Which turns failed this week?", [f"“{ANSWERED}”", "it cannot be reached"]),
     ("Сколько вопросов передано человеку на этой неделе?", ["человеку передано вопросов: 2 из 4 [1]."]),
     ("Сколько ходов закончилось ошибкой на этой неделе?", ["ошибкой: 0 из 4;", "не так, как настроена: 1 [1]."]),
     ("Какие вопросы недавно переданы человеку?", [f"«{words}» [" for words in PERSON]),
-    ("Что сломалось последним?", [f"«{ANSWERED}»", "The model 'nobody' at 127.0.0.1:9: it cannot be reached [1]"]),
-    ("Какие ошибки были на этой неделе?", [f"«{ANSWERED}»", "it cannot be reached [1]"]),
+    ("Что сломалось последним?", [f"«{ANSWERED}»", "The model 'nobody' at 127.0.0.1:9: it cannot be reached"]),
+    ("Какие ошибки были на этой неделе?", [f"«{ANSWERED}»", "it cannot be reached"]),
 ]
 CONNECTIONS = [
     ("What depends on GUARDIAN_DATA_DIR?", ["“Settings” describes", "“What Guardian is” depends on"]),

@@ -280,3 +280,11 @@ def test_values_of_a_long_text_are_found_in_time(piece: str) -> None:
     start = time.process_time()
     values(piece * (60_000 // len(piece.encode())))
     assert time.process_time() - start < 3
+
+
+def test_a_name_of_several_numbers_is_one_name() -> None:
+    """The name of a machine's size or of a fault is one value, of which no number is left over (regression)."""
+    found = values("Take STD3-4-8, because of CVE-2024-1234.")
+    assert (found.identifiers, found.numbers) == ({"std3-4-8", "cve-2024-1234"}, set())
+    assert missing_from("Take STD3-4-8.", "There is STD3-4-8.") == []
+    assert missing_from("Take STD3-4-8.", "There is STD3-4-16.") == ["std3-4-8"]

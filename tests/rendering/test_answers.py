@@ -171,7 +171,7 @@ def test_an_address_cannot_break_out_of_its_line() -> None:
     [
         ("A <img src=x> [1].", "A &lt;img src=x> [1]."),
         ("A <script>x</script> [1].", "A &lt;script>x&lt;/script> [1]."),
-        ("A <!-- [1] --> [1].", "A &lt;!-- [1] --> [1]."),
+        ("A <!-- [1] --> [1].", "A &lt;!-- --> [1]."),
         ("A <b\nid=x> [1].", "A &lt;b\nid=x> [1]."),
         ('A <img alt="`" src=x alt="`"> [1].', 'A &lt;img alt="`" src=x alt="`"> [1].'),
         ("<!-- x -->\n    <img src=x>\n\nA [1].", "&lt;!-- x -->\n    &lt;img src=x>\n\nA [1]."),
@@ -298,11 +298,53 @@ markdown = st.lists(
 
 @given(draft=markdown)
 def test_renumbering_keeps_the_text_and_numbers_without_gaps(draft: str) -> None:
-    """But for the numbers the draft is as it was; the numbers are 1, 2, ... in order of their first appearance."""
+    """But for its citations the draft is as it was; their numbers are 1, 2, ... in order of their first appearance."""
     answer = verified_answer(draft, TWO, Language.EN).split("\n\n**Sources**")[0]
     same = re.compile(r"\[[12]\]")
-    assert same.sub("[n]", answer) == same.sub("[n]", draft.strip())
+    assert "".join(same.sub("", answer).split()) == "".join(same.sub("", draft).split())
     prose, code = split_code(answer)[::2], split_code(answer)[1::2]
     cited = [int(n) for part in prose for n in re.findall(r"\[([12])\]", part)]
     assert list(dict.fromkeys(cited)) == list(range(1, len(set(cited)) + 1))
     assert code == split_code(draft.strip())[1::2]
+
+
+# ------------------------------------------------------------------------------------------------------------ see also
+
+
+def test_further_pages_on_what_was_asked_are_named() -> None:
+    """Two at most, with title and place and without a claim, before the sources; a page that is cited is none of them."""
+    evidence = [page(n, title=f"Deleting an account {n}", url=f"a/{n}.md") for n in range(1, 5)]
+    answer = verified_answer("Push it [1].", evidence, Language.EN, asked=frozenset(("delet", "account")))
+    body, _, listed = answer.partition("\n\n**See also**\n\n")
+    assert body == "Push it [1]."
+    assert listed == (
+        "- Deleting an account 2 (a/2.md)\n- Deleting an account 3 (a/3.md)\n\n"
+        "**Sources**\n\n- [1] Deleting an account 1 (a/1.md)"
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"title": "Kettles"},
+        {"confidence": 0.5},
+        {"language": Language.RU, "snippet": "Нажмите."},
+        {"document": "doc:1"},
+        {"found": "3"},
+    ],
+)
+def test_a_page_that_does_not_fit_is_not_named(changes: dict[str, Any]) -> None:
+    """One about something else, less sure, in the other language, cited already, or a row of a database."""
+    more = {"title": "Deleting an account", "document": "doc:2", **changes}
+    evidence = [page(1, title="Deleting accounts", document="doc:1"), page(2, **more)]
+    answer = verified_answer("Push it [1].", evidence, Language.EN, asked=frozenset(("delet", "account")))
+    assert "See also" not in answer
+
+
+def test_nothing_is_named_where_nobody_asked_or_programs_read() -> None:
+    """Pages that are shown instead of an answer, and answers in JSON, have no such list."""
+    evidence = [page(1, title="Deleting accounts"), page(2, title="Deleting an account")]
+    assert "See also" not in verified_answer("Push it [1].", evidence, Language.EN)
+    asked = frozenset(("delet", "account"))
+    said = verified_answer('{"a": "Push it [1]."}', evidence, Language.EN, (), ResponseFormat.JSON, asked=asked)
+    assert "See also" not in said

@@ -233,9 +233,10 @@ def the_answer_is_grounded(turn: Played) -> None:
     )
     assert found.status is CheckStatus.OK
     body, sources = _answer_and_sources(turn)
+    assert all(claim.cites for claim in claims(turn.state["draft_answer"]))
     for claim in claims(body):
-        assert claim.cites
-        cited = "\n".join(item.model_dump_json() for number in claim.cites for item in sources[number])
+        # A block of one source cites it once, behind all of its claims.
+        cited = "\n".join(item.model_dump_json() for number in claim.cites or sources for item in sources[number])
         assert missing_from(claim.text, cited) == []
         numbers = re.findall(r"\d+", re.sub(r"\[\d+\]", "", claim.text))
         assert all(number in cited for number in numbers)
@@ -416,6 +417,7 @@ def _answer_and_sources(turn: Played) -> tuple[str, dict[int, list[EvidenceItem]
     """Return the answer without its list of sources, and the evidence behind each number of that list."""
     heading = "**Sources**" if turn.result.language == "en" else "**Источники**"
     body, _, listed = turn.result.answer_text.rpartition(heading)
+    body = re.split(r"\n\n\*\*(?:See also|См\. также)\*\*\n", body)[0]
     lines = [line.removeprefix("- ") for line in listed.strip().split("\n")]
     sources = {
         number: [i for i in turn.result.final_articles if source_line(number, i, turn.result.language, DOMAINS) == line]

@@ -1,0 +1,301 @@
+"""Mark-up that no reader of Markdown knows, made into Markdown or taken out, so that it leaves neither holes nor junk.
+
+Site generators know more than Markdown: variables and statements (`{{ name }}`, `{% tabs %}`), calls (`{note(x)}`),
+icons (`:material-cog:`), tables of AsciiDoc, and tabs whose title has slipped out of its list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from language.blocks import split_code
+
+ICON = "\ufdd1"
+"""Stands in a text where a picture stood that the sentence speaks of; see `passages.LEFT_OUT`."""
+_HOLE: Final = "\ufdd2"
+"""Stands where something was taken out, until it is known whether the sentence needs it."""
+_OMITTED: Final = "…"
+
+_LABELLED = r"(?:\[(?:text=([^\[\]{}\n]{0,200})|[^\[\]{}\n]{0,200})\])?"
+_CALL = (
+    r"\{[a-z][a-z_-]{0,30}(?:\([^(){}\n]{0,300}\)|:[a-z]{1,20})"
+    rf"{_LABELLED}\}}{_LABELLED}|\{{/[a-z][a-z_-]{{0,30}}\}}|\{{tabs\}}"
+)
+_GENERATED = re.compile(rf"\{{\{{[^{{}}\n]{{0,300}}\}}\}}|\{{%[^%\n]{{0,500}}%\}}|{_CALL}")
+_REST_OF_A_CALL = re.compile(r"\)?\[[a-z_-]{1,20}=[^\[\]{}\n]{0,200}\]\}")
+_BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
+_TAB_CALL = re.compile(r"^([ \t]*)\{tab\(([^(){}\n]{1,100})\)\}[ \t]*$", re.MULTILINE)
+_SHORTCODE = re.compile(r"(?<![\w:/]):[a-z][a-z0-9]{0,30}(?:[-_+][a-z0-9]{1,30}){0,8}:(?![\w:/`])")
+_PICTURE = re.compile(r"!\[([^\]\n]{0,200})\]\([^()\n]{0,1000}\)(?:\{[^{}\n]{0,200}\})?")
+_GAP = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
+_ALONE = re.compile(rf"^[ \t]*(?:[-*+][ \t]+)?{_HOLE}[ \t{_HOLE}]*$\n?", re.MULTILINE)
+_WORD = re.compile(r"[^\W_]+")
+_NEAR: Final = 40
+
+_POINTS_AT = frozenset(
+    [
+        "click",
+        "press",
+        "select",
+        "choose",
+        "tap",
+        "hit",
+        "open",
+        "use",
+        "the",
+        "a",
+        "an",
+        "on",
+        "via",
+        "with",
+        "нажмите",
+        "нажать",
+        "нажав",
+        "нажмите",
+        "на",
+        "выберите",
+        "кликните",
+        "щёлкните",
+        "щелкните",
+        "по",
+        "через",
+        "с",
+    ]
+)
+_PICTURED = re.compile(r"(?:icon|button|symbol|image|picture|знач|икон|кноп|символ)", re.IGNORECASE)
+
+_LABEL = re.compile(r"\*\*[^*\n]{1,200}\*\*:?[ \t]*")
+_ITEM = re.compile(r"([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})(?=\S)")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+
+_TABLE_EDGE = re.compile(r"[ \t]*\|={3,}[ \t]*")
+_ATTRIBUTES = re.compile(
+    r"[ \t]*\[(?:cols|options|%header|width|frame|grid)\b[^\]\n]*\][ \t]*|[ \t]*\[%[^\]\n]*\][ \t]*"
+)
+_CELL = re.compile(r"(?:(?<=\s)|^)(?:\d{1,2}|\d{0,2}\.(\d{1,2}))?\+?[<^>]?[.]?[<^>]?[a-z]?\|(?!\|)")
+_ROW = re.compile(r"(?:\d{0,2}\.\d{1,2}\+)?\|(?!=)")
+_DELIMITER = re.compile(r"[ \t|:-]*-[ \t|:-]*")
+_COLUMNS = re.compile(r"cols\s*=\s*\"?([^\"\]]{1,200})")
+
+
+def in_markdown(text: str) -> str:
+    """Return a passage whose tabs and tables are Markdown; nothing of it is said otherwise."""
+    if "|" in text:
+        text = _tables_in_markdown(text)
+    if "{tab(" in text:
+        text = _TAB_CALL.sub(r"\1**\2:**", text)
+    return _labels_in_place(text) if "**" in text else text
+
+
+def without_holes(prose: str) -> str:
+    """Return prose without generators' calls, icons and pictures.
+
+    `ICON` stands where the sentence speaks of a picture, dots stand where it is cut, and nothing where it stood alone.
+    """
+    told = _REST_OF_A_CALL.sub("", _GENERATED.sub(_words_of, prose))
+    cut = _HOLE in told
+    if cut:
+        told = _ALONE.sub("", told).replace(_HOLE, _OMITTED)
+    told = _PICTURE.sub(_HOLE, _SHORTCODE.sub(_HOLE, told))
+    if _HOLE in told:
+        told = _ALONE.sub("", told)
+    if "  " in told:
+        told = _GAP.sub(f" {_HOLE} ", told)
+    return _BLANKS.sub("\n\n", _filled(told) if _HOLE in told else told)
+
+
+def _words_of(generated: re.Match[str]) -> str:
+    words = generated[1] or generated[2] or ""
+    return _HOLE if not words or "%" in words else words
+
+
+def _filled(prose: str) -> str:
+    """Put an icon into each hole that its sentence points at, and close the others."""
+    first, *rest = prose.split(_HOLE)
+    said = [first]
+    for part in rest:
+        before = _WORD.findall(said[-1][-_NEAR:].casefold())[-1:]
+        behind = _WORD.findall(part[:_NEAR])[:1]
+        points = bool(before) and before[0] in _POINTS_AT and said[-1][-1:] in (" ", "\t", "(", "«", '"')
+        pictured = any(map(_PICTURED.match, behind))
+        if points and not pictured:
+            said += [ICON, part]
+        elif said[-1][-1:] in (" ", "\t", "") and (part[:1] in (" ", "\t", "") or not part[:1].isalnum()):
+            # Of two spaces around what goes, one goes, too; before a full stop both do.
+            said[-1] = said[-1].rstrip(" \t") if part[:1] in ("", ".", ",", ";", ":", "!", "?", "\n") else said[-1]
+            said.append(part.lstrip(" \t") if said[-1][-1:] in (" ", "\t", "") else part)
+        else:
+            said.append(part)
+    return "".join(said)
+
+
+def unknown(markdown: str) -> list[str]:
+    """Return the kinds of mark-up in a page, code left out, that are taken out of its quotations, each by a name."""
+    kinds: dict[str, None] = {}
+    for i, part in enumerate(split_code(markdown)):
+        if i % 2:
+            continue
+        for match in _GENERATED.finditer(part):
+            kinds[f"{match[0][:2]} … {match[0][-2:]}" if match[0][1] in "{%" else "{name(…)}"] = None
+        if _SHORTCODE.search(part):
+            kinds[":icon:"] = None
+    return list(kinds)
+
+
+# ------------------------------------------------------------------------------------------------------------- tabs
+
+
+def _labels_in_place(text: str) -> str:
+    """Give a bold title at the margin the indentation of what stands right under it: it ended its list there.
+
+    Where no list is open, what stands under it moves to the margin instead: so far in, it would be code.
+    """
+    lines = text.split("\n")
+    written: list[str] = []
+    open_at: list[int] = []
+    moved = 0
+    fenced = False
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip(" "))
+        if moved and line.strip() and indent < moved:
+            moved = 0
+        line = line[moved:] if moved else line
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and line.strip():
+            below = lines[number + 1] if number + 1 < len(lines) else ""
+            deep = len(below) - len(below.lstrip(" ")) if below.strip() else 0
+            if deep >= 2 and not moved and _LABEL.fullmatch(line):
+                if any(offset <= deep < offset + 4 for offset in open_at):
+                    line = " " * deep + line
+                else:
+                    moved = deep
+                if written and written[-1].strip():
+                    written.append("")
+            elif item := _ITEM.match(line):
+                while open_at and open_at[-1] > len(item[1]) - len(item[1].lstrip(" ")):
+                    open_at.pop()
+                open_at.append(len(item[1]))
+            elif not line.startswith((" ", "\t")):
+                open_at = []
+        written.append(line)
+    return "\n".join(written)
+
+
+# ----------------------------------------------------------------------------------------------------------- tables
+
+
+def _tables_in_markdown(text: str) -> str:
+    """Return a text with the tables of AsciiDoc as tables, and rows that have lost their table's head as a list."""
+    written: list[str] = []
+    lines = text.split("\n")
+    columns = place = 0
+    fenced = False
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        if _FENCE.match(line):
+            fenced = not fenced
+        if fenced:
+            written.append(line)
+        elif _ATTRIBUTES.fullmatch(line):
+            found = _COLUMNS.search(line)
+            columns = _count(found[1]) if found else 0
+        elif _TABLE_EDGE.fullmatch(line):
+            begins = next((one for one in lines[place : place + _NEAR] if one.strip()), "")
+            if _CELL.match(begins.lstrip()):
+                end = next((n for n in range(place, len(lines)) if _TABLE_EDGE.fullmatch(lines[n])), len(lines))
+                written += ["", *_table(lines[place:end], columns), ""]
+                place = end + 1
+            columns = 0
+        elif _ROW.match(line) and not (written and written[-1].strip()):
+            end = next((n for n in range(place, len(lines)) if not lines[n].strip()), len(lines))
+            run = [line, *lines[place:end]]
+            written += run if len(run) > 1 and _DELIMITER.fullmatch(run[1]) else _as_items(run)
+            place = end
+        else:
+            written.append(line)
+    return "\n".join(written)
+
+
+def _as_items(lines: Sequence[str]) -> list[str]:
+    """Write rows without a head as items, one a row; of cells that stand below each other, one in all."""
+    rows: list[list[str]] = []
+    for line in lines:
+        if _TABLE_EDGE.fullmatch(line):
+            continue
+        cells = [said for said, _ in _cells([line]) if said]
+        if not cells and rows and not _ROW.match(line):
+            rows[-1][-1:] = [" ".join((*rows[-1][-1:], line.strip()))]
+        elif cells:
+            rows.append(cells)
+    if all(len(row) < 2 for row in rows):
+        rows = [[cell for row in rows for cell in row]]
+    return [f"- {' — '.join(row)}" for row in rows if row]
+
+
+def _count(columns: str) -> int:
+    repeated = re.match(r"\s*(\d{1,2})\*", columns)
+    return int(repeated[1]) if repeated else columns.count(",") + 1
+
+
+def _table(lines: Sequence[str], columns: int) -> list[str]:
+    cells = list(_cells(lines))
+    first = next((len(list(_cells([line]))) for line in lines if line.strip()), 0)
+    columns = columns or (first if first > 1 else next(_heads(lines), 0))
+    if not cells or columns < 1:
+        return [line for line in lines if not _TABLE_EDGE.fullmatch(line)]
+    rows: list[list[str]] = []
+    waiting: list[tuple[int, str]] = [(0, "")] * columns
+    row: list[str] = []
+    for said, span in cells:
+        while len(row) < columns and waiting[len(row)][0]:
+            left, above = waiting[len(row)]
+            waiting[len(row)] = (left - 1, above)
+            row.append(above)
+        if len(row) == columns:
+            rows.append(row)
+            row = []
+        waiting[len(row)] = (span - 1, said)
+        row.append(said)
+        if len(row) == columns:
+            rows.append(row)
+            row = []
+    if row:
+        rows.append([*row, *(above if left else "" for left, above in waiting[len(row) :])])
+    head, *body = [f"| {' | '.join(one)} |" for one in rows]
+    return [head, "|" + " --- |" * columns, *body]
+
+
+def _heads(lines: Sequence[str]) -> Iterator[int]:
+    """Yield how many cells stand before the first blank line."""
+    count = 0
+    for line in lines:
+        if not line.strip() and count:
+            yield count
+            return
+        count += len(list(_cells([line])))
+
+
+def _cells(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield the cells of a table, each with the rows that it spans; text without a mark belongs to the cell before."""
+    said: list[str] | None = None
+    span = 1
+    for line in lines:
+        marks = list(_CELL.finditer(line))
+        before = line[: marks[0].start()] if marks else line
+        if said is not None and before.strip():
+            said.append(before.strip())
+        for number, mark in enumerate(marks):
+            if said is not None:
+                yield _said(said), span
+            end = marks[number + 1].start() if number + 1 < len(marks) else len(line)
+            said, span = [line[mark.end() : end].strip()], int(mark[1] or 1)
+    if said is not None:
+        yield _said(said), span
+
+
+def _said(parts: Sequence[str]) -> str:
+    return " ".join(filter(None, parts)).replace("|", "\\|")

@@ -1,0 +1,87 @@
+"""Mark-up that Markdown does not know, in what is quoted."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.drafting.markup import ICON, in_markdown, unknown, without_holes
+from adapters.drafting.passages import readable
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Click  for the list.", f"Click {ICON} for the list."),
+        ("Нажмите :material-dots: и ждите.", f"Нажмите {ICON} и ждите."),
+        ("Press ![](dots.png) now.", f"Press {ICON} now."),
+        ("Click the  icon.", "Click the icon."),
+        ("Press the ![ ](a.png) button.", "Press the button."),
+        ("Well done :smile:.", "Well done."),
+        ("At 10:30:40 and a:b:c.", "At 10:30:40 and a:b:c."),
+    ],
+)
+def test_a_picture_leaves_no_hole(written: str, read: str) -> None:
+    """Where a sentence points at a picture, a word says that there is one; elsewhere nothing is left of it."""
+    assert without_holes(written) == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Version {{ version }} is needed.", "Version … is needed."),
+        ("{% tabs %}\nOpen it.", "Open it."),
+        ("{note:info}\nOpen it.\n{/note}", "Open it.\n"),
+        ("See {linkto(#a)[text=the page]}.", "See the page."),
+        ("Write {project_id} there.", "Write {project_id} there."),
+    ],
+)
+def test_what_a_generator_would_fill_in_is_no_junk(written: str, read: str) -> None:
+    """A line of its own goes, inside a sentence dots say that something is missing, and placeholders stay."""
+    assert without_holes(written) == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (
+            '[cols="1,2", options="header"]\n|===\n|Name\n|What\n\n|a\n|one\n\n|b\n.2+|two\n\n|c\n|===\n\nEnd',
+            "\n| Name | What |\n| --- | --- |\n| a | one |\n| b | two |\n| c | two |\n\n\nEnd",
+        ),
+        ("|name | what\nit is\n\nEnd", "- name — what it is\n\nEnd"),
+        ("|a\n|b\n|===\n\n## H", "- a — b\n\n## H"),
+        ("| a |\n| - |\n| b |", "| a |\n| - |\n| b |"),
+        ("```\n|===\n|a\n```", "```\n|===\n|a\n```"),
+    ],
+)
+def test_a_table_of_asciidoc_is_a_table(written: str, read: str) -> None:
+    """A whole one becomes one of Markdown with its spans, rows without their head a list; code and tables stay."""
+    assert in_markdown(written) == read
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (
+            "1. Do it:\n\n   \n**By hand:**\n   1. Push.\n1. End.",
+            "1. Do it:\n\n   \n   **By hand:**\n   1. Push.\n1. End.",
+        ),
+        ("**By hand:**\n    1. Push.\n\n       Hard.\n\nEnd.", "**By hand:**\n1. Push.\n\n   Hard.\n\nEnd."),
+        ("{tab(By hand)}\n1. Push.", "**By hand:**\n1. Push."),
+        ("**By hand:**\n1. Push.", "**By hand:**\n1. Push."),
+    ],
+)
+def test_a_title_of_a_tab_stands_with_its_list(written: str, read: str) -> None:
+    """One that slipped to the margin goes back into its item; where there is none, its list comes to the margin."""
+    assert in_markdown(written) == read
+
+
+def test_masked_addresses_are_no_links() -> None:
+    """Where an e-mail address was masked in words and target of a link, it is said once."""
+    assert readable("Write to [[redacted: email]](mailto:[redacted: email]).") == "Write to [redacted: email]."
+
+
+def test_unknown_markup_is_named_once_a_kind() -> None:
+    """What is taken out of quotations is told by its kinds; what stands in code is no mark-up."""
+    page = "{{ a }} {{ b }} {% if %} {note:info} :cog: `{{ c }}`"
+    assert unknown(page) == ["{{ … }}", "{% … %}", "{name(…)}", ":icon:"]
+    assert unknown("`{{ c }}` {project_id} 10:30:20") == []
