@@ -109,7 +109,7 @@ def test_two_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tick
         (["--ab", "top_k=3,3"], "on both sides"),
         (["no-such-file.jsonl"], "no-such-file.jsonl cannot be read"),
         (["{tickets}", "--parts", "retrieval"], "The files have no case for that"),
-        (["{tickets}", "--tuning"], "Of your own cases nothing is held back"),
+        (["{tickets}", "--held-back"], "Of your own cases nothing is held back"),
         (["{tickets}", "--parts", "drafts", "--out", "/dev/null/report"], "Name another folder in --out"),
     ],
 )
