@@ -72,7 +72,7 @@ def _of_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
     found = [max(_answered(answer, cited, said) for answer in part) for part in case.asks]
     if min(found) == 1:
         return Grade.CORRECT
-    if max(found) > 0 or any(is_page(item, page) for item in cited for page in case.helps):
+    if max(found) > 0 or any(is_page(cited[0], page) for page in case.helps):
         return Grade.PARTLY
     labelled = (*(answer.page for part in case.asks for answer in part), *case.wrong_pages)
     return Grade.WRONG if case.only or any(is_page(cited[0], page) for page in labelled) else Grade.UNREAD
@@ -80,11 +80,11 @@ def _of_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
 
 def _answered(answer: Answer, cited: Sequence[EvidenceItem], said: Sequence[str]) -> float:
     """Return how much of one acceptable answer is given, 0 to 1."""
+    if not any(is_page(item, answer.page) for item in cited):
+        return 0.0
     if answer.sentences:
         return sum(_states(said, sentence) for sentence in answer.sentences) / len(answer.sentences)
-    if is_page(cited[0], answer.page):
-        return 1.0
-    return 0.5 if any(is_page(item, answer.page) for item in cited) else 0.0
+    return 1.0 if is_page(cited[0], answer.page) else 0.5
 
 
 def _states(said: Sequence[str], sentence: str) -> bool:
