@@ -66,13 +66,15 @@ class Dialogue(BaseModel):
         begins: The id of the question that is asked first.
         then: The further messages.
         means: The id of the question that the last of them amounts to.
+        pages: What answers the last one, in the folder of its language, where it amounts to no question of the files.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     begins: str
     then: tuple[str, ...]
-    means: str
+    means: str = ""
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,19 @@ class Corpus:
     labels: str
 
     @property
-    def dialogues(self) -> list[Dialogue]:
-        """The follow-ups on its questions."""
-        ids = {one.id for one in self.questions}
-        return [one for one in read_dialogues() if {one.begins, one.means} <= ids]
+    def dialogues(self) -> list[tuple[Dialogue, Question, Question]]:
+        """The follow-ups on its questions, the question that begins each, and what its last message asks."""
+        by_id = {one.id: one for one in self.questions}
+        return [
+            (one, by_id[one.begins], by_id[one.means] if one.means else _asked_last(one, by_id[one.begins]))
+            for one in read_dialogues()
+            if one.begins in by_id
+        ]
+
+
+def _asked_last(dialogue: Dialogue, first: Question) -> Question:
+    answers = tuple(Answer(page=f"{first.language}/{page}") for page in dialogue.pages)
+    return Question(dialogue.begins, first.language, dialogue.then[-1], dialogue.pages[0], (answers,))
 
 
 @cache

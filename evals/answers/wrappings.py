@@ -83,17 +83,18 @@ def posed(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Posed]:
             yield Posed(_case(question, name, (wrap(question),)), name, question.id, question.held_back)
     for language in Language:
         yield from _pairs([one for one in questions if one.language is language])
-    by_id = {one.id: one for one in questions}
-    for number, dialogue in enumerate(corpus.dialogues):
-        if dialogue.begins in by_id and dialogue.means in by_id:
-            yield _of_dialogue(dialogue, by_id[dialogue.begins], by_id[dialogue.means], number)
+    chosen = {one.id for one in questions}
+    for number, (dialogue, first, meant) in enumerate(corpus.dialogues):
+        if {first.id, meant.id} <= chosen:
+            yield _of_dialogue(dialogue, first, meant, number)
 
 
 def _pairs(questions: Sequence[Question]) -> Iterator[Posed]:
-    """Yield questions two by two, neighbours of one side that are about different pages."""
+    """Yield questions of one side two by two; neighbours are about one page more often than not, so each has one from afar."""
     for side in (True, False):
         mine = [one for one in questions if one.held_back is side and one.parts]
-        for one, other in zip(mine[::2], mine[1::2], strict=False):
+        half = len(mine) // 2
+        for one, other in zip(mine[:half], mine[half:], strict=False):
             if one.source != other.source:
                 joint = "" if one.text.endswith("?") else "."
                 case = _case(one, PAIRS, (f"{one.text}{joint} {other.text}",))
@@ -108,7 +109,7 @@ def _pairs(questions: Sequence[Question]) -> Iterator[Posed]:
 
 def _of_dialogue(dialogue: Dialogue, first: Question, meant: Question, number: int) -> Posed:
     case = _case(meant, f"{DIALOGUE} {number}", (first.text, *dialogue.then))
-    return Posed(case, DIALOGUE, meant.id, first.held_back or meant.held_back)
+    return Posed(case, DIALOGUE, dialogue.means, first.held_back or meant.held_back)
 
 
 def _case(question: Question, wrapping: str, says: tuple[str, ...]) -> TurnCase:
