@@ -75,6 +75,7 @@ def turns_part(task: Task, folder: Path) -> str:
     return _joined(
         "## Whole turns",
         _made(task, about, "those with a route" if routed < len(cases) else "these cases"),
+        *turns.answers_section(asked, each=task.own),
         *_picture(task, "routes", "Turns that took the labelled route", bars),
         *(aims_table(of_turns([one for one in asked if one.case.route])) if task.aims else []),
         *turns.section(asked, splits=not task.own),

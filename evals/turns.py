@@ -8,7 +8,15 @@ from typing import Final
 from contracts.result import StructuredAgentResult
 from contracts.values import Outcome, SGRAction
 from evals.answers.grades import Grade, cited_items, grade
-from evals.answers.tables import Graded, cause_table, each_cause, estimate_table, grade_table, graded, to_read
+from evals.answers.tables import (
+    cause_table,
+    each_cause,
+    estimate_table,
+    grade_table,
+    graded,
+    to_read,
+    unanswered,
+)
 from evals.cases import TurnCase
 from evals.runner import Asked
 from evals.scores import Detection, Share, parts_of, table
@@ -128,13 +136,8 @@ def _held_back(one: Asked) -> bool:
 
 
 def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
-    """Write the tables on whole turns that there are labels for; each question without an answer where the cases are one's own.
-
-    Args:
-        asked: The turns.
-        splits: Whether a part of the cases is held back.
-    """
-    made = _of_answers(graded(asked), each=not splits)
+    """Write the tables on the ways of turns that there are labels for."""
+    made: list[str] = []
     if any(one.case.route is not None for one in asked):
         made += ["### Which way turns go", route_table(asked, splits=splits), confusion_table(asked)]
         if len(rest := without_harm(asked)) < len(asked):
@@ -146,16 +149,22 @@ def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
     return made
 
 
-def _of_answers(judged: Sequence[Graded], *, each: bool) -> list[str]:
-    if not judged:
-        return []
-    made = ["### What was wrong and stated", _ABOUT_GRADES, grade_table(judged)]
-    if each and (unread := to_read(judged)):
-        made += ["To be read:", "\n".join(f"- {line}" for line in unread)]
+def answers_section(asked: Sequence[Asked], *, each: bool) -> list[str]:
+    """Write what was wrong and stated, how sure the assistant was of it, and why there is no answer.
+
+    Args:
+        asked: The turns.
+        each: Whether what is to be read, and each turn without an answer, is named.
+    """
+    judged, made = graded(asked), list[str]()
+    if judged:
+        made += ["### What was wrong and stated", _ABOUT_GRADES, grade_table(judged)]
+        if each and (unread := to_read(judged)):
+            made += ["To be read:", "\n".join(f"- {line}" for line in unread)]
     if any(one.stated for one in judged):
         made += ["### How sure the assistant was of what it stated", estimate_table(judged)]
-    if any(not one.stated for one in judged):
-        made += ["### Why there is no answer", cause_table(judged), *([each_cause(judged)] if each else [])]
+    if unanswered(asked):
+        made += ["### Why there is no answer", cause_table(asked), *([each_cause(asked)] if each else [])]
     return made
 
 

@@ -42,6 +42,9 @@ class Graded:
         return self.grade in STATED
 
 
+Turn = Asked | Graded
+
+
 def graded(asked: Iterable[Asked]) -> list[Graded]:
     """Return the turns that a label judges."""
     found = ((one, grade(one.case, one.result)) for one in asked)
@@ -79,26 +82,26 @@ def estimate_table(of: Sequence[Graded]) -> str:
     return table(rows)
 
 
-def cause_table(of: Sequence[Graded]) -> str:
-    """Write what kept answers back, and how often an answer stands in the documents."""
-    unanswered = [one for one in of if one.result.outcome is not Outcome.ANSWERED]
-    causes = [cause(one.result) for one in unanswered]
-    rows = [["why there is no answer (row of DT-008: reasons of the Guardian)", "questions", "of which answerable"]]
+def unanswered(of: Sequence[Turn]) -> list[Turn]:
+    """Return the turns that ended without an answer."""
+    return [one for one in of if one.result.outcome is not Outcome.ANSWERED]
+
+
+def cause_table(of: Sequence[Turn]) -> str:
+    """Write what kept answers back, and how often a label says that an answer stands in the documents."""
+    without = unanswered(of)
+    causes = [cause(one.result) for one in without]
+    rows = [["why there is no answer (row of DT-008: reasons of the Guardian)", "turns", "of which answerable"]]
     for name in sorted(set(causes), key=lambda name: (-causes.count(name), name)):
-        mine = [one for one, why in zip(unanswered, causes, strict=True) if why == name]
+        mine = [one for one, why in zip(without, causes, strict=True) if why == name]
         rows.append([name, str(len(mine)), str(sum(bool(one.case.asks) for one in mine))])
     return table(rows)
 
 
-def each_cause(of: Sequence[Graded]) -> str:
-    """Write each question without an answer with its cause."""
-    rows = [["question", "ended", "why"]]
-    rows += [
-        [one.case.id, str(one.result.outcome), cause(one.result)]
-        for one in of
-        if one.result.outcome is not Outcome.ANSWERED
-    ]
-    return table(rows)
+def each_cause(of: Sequence[Turn]) -> str:
+    """Write each turn without an answer with its cause."""
+    rows = [[one.case.id, str(one.result.outcome), cause(one.result)] for one in unanswered(of)]
+    return table([["case", "ended", "why"], *rows])
 
 
 def to_read(of: Sequence[Graded]) -> list[str]:
