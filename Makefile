@@ -49,7 +49,7 @@ check: install ## format, lint, types, arrows, generated pages
 docs: install ## write the generated pages again
 	@$(PY) -m assistant.docs
 
-eval: install ## judge the answers, and write the dated tables
+eval: install ## judge the answers, and write the dated tables (ARGS=--held-back: also on the third that nothing is tuned on)
 	@$(PY) -m evals --out docs $(ARGS)
 
 bench: install ## speed and storage as ratios, and write the dated tables

@@ -381,14 +381,16 @@ def _eval(commands: _Commands) -> None:
         "--parts",
         nargs="+",
         metavar="PART",
-        help="turns, drafts, moderation, retrieval (default: what there are cases for)",
+        help="answers, turns, drafts, moderation, retrieval (default: what there are cases for)",
     )
     parser.add_argument("--ab", metavar="KEY=A,B", help="ask every turn with two values of a run setting, and compare")
     parser.add_argument("--out", metavar="FOLDER", help="write evaluation.md with its plots there")
     parser.add_argument("--misses", action="store_true", help="name the cases that went otherwise than labelled")
-    parser.add_argument("--tuning", action="store_true", help="leave out the third of the cases that is held back")
+    parser.add_argument(
+        "--held-back", action="store_true", help="ask the third of the bundled cases, too, that nothing is tuned on"
+    )
     parser.add_argument("--most", type=_positive, metavar="N", help="so many cases of each sort, for a quick look")
-    parser.add_argument("--data", metavar="FOLDER", help="public data for retrieval and moderation")
+    parser.add_argument("--data", metavar="FOLDER", help="public data for answers, moderation and retrieval")
     _profile(parser)
     parser.set_defaults(module="evaluate")
 

@@ -55,7 +55,6 @@ _RUN: Final[Mapping[str, str]] = {
 _EXTRAS: Final[Mapping[str, str]] = {
     "otel": "Трассировка в сборщик OpenTelemetry.",
     "formats": "Документы HTML, DOCX и PDF.",
-    "meaning": "Поиск по смыслу в самом процессе, без сервера.",
     "neo4j": "Граф на отдельном сервере.",
     "postgres": "База данных для справок или индекс в PostgreSQL.",
     "eval": "Графики оценки и меры сходства двух текстов.",

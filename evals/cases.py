@@ -75,6 +75,19 @@ class _Case(BaseModel):
         return int.from_bytes(sha256(self.group.encode()).digest()[:4]) % 3 == 0
 
 
+Page = int | str
+"""A page as a label names it: by its number, or by its path or the end of it."""
+
+
+class Answer(BaseModel):
+    """One acceptable answer: a page, and the sentences of it that together answer; any of the page where there are none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    page: Page
+    sentences: tuple[str, ...] = ()
+
+
 class TurnCase(_Case):
     """One conversation with what its last turn should come to.
 
@@ -82,7 +95,11 @@ class TurnCase(_Case):
         says: What the user says, a message a turn; only the last turn is judged.
         route: Where DT-001 and DT-002 should lead it; `None` where nobody asks.
         outcome: How it should end; `None` where nobody asks.
-        pages: Numbers of the pages of which one should be the first source cited; empty where none is asked for.
+        pages: The pages of which any one answers; short for one part whose answers have no sentences.
+        parts: For each part of the question its acceptable answers.
+        helps: Pages that answer partly.
+        wrong_pages: Pages that do not answer: an answer from one is wrong, from any other that is not labelled it is unread.
+        only: Whether no other page answers: an answer from any other is wrong.
         topic: What kind of question it is, for tables: a word of the case's author.
     """
 
@@ -90,14 +107,30 @@ class TurnCase(_Case):
     says: tuple[str, ...] = Field(min_length=1)
     route: SGRAction | None = None
     outcome: Outcome | None = None
-    pages: tuple[int, ...] = ()
+    pages: tuple[Page, ...] = ()
+    parts: tuple[Annotated[tuple[Answer, ...], Field(min_length=1)], ...] = ()
+    helps: tuple[Page, ...] = ()
+    wrong_pages: tuple[Page, ...] = ()
+    only: bool = False
     topic: str = ""
 
     @model_validator(mode="after")
     def _labelled(self) -> Self:
-        if self.route is None and self.outcome is None:
-            raise ValueError("a turn needs a route or an outcome")
+        if self.route is None and self.outcome is None and not self.asks:
+            raise ValueError("a turn needs a route, an outcome, pages or parts")
+        if self.pages and self.parts:
+            raise ValueError("a turn has pages or parts, not both")
         return self
+
+    @property
+    def asks(self) -> tuple[tuple[Answer, ...], ...]:
+        """For each part of the question its acceptable answers; empty where no page is labelled."""
+        return self.parts or ((tuple(Answer(page=page) for page in self.pages),) if self.pages else ())
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether the label says that nothing is to be stated."""
+        return not self.asks and self.outcome not in (None, Outcome.ANSWERED)
 
 
 class Edit(BaseModel):

@@ -23,6 +23,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT.parent / "shared" / "data"
 """Where public data is looked for: beside the project."""
 BUNDLED: Final[dict[str, tuple[str, ...]]] = {
+    "answers": (),
     "turns": ("turns_en", "turns_ru", "handbook"),
     "drafts": ("drafts_en", "drafts_ru"),
     "moderation": ("messages_en", "messages_ru"),
@@ -85,15 +86,15 @@ def _task(options: argparse.Namespace, parts: list[str]) -> tuple[list[str], Tas
     files = [Path(name) for name in options.files]
     # The bundled files are the bundled cases, also where they are named.
     own = any(path.resolve().parent != CASES for path in files)
-    if own and options.tuning:
-        raise InputError("Of your own cases nothing is held back.", "Leave --tuning out.")
+    if own and options.held_back:
+        raise InputError("Of your own cases nothing is held back.", "Leave --held-back out.")
     cases = read_cases(*(files or [CASES / f"{name}.jsonl" for part in parts for name in BUNDLED[part]]))
     if files:
         there = list(dict.fromkeys(_KINDS[case.kind] for case in cases))
         parts = [part for part in parts if part in there]
         if not parts:
             raise InputError("The files have no case for that.", f"They have cases for: {', '.join(there)}.")
-    if options.tuning:
+    if not own and not options.held_back:
         cases = [case for case in cases if not case.held_back]
     if options.most:
         cases = _first_of_each(cases, options.most)
@@ -104,7 +105,7 @@ def _task(options: argparse.Namespace, parts: list[str]) -> tuple[list[str], Tas
         data=Path(options.data) if options.data else DATA,
         questions=options.most,
         misses=options.misses,
-        tuning=options.tuning,
+        held_back=options.held_back,
         plots=Path(options.out) / "evaluation" if options.out else None,
         pair=pair,
     )

@@ -12,13 +12,12 @@ from contracts.errors import InputError
 from contracts.plan import SGRPlanResult
 from contracts.result import StructuredAgentResult
 from contracts.values import Outcome, Verdict
+from evals.answers.grades import body
 from evals.retrieval.measures import mean
 from evals.runner import Asked
 from evals.scores import Share, table
 from evals.turns import missed
-from language.claims import without_citations
 from language.words import tokens
-from rendering.texts import texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def plan_to_answer(result: StructuredAgentResult) -> tuple[float, float] | None:
     """Return ROUGE-L (0 to 1) and BLEU (0 to 100) of an answer against its plan; `None` where there is no answer."""
     if result.outcome is not Outcome.ANSWERED or result.plan is None:
         return None
-    said, planned = tokens(_body(result)), tokens(_as_text(result.plan))
+    said, planned = tokens(body(result)), tokens(_as_text(result.plan))
     if not said or not planned:
         return None
     from rapidfuzz.distance import LCSseq
@@ -111,11 +110,6 @@ def plan_to_answer(result: StructuredAgentResult) -> tuple[float, float] | None:
 
 def _as_text(plan: SGRPlanResult) -> str:
     return "\n".join((plan.user_intent, *plan.subqueries, *plan.action_plan))
-
-
-def _body(result: StructuredAgentResult) -> str:
-    heading = f"\n\n**{texts(result.language)['sources_heading']}**\n"
-    return without_citations(result.answer_text.partition(heading)[0])
 
 
 def _part(number: int) -> Callable[[StructuredAgentResult], float | None]:

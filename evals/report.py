@@ -29,7 +29,7 @@ class Task:
     Attributes:
         deployed: The deployment that is asked; `None`: the handbook, indexed for the purpose.
         own: Whether the cases are somebody's own, of which nothing is held back.
-        tuning: Whether the part that is held back has been left out.
+        held_back: Whether the third that is held back is asked, too.
         plots: The folder for plots; `None` where none are drawn.
     """
 
@@ -39,14 +39,14 @@ class Task:
     data: Path
     questions: int | None
     misses: bool
-    tuning: bool
+    held_back: bool
     plots: Path | None
     pair: Pair | None
 
     @property
     def aims(self) -> bool:
         """Whether there is a part that was held back, and so aims to tell of."""
-        return not self.own and not self.tuning
+        return not self.own and self.held_back
 
     def shown(self, case: Case) -> bool:
         """Whether a case counts for the plots: of bundled ones those held back, if they are there."""
@@ -75,6 +75,7 @@ def turns_part(task: Task, folder: Path) -> str:
     return _joined(
         "## Whole turns",
         _made(task, about, "those with a route" if routed < len(cases) else "these cases"),
+        *turns.answers_section(asked, each=task.own),
         *_picture(task, "routes", "Turns that took the labelled route", bars),
         *(aims_table(of_turns([one for one in asked if one.case.route])) if task.aims else []),
         *turns.section(asked, splits=not task.own),
@@ -89,6 +90,24 @@ def _compared(pair: Pair, cases: Sequence[Any], deployed: Deployment, folder: Pa
         for number, value in enumerate(pair.values)
     )
     return _joined("## Two settings side by side", *section(pair, (one, other)))
+
+
+def answers_part(task: Task, folder: Path) -> str:
+    """Ask questions whose answers are labelled, in every wrapping."""
+    from evals.answers import report
+
+    found, corpora, missing = report.ask(folder, task.data, task.questions, held_back=task.held_back)
+    if task.misses:
+        print("\n".join(report.misses(found)))
+    held = "has been asked, too" if task.held_back else "has been left out"
+    return _joined(
+        "## Answers judged by label",
+        f"Made by `make eval` on {_today()}: {len(found)} conversations, asked of the offline planner and drafter. Intervals are Wilson's at "
+        f"95 %. The third of the questions that is held back, by the hash of the page that they are about, {held}.",
+        *([f"Left out, for the data is not there: {'; '.join(missing)}."] if missing else []),
+        *(report.draw(found, task.plots) if task.plots else []),
+        *report.section(found, corpora, held_back=task.held_back),
+    )
 
 
 def drafts_part(task: Task, _folder: Path) -> str:
@@ -163,6 +182,7 @@ def retrieval_part(task: Task, folder: Path) -> str:
 
 
 PARTS: Final[dict[str, Callable[[Task, Path], str]]] = {
+    "answers": answers_part,
     "turns": turns_part,
     "drafts": drafts_part,
     "moderation": moderation_part,
@@ -177,7 +197,7 @@ def _today() -> str:
 def _made(task: Task, what: str, which: str = "these cases") -> str:
     by = "`guardian eval`" if task.own else "`make eval`"
     held = "" if task.own else f" A third of {which}, chosen by the hash of their ids, is held back"
-    ends = "" if task.own else ", and has been left out." if task.tuning else ": nothing was tuned on it."
+    ends = "" if task.own else ": nothing was tuned on it." if task.held_back else ", and has been left out."
     return f"Made by {by} on {_today()}: {what}. Intervals are Wilson's at 95 %, those of F1 by bootstrap.{held}{ends}"
 
 

@@ -1,23 +1,35 @@
-"""Whole turns: which way they go, how they end, and which page they cite."""
+"""Whole turns: what was wrong and stated, which way they go, and how they end."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from contracts.result import StructuredAgentResult
 from contracts.values import Outcome, SGRAction
+from evals.answers.grades import Grade, cited_items, grade
+from evals.answers.tables import (
+    cause_table,
+    each_cause,
+    estimate_table,
+    grade_table,
+    graded,
+    to_read,
+    unanswered,
+)
 from evals.cases import TurnCase
 from evals.runner import Asked
 from evals.scores import Detection, Share, parts_of, table
 
+_ABOUT_GRADES: Final = (
+    "An answer is correct where it begins with a page that the label names, or states its sentences; what begins with a page that no "
+    "label names is *unread*: somebody has to read whether it answers."
+)
 _ABOUT_HARM: Final = (
     "Requests for something harmful (topic *harm*) are labelled `guardian_block`, for that is what a person would do; words of "
     "harm block nothing here, for they stand as often in harmless questions. Most are declined as off topic, which counts "
     "against both routes. Without them:"
 )
-_FIRST_SOURCE = re.compile(r"^- \[1\] (.+)$", re.MULTILINE)
 
 
 def route_of(result: StructuredAgentResult) -> SGRAction | None:
@@ -28,27 +40,6 @@ def route_of(result: StructuredAgentResult) -> SGRAction | None:
     return SGRAction.GUARDIAN_BLOCK if stopped else None
 
 
-def first_page(result: StructuredAgentResult) -> int | None:
-    """Return the page number of the source that an answer cites first; `None` where it cites none."""
-    found = _FIRST_SOURCE.search(result.answer_text)
-    if not found:
-        return None
-    named = found.group(1)
-    matching = [a for a in result.final_articles if named.startswith(a.title) and (not a.url or a.url in named)]
-    return matching[0].kb_id if matching else None
-
-
-def right_page(asked: Asked) -> bool:
-    """Whether the first source is one of the pages that should be."""
-    return first_page(asked.result) in asked.case.pages
-
-
-def right_page_shown(asked: Asked) -> bool:
-    """Whether a right page is among those that were shown in the place of an answer."""
-    refs = {page.ref for page in asked.result.pages}
-    return any(item.kb_id in asked.case.pages for item in asked.result.final_articles if item.ref in refs)
-
-
 def missed(asked: Asked) -> str:
     """Return what went otherwise than labelled, in words; empty where nothing did."""
     case, result = asked.case, asked.result
@@ -57,8 +48,11 @@ def missed(asked: Asked) -> str:
         wrong.append(f"route {route_of(result) or '–'}, not {case.route}")
     if case.outcome is not None and result.outcome is not case.outcome:
         wrong.append(f"{result.outcome}, not {case.outcome}")
-    elif case.pages and result.outcome is Outcome.ANSWERED and not right_page(asked):
-        wrong.append(f"page {first_page(result)}, not {', '.join(map(str, case.pages))}")
+    elif (came_to := grade(case, result)) not in (None, Grade.CORRECT, Grade.RIGHT_REFUSAL):
+        cited = cited_items(result)
+        wrong.append(
+            f"{came_to}: {cited[0].document}" if result.outcome is Outcome.ANSWERED and cited else str(came_to)
+        )
     return "; ".join(wrong)
 
 
@@ -112,7 +106,9 @@ def topic_table(asked: Sequence[Asked]) -> str:
         mine = [
             one for one in routed if (one.case.topic, one.case.route, one.case.language) == (topic, route, language)
         ]
-        rows.append([topic, f"`{route}`", language, str(Share(sum(not missed(one) for one in mine), len(mine)))])
+        rows.append(
+            [topic, f"`{route}`", language, str(Share(sum(route_of(one.result) is route for one in mine), len(mine)))]
+        )
     return table(rows)
 
 
@@ -129,25 +125,6 @@ def outcome_table(asked: Sequence[Asked]) -> str:
     return table(rows)
 
 
-def page_table(asked: Sequence[Asked]) -> str:
-    """Write, per language, how often an answer came, and how often its first source is the right page.
-
-    Pages that were shown in the place of an answer are a class of their own.
-    """
-    head = ["language", "answered", "right page, of those answered", "right page, of all", "answered after a retry"]
-    rows = [[*head, "pages shown", "right page among them"]]
-    for name, part in languages([one for one in asked if one.case.pages]):
-        answered = [one for one in part if one.result.outcome is Outcome.ANSWERED]
-        right = sum(map(right_page, answered))
-        retried = sum(one.result.diagnostics.retries > 0 for one in answered)
-        shown = [one for one in part if one.result.outcome is Outcome.PAGES_SHOWN]
-        found = sum(map(right_page_shown, shown))
-        shares = [(len(answered), part), (right, answered), (right, part), (retried, answered)]
-        shares += [(len(shown), part), (found, shown)]
-        rows.append([name, *(str(Share(hits, len(of))) for hits, of in shares)])
-    return table(rows)
-
-
 def languages(asked: Sequence[Asked]) -> list[tuple[str, list[Asked]]]:
     """Return the cases of each language that there is."""
     there = dict.fromkeys(one.case.language for one in asked)
@@ -159,7 +136,7 @@ def _held_back(one: Asked) -> bool:
 
 
 def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
-    """Write the tables on whole turns that there are labels for."""
+    """Write the tables on the ways of turns that there are labels for."""
     made: list[str] = []
     if any(one.case.route is not None for one in asked):
         made += ["### Which way turns go", route_table(asked, splits=splits), confusion_table(asked)]
@@ -169,8 +146,25 @@ def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
             made += ["### Which way turns go, by topic", topic_table(asked)]
     if any(one.case.outcome is not None for one in asked):
         made += ["### How turns end", outcome_table(asked)]
-    if any(one.case.pages for one in asked):
-        made += ["### Whether the answer comes from the right page", page_table(asked)]
+    return made
+
+
+def answers_section(asked: Sequence[Asked], *, each: bool) -> list[str]:
+    """Write what was wrong and stated, how sure the assistant was of it, and why there is no answer.
+
+    Args:
+        asked: The turns.
+        each: Whether what is to be read, and each turn without an answer, is named.
+    """
+    judged, made = graded(asked), list[str]()
+    if judged:
+        made += ["### What was wrong and stated", _ABOUT_GRADES, grade_table(judged)]
+        if each and (unread := to_read(judged)):
+            made += ["To be read:", "\n".join(f"- {line}" for line in unread)]
+    if any(one.stated for one in judged):
+        made += ["### How sure the assistant was of what it stated", estimate_table(judged)]
+    if unanswered(asked):
+        made += ["### Why there is no answer", cause_table(asked), *([each_cause(asked)] if each else [])]
     return made
 
 

@@ -91,6 +91,40 @@ def test_a_team_measures_the_assistant_on_cases_of_its_own(data: Path, tickets: 
     assert sorted(data.rglob("threads*")) == before, "measuring leaves no conversation in the deployment"
 
 
+ANSWERS = [
+    {"id": "a-1", "says": ["What is DT-005?"], "pages": ["en/dt-005-verdict.md"], "outcome": "answered"},
+    {"id": "a-2", "says": ["What is DT-005?"], "pages": ["en/threads.md"], "only": True},
+    {"id": "a-3", "says": ["How do I delete a conversation?"], "pages": [103]},
+    {"id": "a-4", "says": ["How do I delete a conversation?"], "pages": [128], "route": "normal", "topic": "howto"},
+    {"id": "a-5", "says": ["Write me a poem about the sea."], "outcome": "declined"},
+    {
+        "id": "a-6",
+        "says": ["How do I delete a conversation?"],
+        "route": "normal",
+        "outcome": "handed_off",
+        "topic": "howto",
+    },
+]
+
+
+def test_what_was_wrong_and_stated_stands_first(data: Path, tmp_path: Path) -> None:
+    """Pages are named by path or number; wrong answers are counted by confidence, and each turn without an answer has a cause.
+
+    A topic counts routes alone: another end, or another page, is told elsewhere.
+    """
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(json.dumps({"language": "en", **case}) for case in ANSWERS), "utf-8")
+    done = run(str(path), data=data)
+    assert done.returncode == 0, done.stderr
+    headings = re.findall(r"^### (.*)$", done.stdout, re.MULTILINE)
+    assert headings[0] == "What was wrong and stated"
+    assert "| en | 6 | 33% (2/6; " in done.stdout
+    assert re.search(r"^- a-3: \S*en/threads\.md$", done.stdout, re.MULTILINE)
+    assert re.search(r"^\| 0\.[89] to \d\S* \| \d \| \d+% \(\d/\d;", done.stdout, re.MULTILINE)
+    assert "| a-5 | declined | declined |" in done.stdout
+    assert "| howto | `normal` | en | 100% (2/2;" in done.stdout
+
+
 def test_two_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tickets: Path) -> None:
     """Each side is asked every turn, and the table has both values beside each other."""
     done = run(str(tickets), "--ab", "min_evidence=1,9", data=data)
@@ -109,7 +143,7 @@ def test_two_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tick
         (["--ab", "top_k=3,3"], "on both sides"),
         (["no-such-file.jsonl"], "no-such-file.jsonl cannot be read"),
         (["{tickets}", "--parts", "retrieval"], "The files have no case for that"),
-        (["{tickets}", "--tuning"], "Of your own cases nothing is held back"),
+        (["{tickets}", "--held-back"], "Of your own cases nothing is held back"),
         (["{tickets}", "--parts", "drafts", "--out", "/dev/null/report"], "Name another folder in --out"),
     ],
 )
@@ -173,13 +207,34 @@ def test_messages_of_ones_own_are_judged_by_the_moderator_in_force(data: Path, t
 
 
 def test_cases_that_are_held_back_are_never_named() -> None:
-    """Also where the bundled file is named: whoever tunes must not read them."""
-    done = run(str(ROOT / "evals" / "cases" / "messages_en.jsonl"), "--misses")
+    """Also where the bundled file is named, and where they are asked: whoever tunes must not read them."""
+    done = run(str(ROOT / "evals" / "cases" / "messages_en.jsonl"), "--misses", "--held-back")
     assert done.returncode == 0, done.stderr
+    assert "| held back |" in done.stdout
     held_back = {case.id for case in read_cases(ROOT / "evals" / "cases" / "messages_en.jsonl") if case.held_back}
     named = {line.partition(":")[0] for line in done.stdout.splitlines()}
     assert held_back
     assert not held_back & named
+
+
+def test_what_is_held_back_is_left_out_unless_it_is_asked_for() -> None:
+    """The figures that one sees while tuning are of the cases that one may tune on."""
+    done = run(str(ROOT / "evals" / "cases" / "messages_en.jsonl"))
+    assert done.returncode == 0, done.stderr
+    assert "has been left out" in done.stdout
+    assert "held back |" not in done.stdout
+    assert "The aims" not in done.stdout
+
+
+def test_documents_that_are_not_there_are_left_out_and_named(tmp_path: Path) -> None:
+    """Only the handbook's questions are asked, in every wrapping, and the plots are drawn."""
+    done = run("--parts", "answers", "--most", "2", "--data", str(tmp_path), "--out", str(tmp_path / "report"))
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report" / "evaluation.md").read_text("utf-8")
+    assert "Left out, for the data is not there: FastAPI's documentation; XQuAD; VK Cloud's documentation." in page
+    assert re.search(r"^\| handbook \| ru \| tuned on \| 2 \|", page, re.MULTILINE)
+    assert "| handbook | mail below |" in page
+    assert "held back |" not in page
 
 
 def test_one_part_is_written_anew_and_the_other_stays() -> None:

@@ -1,0 +1,289 @@
+"""Documents that are asked, each a deployment of its own, and the labelled questions on them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, replace
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from assistant.commands.index import index, profile_folders
+from assistant.profiles import BUNDLED_KNOWLEDGE
+from assistant.wiring import Deployment, deployment
+from contracts.errors import ConfigError
+from contracts.values import Dialect, Language
+from evals.answers.pages import held_back, sentence_of
+from evals.cases import CASES, Answer
+from evals.retrieval.questions import FOLDER, Line, read_lines
+from evals.runner import handbook
+from language.sentences import sentences
+
+LABELS: Final = CASES / "answers"
+_RUSSIAN_PAGES: Final = 1000
+"""Added to the number of an English page of the handbook, for the Russian one."""
+_ANSWERS: Final = 2
+"""The grade of a page that answers; one that helps has 1."""
+
+Parts = tuple[tuple[Answer, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question in one language.
+
+    Attributes:
+        source: The page that it was asked about, without the folder of a language.
+        parts: For each part its acceptable answers; empty where the documents do not answer.
+        helps, wrong_pages, only: As in `TurnCase`.
+    """
+
+    id: str
+    language: Language
+    text: str
+    source: str
+    parts: Parts
+    helps: tuple[str, ...] = ()
+    wrong_pages: tuple[str, ...] = ()
+    only: bool = False
+
+    @property
+    def held_back(self) -> bool:
+        """Whether it belongs to the third that is not looked at while tuning."""
+        return held_back(self.source)
+
+
+class Dialogue(BaseModel):
+    """Messages that follow on a question and are understood from it; the last one asks what another question asks.
+
+    Attributes:
+        begins: The id of the question that is asked first.
+        then: The further messages.
+        means: The id of the question that the last of them amounts to.
+        pages: What answers the last one, in the folder of its language, where it amounts to no question of the files.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    begins: str
+    then: tuple[str, ...]
+    means: str = ""
+    pages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents that were indexed, and what is asked of them.
+
+    Attributes:
+        labels: What the labels name, in words.
+    """
+
+    name: str
+    deployed: Deployment
+    questions: Sequence[Question]
+    labels: str
+
+    @property
+    def dialogues(self) -> list[tuple[Dialogue, Question, Question]]:
+        """The follow-ups on its questions, the question that begins each, and what its last message asks."""
+        by_id = {one.id: one for one in self.questions}
+        return [
+            (one, by_id[one.begins], by_id[one.means] if one.means else _asked_last(one, by_id[one.begins]))
+            for one in read_dialogues()
+            if one.begins in by_id
+        ]
+
+
+def _asked_last(dialogue: Dialogue, first: Question) -> Question:
+    answers = tuple(Answer(page=f"{first.language}/{page}") for page in dialogue.pages)
+    return Question(dialogue.begins, first.language, dialogue.then[-1], dialogue.pages[0], (answers,))
+
+
+@cache
+def read_dialogues() -> tuple[Dialogue, ...]:
+    """Read the follow-ups on questions of all documents."""
+    return tuple(Dialogue.model_validate(line) for _, line in _lines(LABELS / "dialogues.jsonl"))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+        if line.strip():
+            yield number, json.loads(line)
+
+
+# ----------------------------------------------------------------------------------------------- handbook, FastAPI
+
+
+def of_handbook(folder: Path) -> Corpus:
+    """Index the handbook; its questions are those in other words than its pages'."""
+    paths = {number: path.name for path in (BUNDLED_KNOWLEDGE / "en").glob("*.md") if (number := _number(path))}
+    lines = read_lines(FOLDER / "handbook.jsonl")
+    asked = [one for line in lines for one in _in_both(line, lambda page: paths[int(page)])]
+    return Corpus("handbook", handbook(folder), asked, "pages")
+
+
+def _number(path: Path) -> int | None:
+    found = re.search(r"(?m)^kbId:\s*(\d+)", path.read_text("utf-8"))
+    return int(found.group(1)) if found else None
+
+
+def of_fastapi(data: Path, folder: Path) -> Corpus:
+    """Index FastAPI's documentation in both languages."""
+    asked = [one for line in read_lines(FOLDER / "fastapi.jsonl") for one in _in_both(line, str)]
+    docs = data / "fastapi-docs"
+    return Corpus("FastAPI docs", _deployed("FastAPI", docs, folder, Dialect.MKDOCS), asked, "pages")
+
+
+def _in_both(line: Line, path: Callable[[str], str]) -> Iterator[Question]:
+    graded: Mapping[str, int] = {path(page): grade for page, grade in line.pages.items()}
+    answering = [page for page, grade in graded.items() if grade == _ANSWERS]
+    helping = [page for page in graded if page not in answering]
+    for language, text in ((Language.EN, line.en), (Language.RU, line.ru)):
+        answers = tuple(Answer(page=f"{language}/{page}") for page in answering)
+        helps = tuple(f"{language}/{page}" for page in helping)
+        yield Question(f"{line.id}-{language}", language, text, answering[0], (answers,), helps)
+
+
+# ----------------------------------------------------------------------------------------------------------- XQuAD
+
+
+def of_xquad(data: Path, folder: Path) -> Corpus:
+    """Index the paragraphs of XQuAD, each as a page; of each one question is asked, labelled with its answer's sentence."""
+    docs, asked = folder / "docs", list[Question]()
+    for language in Language:
+        (docs / language).mkdir(parents=True)
+        articles = json.loads((data / "xquad" / f"xquad.{language}.json").read_text("utf-8"))["data"]
+        paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
+        for number, paragraph in enumerate(paragraphs):
+            page = f"{number}.md"
+            (docs / language / page).write_text(paragraph["context"], "utf-8")
+            # The files are parallel: the same one in both languages, another place in each paragraph.
+            question = paragraph["qas"][number % len(paragraph["qas"])]
+            said = {_around(paragraph["context"], found["answer_start"]) for found in question["answers"]}
+            answers = tuple(Answer(page=f"{language}/{page}", sentences=(one,)) for one in sorted(said))
+            asked.append(
+                Question(f"xquad-{number}-{language}", language, question["question"], page, (answers,), only=True)
+            )
+    return Corpus("XQuAD", _deployed("XQuAD", docs, folder), asked, "sentences")
+
+
+def _around(paragraph: str, place: int) -> str:
+    """Return the sentence that stands at a place of a paragraph."""
+    begin = 0
+    for sentence in sentences(paragraph):
+        begin = max(begin, paragraph.find(sentence.split(" ")[0], begin))
+        if begin + len(sentence) > place:
+            return sentence
+        begin += len(sentence)
+    return sentences(paragraph)[-1]
+
+
+# -------------------------------------------------------------------------------------------------------- VK Cloud
+
+
+class NamedAnswer(BaseModel):
+    """An acceptable answer: a page in the folder of the question's language, and fingerprints of its sentences."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    page: str
+    sentences: tuple[str, ...] = ()
+
+
+class Label(BaseModel):
+    """What a person found in the manual for one question of its FAQ.
+
+    Attributes:
+        line: Of the file of questions in that language, counted from 1.
+        parts: Empty: the manual does not answer.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    line: int
+    language: Language
+    parts: tuple[tuple[NamedAnswer, ...], ...]
+    helps: tuple[str, ...] = ()
+    wrong_pages: tuple[str, ...] = ()
+    only: bool = False
+
+
+def read_labels() -> list[Label]:
+    """Read the labels of VK Cloud's questions.
+
+    Raises:
+        ConfigError: A line is none, or labels a question again.
+    """
+    found: dict[tuple[Language, int], Label] = {}
+    for number, line in _lines(LABELS / "vk.jsonl"):
+        try:
+            label = Label.model_validate(line)
+        except ValidationError as error:
+            raise ConfigError(f"vk.jsonl:{number} is not a label: {error}.", "Correct the line.") from error
+        if (label.language, label.line) in found:
+            raise ConfigError(f"vk.jsonl:{number} labels a question again.", "Label each once.")
+        found[label.language, label.line] = label
+    return list(found.values())
+
+
+def of_vk(data: Path, folder: Path) -> Corpus:
+    """Index VK Cloud's documentation; its questions are those of its FAQ, with our labels.
+
+    A question that we did not label has the pages that the FAQ's own answer links to.
+    """
+    docs = data / "vk"
+    labels = {(label.language, label.line): label for label in read_labels()}
+    asked: list[Question] = []
+    for language in Language:
+        for number, line in _lines(docs / f"questions_{language}.jsonl"):
+            linked = tuple(Answer(page=f"{language}/{page}") for page in line["pages"])
+            question = Question(f"vk-{number}-{language}", language, line["question"], line["pages"][0], (linked,))
+            label = labels.get((language, number))
+            asked.append(_labelled(question, label, docs) if label else question)
+    return Corpus("VK Cloud docs", _deployed("VK Cloud", docs, folder), asked, "sentences, and pages")
+
+
+def _labelled(question: Question, label: Label, docs: Path) -> Question:
+    def path(page: str) -> str:
+        return f"{label.language}/{page}"
+
+    parts = tuple(
+        tuple(
+            Answer(
+                page=path(one.page),
+                sentences=tuple(sentence_of(docs / path(one.page), name) for name in one.sentences),
+            )
+            for one in part
+        )
+        for part in label.parts
+    )
+    helps, wrong = (tuple(map(path, pages)) for pages in (label.helps, label.wrong_pages))
+    return replace(question, parts=parts, helps=helps, wrong_pages=wrong, only=label.only)
+
+
+# ------------------------------------------------------------------------------------------------------ deployments
+
+
+def _deployed(product: str, docs: Path, folder: Path, dialect: Dialect = Dialect.PLAIN) -> Deployment:
+    """Index documents with the plainest profile that somebody would write for them, and return the deployment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    profile = folder / "profile.toml"
+    name, about = json.dumps(re.sub(r"\W+", "-", product.casefold())), json.dumps(product)
+    profile.write_text(
+        f"name = {name}\nproduct = {about}\nlanguages = ['en', 'ru']\n\n"
+        f"[scope]\nwords = []\n\n[scope.description]\nen = {about}\nru = {about}\n\n"
+        f"[[knowledge]]\npath = {json.dumps(str(docs.resolve()))}\ndialect = '{dialect}'\n",
+        "utf-8",
+    )
+    deployed = deployment(str(profile), {"GUARDIAN_DATA_DIR": str(folder / "data")})
+    # What an index leaves out, or misses, is its reader's affair: here it would be a line for each page.
+    with redirect_stderr(StringIO()):
+        index(deployed, profile_folders(deployed))
+    return deployed

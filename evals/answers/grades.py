@@ -1,0 +1,169 @@
+"""What became of one question: the result of a turn against the pages and sentences that answer it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from contracts.evidence import EvidenceItem
+from contracts.reasons import reason_names
+from contracts.result import StructuredAgentResult
+from contracts.values import Outcome
+from evals.cases import Answer, Page, TurnCase
+from language.claims import without_citations
+from language.words import tokens
+from rendering.texts import texts
+
+_LINK: Final = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,1000}\)")
+_CITED: Final = re.compile(r"\[(\d{1,3})\]")
+_STATED: Final = 0.8
+"""Share of a sentence's words that stand together in an answer that states it: links lose their targets, steps their numbers."""
+_SLACK: Final = 1.25
+"""How much longer the place may be than the sentence."""
+
+
+class Grade(StrEnum):
+    """What became of a question."""
+
+    WRONG = "wrong and stated"
+    UNREAD = "unread"
+    CORRECT = "correct"
+    PARTLY = "partly"
+    NEEDLESS_QUESTION = "needless question"
+    RIGHT_PAGES = "pages shown, a right one"
+    WRONG_PAGES = "pages shown, none right"
+    NOTHING = "no answer"
+    RIGHT_REFUSAL = "right refusal"
+
+
+STATED: Final = (Grade.WRONG, Grade.UNREAD, Grade.CORRECT, Grade.PARTLY)
+"""The grades of what was stated as the answer."""
+
+
+def grade(case: TurnCase, result: StructuredAgentResult) -> Grade | None:
+    """Return what became of a question; `None` where no label says what should.
+
+    An answer is correct where, for every part of the question, it states all sentences of one acceptable answer, or, of a
+    page labelled without sentences, cites that page first. What states some of that is partly. Of the rest, what begins with
+    a page that no label names is unread: somebody has to read it. All else that is stated is wrong, and so is any
+    answer to what the documents do not answer.
+    """
+    if not case.asks and not case.unanswerable:
+        return None
+    if result.outcome is Outcome.ANSWERED:
+        return _of_answer(case, result)
+    if not case.asks:
+        return Grade.RIGHT_REFUSAL
+    if result.outcome is Outcome.CLARIFICATION:
+        return Grade.NEEDLESS_QUESTION
+    if result.outcome is Outcome.PAGES_SHOWN:
+        return Grade.RIGHT_PAGES if _right_page_shown(case, result) else Grade.WRONG_PAGES
+    return Grade.NOTHING
+
+
+def _of_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
+    cited = cited_items(result)
+    if not case.asks or not cited:
+        return Grade.WRONG
+    said = tokens(body(result))
+    found = [max(_answered(answer, cited, said) for answer in part) for part in case.asks]
+    if min(found) == 1:
+        return Grade.CORRECT
+    if max(found) > 0 or any(is_page(cited[0], page) for page in case.helps):
+        return Grade.PARTLY
+    labelled = (*(answer.page for part in case.asks for answer in part), *case.wrong_pages)
+    return Grade.WRONG if case.only or any(is_page(cited[0], page) for page in labelled) else Grade.UNREAD
+
+
+def _answered(answer: Answer, cited: Sequence[EvidenceItem], said: Sequence[str]) -> float:
+    """Return how much of one acceptable answer is given, 0 to 1."""
+    if not any(is_page(item, answer.page) for item in cited):
+        return 0.0
+    if answer.sentences:
+        return sum(_states(said, sentence) for sentence in answer.sentences) / len(answer.sentences)
+    return 1.0 if is_page(cited[0], answer.page) else 0.5
+
+
+def _states(said: Sequence[str], sentence: str) -> bool:
+    """Whether most of a sentence's words stand together somewhere in an answer, in whatever order."""
+    wanted = Counter(words(sentence))
+    size = wanted.total()
+    span = max(1, round(size * _SLACK))
+    window = Counter(said[:span])
+    for start in range(max(1, len(said) - span + 1)):
+        if start:
+            window[said[start - 1]] -= 1
+            window[said[start + span - 1]] += 1
+        if (wanted & window).total() >= _STATED * size:
+            return True
+    return False
+
+
+def words(sentence: str) -> list[str]:
+    """Return the words of a sentence as they are compared: folded, links without their targets."""
+    return tokens(_LINK.sub(r"\1", sentence))
+
+
+def is_page(item: EvidenceItem, page: Page) -> bool:
+    """Whether an item comes from the page that a label names by number, or by the end of its path."""
+    if isinstance(page, int):
+        return item.kb_id == page
+    return item.document == page or item.document.endswith(f"/{page.removeprefix('/')}")
+
+
+def cited_items(result: StructuredAgentResult) -> list[EvidenceItem]:
+    """Return what an answer cites, in the order in which it is first cited; nothing where no report has the draft."""
+    if result.guardian is None:
+        return []
+    numbers = dict.fromkeys(int(number) for number in _CITED.findall(result.guardian.draft))
+    items = result.final_articles
+    return [items[number - 1] for number in numbers if 0 < number <= len(items)]
+
+
+def _right_page_shown(case: TurnCase, result: StructuredAgentResult) -> bool:
+    refs = {page.ref for page in result.pages}
+    right = [answer.page for part in case.asks for answer in part]
+    return any(is_page(item, page) for item in result.final_articles if item.ref in refs for page in right)
+
+
+def body(result: StructuredAgentResult) -> str:
+    """Return the text of an answer without its citations and its list of sources."""
+    heading = f"\n\n**{texts(result.language)['sources_heading']}**\n"
+    return without_citations(result.answer_text.partition(heading)[0])
+
+
+def estimate(result: StructuredAgentResult) -> float | None:
+    """Return how sure the assistant was of what it stated, 0 to 1; `None` where it cites nothing.
+
+    The report's estimate of relevance where it has one, of several parts the least; else the mean confidence of what is cited.
+    """
+    found = _relevance(getattr(result.guardian, "relevance", None))
+    if found is not None:
+        return found
+    cited = cited_items(result)
+    return sum(item.confidence for item in cited) / len(cited) if cited else None
+
+
+def _relevance(value: object) -> float | None:
+    """Return the least number in a field of the report, whatever its shape: a number, a list, or what has an `estimate`."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return min(1.0, max(0.0, float(value)))
+    if isinstance(value, Mapping):
+        return _relevance(value.get("estimate"))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, list | tuple):
+        numbers = [one for each in value if (one := _relevance(each)) is not None]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return min(numbers, default=None)
+    return _relevance(getattr(value, "estimate", None))
+
+
+def cause(result: StructuredAgentResult) -> str:
+    """Return why a turn has no answer: the row of DT-008 that ended it, and what the Guardian had against the draft."""
+    rows = [made.row for made in result.decisions if made.table == "DT-008"]
+    reasons = reason_names(result.guardian.reasons) if result.guardian else ()
+    ended = rows[-1] if rows else result.block_reason or str(result.outcome)
+    return ": ".join(filter(None, (ended, ", ".join(dict.fromkeys(reasons)))))

@@ -1,0 +1,190 @@
+"""The part on answers judged by label: every corpus that is there, asked in every wrapping."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from contracts.values import Language
+from evals.answers.corpora import Corpus, of_fastapi, of_handbook, of_vk, of_xquad
+from evals.answers.grades import Grade
+from evals.answers.tables import (
+    HEAD,
+    Graded,
+    cause_table,
+    estimate_table,
+    grade_cells,
+    graded,
+    points,
+    to_read,
+)
+from evals.answers.wrappings import NAMES, PLAIN, Posed, posed
+from evals.runner import ask_all
+from evals.scores import Share, table
+
+_PUBLIC: Final[dict[str, tuple[str, Callable[[Path, Path], Corpus]]]] = {
+    "fastapi-docs": ("FastAPI's documentation", of_fastapi),
+    "xquad": ("XQuAD", of_xquad),
+    "vk": ("VK Cloud's documentation", of_vk),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question as it was sent, of which documents, and what became of it."""
+
+    corpus: str
+    posed: Posed
+    graded: Graded
+
+    @property
+    def plain(self) -> bool:
+        """Whether it was sent without a wrapping."""
+        return self.posed.wrapping == PLAIN
+
+
+def ask(
+    folder: Path, data: Path, most: int | None, *, held_back: bool
+) -> tuple[list[Answered], list[Corpus], list[str]]:
+    """Index what documents there are and ask every question in every wrapping.
+
+    Args:
+        folder: For indexes and conversations; empty.
+        data: Where public documents lie.
+        most: Questions of each corpus and language, for a quick look; `None` for all.
+        held_back: Whether the held-back third is asked, too.
+
+    Returns:
+        What became of the questions, the corpora, and the names of those that were not there.
+    """
+    makers: list[Callable[[Path], Corpus]] = [of_handbook]
+    missing: list[str] = []
+    for name, (title, make) in _PUBLIC.items():
+        if (data / name).is_dir():
+            makers.append(lambda place, make=make: make(data, place))
+        else:
+            missing.append(title)
+    found: list[Answered] = []
+    corpora: list[Corpus] = []
+    for number, maker in enumerate(makers):
+        corpus = maker(folder / f"corpus-{number}")
+        corpora.append(corpus)
+        asked = [
+            one
+            for language in Language
+            for one in [each for each in corpus.questions if each.language is language and held_back >= each.held_back][
+                :most
+            ]
+        ]
+        sent = [one for one in posed(corpus, asked) if held_back or not one.held_back]
+        results = asyncio.run(ask_all([one.case for one in sent], corpus.deployed, folder / f"threads-{number}"))
+        by_id = {one.case.id: one for one in graded(results)}
+        found += [Answered(corpus.name, one, by_id[one.case.id]) for one in sent]
+        print(f"… {corpus.name}: {len(sent)} conversations", file=sys.stderr, flush=True)
+    return found, corpora, missing
+
+
+def section(found: Sequence[Answered], corpora: Sequence[Corpus], *, held_back: bool) -> list[str]:
+    """Write the tables."""
+    plain = [one.graded for one in found if one.plain]
+    labels = "; ".join(f"{corpus.name}: {corpus.labels}" for corpus in corpora)
+    return [
+        "### What became of the questions",
+        (
+            f"Labels name, by documents: {labels}. An answer is correct where it states the labelled sentences for every part of the question, or, "
+            "where only pages are labelled, begins with such a page, which says less. *Unread* begins with a page that no label names: "
+            "somebody has to read whether it answers. The questions are sent here as they were written."
+        ),
+        _corpus_table(found, held_back=held_back),
+        "### What wrappings change",
+        (
+            "The same questions with a sentence before, thanks and signature behind, a mail quoted below, inside a ticket's form, with two letters "
+            "swapped, two in one message, and as the last of two to four messages. *As the plain one*: with the same end."
+        ),
+        _wrapping_table(found),
+        "### How sure the assistant was of what it stated",
+        (
+            "Plain questions. The estimate is that of relevance where the report has one, else the mean confidence of what the answer cites."
+        ),
+        estimate_table(plain),
+        "### Why there is no answer",
+        "Plain questions.",
+        cause_table(plain),
+    ]
+
+
+def _corpus_table(found: Sequence[Answered], *, held_back: bool) -> str:
+    rows = [["documents", "language", "part", *HEAD]]
+    for corpus in dict.fromkeys(one.corpus for one in found):
+        for language in Language:
+            for part in (False, True) if held_back else (False,):
+                mine = [
+                    one.graded
+                    for one in found
+                    if one.plain
+                    and one.corpus == corpus
+                    and one.posed.case.language is language
+                    and one.posed.held_back is part
+                ]
+                if mine:
+                    rows.append([corpus, str(language), "held back" if part else "tuned on", *grade_cells(mine)])
+    return table(rows)
+
+
+def _wrapping_table(found: Sequence[Answered]) -> str:
+    ends = {one.posed.plain: one.graded.grade for one in found if one.plain}
+    rows = [["documents", "wrapping", "as the plain one", *HEAD]]
+    for corpus in dict.fromkeys(one.corpus for one in found):
+        for name in NAMES:
+            mine = [one for one in found if one.corpus == corpus and one.posed.wrapping == name]
+            if mine:
+                rows.append([corpus, name, _alike(mine, ends), *grade_cells([one.graded for one in mine])])
+    return table(rows)
+
+
+def _alike(found: Sequence[Answered], ends: Mapping[str, Grade]) -> str:
+    both = [one for one in found if one.posed.plain in ends]
+    return str(Share(sum(one.graded.grade is ends[one.posed.plain] for one in both), len(both)))
+
+
+def draw(found: Sequence[Answered], folder: Path) -> list[str]:
+    """Draw risk over coverage and calibration, of plain questions, and return the lines that show them."""
+    from evals.plots import plot_calibration, plot_risk
+
+    corpora = {
+        name: [one.graded for one in found if one.plain and one.corpus == name]
+        for name in dict.fromkeys(one.corpus for one in found)
+    }
+    risk = {
+        name: (points(mine, Grade.WRONG), points(mine, Grade.WRONG, Grade.UNREAD), len(mine))
+        for name, mine in corpora.items()
+    }
+    right = {
+        name: points([one for one in mine if one.grade is not Grade.UNREAD], Grade.CORRECT, Grade.PARTLY)
+        for name, mine in corpora.items()
+    }
+    drawn: list[str] = []
+    for file, title, plot, series in (
+        ("risk.svg", "Wrong of the stated answers, by share of questions answered", plot_risk, risk),
+        ("calibration.svg", "How right answers are, by how sure the assistant was", plot_calibration, right),
+    ):
+        (folder / file).unlink(missing_ok=True)
+        plot(folder / file, title, series)  # pyright: ignore[reportArgumentType]
+        if (folder / file).exists():
+            drawn.append(f"![{title}]({folder.name}/{file})")
+    return drawn
+
+
+def misses(found: Sequence[Answered]) -> list[str]:
+    """Return what went otherwise than labelled, and what is to be read; of what is held back nothing."""
+    mine = [one for one in found if not one.posed.held_back]
+    fine = (Grade.CORRECT, Grade.RIGHT_REFUSAL, Grade.UNREAD)
+    wrong = [one for one in mine if one.graded.grade not in fine]
+    return [
+        *(f"{one.posed.case.id}: {one.posed.case.says[-1][:80]!r}: {one.graded.grade}" for one in wrong),
+        *(f"to read: {line}" for line in to_read([one.graded for one in mine])),
+    ]

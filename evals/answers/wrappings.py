@@ -1,0 +1,134 @@
+"""The forms in which users send a question: with words around it, misspelt, two in one message, or in a dialogue."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, TypeVar
+
+from contracts.values import Language, Outcome
+from evals.answers.corpora import LABELS, Corpus, Dialogue, Question
+from evals.cases import TurnCase
+from language.words import stop_words, tokens
+
+PLAIN: Final = "plain"
+_SHORTEST_MISSPELT: Final = 5
+_Option = TypeVar("_Option")
+
+_TEMPLATES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = tomllib.loads(
+    (LABELS / "wrappings.toml").read_text("utf-8")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A question as it is sent.
+
+    Attributes:
+        case: With the messages and the labels.
+        plain: The id of the same question without a wrapping; empty where there is none such.
+        held_back: Whether a page that it is about belongs to the held-back third.
+    """
+
+    case: TurnCase
+    wrapping: str
+    plain: str
+    held_back: bool
+
+
+def wrapped(question: Question, name: str) -> str:
+    """Return a question in one of the forms of `wrappings.toml`; which of those is drawn by its id."""
+    template = _chosen(_TEMPLATES[question.language][name], _pick(question.id))
+    return template.replace("{question}", question.text)
+
+
+def misspelt(question: Question) -> str:
+    """Swap two neighbouring letters inside one content word; a question without a word long enough stays as it is."""
+    pick, stop = _pick(question.id), stop_words()
+    found = [word for word in re.findall(r"[^\W\d_]+", question.text) if len(word) >= _SHORTEST_MISSPELT]
+    long = [word for word in found if stop.isdisjoint(tokens(word)) and _places(word)]
+    if not long:
+        return question.text
+    word = _chosen(long, pick)
+    at = _chosen(_places(word), pick // len(long))
+    swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    return re.sub(rf"\b{word}\b", swapped, question.text, count=1)
+
+
+def _places(word: str) -> list[int]:
+    """Return where two neighbours behind the first letter differ."""
+    return [at for at in range(1, len(word) - 1) if word[at] != word[at + 1]]
+
+
+WRAPPINGS: Final[dict[str, Callable[[Question], str]]] = {
+    PLAIN: lambda question: question.text,
+    "context before": lambda question: wrapped(question, "context"),
+    "thanks after": lambda question: wrapped(question, "thanks"),
+    "mail below": lambda question: wrapped(question, "mail"),
+    "in a ticket": lambda question: wrapped(question, "ticket"),
+    "misspelt": misspelt,
+}
+PAIRS: Final = "two in one"
+DIALOGUE: Final = "dialogue"
+NAMES: Final = (*WRAPPINGS, PAIRS, DIALOGUE)
+
+
+def posed(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Posed]:
+    """Yield some questions of a corpus in every wrapping; pairs and dialogues of such as are among them."""
+    for question in questions:
+        for name, wrap in WRAPPINGS.items():
+            yield Posed(_case(question, name, (wrap(question),)), name, question.id, question.held_back)
+    for language in Language:
+        yield from _pairs([one for one in questions if one.language is language])
+    chosen = {one.id for one in questions}
+    for number, (dialogue, first, meant) in enumerate(corpus.dialogues):
+        if {first.id, meant.id} <= chosen:
+            yield _of_dialogue(dialogue, first, meant, number)
+
+
+def _pairs(questions: Sequence[Question]) -> Iterator[Posed]:
+    """Yield questions of one side two by two; neighbours are about one page more often than not, so each has one from afar."""
+    for side in (True, False):
+        mine = [one for one in questions if one.held_back is side and one.parts]
+        half = len(mine) // 2
+        for one, other in zip(mine[:half], mine[half:], strict=False):
+            if one.source != other.source:
+                joint = "" if one.text.endswith("?") else "."
+                case = _case(one, PAIRS, (f"{one.text}{joint} {other.text}",))
+                both = {
+                    "parts": (*one.parts, *other.parts),
+                    "helps": (*one.helps, *other.helps),
+                    "wrong_pages": (*one.wrong_pages, *other.wrong_pages),
+                    "only": one.only and other.only,
+                }
+                yield Posed(case.model_copy(update=both), PAIRS, "", side)
+
+
+def _of_dialogue(dialogue: Dialogue, first: Question, meant: Question, number: int) -> Posed:
+    case = _case(meant, f"{DIALOGUE} {number}", (first.text, *dialogue.then))
+    return Posed(case, DIALOGUE, dialogue.means, first.held_back or meant.held_back)
+
+
+def _case(question: Question, wrapping: str, says: tuple[str, ...]) -> TurnCase:
+    return TurnCase(
+        id=f"{question.id} {wrapping}",
+        language=question.language,
+        says=says,
+        parts=question.parts,
+        helps=question.helps,
+        wrong_pages=question.wrong_pages,
+        only=question.only,
+        # What the documents do not answer is not to be answered; how else it ends is not asked here.
+        outcome=None if question.parts else Outcome.HANDED_OFF,
+    )
+
+
+def _pick(text: str) -> int:
+    return int(sha256(text.encode()).hexdigest()[:8], 16)
+
+
+def _chosen(options: Sequence[_Option], pick: int) -> _Option:
+    return options[pick % len(options)]
