@@ -151,8 +151,8 @@ def _part(
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     if names or best.coverage < _LEAST_COVERAGE:
         status, missing = PartStatus.NOT_FOUND, names or best.missing
-    elif best.estimate >= question.sure:
-        status, missing = (PartStatus.PARTLY if best.missing else PartStatus.ANSWERED), best.missing
+    elif best.estimate >= question.sure and not best.missing:
+        status, missing = PartStatus.ANSWERED, ()
     elif alone or best.estimate >= _HARDLY:
         status, missing = PartStatus.DOUBTFUL, best.missing
     else:
