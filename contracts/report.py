@@ -95,7 +95,8 @@ class GuardianReport(BaseModel):
         checks: What each guard found, by its name.
         draft: The draft that was judged, what policy would not let it say masked; for operators only.
         claims: What each claim of it rests on, in order; empty where no claim was judged.
-        judged_hash: Of what was judged (`guards.judged_hash`): the verdict belongs to that draft of that turn alone.
+        judged_hash: Of what was judged, and of the report itself (`guards.judged_hash`): the verdict belongs to that draft
+            of that turn alone.
     """
 
     model_config = ConfigDict(frozen=True)

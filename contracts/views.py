@@ -80,6 +80,7 @@ class DraftView(TypedDict):
 
 class GuardianView(TypedDict):
     question: Json
+    sgr_plan: Json
     request_type: str
     track: str
     architect_spec: Json

@@ -84,6 +84,7 @@ def _state(case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profi
     track = TRACK.decide(request_type=case.request_type, knowledge_track=context.knowledge_track).outcome
     return GuardianView(
         question={"id": case.id, "text": case.question, "language": str(case.language)},
+        sgr_plan={},
         request_type=str(case.request_type),
         track=str(track),
         architect_spec=profile.spec_for(case.request_type).model_dump(mode="json"),
