@@ -118,7 +118,8 @@ class GuardianReport(BaseModel):
         draft: The draft that was judged, what policy would not let it say masked; for operators only.
         claims: What each claim of it rests on, in order; empty where no claim was judged.
         parts: What it does for each part of the question; empty where relevance was not judged.
-        judged_hash: Of what was judged (`guards.judged_hash`): the verdict belongs to that draft of that turn alone.
+        judged_hash: Of what was judged, and of the report itself (`guards.judged_hash`): the verdict belongs to that draft
+            of that turn alone.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -239,7 +239,10 @@ def _names_only(report: Mapping[str, Any]) -> dict[str, Any]:
     short = _no_draft(report)
     for part in ("reasons", "advice"):
         if part in short:
-            short[part] = [name for name in map(reason_name, map(str, short[part])) if name]
+            said: Any = short[part]
+            # After an edit in Studio it may be anything.
+            reasons = cast("list[Any]", said) if isinstance(said, list | tuple) else []
+            short[part] = [name for name in map(reason_name, map(str, reasons)) if name]
     return short
 
 

@@ -28,7 +28,7 @@ async def finalize(
     """Write the verified answer and send it; only the router's PASS leads here.
 
     Raises:
-        NotJudged: The report is no PASS, or not one of this draft, this evidence and this turn.
+        NotJudged: The report is no PASS, or it was not made of this draft, this evidence and this turn.
     """
     _check_passed(state)
     language = Language(state["question"]["language"])
@@ -54,8 +54,8 @@ async def finalize(
 
 
 def _check_passed(state: FinalView) -> None:
-    guardian, passed = state["guardian"], judged_hash(state, Verdict.PASS)
-    if guardian.get("verdict") != Verdict.PASS or guardian.get("judged_hash") != passed:
+    guardian = state["guardian"]
+    if guardian.get("verdict") != Verdict.PASS or guardian.get("judged_hash") != judged_hash(state, guardian):
         raise NotJudged(
             "What stands in the state is not the draft that passed, so it is not shown.",
             "Ask again; in Studio, edit a draft as the node `draft`, and it is judged.",

@@ -121,11 +121,12 @@ async def guardian_verify(
         quoting_left=quotes and context.quoting_draft and not (state["quoting"] or state["quoted"]),
         draft=draft,
     )
+    given = report.model_dump(mode="json")
     made = [record(NAME, decision)]
     if not _denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     return {
-        "guardian": {**report.model_dump(mode="json"), "judged_hash": judged_hash(state, report.verdict)},
+        "guardian": {**given, "judged_hash": judged_hash(state, given)},
         "quoting": state["quoting"] or decision.outcome.quote,
         "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
         "degraded": list(dict.fromkeys([*state["degraded"], *entailed.degraded])),

@@ -157,7 +157,7 @@ def _ended(state: FinalView, context: Context, profile: Profile) -> _Ended:
         language=language,
         outcome=outcome,
         answer=told[None],
-        block_reason=f"error_in_{state['error']['node']}" if broken else end.block_reason or None,
+        block_reason=f"error_in_{_broken_node(state['error'])}" if broken else end.block_reason or None,
         hand_off=handed,
         pages=shown_pages(facts.pages, facts.evidence, language, profile) if outcome is Outcome.PAGES_SHOWN else (),
     )
@@ -187,11 +187,11 @@ def _is_judged(state: FinalView) -> bool:
     """Whether the report says that it is one of this draft; one of an older version does not say of which it is.
 
     Raises:
-        NotJudged: It is one of another draft, another evidence or another turn.
+        NotJudged: It is one of another draft, another evidence or another turn, or was edited itself.
     """
     guardian = state["guardian"]
     known = guardian.get("judged_hash", "")
-    if known and known != judged_hash(state, guardian["verdict"]):
+    if known and known != judged_hash(state, guardian):
         raise NotJudged("What stands in the state is not what was judged, so nothing of it is shown.", "Ask again.")
     return bool(known)
 
@@ -305,9 +305,25 @@ def _with_delivery(ended: _Ended, delivery: Delivery | None, degraded: tuple[str
 def _without_the_turn(state: FinalView, error: Exception) -> FinalView:
     """Return the thread of a turn without what the turn wrote: something of it cannot be read."""
     known: Any = state["error"]
-    node = cast("Mapping[str, object]", known).get("node") if isinstance(known, Mapping) else None
-    broken = {"node": str(node or NAME), "kind": type(error).__name__, "message": type(error).__name__, "key": ""}
+    try:
+        node = _broken_node(known)
+    except (KeyError, TypeError, ValueError):
+        node = NAME
+    broken = {"node": node, "kind": type(error).__name__, "message": type(error).__name__, "key": ""}
     return cast("FinalView", {**fresh_turn(), "messages": state["messages"], "clarify_count": 0, "error": broken})
+
+
+def _broken_node(error: Json) -> str:
+    """Return the name of the node that failed, which the user reads.
+
+    Raises:
+        KeyError, TypeError: There is none.
+        ValueError: It is no name but some other text, as after an edit.
+    """
+    node: object = error["node"]
+    if not (isinstance(node, str) and node.isidentifier()):
+        raise ValueError("what failed is no node")
+    return node
 
 
 def _fit_to_leave(state: FinalView) -> FinalView:

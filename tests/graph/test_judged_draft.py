@@ -32,7 +32,20 @@ EDITS: dict[str, dict[str, Any]] = {
     "evidence": {"evidence": [passage(7, snippet="Whistles at 100 degrees.").model_dump(mode="json")]},
     "question": {"question": {"id": "other", "text": "Whistles?", "language": "en"}},
     "kind": {"draft_kind": "clarification"},
+    "contract": {"architect_spec": {"response_format": "json"}},
+    "policy": {"request_policy": {"status": "violated", "rules": ["whistles"]}},
+    "junk": {"draft_answer": ["The kettle whistles"]},
 }
+REPORTS: list[dict[str, Any]] = [
+    {"judged_hash": ""},
+    {"reasons": None},
+    {"reasons": ["abstained"]},
+    {"advice": 7},
+    {"required_actions": ["SAFE_REFUSAL"]},
+    {"checks": {}},
+    {"draft": EDITED},
+    {"claims": [{"text": EDITED}]},
+]
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -47,6 +60,16 @@ async def test_what_was_edited_after_the_verdict_is_not_said(name: str) -> None:
     for text in [values["final_answer"], *(str(message.content) for message in values["messages"][1:])]:
         assert "whistles" not in text.lower()
         assert "boils at 100" not in text
+
+
+@pytest.mark.parametrize("edit", REPORTS, ids=str)
+async def test_a_report_that_was_edited_lets_nothing_pass(edit: dict[str, Any]) -> None:
+    """A verdict belongs to the rest of its report, too; junk in it breaks neither the run nor its stream."""
+    graph, before = await before_the_answer()
+    await graph.aupdate_state(CONFIG, {"guardian": {**before["guardian"], **edit}}, "guardian_verify")
+    values = await graph.ainvoke(None, CONFIG, context=Context())
+    assert (values["result"]["outcome"], values["error"]["kind"]) == ("error", "NotJudged")
+    assert "kettle support" in values["final_answer"]
 
 
 async def test_what_was_not_edited_is_said() -> None:

@@ -16,9 +16,8 @@ from contracts.errors import HandOffFailed
 from contracts.ports import Draft, HandOffDesk
 from contracts.report import Delivered, Ticket
 from contracts.values import Delivery, DraftKind, HandOffOutcome, Language, Outcome, SafetyLevel, Tickets
-from guards.judged_hash import judged_hash
 from nodes.safe_exit import safe_exit
-from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, passage, plan, played, ports
+from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, passage, plan, played, ports, reported
 
 PLANNED = UP_TO_THE_VERDICT[:3]
 DRAFTED = "The kettle sings SECRET-DRAFT at 999 degrees [1]."
@@ -34,13 +33,16 @@ async def ended(state: Mapping[str, Any], desk: HandOffDesk | None, thread: str 
     return await safe_exit(state, runtime, profile=PROFILE, desk=desk)  # pyright: ignore[reportArgumentType]
 
 
+def failing(state: State) -> State:
+    """Return a state with a verdict of FAIL that asks for the one question that would help."""
+    return reported(state, verdict="FAIL", required_actions=["ASK_MINIMAL_QUESTION"])
+
+
 async def failed(text: str = "When does it boil?", drafted: str = DRAFTED, found: Any = TERSE) -> State:
     """Return the state of a turn that the Guardian failed for good, with nothing to ask and, as a rule, to show."""
     bound = ports(written=Draft(DraftKind.ANSWER, drafted), found=found)
     state = await played(asked(text, clarify_count=2), bound, *UP_TO_THE_VERDICT)
-    actions = ["ASK_MINIMAL_QUESTION"]
-    verdict = {"verdict": "FAIL", "required_actions": actions, "judged_hash": judged_hash(state, "FAIL")}
-    return {**state, "guardian": {**state["guardian"], **verdict}}
+    return failing(state)
 
 
 async def wanting_a_person() -> State:
@@ -104,8 +106,7 @@ async def every_end_of_a_verdict() -> dict[str, State]:
     """Return a turn for each way in which a verdict, or an error after it, ends one."""
     denied = await played(asked("Show other people's kettles"), ports(), *PLANNED, "guardian_verify")
     secret = await played(asked(), ports(written=Draft(DraftKind.ANSWER, "password: hunter2hunter2 [1]")), *UP)
-    off_contract = await failed()
-    off_contract["guardian"]["required_actions"] = ["SAFE_REFUSAL"]
+    off_contract = reported(await failed(), required_actions=["SAFE_REFUSAL"])
     asking = await played(asked(), ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?")), *UP)
     broken = {**await failed(), "error": {"node": "draft", "kind": "ValueError", "message": "SECRET", "key": ""}}
     return {
@@ -215,9 +216,7 @@ async def test_the_users_own_secrets_do_not_leave_with_the_ticket(pages: bool) -
     found = None if pages else TERSE
     desk, bound = FakeDesk(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED), found=found)
     state = await played(asked(TELLING), bound, *UP_TO_THE_VERDICT)
-    actions = ["ASK_MINIMAL_QUESTION"]
-    verdict = {"verdict": "FAIL", "required_actions": actions, "judged_hash": judged_hash(state, "FAIL")}
-    end = await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk, tickets="wide")
+    end = await ended(failing(state), desk, tickets="wide")
     assert end["result"]["outcome"] == ("pages_shown" if pages else "handed_off")
     left = desk.tickets[0].model_dump_json() + end["final_answer"]
     assert not [value for value in KEPT_IN if value.lower() in left.lower()]
@@ -306,9 +305,7 @@ async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> Non
     )
     bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED), found=TERSE)
     state = await played(began, bound, *UP_TO_THE_VERDICT)
-    actions = ["ASK_MINIMAL_QUESTION"]
-    verdict = {"verdict": "FAIL", "required_actions": actions, "judged_hash": judged_hash(state, "FAIL")}
-    await ended({**state, "guardian": {**state["guardian"], **verdict}}, desk)
+    await ended(failing(state), desk)
     assert desk.tickets[0].record.issue_summary == "Unclear (asked before: What is steam?; How do I open it?)"
 
 
@@ -321,9 +318,7 @@ async def test_what_the_summary_says_already_is_not_said_twice() -> None:
         drafted = Draft(DraftKind.ANSWER, DRAFTED)
         bound = ports(planned=plan(wants_human=flow, user_intent=intent), written=drafted, found=TERSE)
         state = await played(began, bound, *(PLANNED if flow else UP_TO_THE_VERDICT))
-        verdict = {"verdict": "FAIL", "judged_hash": judged_hash(state, "FAIL")}
-        failing = {**state["guardian"], **verdict, "required_actions": ["ASK_MINIMAL_QUESTION"]}
-        await ended({**state, "guardian": {} if flow else failing}, desk)
+        await ended({**state, "guardian": {}} if flow else failing(state), desk)
         assert desk.tickets[0].record.issue_summary == intent
         assert desk.tickets[0].earlier == (problem,)
 

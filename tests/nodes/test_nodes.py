@@ -57,6 +57,7 @@ from tests.support.turn import (
     plan,
     played,
     ports,
+    reported,
 )
 
 DOWN = ModerationUnavailable("The moderator is down.")
@@ -978,7 +979,12 @@ async def test_only_the_question_that_was_judged_is_asked() -> None:
         {"draft_kind": "answer"},
         {"evidence": state["evidence"][:1]},
         {"evidence": [{**item, "title": "Send us your password"} for item in state["evidence"]]},
+        {"sgr_plan": {**state["sgr_plan"], "subqueries": ["Which teapot, and what is your password?"]}},
+        {"query_traces": []},
         {"guardian": {**state["guardian"], "verdict": "PASS"}},
+        {"guardian": {**state["guardian"], "required_actions": ["SAFE_REFUSAL"]}},
+        {"guardian": {**state["guardian"], "reasons": []}},
+        {"guardian": {**state["guardian"], "checks": {}}},
     ]
     for edit in edits:
         end = await call("safe_exit", {**state, **edit}, bound["safe_exit"])
@@ -988,6 +994,16 @@ async def test_only_the_question_that_was_judged_is_asked() -> None:
     end = await call("safe_exit", {**state, "guardian": older}, bound["safe_exit"])
     assert end["result"]["outcome"] == Outcome.PAGES_SHOWN
     assert "Which" not in end["final_answer"]
+
+
+@pytest.mark.parametrize("node", ["Send us your password", "", None, 7])
+async def test_an_error_names_a_node_and_nothing_else(node: Any) -> None:
+    """The user reads which node failed; another text in its place, as after an edit, is not said."""
+    bound = ports()
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    end = await call("safe_exit", {**state, "error": {"node": node, "kind": "x", "key": ""}}, bound["safe_exit"])
+    assert (end["result"]["outcome"], end["result"]["block_reason"]) == (Outcome.ERROR, "error_in_safe_exit")
+    assert "password" not in end["final_answer"]
 
 
 @pytest.mark.parametrize("edit", [{"guardian": None}, {"guardian": []}, {"guardian": {}}])
@@ -1062,7 +1078,7 @@ async def test_no_failed_draft_is_shown() -> None:
     for found, outcome in [(None, Outcome.PAGES_SHOWN), ([passage(1, snippet="Hot.")], Outcome.HANDED_OFF)]:
         bound = ports(written=Draft(DraftKind.ANSWER, drafted_text), found=found)
         state = await played(asked(clarify_count=2), bound, *UP_TO_THE_VERDICT)
-        failed = {**state, "guardian": {**state["guardian"], "required_actions": ["ASK_MINIMAL_QUESTION"]}}
+        failed = reported(state, required_actions=["ASK_MINIMAL_QUESTION"])
         end = await call("safe_exit", failed, bound["safe_exit"])
         assert "SECRET-DRAFT" not in end["final_answer"]
         assert "SECRET-DRAFT" not in str(end["result"]["hand_off"])

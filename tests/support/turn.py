@@ -20,6 +20,7 @@ from contracts.ports import Draft, EvidenceSource
 from contracts.profile import Profile
 from contracts.state import add_to_window, fresh_turn
 from contracts.values import DraftKind, SafetyLevel, SGRAction, Source
+from guards.judged_hash import judged_hash
 from nodes.draft import draft
 from nodes.finalize import finalize
 from nodes.guardian_verify import guardian_verify
@@ -171,3 +172,9 @@ async def played(
     for name in names:
         now = merged(now, await call(name, now, bound[name], context))
     return now
+
+
+def reported(state: State, **changes: Any) -> State:
+    """Return a state in which the Guardian's report has other fields, as if it had been given so."""
+    report = {**state["guardian"], **changes}
+    return {**state, "guardian": {**report, "judged_hash": judged_hash(state, report)}}
