@@ -103,7 +103,11 @@ def _needless(markdown: str, prose: Sequence[tuple[int, int]], starts: Sequence[
             free = _REST_IS_BLANK.match(markdown, end) is not None
         else:
             around = (markdown[start - 1], markdown[end : end + 1])
-            free = around[1] not in ("(", "[") and not around[1].isalnum() and not (around[0] in "([*_" and around[1] in (")", "]", "*", "_"))
+            free = (
+                around[1] not in ("(", "[")
+                and not around[1].isalnum()
+                and not (around[0] in "([*_" and around[1] in (")", "]", "*", "_"))
+            )
             while start > words_from and markdown[start - 1] in " \t":
                 start -= 1
             free = free and markdown[start - 1] != "]"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adapters.drafting.markup import ICON, in_markdown, without_holes
+from adapters.drafting.markup import in_markdown, without_holes
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.links import foreign_links, has_link
@@ -46,7 +46,9 @@ _POINTER = re.compile(
 """Words of a link that say nothing without its address."""
 _WEB = re.compile(r"https?://[^\s<>()\[\]]+", re.IGNORECASE)
 _LINKED = re.compile(r"\]\(https?://[^\s()]*\)")
-_MASKED_LINK = re.compile(r"\[(\[redacted: [a-z_-]{1,40}\])\]\s?\((?:mailto:|tel:)?\[redacted: [a-z_-]{1,40}\][^()\n]{0,100}\)")
+_MASKED_LINK = re.compile(
+    r"\[(\[redacted: [a-z_-]{1,40}\])\]\s?\((?:mailto:|tel:)?\[redacted: [a-z_-]{1,40}\][^()\n]{0,100}\)"
+)
 _BODY = (BlockKind.STEPS, BlockKind.BULLETS, BlockKind.TABLE, BlockKind.CODE)
 
 

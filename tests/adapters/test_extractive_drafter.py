@@ -544,7 +544,10 @@ async def test_a_link_to_a_domain_of_ours_stays_one(snippet: str, quoted: str | 
 @pytest.mark.parametrize(
     ("snippet", "quoted"),
     [
-        ("Boil water in «Kettle» as [here](https://evil.ru) now.", "Boil water in «Kettle» as here now [1] (link left out)."),
+        (
+            "Boil water in «Kettle» as [here](https://evil.ru) now.",
+            "Boil water in «Kettle» as here now [1] (link left out).",
+        ),
         (
             "Boil water in the kettle:\n\n1. Open «Lid».\n\n   See [more](//evil.ru).",
             "Boil water in the kettle [1]:\n\n1. Open «Lid» [1].\n\n   See more [1] (link left out).",
@@ -843,7 +846,7 @@ async def test_a_list_does_not_begin_in_mid_air(snippet: str, beginning: str) ->
 
 
 async def test_a_sentence_that_goes_on_comes_with_the_one_before_it() -> None:
-    """ "In this case" says nothing to a reader who has not seen the case."""
+    """A reader who has not seen the case learns nothing from "In this case"."""
     draft = await drafted(
         "When must I boil the water twice?",
         "The kettle may be full of lime.\n\nIn this case boil the water twice, and pour it away.",
@@ -879,7 +882,9 @@ async def test_no_more_is_quoted_than_answers() -> None:
 @pytest.mark.parametrize("language", Language)
 async def test_a_section_for_steps_stands_above_steps_alone(language: Language) -> None:
     """An answer without steps has no such heading, and with some, what is no step comes before it; both keep the contract."""
-    said = await drafted("When does the kettle boil water?", "The kettle boils water at noon.", spec=FOR_STEPS, language=language)
+    said = await drafted(
+        "When does the kettle boil water?", "The kettle boils water at noon.", spec=FOR_STEPS, language=language
+    )
     assert said.text == "The kettle boils water at noon [1]."
     title = FOR_STEPS.required_sections[0].title[language]
     told = await drafted(QUESTION, LIST, spec=FOR_STEPS, language=language)

@@ -325,7 +325,13 @@ def test_further_pages_on_what_was_asked_are_named() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"title": "Kettles"}, {"confidence": 0.5}, {"language": Language.RU, "snippet": "Нажмите."}, {"document": "doc:1"}, {"found": "3"}],
+    [
+        {"title": "Kettles"},
+        {"confidence": 0.5},
+        {"language": Language.RU, "snippet": "Нажмите."},
+        {"document": "doc:1"},
+        {"found": "3"},
+    ],
 )
 def test_a_page_that_does_not_fit_is_not_named(changes: dict[str, Any]) -> None:
     """One about something else, less sure, in the other language, cited already, or a row of a database."""
