@@ -18,7 +18,6 @@ from itertools import groupby
 from typing import Final
 
 from adapters.drafting.formats import in_format
-from adapters.drafting.markup import ICON
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from adapters.planning.asking_back import asks_of_nothing
 from contracts.ports import Draft, DraftRequest
@@ -28,6 +27,7 @@ from language.claims import claims
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.links import foreign_links
+from language.markup import ICON
 from language.personal_data import Contacts
 from language.sentences import sentences
 from language.values import missing_from
@@ -148,8 +148,11 @@ class ExtractiveDrafter:
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
     def _units(self, request: DraftRequest) -> list[Unit]:
+        markdown = request.spec.response_format is ResponseFormat.MARKDOWN
         return [
-            unit for n, item in enumerate(request.evidence, 1) for unit in units(item, n, self._domains, self._contacts)
+            unit
+            for n, item in enumerate(request.evidence, 1)
+            for unit in units(item, n, self._domains, self._contacts, relative_links=markdown)
         ]
 
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:

@@ -52,6 +52,7 @@ PIECES: Final[dict[str, list[str | tuple[str, str, str]]]] = {
     "addresses": ["@a", "a@", "a@b.c ", "://", "http://", "http://a ", "www.a.", "..", "/../", "C:\\a\\", "+7 ", (" /", "a", ">")],
     "secrets": ["sk-", "sk-aB3", "eyJ.", "-----BEGIN PRIVATE KEY-----\n", "password: ", "token: a1 ", "Bearer ", ("sk-", "aB3dE5fG", "")],
     "structure": ['{"a":', "[1,", '"\\', '{"a": 1}', "{#a", ("# {#", "a", ""), "8<--", "!!! a\n", ":::", "a: b\n", "[^1]", "A > B > "],
+    "generators": ["{a(", "{a(b)}", "{{a}}", "{%a%}", ":a:", "|===\n|a\n", "|a\n", "**a:**\n    1. b\n", "1. a\n   **b:**\n", "[a](b) [1] ", "a  b", "a [1]. "],
     "tables": [("| password |\n| --- |\n| ", "1", " |"), ("| a |\n|---|\n", "| 1 |\n", ""), "| a | b |\n", ("|", "-", "a")],
 }  # fmt: skip
 MIXED: Final = {

@@ -108,6 +108,8 @@ def _filled(prose: str) -> str:
 
 def unknown(markdown: str) -> list[str]:
     """Return the kinds of mark-up in a page, code left out, that are taken out of its quotations, each by a name."""
+    if not (_GENERATED.search(markdown) or _SHORTCODE.search(markdown)):
+        return []  # most pages; to tell code from prose takes a parser
     kinds: dict[str, None] = {}
     for i, part in enumerate(split_code(markdown)):
         if i % 2:
