@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from textwrap import indent
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
 from contracts.decisions import OUTPUT
 from contracts.decisions.output import Shown
@@ -40,6 +41,9 @@ _SHARED_WORDS: Final = 2
 """Words of the question that the title of a further page must have."""
 _NEARLY_AS_SURE: Final = 0.8
 
+_RELATIVE_LINK = re.compile(
+    r"(?<![!\\\]])\[(?=[^\[\]\n]{0,500}[^\W\d_])([^\[\]\n]{1,500})\]\((?!//)([\w./#-][^\s<>()\[\]:\\]{0,1000})\)"
+)
 _NOT_IN_ADDRESSES = re.compile(r"[\s<>\[\]`*|\\\"]")
 
 
@@ -76,7 +80,8 @@ def verified_answer(
     cited = _Cited(evidence)
     if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
         return answer
-    text = _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
+    followed = _followable(draft.translate(_TURNS_TEXT).strip(), evidence, allowed_domains)
+    text = _renumbered(_without_html(followed), cited.number, response_format)
     # The two halves of a hybrid answer say the same, sentence by sentence.
     text = text if response_format is ResponseFormat.HYBRID else merged(text)
     if not cited.sources():
@@ -106,6 +111,29 @@ def _open_parts(parts: Sequence[PartFinding], language: Language) -> str:
             if part.status in (PartStatus.NOT_FOUND, PartStatus.DOUBTFUL)
         ]
     return "\n".join(f"_{line}_" for line in said)
+
+
+def _followable(markdown: str, evidence: Sequence[EvidenceItem], allowed_domains: Sequence[str]) -> str:
+    """Resolve relative links by the address of the page that is cited behind them; of others, the words stay."""
+    parts = split_code(markdown)
+    marks = [[(match.start(), int(match[1])) for match in _CITATION.finditer(part)] for part in parts[::2]]
+    behind = [0] * len(marks)
+    for place in range(len(marks) - 2, -1, -1):
+        behind[place] = marks[place + 1][0][1] if marks[place + 1] else behind[place + 1]
+
+    def resolved(match: re.Match[str], place: int) -> str:
+        words, target = match.groups()
+        at = bisect_right(marks[place], (match.start(), len(evidence)))
+        number = marks[place][at][1] if at < len(marks[place]) else behind[place]
+        page = evidence[number - 1].url or "" if 1 <= number <= len(evidence) else ""
+        address = urljoin(page, target) if page.casefold().startswith(("http://", "https://")) else ""
+        ours = address and not _NOT_IN_ADDRESSES.search(address) and not foreign_links(address, allowed_domains)
+        return f"[{words}]({address})" if ours else words
+
+    return "".join(
+        part if i % 2 else _RELATIVE_LINK.sub(lambda match, place=i // 2: resolved(match, place), part)
+        for i, part in enumerate(parts)
+    )
 
 
 def _see_also(

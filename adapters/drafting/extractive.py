@@ -18,7 +18,6 @@ from itertools import groupby
 from typing import Final
 
 from adapters.drafting.formats import in_format
-from adapters.drafting.markup import ICON
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from adapters.planning.asking_back import asks_of_nothing
 from contracts.ports import Draft, DraftRequest
@@ -28,6 +27,7 @@ from language.claims import claims
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.links import foreign_links
+from language.markup import ICON
 from language.personal_data import Contacts
 from language.sentences import sentences
 from language.values import missing_from
@@ -81,6 +81,12 @@ _YES_OR_NO = re.compile(
     r"^\W*(?:can|could|may|is|are|does|do|will|has|have)\b|\bли\b|^\W*(?:есть|поддерживается|поддерживаются)\b",
     re.IGNORECASE,
 )
+_WARNS = re.compile(
+    r"\b(?:cannot be (?:undone|brought back|restored|recovered|reversed)|can(?:not|'t) (?:restore|undo|recover)|irrevers\w+|permanently|for good"
+    r"|необратим\w+|безвозвратн\w+|(?:нельзя|невозможно|не получится) (?:будет )?(?:восстановить|отменить|вернуть))\b",
+    re.IGNORECASE,
+)
+"""What whoever follows steps has to know before."""
 _TITLE_OF_A_TAB = re.compile(r"\*\*[^*\n]+\*\*:?|__[^_\n]+__:?")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*\\?[.)]\s+")
 _ENTITY = re.compile(r"&#?\w+")
@@ -142,8 +148,11 @@ class ExtractiveDrafter:
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
     def _units(self, request: DraftRequest) -> list[Unit]:
+        markdown = request.spec.response_format is ResponseFormat.MARKDOWN
         return [
-            unit for n, item in enumerate(request.evidence, 1) for unit in units(item, n, self._domains, self._contacts)
+            unit
+            for n, item in enumerate(request.evidence, 1)
+            for unit in units(item, n, self._domains, self._contacts, relative_links=markdown)
         ]
 
     def _may_quote(self, unit: Unit, request: DraftRequest) -> bool:
@@ -251,34 +260,42 @@ def _pick(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]
 
 
 def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
+    item = request.evidence[unit.source - 1]
     score = weights.share(unit.words) + _HEADING_SHARE * weights.share(unit.heading_words)
     score += _HEADING_FIT * weights.fit(unit.heading.split(" — "))
     if _asked_for(unit, weights, request):
-        return (1 + score) * request.evidence[unit.source - 1].confidence
-    score *= request.evidence[unit.source - 1].confidence ** _TRUST
-    if _DEFINES.search(question) and unit.order == 0 and request.evidence[unit.source - 1].ref.endswith("#0"):
+        return (1 + score) * item.confidence
+    score *= item.confidence**_TRUST
+    if _DEFINES.search(question) and unit.order == 0 and item.ref.endswith("#0"):
         # Pages say what a thing is in their first sentences.
         score += _OPENING_BONUS * weights.share(unit.heading_words)
     elif _YES_OR_NO.search(question) and unit.order == 0 and unit.body is None:
         score += _YES_OR_NO_BONUS * weights.share(unit.heading_words)
-    wanted = _wants_steps(question, request)
-    if wanted:
-        near = _section(unit)
-        score += _REMEDY_BONUS * (bool(_REMEDY.search(near)) - bool(_COMPLAINT.search(near)))
-    if unit.order == 0 and _GOES_ON.match(unit.lead):
-        score -= _MID_AIR
-    if _OF_ITSELF.match(unit.lead):
-        score -= _ABOUT_ITSELF
-    # Where nobody asks how, a page of steps is more than is wanted.
-    if not _HOW.search(question):
-        score -= _TOO_LONG * min(1.0, max(0.0, len(unit.text) / _LONG_BODY - 1) / 3)
-    if unit.body is None:
-        return score + _terms_bonus(unit, request)
-    if unit.body.kind is BlockKind.STEPS and wanted:
+    if _wants_steps(question, request):
+        score += _remedies(unit)
+    return score - _unfit_to_begin(unit, question) + _terms_bonus(unit, request)
+
+
+def _remedies(unit: Unit) -> float:
+    """Return how much a unit gains where something is to be done: by its form, and by the title of its section."""
+    title = _section(unit)
+    score = _REMEDY_BONUS * (bool(_REMEDY.search(title)) - bool(_COMPLAINT.search(title)))
+    if unit.body and unit.body.kind is BlockKind.STEPS:
         score += 2 * _BODY_BONUS
-    elif unit.body.kind is BlockKind.CODE and wanted:
+    elif unit.body and unit.body.kind is BlockKind.CODE:
         score += _BODY_BONUS
-    return score + _terms_bonus(unit, request)
+    return score
+
+
+def _unfit_to_begin(unit: Unit, question: str) -> float:
+    """Return how much a unit loses as the beginning of an answer."""
+    lost = _MID_AIR if unit.order == 0 and _GOES_ON.match(unit.lead) else 0.0
+    if _OF_ITSELF.match(unit.lead):
+        lost += _ABOUT_ITSELF
+    if not _HOW.search(question):
+        # Where nobody asks how, a page of steps is more than is wanted.
+        lost += _TOO_LONG * min(1.0, max(0.0, len(unit.text) / _LONG_BODY - 1) / 3)
+    return lost
 
 
 def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
@@ -325,56 +342,79 @@ def _steps_first(ranked: list[_Scored]) -> list[_Scored]:
     return ranked
 
 
+class _Company:
+    """What is quoted beside the best unit of a question."""
+
+    def __init__(self, best: _Scored, weights: _Weights) -> None:
+        self.best = best
+        self.chosen = [best]
+        self.size = len(best.unit.text)
+        self._weights = weights
+        self._covered = set(best.unit.words | best.unit.heading_words)
+
+    def add(self, unit: Unit) -> None:
+        self.chosen.append(_Scored(unit, self.best.score, self.best.question))
+        self.size += len(unit.text)
+        self._covered.update(unit.words)
+
+    def fits(self, unit: Unit) -> bool:
+        """Whether there is room for a unit, and nothing like it there."""
+        if self.size + len(unit.text) > _MOST_CHARS:
+            return False
+        return not any(unit is one.unit or _alike(unit, one.unit) for one in self.chosen)
+
+    def lacks(self, unit: Unit) -> bool:
+        """Whether the answer is short, or a unit has words of the question that it has not."""
+        more = self._weights.share(self._covered | unit.words) - self._weights.share(self._covered)
+        return self.size < _SHORT_ANSWER or more >= _ADDS
+
+    def follows(self, unit: Unit) -> bool:
+        """Whether a unit right behind the best one belongs to it: what is to be done, or a warning of it."""
+        body, best = unit.body, self.best.unit.body
+        if best is None:
+            return body is not None and body.kind in (BlockKind.STEPS, BlockKind.CODE)
+        return body is None and _WARNS.search(unit.lead) is not None
+
+
 def _with_company(
     ranked: list[_Scored], candidates: list[Unit], request: DraftRequest, weights: _Weights
 ) -> list[_Scored]:
     """Return the best unit with what it needs to be understood, and with what answers more of the question.
 
-    What it goes on from comes before it, steps of the same section behind it; others come where they add words of the
-    question, up to `_MOST_CHARS`. A row brings the other rows of its lookup, however alike they are: they are one list.
+    What it goes on from comes before it, steps and warnings of the same section behind it; others come where they add
+    words of the question, up to `_MOST_CHARS`. A row brings the other rows of its lookup, however alike they are: they
+    are one list.
     """
     best = ranked[0]
     if _lookup(best.unit, request):
         return _rows(ranked, request)
-    chosen = [best]
-    size = len(best.unit.text)
-    covered = set(best.unit.words | best.unit.heading_words)
-    by_place = {(unit.source, unit.order): unit for unit in candidates}
-
-    def add(unit: Unit) -> None:
-        nonlocal size
-        chosen.append(_Scored(unit, best.score, best.question))
-        size += len(unit.text)
-        covered.update(unit.words)
-
-    def adds(unit: Unit) -> bool:
-        return weights.share(covered | unit.words) - weights.share(covered) >= _ADDS
-
-    before = by_place.get((best.unit.source, best.unit.order - 1))
-    if _GOES_ON.match(best.unit.lead) and before and before.heading == best.unit.heading:
-        add(before)
-    following = by_place.get((best.unit.source, best.unit.order + 1))
-    if following and following.heading == best.unit.heading and size + len(following.text) <= _MOST_CHARS:
-        kind = following.body.kind if following.body else None
-        leads = best.unit.body is None and kind in (BlockKind.STEPS, BlockKind.CODE)
-        if leads or size < _SHORT_ANSWER or adds(following):
-            add(following)
+    company = _Company(best, weights)
+    around = {
+        unit.order: unit for unit in candidates if (unit.source, unit.heading) == (best.unit.source, best.unit.heading)
+    }
+    before, behind = (around.get(best.unit.order + step) for step in (-1, 1))
+    if before and _GOES_ON.match(best.unit.lead):
+        company.add(before)
+    if behind and company.size + len(behind.text) <= _MOST_CHARS and (company.follows(behind) or company.lacks(behind)):
+        company.add(behind)
     for scored in ranked[1:]:
-        if len(chosen) >= 4 or scored.score < _SECOND_BEST * best.score:
+        if len(company.chosen) >= 4 or scored.score < _SECOND_BEST * best.score:
             break
-        unit = scored.unit
-        if unit.body and unit.source != best.unit.source and scored.score < _SECOND_BODY * best.score:
-            continue  # a second list of steps, from elsewhere, is as likely as not another procedure
-        if _lookup(unit, request) and request.evidence[unit.source - 1].found not in ("0", "1"):
-            continue  # one row of a list would look like all there is
-        if any(unit is c.unit or _alike(unit, c.unit) for c in chosen) or size + len(unit.text) > _MOST_CHARS:
-            continue
-        if (size >= _SHORT_ANSWER and not adds(unit)) or (
-            _GOES_ON.match(unit.lead) and unit.source != best.unit.source
-        ):
-            continue
-        add(unit)
-    return sorted(chosen, key=lambda s: (s.unit.source != best.unit.source, s.unit.source, s.unit.order))
+        if _may_join(scored, best, request) and company.fits(scored.unit) and company.lacks(scored.unit):
+            company.add(scored.unit)
+    return sorted(company.chosen, key=lambda s: (s.unit.source != best.unit.source, s.unit.source, s.unit.order))
+
+
+def _may_join(scored: _Scored, best: _Scored, request: DraftRequest) -> bool:
+    """Whether a unit can stand beside the best one at all."""
+    unit = scored.unit
+    if _lookup(unit, request) and request.evidence[unit.source - 1].found not in ("0", "1"):
+        return False  # one row of a list would look like all there is
+    if unit.source == best.unit.source:
+        return True
+    if unit.body and scored.score < _SECOND_BODY * best.score:
+        return False  # a second list of steps, from elsewhere, is as likely as not another procedure
+    return not _GOES_ON.match(unit.lead)
 
 
 def _rows(ranked: list[_Scored], request: DraftRequest) -> list[_Scored]:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adapters.drafting.markup import in_markdown, without_holes
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.links import foreign_links, has_link
+from language.markup import in_markdown, without_holes
 from language.personal_data import Contacts
 from language.words import stems
 
@@ -45,7 +45,8 @@ _POINTER = re.compile(
 )
 """Words of a link that say nothing without its address."""
 _WEB = re.compile(r"https?://[^\s<>()\[\]]+", re.IGNORECASE)
-_LINKED = re.compile(r"\]\(https?://[^\s()]*\)")
+_WEB_OR_RELATIVE = re.compile(rf"{_WEB.pattern}|(?!//)[\w./#-][^\s<>()\[\]:\\]*", re.IGNORECASE)
+_LINKED = re.compile(r"\]\([^\s()]*\)")
 _MASKED_LINK = re.compile(
     r"\[(\[redacted: [a-z_-]{1,40}\])\]\s?\((?:mailto:|tel:)?\[redacted: [a-z_-]{1,40}\][^()\n]{0,100}\)"
 )
@@ -79,7 +80,12 @@ class Unit:
 
 
 def units(
-    item: EvidenceItem, source: int, allowed_domains: Sequence[str] = (), contacts: Contacts | None = None
+    item: EvidenceItem,
+    source: int,
+    allowed_domains: Sequence[str] = (),
+    contacts: Contacts | None = None,
+    *,
+    relative_links: bool = False,
 ) -> list[Unit]:
     """Return the units of one passage in order; mark-up that is not for readers is taken out of the prose.
 
@@ -96,7 +102,11 @@ def units(
             words = frozenset(stems(_LINKED.sub("]", text)))
             found.append(Unit(source, len(found), heading, lead_text, body, words, frozenset(stems(heading))))
 
-    for block in blocks(readable(item.snippet, allowed_domains, contacts)):
+    # Its address is what the answer resolves them by (`rendering/answers.py`).
+    followed = (
+        relative_links and bool(_WEB.match(item.url or "")) and not foreign_links(item.url or "", allowed_domains)
+    )
+    for block in blocks(readable(item.snippet, allowed_domains, contacts, relative_links=followed)):
         if block.kind in _BODY:
             add(lead, block)
             lead = ""
@@ -114,10 +124,16 @@ def units(
     return found
 
 
-def readable(markdown: str, allowed_domains: Sequence[str] = (), contacts: Contacts | None = None) -> str:
+def readable(
+    markdown: str,
+    allowed_domains: Sequence[str] = (),
+    contacts: Contacts | None = None,
+    *,
+    relative_links: bool = False,
+) -> str:
     """Return a passage without images, comments, tags and dialect marks, and with links as their words.
 
-    A link with words to one of the domains stays one. Behind the words of a link elsewhere stands `LEFT_OUT` where they
+    A link with words to one of the domains stays one, and so does a relative one where `relative_links` says so. Behind the words of a link elsewhere stands `LEFT_OUT` where they
     say nothing without it, behind those of one to a contact its address, and `ICON` stands for a picture that a sentence points at. Code is left as it is. `[1]` in a
     document's own prose is no citation of ours and loses its brackets.
     """
@@ -126,15 +142,20 @@ def readable(markdown: str, allowed_domains: Sequence[str] = (), contacts: Conta
     parts = split_code(markdown)
     targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}
     known = contacts or Contacts()
-    return "".join(part if i % 2 else _prose(part, targets, allowed_domains, known) for i, part in enumerate(parts))
+    kept = _WEB_OR_RELATIVE if relative_links else _WEB
+    return "".join(
+        part if i % 2 else _prose(part, targets, allowed_domains, known, kept) for i, part in enumerate(parts)
+    )
 
 
-def _prose(text: str, targets: Mapping[str, str], domains: Sequence[str], contacts: Contacts) -> str:
+def _prose(
+    text: str, targets: Mapping[str, str], domains: Sequence[str], contacts: Contacts, kept: re.Pattern[str]
+) -> str:
     def words(said: str, target: str) -> str:
         # Written as a link, for a target such as `//host` is an address only there.
         if not foreign_links(f"[]({target})", domains):
             # A number in brackets would be a citation, and what holds an address needs no other one.
-            keeps = _WEB.fullmatch(target) and re.search(r"[^\W\d_]", said) and not has_link(said)
+            keeps = kept.fullmatch(target) and re.search(r"[^\W\d_]", said) and not has_link(said)
             return f"[{said}{_JOINT}{target})" if keeps else said
         if contacts.lead_to(target):
             address = target.partition(":")[2].partition("?")[0]

@@ -91,6 +91,13 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
         )
     for note in (*report.skipped, *report.warnings):
         print(f"{note.path}: {note.reason}", file=sys.stderr)
+    if report.markup:
+        kinds = ", ".join(f"{kind} in {counted(count, 'file|files')}" for kind, count in report.markup.items())
+        print(
+            f"This mark-up is not known and is left out of answers: {kinds}. Where it is MkDocs's, say so with "
+            '`dialect = "mkdocs"` under [[knowledge]] in the profile.',
+            file=sys.stderr,
+        )
     write_graph(deployed)
     vectors = _fill(deployed)
     copies = f" (of these, {report.folded} the same as others)" if report.folded else ""

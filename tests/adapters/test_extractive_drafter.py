@@ -575,6 +575,17 @@ async def test_the_trace_of_a_link_stands_beside_the_citation(snippet: str, quot
     assert finding.reasons == ()
 
 
+async def test_a_relative_link_stays_where_its_page_has_an_address_of_ours() -> None:
+    """The answer makes it one that can be followed; in JSON, which is not read so, its words stay."""
+    [item] = evidence("Boil [water](../water.md#hot) in the kettle.")
+    items = (item.model_copy(update={"url": "https://kb.comindware.ru/a/kettle"}),)
+    draft = await drafted(QUESTION, items=items)
+    assert draft.text == "Boil [water](../water.md#hot) in the kettle [1]."
+    finding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)
+    assert finding.reasons == ()
+    assert "(../water" not in (await drafted(QUESTION, items=items, spec=IN_JSON)).text
+
+
 @pytest.mark.parametrize("link", ["[water](../water.md#hot)", "[water][none]"])
 async def test_a_link_to_a_place_of_ours_needs_no_trace(link: str) -> None:
     """The deployment's own pages are what the sources lead to; an address that stands alone stays readable."""
@@ -846,7 +857,7 @@ async def test_a_list_does_not_begin_in_mid_air(snippet: str, beginning: str) ->
 
 
 async def test_a_sentence_that_goes_on_comes_with_the_one_before_it() -> None:
-    """ "In this case" says nothing to a reader who has not seen the case."""
+    """A reader who has not seen the case learns nothing from "In this case"."""
     draft = await drafted(
         "When must I boil the water twice?",
         "The kettle may be full of lime.\n\nIn this case boil the water twice, and pour it away.",

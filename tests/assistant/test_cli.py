@@ -69,6 +69,16 @@ def test_indexing_reads_the_folders_of_the_profile_and_a_second_run_says_unchang
     assert first.out.count("\n") == second.out.count("\n") == 1
 
 
+def test_unknown_markup_is_told_once(empty: Desk, docs: Path) -> None:
+    """However many pages have it, one line on standard error names the kinds with their counts; a known page has none."""
+    for name in ("one", "two"):
+        (docs / "en" / f"{name}.md").write_text(f"# The {name}\n\n{{{{ version }}}} of the {name} :cog: is new.\n")
+    first, second = empty.index(str(docs)), empty.index(str(docs))
+    [line] = [line for line in first.err.splitlines() if "mark-up" in line]
+    assert "{{ … }} in 2 files, :icon: in 2 files" in line
+    assert "mark-up" not in second.err
+
+
 def test_indexing_follows_what_was_added_changed_and_deleted(empty: Desk, docs: Path) -> None:
     """One run each: the counts are told, and search finds the new words and no longer the old ones."""
     empty.index(str(docs))

@@ -53,6 +53,7 @@ PIECES: Final[dict[str, list[str | tuple[str, str, str]]]] = {
     "secrets": ["sk-", "sk-aB3", "eyJ.", "-----BEGIN PRIVATE KEY-----\n", "password: ", "token: a1 ", "Bearer ", ("sk-", "aB3dE5fG", "")],
     "requests": ["send us ", "that code ", "we need: ", "never send us your password ", "пришлите ", "нам нужен ваш ", "код из ", "500 рублей "],
     "structure": ['{"a":', "[1,", '"\\', '{"a": 1}', "{#a", ("# {#", "a", ""), "8<--", "!!! a\n", ":::", "a: b\n", "[^1]", "A > B > "],
+    "generators": ["{a(", "{a(b)}", "{{a}}", "{%a%}", ":a:", "|===\n|a\n", "|a\n", "**a:**\n    1. b\n", "1. a\n   **b:**\n", "[a](b) [1] ", "a  b", "a [1]. "],
     "tables": [("| password |\n| --- |\n| ", "1", " |"), ("| a |\n|---|\n", "| 1 |\n", ""), "| a | b |\n", ("|", "-", "a")],
 }  # fmt: skip
 MIXED: Final = {

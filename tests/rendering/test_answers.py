@@ -348,3 +348,15 @@ def test_nothing_is_named_where_nobody_asked_or_programs_read() -> None:
     asked = frozenset(("delet", "account"))
     said = verified_answer('{"a": "Push it [1]."}', evidence, Language.EN, (), ResponseFormat.JSON, asked=asked)
     assert "See also" not in said
+
+
+def test_a_relative_link_is_resolved_by_the_page_that_is_cited_behind_it() -> None:
+    """Where that page has an address in an allowed domain, a reader can follow it; elsewhere its words stay."""
+    evidence = [page(1, url="https://kb.firma.ru/a/one"), page(2, url="a/two.md")]
+    draft = "See [this](../b#c) [1], [that](three.md) [2] and `[code](x)`. Go [on](#d) [1].\n\n![p](q.png) [1]"
+    answer = verified_answer(draft, evidence, Language.EN, ("kb.firma.ru",))
+    assert answer.startswith(
+        "See [this](https://kb.firma.ru/b#c) [1], that [2] and `[code](x)`. "
+        "Go [on](https://kb.firma.ru/a/one#d) [1].\n\n![p](q.png) [1]"
+    )
+    assert verified_answer(draft, evidence, Language.EN).startswith("See this [1], that [2]")

@@ -24,6 +24,7 @@ from adapters.sources.markdown.store import FileRow, FolderRow, Header, Identity
 from adapters.sources.markdown.texts import Text, Texts, as_written, written
 from contracts.errors import IndexBusy, KnowledgeError
 from contracts.values import Source
+from language.markup import unknown
 from language.words import detect
 
 FORMAT = 2
@@ -64,6 +65,8 @@ class IngestReport:
         warnings: Files that are indexed, but not as they might be.
         chunks: Chunks written in this run.
         seconds: How long it took.
+        markup: Kinds of mark-up that no Markdown knows, with the number of files that have them, of those read in this
+            run: answers are without it.
         parts: Files of the folders named that are parts of other pages, by their names, and no pages themselves.
         documents, policies, chunks_in_all: What the knowledge base holds now, other folders included; policies are
             documents, too.
@@ -82,6 +85,7 @@ class IngestReport:
     policies: int
     chunks_in_all: int
     parts: int = 0
+    markup: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def ingest(
@@ -227,6 +231,7 @@ class _Run:
     before_folders: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
     now: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
     skipped: list[Skipped] = field(default_factory=list[Skipped])
+    markup: dict[str, int] = field(default_factory=dict[str, int])
     parts: int = 0
     steps: int = 0
     total: int = 0
@@ -305,6 +310,8 @@ class _Run:
         if old is not None and digest is not None and old.sha256 == digest:
             return replace(old, size=row.size, mtime_ns=row.mtime_ns)
         text = self.texts.read(Path(folder.path), row.path, content, reading)
+        for kind in unknown(text.text):
+            self.markup[kind] = self.markup.get(kind, 0) + 1
         return _told_by(row, text)
 
     def _judged(self, row: FileRow) -> FileRow:
@@ -418,6 +425,7 @@ class _Run:
             policies=self.store.policies(),
             chunks_in_all=in_all,
             parts=self.parts,
+            markup=self.markup,
         )
 
     def _content(self, row: FileRow, folders: dict[int, FolderRow]) -> tuple[str | None, str, str | None]:

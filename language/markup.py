@@ -34,35 +34,8 @@ _ALONE = re.compile(rf"^[ \t]*(?:[-*+][ \t]+)?{_HOLE}[ \t{_HOLE}]*$\n?", re.MULT
 _WORD = re.compile(r"[^\W_]+")
 _NEAR: Final = 40
 
-_POINTS_AT = frozenset(
-    [
-        "click",
-        "press",
-        "select",
-        "choose",
-        "tap",
-        "hit",
-        "open",
-        "use",
-        "the",
-        "a",
-        "an",
-        "on",
-        "via",
-        "with",
-        "нажмите",
-        "нажать",
-        "нажав",
-        "нажмите",
-        "на",
-        "выберите",
-        "кликните",
-        "щёлкните",
-        "щелкните",
-        "по",
-        "через",
-        "с",
-    ]
+_POINTS_AT = re.compile(
+    r"click|press|select|choose|tap|hit|open|use|the|an?|on|via|with|нажмите|нажать|нажав|на|выберите|кликните|щ[её]лкните|по|через|с"
 )
 _PICTURED = re.compile(r"(?:icon|button|symbol|image|picture|знач|икон|кноп|символ)", re.IGNORECASE)
 
@@ -118,7 +91,9 @@ def _filled(prose: str) -> str:
     for part in rest:
         before = _WORD.findall(said[-1][-_NEAR:].casefold())[-1:]
         behind = _WORD.findall(part[:_NEAR])[:1]
-        points = bool(before) and before[0] in _POINTS_AT and said[-1][-1:] in (" ", "\t", "(", "«", '"')
+        points = (
+            bool(before) and _POINTS_AT.fullmatch(before[0]) is not None and said[-1][-1:] in (" ", "\t", "(", "«", '"')
+        )
         pictured = any(map(_PICTURED.match, behind))
         if points and not pictured:
             said += [ICON, part]
@@ -133,6 +108,8 @@ def _filled(prose: str) -> str:
 
 def unknown(markdown: str) -> list[str]:
     """Return the kinds of mark-up in a page, code left out, that are taken out of its quotations, each by a name."""
+    if not (_GENERATED.search(markdown) or _SHORTCODE.search(markdown)):
+        return []  # most pages; to tell code from prose takes a parser
     kinds: dict[str, None] = {}
     for i, part in enumerate(split_code(markdown)):
         if i % 2:
@@ -157,31 +134,35 @@ def _labels_in_place(text: str) -> str:
     open_at: list[int] = []
     moved = 0
     fenced = False
-    for number, line in enumerate(lines):
-        indent = len(line) - len(line.lstrip(" "))
-        if moved and line.strip() and indent < moved:
-            moved = 0
-        line = line[moved:] if moved else line
+    for number, raw in enumerate(lines):
+        moved = 0 if raw.strip() and _indent(raw) < moved else moved
+        line = raw[moved:]
         if _FENCE.match(line):
             fenced = not fenced
         elif not fenced and line.strip():
-            below = lines[number + 1] if number + 1 < len(lines) else ""
-            deep = len(below) - len(below.lstrip(" ")) if below.strip() else 0
+            deep = _indent(lines[number + 1]) if number + 1 < len(lines) else 0
             if deep >= 2 and not moved and _LABEL.fullmatch(line):
-                if any(offset <= deep < offset + 4 for offset in open_at):
-                    line = " " * deep + line
-                else:
-                    moved = deep
-                if written and written[-1].strip():
-                    written.append("")
-            elif item := _ITEM.match(line):
-                while open_at and open_at[-1] > len(item[1]) - len(item[1].lstrip(" ")):
-                    open_at.pop()
-                open_at.append(len(item[1]))
-            elif not line.startswith((" ", "\t")):
-                open_at = []
+                inside = any(offset <= deep < offset + 4 for offset in open_at)
+                line, moved = (" " * deep + line, 0) if inside else (line, deep)
+                written += [""] if written and written[-1].strip() else []
+            else:
+                _keep_open(open_at, line)
         written.append(line)
     return "\n".join(written)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" ")) if line.strip() else 0
+
+
+def _keep_open(open_at: list[int], line: str) -> None:
+    """Note where the texts of the open items begin, after one more line."""
+    if item := _ITEM.match(line):
+        while open_at and open_at[-1] > _indent(line):
+            open_at.pop()
+        open_at.append(len(item[1]))
+    elif not line.startswith((" ", "\t")):
+        open_at.clear()
 
 
 # ----------------------------------------------------------------------------------------------------------- tables

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.drafting.markup import ICON, in_markdown, unknown, without_holes
 from adapters.drafting.passages import readable
+from language.markup import ICON, in_markdown, unknown, without_holes
 
 
 @pytest.mark.parametrize(
