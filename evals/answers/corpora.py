@@ -113,7 +113,9 @@ def read_dialogues() -> tuple[Dialogue, ...]:
 
 
 class Reading(BaseModel):
-    """What a person found who read answers to one question from pages that its label did not speak of.
+    """What was judged of pages that answers to one question began with and its label did not speak of.
+
+    Most were judged by page and question, the answer's beginning at hand or not; none of what is held back.
 
     Attributes:
         question: Its id.
@@ -130,7 +132,7 @@ class Reading(BaseModel):
 
 @cache
 def read_readings() -> dict[str, Reading]:
-    """Read what was found by reading answers, by the ids of questions."""
+    """Read what was judged of further pages, by the ids of questions."""
     found = [Reading.model_validate(line) for _, line in _lines(LABELS / "read.jsonl")]
     return {one.question: one for one in found}
 

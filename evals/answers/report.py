@@ -97,7 +97,9 @@ def section(found: Sequence[Answered], corpora: Sequence[Corpus], *, held_back: 
         (
             f"Labels name, by documents: {labels}. An answer is correct where it states the labelled sentences for every part of the question, or, "
             "where only pages are labelled, begins with such a page, which says less. *Unread* begins with a page that no label names: "
-            "somebody has to read whether it answers. The questions are sent here as they were written."
+            "somebody has to read whether it answers. The questions are sent here as they were written. Of the part that may be tuned on, labels were "
+            "completed after answers to it had been seen, and of the part that is held back they were not: there more is unread, so compare the two by "
+            "*correct*, and by wrong and unread together."
         ),
         _corpus_table(found, held_back=held_back),
         "### What wrappings change",
