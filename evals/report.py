@@ -105,7 +105,7 @@ def answers_part(task: Task, folder: Path) -> str:
         f"Made by `make eval` on {_today()}: {len(found)} conversations, asked of the offline planner and drafter. Intervals are Wilson's at "
         f"95 %. The third of the questions that is held back, by the hash of the page that they are about, {held}.",
         *([f"Left out, for the data is not there: {'; '.join(missing)}."] if missing else []),
-        *(report.draw(found, task.plots) if task.plots else []),
+        *(report.draw(found, task.plots, held_back=task.held_back) if task.plots else []),
         *report.section(found, corpora, held_back=task.held_back),
     )
 

@@ -112,6 +112,45 @@ def read_dialogues() -> tuple[Dialogue, ...]:
     return tuple(Dialogue.model_validate(line) for _, line in _lines(LABELS / "dialogues.jsonl"))
 
 
+class Reading(BaseModel):
+    """What was judged of pages that answers to one question began with and its label did not speak of.
+
+    Most were judged by page and question, the answer's beginning at hand or not; none of what is held back.
+
+    Attributes:
+        question: Its id.
+        pages, helps, wrong_pages: Pages in the folder of its language that answer, answer partly, and do not.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str
+    pages: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
+    wrong_pages: tuple[str, ...] = ()
+
+
+@cache
+def read_readings() -> dict[str, Reading]:
+    """Read what was judged of further pages, by the ids of questions."""
+    found = [Reading.model_validate(line) for _, line in _lines(LABELS / "read.jsonl")]
+    return {one.question: one for one in found}
+
+
+def _with_reading(question: Question) -> Question:
+    read = read_readings().get(question.id)
+    if read is None:
+        return question
+
+    def paths(pages: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"{question.language}/{page}" for page in pages)
+
+    found = tuple(Answer(page=page) for page in paths(read.pages))
+    parts = ((*question.parts[0], *found), *question.parts[1:]) if question.parts else question.parts
+    helps, wrong = (*question.helps, *paths(read.helps)), (*question.wrong_pages, *paths(read.wrong_pages))
+    return replace(question, parts=parts, helps=helps, wrong_pages=wrong)
+
+
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
         if line.strip():
@@ -126,7 +165,7 @@ def of_handbook(folder: Path) -> Corpus:
     paths = {number: path.name for path in (BUNDLED_KNOWLEDGE / "en").glob("*.md") if (number := _number(path))}
     lines = read_lines(FOLDER / "handbook.jsonl")
     asked = [one for line in lines for one in _in_both(line, lambda page: paths[int(page)])]
-    return Corpus("handbook", handbook(folder), asked, "pages")
+    return Corpus("handbook", handbook(folder), [*map(_with_reading, asked)], "pages")
 
 
 def _number(path: Path) -> int | None:
@@ -138,7 +177,9 @@ def of_fastapi(data: Path, folder: Path) -> Corpus:
     """Index FastAPI's documentation in both languages."""
     asked = [one for line in read_lines(FOLDER / "fastapi.jsonl") for one in _in_both(line, str)]
     docs = data / "fastapi-docs"
-    return Corpus("FastAPI docs", _deployed("FastAPI", docs, folder, Dialect.MKDOCS), asked, "pages")
+    return Corpus(
+        "FastAPI docs", _deployed("FastAPI", docs, folder, Dialect.MKDOCS), [*map(_with_reading, asked)], "pages"
+    )
 
 
 def _in_both(line: Line, path: Callable[[str], str]) -> Iterator[Question]:
@@ -247,6 +288,7 @@ def of_vk(data: Path, folder: Path) -> Corpus:
             question = Question(f"vk-{number}-{language}", language, line["question"], line["pages"][0], (linked,))
             label = labels.get((language, number))
             asked.append(_labelled(question, label, docs) if label else question)
+    asked = [*map(_with_reading, asked)]
     return Corpus("VK Cloud docs", _deployed("VK Cloud", docs, folder), asked, "sentences, and pages")
 
 

@@ -97,7 +97,9 @@ def section(found: Sequence[Answered], corpora: Sequence[Corpus], *, held_back: 
         (
             f"Labels name, by documents: {labels}. An answer is correct where it states the labelled sentences for every part of the question, or, "
             "where only pages are labelled, begins with such a page, which says less. *Unread* begins with a page that no label names: "
-            "somebody has to read whether it answers. The questions are sent here as they were written."
+            "somebody has to read whether it answers. The questions are sent here as they were written. Of the part that may be tuned on, labels were "
+            "completed after answers to it had been seen, and of the part that is held back they were not: there more is unread, so compare the two by "
+            "*correct*, and by wrong and unread together."
         ),
         _corpus_table(found, held_back=held_back),
         "### What wrappings change",
@@ -151,13 +153,19 @@ def _alike(found: Sequence[Answered], ends: Mapping[str, Grade]) -> str:
     return str(Share(sum(one.graded.grade is ends[one.posed.plain] for one in both), len(both)))
 
 
-def draw(found: Sequence[Answered], folder: Path) -> list[str]:
-    """Draw risk over coverage and calibration, of plain questions, and return the lines that show them."""
+def draw(found: Sequence[Answered], folder: Path, *, held_back: bool) -> list[str]:
+    """Draw risk over coverage and calibration, of plain questions, and return the lines that show them.
+
+    Args:
+        found: What became of the questions.
+        folder: For the plots.
+        held_back: Whether the held-back third is there; then it alone is drawn.
+    """
     from evals.plots import plot_calibration, plot_risk
 
+    plain = [one for one in found if one.plain and one.posed.held_back is held_back]
     corpora = {
-        name: [one.graded for one in found if one.plain and one.corpus == name]
-        for name in dict.fromkeys(one.corpus for one in found)
+        name: [one.graded for one in plain if one.corpus == name] for name in dict.fromkeys(one.corpus for one in plain)
     }
     risk = {
         name: (points(mine, Grade.WRONG), points(mine, Grade.WRONG, Grade.UNREAD), len(mine))
@@ -173,7 +181,7 @@ def draw(found: Sequence[Answered], folder: Path) -> list[str]:
         ("calibration.svg", "How right answers are, by how sure the assistant was", plot_calibration, right),
     ):
         (folder / file).unlink(missing_ok=True)
-        plot(folder / file, title, series)  # pyright: ignore[reportArgumentType]
+        plot(folder / file, title + (", held back" if held_back else ""), series)  # pyright: ignore[reportArgumentType]
         if (folder / file).exists():
             drawn.append(f"![{title}]({folder.name}/{file})")
     return drawn

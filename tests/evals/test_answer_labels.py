@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from assistant.profiles import BUNDLED_KNOWLEDGE
 from contracts.values import Language
-from evals.answers.corpora import LABELS, read_dialogues, read_labels
+from evals.answers.corpora import LABELS, of_handbook, read_dialogues, read_labels, read_readings
 from evals.answers.grades import words
 from evals.answers.pages import fingerprint, held_back, pieces, sentence_of
 from evals.retrieval.corpora import DATA
@@ -81,6 +82,25 @@ def test_no_page_both_answers_and_does_not() -> None:
     for label in read_labels():
         right = {answer.page for part in label.parts for answer in part} | set(label.helps)
         assert not right & set(label.wrong_pages)
+
+
+def test_nothing_that_is_held_back_was_read(tmp_path: Path) -> None:
+    """Answers are read of the questions that one may tune on; a page of the handbook is one that there is."""
+    by_id = {one.id: one for one in of_handbook(tmp_path).questions}
+    read = {name: one for name, one in read_readings().items() if name.startswith("handbook-")}
+    assert set(read) <= set(by_id)
+    assert not [name for name in read if by_id[name].held_back]
+    for name, one in read.items():
+        folder = BUNDLED_KNOWLEDGE / by_id[name].language
+        assert all((folder / page).is_file() for page in (*one.pages, *one.helps, *one.wrong_pages))
+
+
+def test_what_was_read_does_not_contradict_a_label() -> None:
+    """A page is right, of some help, or wrong, and not two of these."""
+    for one in read_readings().values():
+        pages = [*one.pages, *one.helps, *one.wrong_pages]
+        assert len(set(pages)) == len(pages), one.question
+        assert pages, one.question
 
 
 def test_dialogues_are_of_two_to_four_messages_in_both_languages() -> None:
