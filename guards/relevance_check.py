@@ -26,7 +26,7 @@ from contracts.evidence import EvidenceItem, Fate, PassageTrace, QueryTrace
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
 from contracts.values import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction
-from language.lexicon import STATUS
+from language.lexicon import STATUS, asking_stems
 from language.message import likest
 from language.words import stems
 
@@ -38,7 +38,9 @@ _OF_NEARNESS: Final = 0.5
 _MOST_NEARNESS: Final = 4.0
 """Standard deviations; beyond, a small knowledge base would be sure of anything."""
 _LEAST_COVERAGE: Final = 0.5
-"""A page that has less of the question's words speaks of something else."""
+"""A page that has less of the question's words speaks of something else, unless its meaning is near."""
+_NEAR: Final = 1.0
+"""Standard deviations by which a page is nearer than any other, from which words that it lacks do not speak against it."""
 _HARDLY: Final = 0.4
 """An estimate below which nothing is cited for a part, but for another that shares its words."""
 _MUCH: Final = 0.8
@@ -77,6 +79,7 @@ class _Page:
     estimate: float
     coverage: float
     missing: tuple[str, ...]
+    near: float = 0.0
 
 
 def check_relevance(question: RelevanceQuestion) -> Finding:
@@ -149,7 +152,7 @@ def _part(
     there = frozenset[str]().union(*(texts[key] for key in pages))
     names = tuple(name for name in names_in(text, question.ignored) if not there.issuperset(stems(name)))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
-    if names or best.coverage < _LEAST_COVERAGE:
+    if names or (best.coverage < _LEAST_COVERAGE and best.near < _NEAR):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
     elif best.estimate >= question.sure and not best.missing:
         status, missing = PartStatus.ANSWERED, ()
@@ -184,18 +187,22 @@ def _judged(item: EvidenceItem, trace: QueryTrace, words: frozenset[str], ignore
     coverage = sum(weight for word, weight in weights.items() if word in words) / total if total else 1.0
     most = max(weights.values(), default=0.0)
     missing = tuple(word for word, weight in weights.items() if word not in words and weight >= _MUCH * most)
-    return _Page(_estimate(own, rows, trace, coverage), coverage, _as_said(missing, trace.query))
+    near = _nearness(own, [row for row in rows if row.document != item.document_key], trace)
+    estimate = _estimate(own, rows, trace, coverage, near)
+    return _Page(estimate, coverage, _as_said(missing, trace.query), near or 0.0)
 
 
 def _weights(trace: QueryTrace, ignored: frozenset[str]) -> Mapping[str, float]:
-    """Return the weights of a query's words; all alike where the source does not count words."""
+    """Return the weights of a query's words but those of the asking; all alike where the source does not count words."""
     weights = trace.words or dict.fromkeys(stems(trace.query), 1.0)
-    return {word: weight for word, weight in weights.items() if word not in ignored} or weights
+    without = ignored | asking_stems()
+    return {word: weight for word, weight in weights.items() if word not in without} or weights
 
 
-def _estimate(own: Sequence[PassageTrace], rows: Sequence[PassageTrace], trace: QueryTrace, coverage: float) -> float:
+def _estimate(
+    own: Sequence[PassageTrace], rows: Sequence[PassageTrace], trace: QueryTrace, coverage: float, near: float | None
+) -> float:
     others = [row for row in rows if row.document != own[0].document]
-    near = _nearness(own, others, trace)
     scores = _fused if near is not None else _by_words
     top = max(map(scores, rows))
     # Where everything that was returned is of one page, the next one is at most as good as the last of these.

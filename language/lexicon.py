@@ -207,6 +207,12 @@ def light_stems() -> frozenset[str]:
 
 
 @cache
+def asking_stems() -> frozenset[str]:
+    """Return the stems of words that belong to the asking: a page that answers need not have them."""
+    return _vague("asking")
+
+
+@cache
 def _vague(kind: str) -> frozenset[str]:
     return frozenset(stem(word) for word in lexicon()["vague"][kind])
 

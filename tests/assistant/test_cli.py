@@ -357,7 +357,7 @@ def test_an_answer_from_documents_in_another_language_says_so(desk: Desk) -> Non
     """A question in one language over documents in the other is answered with a note."""
     shutil.rmtree(desk.folder / "knowledge")
     desk.index(str(CORPUS / "en"))
-    said = desk.here("ask", "Как сделать restore каталога из backup через shelfctl?")
+    said = desk.here("ask", "Как сделать restore catalogue из backup?")
     assert said.out.startswith("_Документы написаны по-английски; цитирую без перевода._\n")
     assert ANSWER in said.out
 

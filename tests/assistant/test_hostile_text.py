@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from language.blocks import blocks
 from tests.support.cli_helpers import ANSWER, CORPUS, PROFILE, QUESTION, Desk, decided
 
 HEADINGS = {"What to do", "Что сделать"}
@@ -302,10 +303,9 @@ def test_orders_in_the_page_that_answers_are_quoted_as_any_sentence(order: str, 
     )
     assert ANSWER in result["answer_text"]
     assert result["moderation"]["safety_level"] == "Safe"
-    # In running text, in a list or as a paragraph of its own: what is quoted is cited.
-    words = re.escape(order[:20])
-    for line in re.findall(rf"^.*{words}.*$", result["answer_text"], re.MULTILINE):
-        assert re.search(r"\[\d+\]", line)
+    # In running text, in a list or as a paragraph of its own: the block that quotes it is cited.
+    for block in blocks(result["answer_text"]):
+        assert order[:20] not in block.text or re.search(r"\[\d+\]", block.text)
 
 
 TITLES = [

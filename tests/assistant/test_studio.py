@@ -83,10 +83,10 @@ class Server:
     def _write_profile(self) -> None:
         corpus = (ROOT / "tests/data/corpus.toml").read_text(encoding="utf-8")
         documents = json.dumps(str(ROOT / "tests/data/corpus"))
-        settings = "\n[thresholds]\nspam = 0.75\n\n[behaviour]\nmax_clarifications = 7\ntop_k = 5\n"
-        (self.place / "profile.toml").write_text(
-            corpus.replace('path = "corpus"', f"path = {documents}") + settings, encoding="utf-8"
-        )
+        settings = "\n[behaviour]\nmax_clarifications = 7\ntop_k = 5\n"
+        corpus = corpus.replace('path = "corpus"', f"path = {documents}")
+        corpus = corpus.replace("[thresholds]\n", "[thresholds]\nspam = 0.75\n")
+        (self.place / "profile.toml").write_text(corpus + settings, encoding="utf-8")
 
     @property
     def url(self) -> str:

@@ -24,7 +24,7 @@ from tests.support.cli_helpers import ANSWER, QUESTION, Desk, Said
 TICKETS = [
     ["id", "subject", "description", "price"],
     ["T-1", "Backup", f"<p>{QUESTION}</p><script>track()</script>", "=1+1"],
-    ["T-2", "", "Как вернуть книгу?", "-5"],
+    ["T-2", "", "Как принять возврат книги?", "-5"],
     ["", "", "", ""],
     ["T-3", "", "x" * 20_001, "7"],
     ["T-4", "", "", "8"],
