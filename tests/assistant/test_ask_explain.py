@@ -181,7 +181,7 @@ def test_a_draft_of_json_is_told_key_by_key() -> None:
 def test_checks_verdict_reasons_actions_and_rows_are_told() -> None:
     """What each check found, in words; reasons as sentences with their names; which row decided from what."""
     told = one_line(shown(result_of(MIXED, max_retry=0)))
-    assert "Checks policy: passed evidence: passed grounding: failed contract: passed" in told
+    assert "Checks policy: passed evidence: passed grounding: failed relevance: passed contract: passed" in told
     assert "Verdict FAIL, risk medium" in told
     assert re.search(r"A claim cites no source: (- )?Every lid of ours is made of copper\. \(claim_without_", told)
     assert "A source is cited that is not there: [7] (citation_unresolvable)" in told
@@ -353,7 +353,7 @@ def test_json_is_json_with_explain_too(desk: Desk) -> None:
     report = desk.here("ask", QUESTION, "--json", "--explain", "--quiet").json["guardian"]
     assert report["draft"]
     assert report["claims"]
-    assert set(report["checks"]) == {"policy", "evidence", "grounding", "contract"}
+    assert set(report["checks"]) == {"policy", "evidence", "grounding", "relevance", "contract"}
 
 
 def test_chat_explains_each_turn(desk: Desk) -> None:
