@@ -27,9 +27,10 @@ from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import CitedSource, StructuredAgentResult
-from contracts.values import Language, Outcome, ResponseFormat
+from contracts.values import CallPurpose, Language, Outcome, ResponseFormat, Source
 from guards.message_check import MAX_MESSAGE_CHARS
 from language.counted import counted
+from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import cited_passages
 from rendering.badges import confidence_badge, spam_badge
 from rendering.texts import say as text_of
@@ -122,7 +123,16 @@ def _lead(view: UserView, result: StructuredAgentResult, look: Look) -> str:
 def _kind(view: UserView, result: StructuredAgentResult) -> str:
     if result.block_reason == STOPPED:
         return "stopped"
-    return "checked" if view.outcome is Outcome.ANSWERED and view.sources else str(view.outcome)
+    if view.outcome is not Outcome.ANSWERED or not view.sources:
+        return str(view.outcome)
+    documents = all(source.source in (Source.DOC, Source.POLICY) for source in view.sources)
+    return "quoted" if documents and _is_quoted(result) else "checked"
+
+
+def _is_quoted(result: StructuredAgentResult) -> bool:
+    """Whether no model wrote the answer: none was asked for a draft, the last was in vain, or its drafts did not pass."""
+    asked = [call for call in result.diagnostics.calls if call.purpose is CallPurpose.DRAFT]
+    return not asked or bool(asked[-1].fault) or WITHOUT_THE_MODEL in result.diagnostics.degraded
 
 
 def _intent(intent: str, look: Look) -> str:

@@ -87,8 +87,8 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .lead .intent { color: var(--g-dim); font-size: 14.5px; margin: 0; flex: 1 1 300px; }
 .intent b { font-weight: 600; }
 .chip { font-size: 13px; font-weight: 600; border-radius: 999px; padding: 2px 10px; background: var(--g-warn-b); color: var(--g-warn); white-space: nowrap; }
-.chip.checked { background: var(--g-good-b); color: var(--g-good); }
-.chip.checked::before { content: "✓ "; }
+.chip:is(.checked, .quoted) { background: var(--g-good-b); color: var(--g-good); }
+.chip:is(.checked, .quoted)::before { content: "✓ "; }
 .chip:is(.refused, .error) { background: var(--g-bad-b); color: var(--g-bad); }
 .chip:is(.view, .stopped) { background: var(--g-mine); color: var(--g-text); margin-left: 8px; vertical-align: 2px; }
 .answer :is(h1, h2, h3, h4, h5, h6) { font-size: 16.5px; font-weight: 650; margin: 16px 0 6px; color: var(--g-text); line-height: 1.35; }

@@ -300,7 +300,7 @@ def test_a_turn_can_be_stopped_and_asked_again(served: Served) -> None:
             expect(page.locator("#g-send")).to_be_visible()
         page.get_by_role("button", name="Ask again").click()
         expect(page.locator("article.turn .tools")).to_have_count(2)
-        expect(page.locator(".chip.checked")).to_have_count(1)
+        expect(page.locator(".chip:is(.checked, .quoted)")).to_have_count(1)
         assert page.locator(".question").all_inner_texts() == [f"You:\n{QUESTION}"] * 2
 
 

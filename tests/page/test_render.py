@@ -27,6 +27,7 @@ from assistant.transcript import ThreadSummary, Turn
 from assistant.views import user_view
 from assistant.web.faults import TooMany
 from assistant.wiring import deployment
+from contracts.calls import ModelCall
 from contracts.errors import (
     GuardianError,
     InputError,
@@ -38,14 +39,28 @@ from contracts.errors import (
 from contracts.evidence import EvidenceItem
 from contracts.profile import Role
 from contracts.report import ClaimFinding, GuardianReport
-from contracts.result import StructuredAgentResult
-from contracts.values import ClaimStatus, Language, Outcome, RiskLevel, SGRAction, Source, Verdict
+from contracts.result import Diagnostics, StructuredAgentResult
+from contracts.values import (
+    CallPurpose,
+    CheckStatus,
+    ClaimStatus,
+    Language,
+    Outcome,
+    RequiredAction,
+    RiskLevel,
+    SGRAction,
+    Source,
+    Verdict,
+)
+from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import verified_answer
 from tests.support.cli_helpers import PROFILE as SHELF
 
 PROFILE = deployment(str(SHELF), {"GUARDIAN_DATA_DIR": "nowhere"}).profile
 EN, RU = Look(PROFILE, Language.EN), Look(PROFILE, Language.RU)
 OPERATOR = Look(PROFILE, Language.EN, operator=True)
+CHECKED = ("Checked against its sources", "Проверено по источникам")
+QUOTED = ("Quoted from the documents", "Дословно из документов")
 _TAGS = {
     *("p", "br", "hr", "em", "strong", "code", "pre", "ul", "ol", "li", "blockquote", "a", "div"),
     *("table", "thead", "tbody", "tr", "th", "td", "h4", "h5", "h6"),
@@ -74,13 +89,14 @@ class Seen(HTMLParser):
 
 def item(number: int, **fields: Any) -> EvidenceItem:
     given: dict[str, Any] = {
+        "source": Source.DOC,
         "ref": f"doc:{number}#1",
         "document": f"d{number}.md",
         "title": f"Title {number}",
         "snippet": f"Text {number}.",
         **fields,
     }
-    return EvidenceItem(source=Source.DOC, confidence=0.9, **given)
+    return EvidenceItem(confidence=0.9, **given)
 
 
 def answered(draft: str, *items: EvidenceItem, question: str = "What?", **fields: Any) -> Turn:
@@ -180,6 +196,57 @@ def test_a_users_view_has_the_answer_once_and_its_list_of_sources_as_links() -> 
     assert 'href="https://shelf.example/two"' in html
     for hidden in ("Title 1", "uncited", "verdict", "PASS", "badge", "panel", "DT-"):
         assert hidden not in html
+
+
+def drafting(fault: str = "") -> ModelCall:
+    """Return the record of one request for a draft."""
+    return ModelCall(purpose=CallPurpose.DRAFT, model="writer", server="models:80", fault=fault)
+
+
+PLANNING = ModelCall(purpose=CallPurpose.PLAN, model="planner", server="models:80")
+
+
+@pytest.mark.parametrize(
+    ("calls", "degraded", "quoted"),
+    [
+        ([], [], True),
+        ([PLANNING], [], True),
+        ([PLANNING, drafting()], [], False),
+        ([drafting("timeout"), drafting()], [], False),
+        ([drafting(), drafting("unreachable")], ["draft: no server"], True),
+        ([drafting(), drafting()], [WITHOUT_THE_MODEL], True),
+    ],
+)
+def test_an_answer_that_no_model_wrote_is_marked_as_quoted(
+    calls: list[ModelCall], degraded: list[str], quoted: bool
+) -> None:
+    """What was drafted without a model reads "quoted", what a model wrote reads "checked", in both languages."""
+    turn = answered("Put it so. [1]", item(1), diagnostics=Diagnostics(calls=calls, degraded=degraded))
+    kind, words_of = ("quoted", QUOTED) if quoted else ("checked", CHECKED)
+    for look, says in zip((EN, RU), words_of, strict=True):
+        assert f'<span class="chip {kind}">{says}</span>' in turn_html(turn, look)
+
+
+def test_rows_of_a_database_are_not_called_documents() -> None:
+    """An answer that cites a row is marked as checked, whoever wrote it."""
+    row = item(2, source=Source.DB)
+    html = turn_html(answered("Put it so. [1] There are 3. [2]", item(1), row), EN)
+    assert f'<span class="chip checked">{CHECKED[0]}</span>' in html
+
+
+def test_a_draft_in_doubt_has_words_for_operators() -> None:
+    """The report of a draft whose relevance is in doubt is shown in both languages."""
+    report = GuardianReport(
+        verdict=Verdict.FAIL,
+        reasons=["relevance_doubtful=[Where?]"],
+        required_actions=[RequiredAction.ASK_MINIMAL_QUESTION],
+        risk_level=RiskLevel.MED,
+        checks={"relevance": str(CheckStatus.DOUBTFUL)},
+        draft="Put it so. [1]",
+    )
+    turn = answered("", item(1), outcome=Outcome.PAGES_SHOWN, guardian=report)
+    for language, says in ((Language.EN, "relevance: in doubt"), (Language.RU, "релевантность: под вопросом")):
+        assert says in turn_html(turn, Look(PROFILE, language, operator=True))
 
 
 def test_a_document_without_an_address_leads_to_what_the_answer_cites_of_it() -> None:
