@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from assistant.searching import Explained, Plan
 from contracts.calls import ModelCall
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.values import CallPurpose, Language, RequestType, Source
-from tests.support.cli_helpers import QUESTION, ROOT, Desk, profile_of
+from tests.support.cli_helpers import PROFILE, QUESTION, ROOT, Desk, profile_of
 
 RUSSIAN = "Как восстановить каталог из копии?"
 TWO = "How do I restore the catalogue from a backup? What is the fine for an overdue book?"
@@ -170,10 +171,14 @@ def test_moderation_that_is_off_or_only_reports_ends_nothing(library: Desk) -> N
     assert reported["ends_before_search"]["by"] == "plan"
 
 
-def test_whether_the_evidence_is_enough_is_told(library: Desk) -> None:
-    """In the last line, in both languages: one passage, however sure, is not the two that an answer needs."""
+def test_whether_the_evidence_is_enough_is_told(library: Desk, tmp_path: Path) -> None:
+    """In the last line, in both languages: one passage suffices where it is very sure, unless all sent are counted."""
     assert explained(library, QUESTION)["evidence_check"]["status"] == "ok"
+    assert explained(library, QUESTION, "--top", "1")["evidence_check"]["status"] == "ok"
     assert " ".join(library.here("search", QUESTION, "--explain").out.split()).endswith("enough for an answer")
+    strict = tmp_path / "strict.toml"
+    strict.write_text(f'{PROFILE.read_text("utf-8")}\n[behaviour]\nevidence_counted = "sent"\n', "utf-8")
+    library = replace(library, profile=strict)
     told = explained(library, QUESTION, "--top", "1")
     assert (len(told["evidence"]), told["evidence_check"]["status"]) == (1, "failed")
     for question, line in (
