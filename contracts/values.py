@@ -275,8 +275,7 @@ class PartStatus(StrEnum):
 
     ANSWERED = "answered"
     PARTLY = "partly"
-    """What it cites lacks a word of the part that says much."""
-    DOUBTFUL = "doubtful"
+    """What it cites may answer the part, and is not sure enough, or lacks a word of it that says much."""
     NOT_FOUND = "not_found"
 
 

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from contracts.evidence import EvidenceItem, Fate, PassageTrace, QueryTrace
+from contracts.evidence import EvidenceItem, Fate, QueryTrace
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
-from contracts.values import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction
+from contracts.values import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
 from language.lexicon import STATUS, asking_stems
 from language.message import likest
 from language.words import stems
@@ -45,10 +45,12 @@ _HARDLY: Final = 0.4
 """An estimate below which nothing is cited for a part, but for another that shares its words."""
 _MUCH: Final = 0.8
 """The share of the weightiest word's weight from which a word says much."""
-_NAME: Final = re.compile(r"(?<![\w.])(?:[A-Z][A-Z0-9]{1,15}|[A-Z][a-z]+[A-Z]\w{1,30})(?![\w.])")
-"""An abbreviation, or a name with a capital inside: SSO, FedEx."""
+_NAME: Final = re.compile(
+    r"(?<![\w.])(?:[A-Z][A-Z0-9]{1,15}|[A-Z][a-z]+[A-Z]\w{0,30})(?![\w.])|(?<=[a-zа-яё,] )[A-Z][a-z]{2,30}(?![\w.])"
+)
+"""An abbreviation, a name with a capital inside, or a word with one inside a sentence: SSO, FedEx, in Jira."""
 _CAPITALS: Final = 0.5
-"""The share of capital words from which capitals say nothing: "HOW DO I LOG IN"."""
+"""The share of words with a capital from which capitals say nothing: "HOW DO I LOG IN", "Delete A Conversation"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,66 @@ class _Page:
     near: float = 0.0
 
 
+_NO_PAGE: Final = _Page(0.0, 0.0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A passage that a query found, and of which kind of source; figures as in `PassageTrace`."""
+
+    source: Source
+    document: str
+    confidence: float
+    score: float
+    fused: float | None
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """What one query found in sources whose scores can be compared.
+
+    Attributes:
+        found: How many passages there were.
+        words: What each word of the query says; empty where nobody counts words.
+        spread: Standard deviation of the query's similarities to all passages; `None` where meaning took no part.
+    """
+
+    query: str
+    rows: Sequence[_Row]
+    found: int
+    words: Mapping[str, float]
+    spread: float | None
+
+    @classmethod
+    def of(cls, traces: Sequence[QueryTrace]) -> _Ranking:
+        """Join the traces of one query; fused figures, each a share of its own search's best, are made shares of all."""
+        top = max((row.score for trace in traces for row in trace.passages), default=0.0)
+        rows: list[_Row] = []
+        for trace in traces:
+            own = max((row.score for row in trace.passages), default=0.0)
+            share = own / top if top > 0 else 1.0
+            rows += [
+                _Row(
+                    trace.source,
+                    row.document,
+                    row.confidence,
+                    row.score,
+                    None if row.fused is None else row.fused * share,
+                    row.similarity,
+                )
+                for row in trace.passages
+                if row.fate is not Fate.COPY
+            ]
+        return cls(
+            query=traces[0].query,
+            rows=rows,
+            found=sum(trace.found for trace in traces),
+            words=next((trace.words for trace in traces if trace.words), dict[str, float]()),
+            spread=next((trace.spread for trace in traces if trace.spread), None),
+        )
+
+
 def check_relevance(question: RelevanceQuestion) -> Finding:
     """Judge whether what is cited answers each part of the question; answers from documents and graphs alone are asked.
 
@@ -104,8 +166,8 @@ def _finding(parts: Sequence[PartFinding], against: Sequence[PartFinding]) -> Fi
         reasons = (reason,) if reason else ()
         return Finding(check=NAME, status=status, reasons=reasons, actions=actions, parts=tuple(parts))
 
-    sure = [part for part in parts if part.status in (PartStatus.ANSWERED, PartStatus.PARTLY)]
-    doubtful = [part for part in parts if part.status is PartStatus.DOUBTFUL]
+    sure = [part for part in parts if part.status is PartStatus.ANSWERED]
+    doubtful = [part for part in parts if part.status is PartStatus.PARTLY]
     if sure and not doubtful:
         return finding(CheckStatus.OK)
     named = tuple(part.text for part in doubtful or parts)
@@ -122,33 +184,43 @@ def _parts(
 ) -> list[PartFinding]:
     texts = list(question.parts)
     if len(texts) < 2:
-        return [_part(" ".join(texts), traces, cited, question, alone=True)]
+        text = " ".join(texts)
+        return [_part(text, _pages(_rankings(traces), cited, question), cited, question, alone=True)]
     of_part: list[list[QueryTrace]] = [[] for _ in texts]
     for trace in traces:
         of_part[likest(trace.query, texts)].append(trace)
-    return [_part(text, its, cited, question, alone=False) for text, its in zip(texts, of_part, strict=True)]
+    pages = [_pages(_rankings(its), cited, question) for its in of_part]
+    surest = {key: max(of.get(key, _NO_PAGE).estimate for of in pages) for of in pages for key in of}
+    # A page that stands there for one part is no doubtful answer to another.
+    pages = [
+        {key: page for key, page in of.items() if page.estimate >= min(question.sure, surest[key])} for of in pages
+    ]
+    return [_part(text, of, cited, question, alone=False) for text, of in zip(texts, pages, strict=True)]
 
 
-def _part(
-    text: str,
-    traces: Sequence[QueryTrace],
-    cited: Sequence[EvidenceItem],
-    question: RelevanceQuestion,
-    *,
-    alone: bool,
-) -> PartFinding:
-    """Judge one part by its surest page; what stands for other parts, and is hardly near this one, is not for it."""
+def _pages(
+    rankings: Sequence[_Ranking], cited: Sequence[EvidenceItem], question: RelevanceQuestion
+) -> dict[str, _Page]:
+    """Return the cited pages that some ranking has, by their keys, each as the ranking has it that is surest of it."""
     pages: dict[str, _Page] = {}
     texts = _words_of(question.evidence)
     for item in cited:
         key = item.document_key
-        for trace in traces:
-            page = _judged(item, trace, texts[key], question.ignored)
+        for ranking in rankings:
+            page = _judged(item, ranking, texts[key], question.ignored)
             if page and (key not in pages or page.estimate > pages[key].estimate):
                 pages[key] = page
+    return pages
+
+
+def _part(
+    text: str, pages: Mapping[str, _Page], cited: Sequence[EvidenceItem], question: RelevanceQuestion, *, alone: bool
+) -> PartFinding:
+    """Judge one part by its surest page."""
     if not pages:
-        return PartFinding(text=text, status=PartStatus.DOUBTFUL if alone else PartStatus.NOT_FOUND)
+        return PartFinding(text=text, status=PartStatus.PARTLY if alone else PartStatus.NOT_FOUND)
     best = max(pages.values(), key=lambda page: page.estimate)
+    texts = _words_of(question.evidence)
     there = frozenset[str]().union(*(texts[key] for key in pages))
     names = tuple(name for name in names_in(text, question.ignored) if not there.issuperset(stems(name)))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
@@ -157,7 +229,7 @@ def _part(
     elif best.estimate >= question.sure and not best.missing:
         status, missing = PartStatus.ANSWERED, ()
     elif alone or best.estimate >= _HARDLY:
-        status, missing = PartStatus.DOUBTFUL, best.missing
+        status, missing = PartStatus.PARTLY, best.missing
     else:
         status, missing, refs = PartStatus.NOT_FOUND, (), ()
     return PartFinding(text=text, status=status, estimate=round(best.estimate, 3), refs=refs, missing=missing)
@@ -171,71 +243,74 @@ def _words_of(evidence: Iterable[EvidenceItem]) -> dict[str, frozenset[str]]:
     return {key: frozenset(own) for key, own in words.items()}
 
 
-def _judged(item: EvidenceItem, trace: QueryTrace, words: frozenset[str], ignored: frozenset[str]) -> _Page | None:
+def _rankings(traces: Sequence[QueryTrace]) -> list[_Ranking]:
+    """Return what each query found in each attempt; documents of both kinds are of one index, and stand in one order."""
+    found: dict[tuple[str, int, str], list[QueryTrace]] = {}
+    for trace in traces:
+        kind = "documents" if trace.source in (Source.DOC, Source.POLICY) else str(trace.source)
+        found.setdefault((trace.query, trace.attempt, kind), []).append(trace)
+    return [_Ranking.of(same) for same in found.values()]
+
+
+def _judged(item: EvidenceItem, ranking: _Ranking, words: frozenset[str], ignored: frozenset[str]) -> _Page | None:
     """Judge a cited item's page by one query; `None` where the query did not find the page."""
-    rows = [row for row in trace.passages if row.fate is not Fate.COPY]
-    own = [row for row in rows if row.document == item.document_key]
-    if not own or item.source is not trace.source:
+    own = [row for row in ranking.rows if row.document == item.document_key and row.source is item.source]
+    if not own:
         return None
     if item.lookup:
         return _Page(1.0, 1.0, ())
-    if not any(row.score for row in rows):
+    if not any(row.score for row in ranking.rows):
         # Who ranks without scores says by its confidence how sure it is, and nothing else is known.
         return _Page(max(row.confidence for row in own), 1.0, ())
-    weights = _weights(trace, ignored)
+    weights = _weights(ranking, ignored)
     total = sum(weights.values())
     coverage = sum(weight for word, weight in weights.items() if word in words) / total if total else 1.0
     most = max(weights.values(), default=0.0)
     missing = tuple(word for word, weight in weights.items() if word not in words and weight >= _MUCH * most)
-    near = _nearness(own, [row for row in rows if row.document != item.document_key], trace)
-    estimate = _estimate(own, rows, trace, coverage, near)
-    return _Page(estimate, coverage, _as_said(missing, trace.query), near or 0.0)
+    others = [row for row in ranking.rows if row.document != item.document_key]
+    near = _nearness(own, others, ranking.spread)
+    estimate = _estimate(own, others, ranking, coverage, near)
+    return _Page(estimate, coverage, _as_said(missing, ranking.query), near or 0.0)
 
 
-def _weights(trace: QueryTrace, ignored: frozenset[str]) -> Mapping[str, float]:
+def _weights(ranking: _Ranking, ignored: frozenset[str]) -> Mapping[str, float]:
     """Return the weights of a query's words but those of the asking; all alike where the source does not count words."""
-    weights = trace.words or dict.fromkeys(stems(trace.query), 1.0)
+    weights = ranking.words or dict.fromkeys(stems(ranking.query), 1.0)
     without = ignored | asking_stems()
     return {word: weight for word, weight in weights.items() if word not in without} or weights
 
 
 def _estimate(
-    own: Sequence[PassageTrace], rows: Sequence[PassageTrace], trace: QueryTrace, coverage: float, near: float | None
+    own: Sequence[_Row], others: Sequence[_Row], ranking: _Ranking, coverage: float, near: float | None
 ) -> float:
-    others = [row for row in rows if row.document != own[0].document]
-    scores = _fused if near is not None else _by_words
-    top = max(map(scores, rows))
+    def scored(row: _Row) -> float:
+        return row.score if near is None else row.fused or 0.0
+
+    top = max(map(scored, ranking.rows))
     # Where everything that was returned is of one page, the next one is at most as good as the last of these.
-    rest = [scores(row) for row in others] or ([] if trace.found <= len(own) < 2 else [min(map(scores, rows))])
-    margin = (max(map(scores, own)) - max(rest, default=0.0)) / top if top > 0 else 0.0
+    alone = ranking.found <= len(own) < 2
+    rest = [scored(row) for row in others] or ([] if alone else [min(map(scored, own))])
+    margin = (max(map(scored, own)) - max(rest, default=0.0)) / top if top > 0 else 0.0
     base, of_margin, of_coverage = _WORDS if near is None else _MEANING
     logit = base + of_margin * margin + of_coverage * coverage + _OF_NEARNESS * (near or 0.0)
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
-def _by_words(row: PassageTrace) -> float:
-    return row.score
-
-
-def _fused(row: PassageTrace) -> float:
-    return row.fused or 0.0
-
-
-def _nearness(own: Sequence[PassageTrace], others: Sequence[PassageTrace], trace: QueryTrace) -> float | None:
+def _nearness(own: Sequence[_Row], others: Sequence[_Row], spread: float | None) -> float | None:
     """Return how much nearer the page is than any other, in standard deviations; `None` where meaning took no part."""
-    if not trace.spread or all(row.fused is None for row in own):
+    if not spread or all(row.fused is None for row in own):
         return None
     mine = max((row.similarity for row in own if row.similarity is not None), default=None)
     theirs = max((row.similarity for row in others if row.similarity is not None), default=None)
     if mine is None or theirs is None:
         return 0.0
-    return max(-_MOST_NEARNESS, min(_MOST_NEARNESS, (mine - theirs) / trace.spread))
+    return max(-_MOST_NEARNESS, min(_MOST_NEARNESS, (mine - theirs) / spread))
 
 
 def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the abbreviations and names of a text that nothing else can stand for, each once."""
     said = re.findall(r"[^\W\d_]{2,}", text)
-    if sum(word.isupper() for word in said) > _CAPITALS * len(said) and len(said) > 2:
+    if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 2:
         return ()
     names = dict.fromkeys(_NAME.findall(text))
     return tuple(name for name in names if (own := stems(name)) and not ignored.issuperset(own))

@@ -126,7 +126,7 @@ def _request(state: DraftView, profile: Profile) -> DraftRequest:
 def _sure_queries(queries: Sequence[str], guardian: Json) -> list[str]:
     """Return the queries without those whose part of the question the last draft did not surely answer, where another was."""
     parts = [PartFinding.model_validate(part) for part in guardian.get("parts", [])]
-    sure = [part.status in (PartStatus.ANSWERED, PartStatus.PARTLY) for part in parts]
+    sure = [part.status is PartStatus.ANSWERED for part in parts]
     if not any(sure) or all(sure):
         return list(queries)
     texts = [part.text for part in parts]

@@ -99,17 +99,13 @@ def verified_answer(
 
 def _open_parts(parts: Sequence[PartFinding], language: Language) -> str:
     """Say of each part of a question what the answer does not say of it; nothing where it says all."""
+    if len(parts) < 2:
+        return ""
     said = [
-        say(language, "part_partly", words=", ".join(map(inline, part.missing)))
+        say(language, "part_not_found", part=inline(part.text))
         for part in parts
-        if part.status is PartStatus.PARTLY and part.missing
+        if part.status is not PartStatus.ANSWERED
     ]
-    if len(parts) > 1:
-        said += [
-            say(language, "part_not_found", part=inline(part.text))
-            for part in parts
-            if part.status in (PartStatus.NOT_FOUND, PartStatus.DOUBTFUL)
-        ]
     return "\n".join(f"_{line}_" for line in said)
 
 

@@ -28,7 +28,7 @@ SPECIFIED = {
     "PolicyStatus": "ok violated unchecked",
     "CheckStatus": "ok failed doubtful unchecked not_asked",
     "EvidenceCounted": "cited sent",
-    "PartStatus": "answered partly doubtful not_found",
+    "PartStatus": "answered partly not_found",
     "Verdict": "PASS RETRY FAIL",
     "RiskLevel": "low med high",
     "RequiredAction": (

@@ -132,7 +132,7 @@ def test_an_answer_that_does_for_one_part_is_drafted_again_without_the_doubtful_
         "traces": [near, of_delete],
     }
     doubtful = found(**both, cited=frozenset({CHAT.ref, ABOUT.ref}))
-    assert statuses(doubtful) == [PartStatus.DOUBTFUL, PartStatus.ANSWERED]
+    assert statuses(doubtful) == [PartStatus.PARTLY, PartStatus.ANSWERED]
     assert (doubtful.status, doubtful.actions) == (FAILED, (A.REGENERATE_DRAFT,))
     assert written(doubtful.reasons) == (f"relevance_doubtful=[{PROFILE}]",)
     without = found(**both)
