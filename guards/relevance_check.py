@@ -83,6 +83,11 @@ class _Page:
     missing: tuple[str, ...]
     near: float = 0.0
 
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What one judgement of a page is preferred to another by."""
+        return not self.missing, self.estimate
+
 
 _NO_PAGE: Final = _Page(0.0, 0.0, ())
 
@@ -185,11 +190,11 @@ def _parts(
     texts = list(question.parts)
     if len(texts) < 2:
         text = " ".join(texts)
-        return [_part(text, _pages(_rankings(traces), cited, question), cited, question, alone=True)]
+        return [_part(text, _pages(text, traces, cited, question), cited, question, alone=True)]
     of_part: list[list[QueryTrace]] = [[] for _ in texts]
     for trace in traces:
         of_part[likest(trace.query, texts)].append(trace)
-    pages = [_pages(_rankings(its), cited, question) for its in of_part]
+    pages = [_pages(text, its, cited, question) for text, its in zip(texts, of_part, strict=True)]
     surest = {key: max(of.get(key, _NO_PAGE).estimate for of in pages) for of in pages for key in of}
     # A page that stands there for one part is no doubtful answer to another.
     pages = [
@@ -199,16 +204,18 @@ def _parts(
 
 
 def _pages(
-    rankings: Sequence[_Ranking], cited: Sequence[EvidenceItem], question: RelevanceQuestion
+    text: str, traces: Sequence[QueryTrace], cited: Sequence[EvidenceItem], question: RelevanceQuestion
 ) -> dict[str, _Page]:
     """Return the cited pages that some ranking has, by their keys, each as the ranking has it that is surest of it."""
     pages: dict[str, _Page] = {}
     texts = _words_of(question.evidence)
-    for item in cited:
-        key = item.document_key
-        for ranking in rankings:
-            page = _judged(item, ranking, texts[key], question.ignored)
-            if page and (key not in pages or page.estimate > pages[key].estimate):
+    said = frozenset(stems(text))
+    for ranking in _rankings(traces):
+        weights = _weights(ranking, said, question.ignored)
+        for item in cited:
+            key = item.document_key
+            page = _judged(item, ranking, weights, texts[key])
+            if page and (key not in pages or page.rank > pages[key].rank):
                 pages[key] = page
     return pages
 
@@ -219,7 +226,7 @@ def _part(
     """Judge one part by its surest page."""
     if not pages:
         return PartFinding(text=text, status=PartStatus.PARTLY if alone else PartStatus.NOT_FOUND)
-    best = max(pages.values(), key=lambda page: page.estimate)
+    best = max(pages.values(), key=lambda page: page.rank)
     texts = _words_of(question.evidence)
     there = frozenset[str]().union(*(texts[key] for key in pages))
     names = tuple(name for name in names_in(text, question.ignored) if not there.issuperset(stems(name)))
@@ -252,7 +259,7 @@ def _rankings(traces: Sequence[QueryTrace]) -> list[_Ranking]:
     return [_Ranking.of(same) for same in found.values()]
 
 
-def _judged(item: EvidenceItem, ranking: _Ranking, words: frozenset[str], ignored: frozenset[str]) -> _Page | None:
+def _judged(item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, float], words: frozenset[str]) -> _Page | None:
     """Judge a cited item's page by one query; `None` where the query did not find the page."""
     own = [row for row in ranking.rows if row.document == item.document_key and row.source is item.source]
     if not own:
@@ -262,7 +269,6 @@ def _judged(item: EvidenceItem, ranking: _Ranking, words: frozenset[str], ignore
     if not any(row.score for row in ranking.rows):
         # Who ranks without scores says by its confidence how sure it is, and nothing else is known.
         return _Page(max(row.confidence for row in own), 1.0, ())
-    weights = _weights(ranking, ignored)
     total = sum(weights.values())
     coverage = sum(weight for word, weight in weights.items() if word in words) / total if total else 1.0
     most = max(weights.values(), default=0.0)
@@ -273,9 +279,14 @@ def _judged(item: EvidenceItem, ranking: _Ranking, words: frozenset[str], ignore
     return _Page(estimate, coverage, _as_said(missing, ranking.query), near or 0.0)
 
 
-def _weights(ranking: _Ranking, ignored: frozenset[str]) -> Mapping[str, float]:
-    """Return the weights of a query's words but those of the asking; all alike where the source does not count words."""
+def _weights(ranking: _Ranking, said: frozenset[str], ignored: frozenset[str]) -> Mapping[str, float]:
+    """Return the weights of a query's words but those of the asking; all alike where the source does not count words.
+
+    What a planner adds to the user's words (`said`) does not count where it has most of them.
+    """
     weights = ranking.words or dict.fromkeys(stems(ranking.query), 1.0)
+    own = {word: weight for word, weight in weights.items() if word in said}
+    weights = own if 2 * len(own) >= len(said) else weights
     without = ignored | asking_stems()
     return {word: weight for word, weight in weights.items() if word not in without} or weights
 

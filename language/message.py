@@ -290,11 +290,12 @@ def _without_quotes(lines: list[str]) -> list[str]:
 
 
 def _without_signature(lines: list[str]) -> list[str]:
-    for number, line in enumerate(lines):
-        if number and (said := _SIGNS_OFF.match(line)) and len(stems(said["behind"])) <= 3:
-            rest = [other for other in lines[number + 1 :] if other.strip()]
-            if len(rest) <= _MOST_SIGNED and not any(_ASKS[0] in other for other in rest):
-                return lines[:number]
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    # A signature stands at the end: only the last lines are looked at.
+    for number in filled[max(1, len(filled) - _MOST_SIGNED - 1) :]:
+        said = _SIGNS_OFF.match(lines[number])
+        if said and len(stems(said["behind"])) <= 3 and not any(_ASKS[0] in line for line in lines[number + 1 :]):
+            return lines[:number]
     return lines
 
 

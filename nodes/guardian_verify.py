@@ -167,7 +167,7 @@ def _relevance(
         RelevanceQuestion(
             request_type=request_type,
             kind=kind,
-            parts=asked if len(asked) > 1 else planned,
+            parts=asked or planned,
             evidence=evidence,
             traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
             cited=frozenset(item.ref for item in _cited(grounding, evidence)),

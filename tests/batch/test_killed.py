@@ -95,7 +95,10 @@ def test_a_killed_and_an_interrupted_run_ask_no_answered_row_again(
         GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="k", GUARDIAN_MODEL_WINDOW="100000"
     )
     marks = [f"row-{n}-of-mine" for n in range(ROWS)]
-    lines = [["id", "question"], *[[n, f"How do I make a backup of the catalogue? ({m})"] for n, m in enumerate(marks)]]
+    lines = [
+        ["id", "question"],
+        *[[n, f"How do I restore the catalogue from a backup? ({m})"] for n, m in enumerate(marks)],
+    ]
     source, out = put(tmp_path / "tickets.csv", lines), tmp_path / "out.jsonl"
     command = ("batch", str(source), str(out), "--at-once", str(AT_ONCE))
     progress = tmp_path / "out.jsonl.progress"
@@ -148,7 +151,7 @@ def test_no_more_rows_than_asked_for_run_at_once(shelf: Desk, model: FakeServer,
     """As many as `--at-once` says are asked together, and not one more."""
     model.clear()
     desk = shelf.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="k")
-    lines = [["question"], *[[f"How do I make a backup of the catalogue? (row-{n}-of-mine)"] for n in range(6)]]
+    lines = [["question"], *[[f"How do I restore the catalogue from a backup? (row-{n}-of-mine)"] for n in range(6)]]
     source = put(tmp_path / "tickets.csv", lines)
     assert desk.here("batch", str(source), str(tmp_path / "out.csv"), "--at-once", "2").code == 0
     requests = [request for request in model.requests() if request["purpose"]]

@@ -142,8 +142,8 @@ def _of(kind: Source, found: Any) -> Any:
 
 
 ONE: Final = [passage(1)]
-BESIDE: Final[dict[str, Any]] = {"planned": plan(subqueries=["When does the SSO kettle boil?"])}
-"""A plan that asks for a name that no passage has."""
+BESIDE: Final = "When does the SSO kettle boil?"
+"""It asks for a name that no passage has."""
 VAGUELY: Final = [passage(n, confidence=0.7) for n in (1, 2)]
 NO_ANSWER: Final[dict[str, Any]] = {"written": SILENT, "found": []}
 TURNS: Final[dict[str, Turn]] = {
@@ -189,11 +189,11 @@ TURNS: Final[dict[str, Turn]] = {
     "asks, asked enough, nothing found": Turn(written=ASKS, max_clarifications=0, found=[]),
     "asks oddly": Turn(written=ASKS_ODDLY),
     "asks oddly, quoted": Turn(written=ASKS_ODDLY, quoted=ANSWER),
-    "beside the question": Turn(**BESIDE),
-    "beside the question, no retry": Turn(**BESIDE, max_retry=0),
-    "beside the question, quoted": Turn(**BESIDE, max_retry=0, quoted=ANSWER),
-    "beside the question, fast": Turn(**BESIDE, knowledge_track="FAST"),
-    "beside the question, fast, quoted": Turn(**BESIDE, knowledge_track="FAST", quoted=ANSWER),
+    "beside the question": Turn(BESIDE),
+    "beside the question, no retry": Turn(BESIDE, max_retry=0),
+    "beside the question, quoted": Turn(BESIDE, max_retry=0, quoted=ANSWER),
+    "beside the question, fast": Turn(BESIDE, knowledge_track="FAST"),
+    "beside the question, fast, quoted": Turn(BESIDE, knowledge_track="FAST", quoted=ANSWER),
     "hardly sure": Turn(found=VAGUELY, min_evidence=1),
     "relevance unchecked": Turn(breaks="check_relevance"),
     "off contract": Turn(planned=HOWTO, written=[ANSWER, FORMED]),

@@ -153,7 +153,7 @@ class Played:
         asked: What went to the model and came back.
         judged: What went to the moderator and came back.
         state: The channels after the turn.
-        longest: Most items that a channel of a checkpoint of the conversation has now.
+        longest: Most messages that a checkpoint of the conversation has now.
         again: The result that the same message under the same id gets.
         asked_again: How many requests that took.
     """
@@ -292,11 +292,11 @@ class OpenDesk:
         return played
 
     async def _stored(self, thread: str) -> tuple[Mapping[str, Any], int]:
-        """Return the newest channels, and the most items that any channel of any checkpoint has."""
+        """Return the newest channels, and the most messages that any checkpoint has."""
         async with open_saver(self.deployed.threads_file) as saver:
             found = [point async for point in saver.alist({"configurable": {"thread_id": thread}})]
         values = [point.checkpoint["channel_values"] for point in found]
-        longest = max(len(value) for channels in values for value in channels.values() if isinstance(value, list))
+        longest = max(len(channels.get("messages", ())) for channels in values)
         return values[0], longest
 
 

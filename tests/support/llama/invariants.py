@@ -233,6 +233,8 @@ def the_answer_is_grounded(turn: Played) -> None:
     )
     assert found.status is CheckStatus.OK
     body, sources = _answer_and_sources(turn)
+    # What is left open is said in the user's own words, and claims nothing.
+    body = re.sub(r"^_(?:I found no sure answer to|Уверенного ответа на) .*_$", "", body, flags=re.MULTILINE)
     assert all(claim.cites for claim in claims(turn.state["draft_answer"]))
     for claim in claims(body):
         # A block of one source cites it once, behind all of its claims.
@@ -354,7 +356,7 @@ def the_moderator_is_believed(turn: Played) -> None:
 
 
 def the_state_stays_small(turn: Played) -> None:
-    """No channel of any checkpoint has more than twenty messages, or grows with the conversation."""
+    """No checkpoint has more than twenty messages; all other lists belong to one turn."""
     assert turn.longest <= MESSAGE_WINDOW
 
 
