@@ -206,9 +206,16 @@ def _decide(state: FinalView, context: Context, facts: ExitFacts) -> Decision[Ex
         policy=PolicyStatus(policy),
         sources_down=bool(facts.unasked),
         question_lacks=facts.question_lacks,
-        clarifications_left=state.get("clarify_count", 0) < context.max_clarifications,
+        clarifications_left=state.get("clarify_count", 0) < context.max_clarifications
+        and not _asked_already(state, facts.question),
         pages=bool(facts.pages),
     )
+
+
+def _asked_already(state: FinalView, question: str) -> bool:
+    """Whether the drafted question is what the user was asked right before: the same words bring the same reply."""
+    said = [str(message.text) for message in state["messages"] if isinstance(message, AIMessage)]
+    return bool(question and said and question in said[-1])
 
 
 def _stopped_by(state: FinalView) -> StoppedBy:

@@ -31,13 +31,14 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
     plan = settle_plan(
         reply.plan, request.message, Language(question["language"]), profile, context.role, users_words(request)
     )
+    left = state.get("clarify_count", 0) < context.max_clarifications and not _asked_already(plan, request)
     route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
         level=moderation.safety_level,
         proposal=plan.action,
         spam_score=plan.spam_score,
         wants_human=plan.wants_human,
         intent_confidence=plan.intent_confidence,
-        clarifications_left=state.get("clarify_count", 0) < context.max_clarifications,
+        clarifications_left=left,
     )
     track = TRACK.decide(request_type=plan.request_type, knowledge_track=context.knowledge_track)
     proposed = str(plan.action) if plan.action is not route.outcome.action else None
@@ -55,6 +56,12 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
         "degraded": [*state["degraded"], *reply.degraded],
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
     }
+
+
+def _asked_already(plan: SGRPlanResult, request: PlanRequest) -> bool:
+    """Whether the plan would ask what was asked right before: the same words bring the same reply."""
+    said = [exchange.text for exchange in request.history if exchange.role == "assistant"]
+    return bool(plan.clarification_question and said and plan.clarification_question in said[-1])
 
 
 def _policy(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: Profile, role: str) -> Json:
