@@ -266,7 +266,7 @@ def _judged(item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, float],
         return None
     if item.lookup:
         return _Page(1.0, 1.0, ())
-    if not any(row.score for row in ranking.rows):
+    if not any(row.score or row.fused for row in own):
         # Who ranks without scores says by its confidence how sure it is, and nothing else is known.
         return _Page(max(row.confidence for row in own), 1.0, ())
     total = sum(weights.values())

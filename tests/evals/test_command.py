@@ -94,12 +94,12 @@ def test_a_team_measures_the_assistant_on_cases_of_its_own(data: Path, tickets: 
 ANSWERS = [
     {"id": "a-1", "says": ["What is DT-005?"], "pages": ["en/dt-005-verdict.md"], "outcome": "answered"},
     {"id": "a-2", "says": ["What is DT-005?"], "pages": ["en/threads.md"], "only": True},
-    {"id": "a-3", "says": ["How do I delete a conversation?"], "pages": [103]},
-    {"id": "a-4", "says": ["How do I delete a conversation?"], "pages": [128], "route": "normal", "topic": "howto"},
+    {"id": "a-3", "says": ["What does the doctor check?"], "pages": [103]},
+    {"id": "a-4", "says": ["What does the doctor check?"], "pages": [135], "route": "normal", "topic": "howto"},
     {"id": "a-5", "says": ["Write me a poem about the sea."], "outcome": "declined"},
     {
         "id": "a-6",
-        "says": ["How do I delete a conversation?"],
+        "says": ["What does the doctor check?"],
         "route": "normal",
         "outcome": "handed_off",
         "topic": "howto",
@@ -119,7 +119,7 @@ def test_what_was_wrong_and_stated_stands_first(data: Path, tmp_path: Path) -> N
     headings = re.findall(r"^### (.*)$", done.stdout, re.MULTILINE)
     assert headings[0] == "What was wrong and stated"
     assert "| en | 6 | 33% (2/6; " in done.stdout
-    assert re.search(r"^- a-3: \S*en/threads\.md$", done.stdout, re.MULTILINE)
+    assert re.search(r"^- a-3: \S*en/doctor\.md$", done.stdout, re.MULTILINE)
     assert re.search(r"^\| 0\.[89] to \d\S* \| \d \| \d+% \(\d/\d;", done.stdout, re.MULTILINE)
     assert "| a-5 | declined | declined |" in done.stdout
     assert "| howto | `normal` | en | 100% (2/2;" in done.stdout

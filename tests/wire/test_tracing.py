@@ -21,8 +21,8 @@ from tests.support.wire.server_process import fake_server
 from tests.support.wire.trace_sink import TraceSink, trace_sink
 
 WORD = "quizzaciously"
-QUESTION = f"How do I {WORD} restore the catalogue from a backup?"
-UNANSWERABLE = f"How do I {WORD} restore the catalogue of the submarine?"
+QUESTION = f"We have a {WORD}. How do I restore the catalogue from a backup?"
+UNANSWERABLE = f"We have a {WORD}. How do I restore the catalogue of the submarine?"
 WORDS = (WORD, "catalogue", "backup", "shelfctl", "damaged", "submarine", "Shelf")
 """Of the question, the documents, the answer and the profile; none is part of a node's name."""
 
