@@ -167,6 +167,7 @@ def build_parser() -> argparse.ArgumentParser:
     _show(commands)
     _doctor(commands)
     _eval(commands)
+    _calibrate(commands)
     _fake_model(commands)
     _serve(commands)
     _ui(commands)
@@ -393,6 +394,24 @@ def _eval(commands: _Commands) -> None:
     parser.add_argument("--data", metavar="FOLDER", help="public data for answers, moderation and retrieval")
     _profile(parser)
     parser.set_defaults(module="evaluate")
+
+
+def _calibrate(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "calibrate",
+        "find from which estimate of relevance on answers should be stated, by labelled questions of your own",
+        [
+            "guardian calibrate questions.jsonl --profile my.toml",
+            "guardian calibrate questions.jsonl --profile my.toml --write",
+        ],
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="labelled questions, a JSON object a line, 40 at least"
+    )
+    parser.add_argument("--write", action="store_true", help="put the limit into the profile")
+    _profile(parser)
+    parser.set_defaults(module="calibrate")
 
 
 def _address(parser: argparse.ArgumentParser, port: int) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
 from contracts.evidence import EvidenceItem
 from contracts.reasons import reason_names
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome
+from contracts.values import Outcome, PartStatus
 from evals.cases import Answer, Page, TurnCase
 from language.claims import without_citations
 from language.words import tokens
@@ -138,27 +138,14 @@ def body(result: StructuredAgentResult) -> str:
 def estimate(result: StructuredAgentResult) -> float | None:
     """Return how sure the assistant was of what it stated, 0 to 1; `None` where it cites nothing.
 
-    The report's estimate of relevance where it has one, of several parts the least; else the mean confidence of what is cited.
+    The estimate of relevance of the parts that it answers, of several the least; without one, the mean confidence of what
+    is cited.
     """
-    found = _relevance(getattr(result.guardian, "relevance", None))
-    if found is not None:
-        return found
+    parts = result.guardian.parts if result.guardian else []
+    if answered := [part.estimate for part in parts if part.status is PartStatus.ANSWERED]:
+        return min(answered)
     cited = cited_items(result)
     return sum(item.confidence for item in cited) / len(cited) if cited else None
-
-
-def _relevance(value: object) -> float | None:
-    """Return the least number in a field of the report, whatever its shape: a number, a list, or what has an `estimate`."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
-        return min(1.0, max(0.0, float(value)))
-    if isinstance(value, Mapping):
-        return _relevance(value.get("estimate"))  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(value, list | tuple):
-        numbers = [one for each in value if (one := _relevance(each)) is not None]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return min(numbers, default=None)
-    return _relevance(getattr(value, "estimate", None))
 
 
 def cause(result: StructuredAgentResult) -> str:

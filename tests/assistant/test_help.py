@@ -49,7 +49,20 @@ def examples(parser: argparse.ArgumentParser) -> list[str]:
 def test_every_command_of_the_product_has_a_help_page() -> None:
     """These are the ways in; a command that is added or dropped is added or dropped here, too."""
     assert {" ".join(names) for names in PAGES} == {
-        *("", "index", "search", "ask", "chat", "threads", "hand-offs", "show", "doctor", "eval", "fake-model"),
+        *(
+            "",
+            "index",
+            "search",
+            "ask",
+            "chat",
+            "threads",
+            "hand-offs",
+            "show",
+            "doctor",
+            "eval",
+            "calibrate",
+            "fake-model",
+        ),
         *("serve", "ui", "mcp", "batch", "keys"),
         *(f"keys {action}" for action in ("add", "list", "remove")),
         *(f"threads {action}" for action in ("list", "show", "resume", "delete")),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from contracts.evidence import EvidenceItem
-from contracts.report import DecisionRecord, GuardianReport
+from contracts.report import DecisionRecord, GuardianReport, PartFinding
 from contracts.result import ShownPage, StructuredAgentResult
-from contracts.values import Language, Outcome, RiskLevel, Source, Verdict
+from contracts.values import Language, Outcome, PartStatus, RiskLevel, Source, Verdict
 from evals.answers.grades import Grade, cause, estimate, grade
 from evals.answers.tables import Graded, cause_table, estimate_table, grade_table, points, to_read
 from evals.cases import Answer, Page, TurnCase
@@ -139,14 +139,16 @@ def test_how_sure_an_answer_is_is_the_mean_confidence_of_what_it_cites() -> None
 
 
 def test_the_estimate_of_relevance_stands_above_confidence() -> None:
-    """A report with such a field is read by it, of several parts by the least sure one."""
+    """Of several parts that are answered, by the least sure one; what is left open says nothing."""
     result = answered("So it is [1].")
     report = result.guardian
     assert report is not None
-    for value, expected in ((0.4, 0.4), ([{"estimate": 0.7}, {"estimate": 0.3}], 0.3), ({"estimate": 1.2}, 1.0)):
-        judged = report.model_copy()
-        object.__setattr__(judged, "relevance", value)
-        assert estimate(result.model_copy(update={"guardian": judged})) == pytest.approx(expected)
+    parts = [
+        PartFinding(text=str(sure), status=status, estimate=sure)
+        for sure, status in ((0.9, PartStatus.ANSWERED), (0.8, PartStatus.ANSWERED), (0.1, PartStatus.NOT_FOUND))
+    ]
+    judged = report.model_copy(update={"parts": parts})
+    assert estimate(result.model_copy(update={"guardian": judged})) == pytest.approx(0.8)
 
 
 def test_why_there_is_no_answer_is_the_exit_and_the_guardians_reasons() -> None:
