@@ -12,7 +12,7 @@ import math
 import os
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -34,6 +34,8 @@ TOGETHER: Final = 0.9
 TOGETHER_SPREAD: Final = 0.25
 """How far from there the sum of a sure passage is."""
 
+_KNOWN: Final = 8
+"""Queries whose similarities are kept; for a million passages some 32 MB."""
 _LEAST_SPREAD: Final = 1e-3
 _BLOCK: Final = 16_384
 """Rows that are made float32 together: 32 MB of vectors of 512 numbers."""
@@ -109,6 +111,9 @@ class Vectors:
     rows: NDArray[np.float16]
     missing: int = 0
     calibration: Calibration | None = None
+    _known: dict[bytes, NDArray[np.float32]] = field(
+        default_factory=dict[bytes, "NDArray[np.float32]"], repr=False, compare=False
+    )
 
     @property
     def length(self) -> int:
@@ -117,7 +122,15 @@ class Vectors:
 
     def similarities(self, query: Embedding) -> NDArray[np.float32]:
         """Return the similarity of each passage to a query, -1 to 1, in the order of `chunks`."""
-        return similarities_of(self.rows, query)
+        key = query.tobytes()
+        # A turn asks about the same query several times: for its topic, and of each kind of source.
+        found = self._known.get(key)
+        if found is None:
+            found = similarities_of(self.rows, query)
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            self._known[key] = found
+        return found
 
     def of(self, chunks: Sequence[int], similarities: NDArray[np.float32]) -> dict[int, float]:
         """Return the similarities of given passages, without those that have no vector."""
@@ -159,10 +172,20 @@ class Vectors:
         return places, self.chunks[places] == wanted
 
 
+@cache
+def _keep_to_one_thread() -> None:
+    """Keep products of matrices to one thread: for so little, two wait for each other longer than they work."""
+    with contextlib.suppress(ImportError):
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(1, user_api="blas")
+
+
 def similarities_of(rows: NDArray[np.float16], query: Embedding) -> NDArray[np.float32]:
     """Return the scalar product of each row with a query of the same length: in float32, block by block."""
     import numpy as np
 
+    _keep_to_one_thread()
     found = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
