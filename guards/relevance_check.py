@@ -163,19 +163,28 @@ def check_relevance(question: RelevanceQuestion) -> Finding:
     if not cited or not traces or not question.parts:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
     parts = _parts(question, traces, cited)
-    return _finding(parts, [part for part in parts if part.status is PartStatus.NOT_FOUND and part.missing])
+    return _finding(parts, stray=len(parts) > 1 and _stray(parts, cited))
 
 
-def _finding(parts: Sequence[PartFinding], against: Sequence[PartFinding]) -> Finding:
+def _stray(parts: Sequence[PartFinding], cited: Sequence[EvidenceItem]) -> bool:
+    """Whether something is cited that no part rests on which is answered."""
+    stands = {ref for part in parts if part.status is PartStatus.ANSWERED for ref in part.refs}
+    documents = {item.document_key for item in cited if item.ref in stands}
+    return any(item.document_key not in documents for item in cited)
+
+
+def _finding(parts: Sequence[PartFinding], *, stray: bool) -> Finding:
     def finding(status: CheckStatus, reason: Reason | None = None, actions: tuple[RequiredAction, ...] = ()) -> Finding:
         reasons = (reason,) if reason else ()
         return Finding(check=NAME, status=status, reasons=reasons, actions=actions, parts=tuple(parts))
 
     sure = [part for part in parts if part.status is PartStatus.ANSWERED]
     doubtful = [part for part in parts if part.status is PartStatus.PARTLY]
-    if sure and not doubtful:
+    against = [part for part in parts if part.status is PartStatus.NOT_FOUND and part.missing]
+    if sure and not doubtful and not stray:
         return finding(CheckStatus.OK)
-    named = tuple(part.text for part in doubtful or parts)
+    unsure = tuple(part.text for part in parts if part.status is not PartStatus.ANSWERED)
+    named = tuple(part.text for part in doubtful) or unsure
     if sure:
         return finding(CheckStatus.FAILED, Reason("relevance_doubtful", named), (_A.REGENERATE_DRAFT,))
     if against and not doubtful:
@@ -320,8 +329,9 @@ def _nearness(own: Sequence[_Row], others: Sequence[_Row], spread: float | None)
 
 def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the abbreviations and names of a text that nothing else can stand for, each once."""
-    said = re.findall(r"[^\W\d_]{2,}", text)
-    if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 2:
+    # The first word has a capital anyway.
+    said = re.findall(r"[^\W\d_]{2,}", text)[1:]
+    if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1:
         return ()
     names = dict.fromkeys(_NAME.findall(text))
     return tuple(name for name in names if (own := stems(name)) and not ignored.issuperset(own))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Final
 
 from language import lexicon
@@ -22,7 +21,7 @@ _MOST_SIGNED: Final = 8
 _QUOTE_BEGINS: Final = re.compile(
     r"""^[ \t>*_-]{0,20}(?:
     (?:on|am|le)\b[^\n]{4,200}\bwrote\s*:\s*$
-    |[^\n]{4,200}\b(?:пишет|писал|писала|написал|написала|wrote)\s*:\s*$
+    |(?=[^\n]{0,200}[\d@])[^\n]{4,200}\b(?:пишет|писал|писала|написал|написала|wrote)\s*:\s*$
     |(?:original|forwarded)\s+message\b
     |(?:исходное|пересылаемое|пересланное)\s+сообщение\b
     |begin\s+forwarded\s+message
@@ -260,6 +259,10 @@ _POINTS: Final = frozenset(
     ]
 )
 _ASKS: Final = ("?", "\uff1f")
+_MOST_PARTS: Final = 10
+_LONGEST_PART: Final = 300
+_WRAPPED: Final = re.compile(r"(?<![\s.!?:;…\uff1f])[ \t]*\n(?=[a-zа-яё])")
+"""A line break inside a sentence, as mail programs make it: no item of a list begins with a small letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +287,12 @@ def own_words(message: str) -> str:
 
 
 def _without_quotes(lines: list[str]) -> list[str]:
-    own = list(takewhile(lambda line: not _QUOTE_BEGINS.match(line), lines))
+    own: list[str] = []
+    for line in lines:
+        # In the head of a form, "From:" names its sender; behind a text of the user's own, it begins a mail.
+        if _QUOTE_BEGINS.match(line) and any(stems(other) and _field(other)[0] is None for other in own):
+            break
+        own.append(line)
     own = [line for line in own if not line.lstrip().startswith(">")]
     return own if any(stems(line) for line in own) else lines
 
@@ -314,10 +322,12 @@ def _field(line: str) -> tuple[str | None, str]:
     said = _FIELD.match(line)
     if said is None:
         return None, line
+    if _REQUESTS.match(said["name"]):
+        return None, line
     words = set(tokens(said["name"]))
     if words & _ASKS_IN:
         return "asks", said["value"]
-    return ("form", "") if words & _FORM else (None, line)
+    return ("form", "") if words & _FORM and _ASKS[0] not in line else (None, line)
 
 
 def questions_and_context(text: str) -> list[Asked]:
@@ -328,7 +338,7 @@ def questions_and_context(text: str) -> list[Asked]:
     asked: list[Asked] = []
     told: list[str] = []
     before = ""
-    for line in questions(text):
+    for line in questions(_WRAPPED.sub(" ", text)):
         for sentence in _said(line):
             if _THANKS.match(sentence) or lexicon.is_casual(sentence):
                 continue
@@ -340,7 +350,8 @@ def questions_and_context(text: str) -> list[Asked]:
                 before = ""
             else:
                 told.append(bare)
-                before = bare
+                # What names hardly anything does not hide the sentence before it, which does.
+                before = bare if not before or len(named_in(bare)) > 1 else before
     if asked:
         return asked
     return [Asked(" ".join(told))] if told else []
@@ -376,6 +387,17 @@ def complete_questions(message: str) -> list[str]:
     return list(
         dict.fromkeys(text for text in asked if text.endswith(_ASKS) or _REQUESTS.match(text) if is_complete(text))
     )
+
+
+def parts_of(message: str, queries: list[str]) -> list[str]:
+    """Return the parts of a message that an answer has to do for: its complete questions, else all queries as one.
+
+    A single question that points at something else is what the queries made of it.
+    """
+    asked = [question[:_LONGEST_PART] for question in complete_questions(message)][:_MOST_PARTS]
+    if len(asked) > 1 or (asked and _POINTS.isdisjoint(tokens(asked[0]))):
+        return asked
+    return [" ".join(queries)] if queries else asked
 
 
 def likest(text: str, others: list[str] | tuple[str, ...]) -> int:

@@ -9,9 +9,9 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 LONGEST: Final = 4_000
-"""Characters; nearly all passages are shorter, and longer texts are messages and logs, which do not come twice."""
-MOST: Final = 4_096
-"""Texts of one function; with texts of usual length, some megabytes."""
+"""Characters; nearly all passages are shorter, and longer texts are logs, which do not come twice."""
+MOST: Final = 1_024
+"""Texts of one function, the last that were read: a message is among them for a while, in this process alone."""
 
 
 def remembered(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:

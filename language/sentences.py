@@ -27,7 +27,8 @@ def sentences(text: str) -> list[str]:
         masks.append(match.group())
         return f"\ue000{len(masks) - 1}\ue001"
 
-    flat = _WHOLE.sub(mask, " ".join(text.split()))
+    # These two are ours; in a text they mean nothing.
+    flat = _WHOLE.sub(mask, " ".join(text.replace("\ue000", "").replace("\ue001", "").split()))
     found: list[str] = []
     for part in (each.text.strip() for each in sentenize(flat)):
         if found and found[-1].endswith(";"):
@@ -38,7 +39,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _unmask(text: str, masks: list[str]) -> str:
-    return re.sub("\ue000(\\d+)\ue001", lambda match: masks[int(match.group(1))], text)
+    return re.sub("\ue000(\\d{1,9})\ue001", lambda match: masks[int(match.group(1))], text)
 
 
 def questions(text: str) -> list[str]:

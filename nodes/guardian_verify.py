@@ -41,7 +41,7 @@ from guards.policy_check import PolicyFinding, check_answer, masked
 from guards.question_check import check_question, said_in_turn
 from guards.relevance_check import RelevanceQuestion, check_relevance
 from guards.verdict import Findings, judge
-from language.message import complete_questions
+from language.message import parts_of
 from language.words import stems
 
 NAME = "guardian_verify"
@@ -161,13 +161,12 @@ def _relevance(
     context: Context,
     profile: Profile,
 ) -> Finding:
-    asked = complete_questions(state["question"].get("text", ""))
-    planned = state["sgr_plan"].get("subqueries", [])
+    planned = [query for query in state["sgr_plan"].get("subqueries", []) if query]
     return check_relevance(
         RelevanceQuestion(
             request_type=request_type,
             kind=kind,
-            parts=asked or planned,
+            parts=parts_of(state["question"].get("text", ""), planned),
             evidence=evidence,
             traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
             cited=frozenset(item.ref for item in _cited(grounding, evidence)),

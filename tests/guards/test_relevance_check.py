@@ -139,6 +139,23 @@ def test_an_answer_that_does_for_one_part_is_drafted_again_without_the_doubtful_
     assert (without.status, statuses(without)) == (OK, [PartStatus.NOT_FOUND, PartStatus.ANSWERED])
 
 
+def test_what_is_cited_for_no_answered_part_is_left_out_of_the_next_draft() -> None:
+    """However plainly its page speaks against itself: an answer does not go on with what answers nothing."""
+    key = "How do I add a FedEx key?"
+    both: dict[str, object] = {
+        "parts": [DELETE, key],
+        "evidence": [CHAT, NOTES, ABOUT],
+        "traces": [
+            trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS),
+            trace(key, (ABOUT, 10.0), (NOTES, 2.0), words={"add": 1.0, "fedex": 5.0, "key": 2.0}),
+        ],
+    }
+    beside = found(**both, cited=frozenset({CHAT.ref, ABOUT.ref}))
+    assert (beside.status, beside.actions) == (FAILED, (A.REGENERATE_DRAFT,))
+    assert written(beside.reasons) == (f"relevance_doubtful=[{key}]",)
+    assert found(**both).status is OK
+
+
 def test_rows_of_a_lookup_and_sources_without_scores_are_as_sure_as_they_say() -> None:
     """A lookup was asked for by name; who ranks without scores has its confidence alone."""
     row = EvidenceItem(source=Source.DB, ref="turns()#1", snippet="12", confidence=0.9, found="1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from language.message import complete_questions, is_complete, own_words, questions_and_context
+from language.message import complete_questions, is_complete, own_words, parts_of, questions_and_context
 
 DELETE, LOESCHEN = "How do I delete a conversation?", "Как удалить диалог?"
 
@@ -70,6 +70,37 @@ def test_a_message_without_a_question_is_kept_whole(message: str) -> None:
     """What is told is what is asked about, and one line of `name: value` is no form."""
     assert own_words(message) == message
     assert len(questions_and_context(message)) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("How do I delete a conversation that was shared with me by\nanother user of the team?", 1),
+        ("Как удалить диалог, которым со мной поделился\nдругой пользователь?", 1),
+        (f"To: support\nFrom: anna@example.org\n{DELETE}", 1),
+        (f"Добрый день, коллеги.\nАдмин пишет:\nнужен ключ сервера\n{LOESCHEN}", 1),
+        ("How do I set status: closed?\nHow do I set priority: high?", 2),
+    ],
+)
+def test_a_question_is_not_cut_by_its_lines(message: str, asked: int) -> None:
+    """Lines that a mail program broke are one, and what looks like a form or a quotation is none where it asks."""
+    assert len(complete_questions(message)) == asked
+
+
+def test_the_sentence_that_names_something_comes_with_a_question_that_does_not() -> None:
+    """Though another one, which names hardly anything, stands between them."""
+    (asked,) = questions_and_context("The export to Excel hangs. We use it. What do we do?")
+    assert asked.context == "The export to Excel hangs."
+
+
+def test_parts_are_the_messages_questions_or_all_queries_together() -> None:
+    """A question that points at something else is what the queries made of it; no message has more than ten parts."""
+    assert parts_of(DELETE, ["delete", "conversation"]) == [DELETE]
+    assert parts_of("It does not work", ["export fails", "error"]) == ["export fails error"]
+    assert parts_of("How do I delete it from the server?", ["delete a backup from the server"]) == [
+        "delete a backup from the server"
+    ]
+    assert len(parts_of(" ".join(f"How do I add printer{n} to group{n}?" for n in range(40)), [])) == 10
 
 
 def test_each_question_knows_the_sentence_before_it() -> None:

@@ -140,15 +140,14 @@ def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
 
 _MENDED: Final = re.compile(r"(?<![^\W_])[^\W\d_]{5,30}(?![^\W_])")
 """A word that may be misspelt: shorter ones have too many neighbours, and what has digits is a name."""
-_LETTERS: Final = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюя")
 
 
 def mend(known: Lexicon, text: str) -> str:
     """Return a text in which words that no passage has are put right, where one slip of the hand explains them.
 
-    Slips are two neighbours that changed places, a letter that was lost inside and one that was doubled. Other letters
-    are not exchanged, and none is taken out: of "expert" that made "export". Words with capitals inside or in front
-    may be names, and stay, but for the first of the text.
+    Slips are two neighbours that changed places, and a letter that was doubled. Other letters are not exchanged, put in
+    or taken out: of "expert" that made "export", of "phase" "phrase". Words with capitals inside or in front may be
+    names, and stay, but for the first of the text.
 
     Args:
         known: The words of all passages.
@@ -180,10 +179,6 @@ def _without_slip(word: str) -> Iterator[str]:
             yield f"{word[:n]}{word[n + 1]}{word[n]}{word[n + 2 :]}"
         else:
             yield word[:n] + word[n + 1 :]
-    letters = next((each for each in _LETTERS if word[0] in each), "")
-    for n in range(1, len(word)):
-        for letter in letters:
-            yield f"{word[:n]}{letter}{word[n:]}"
 
 
 def widened(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
