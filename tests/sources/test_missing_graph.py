@@ -34,7 +34,7 @@ def test_a_graph_that_is_gone_is_not_found_empty(handbook: Deployment, tmp_path:
     desk = Desk(tmp_path, tmp_path, "handbook")
     result = desk.here("ask", TROUBLE, "--role", "operator", "--json", "--quiet").json
     assert result["outcome"] == "handed_off"
-    assert "could_not_check=[neo4j]" in result["guardian"]["reasons"]
+    assert result["guardian"]["reasons"] == ["could_not_check=[neo4j]", "does_not_answer=[GuardianBusy]"]
     assert any(line.startswith("neo4j: ") for line in result["diagnostics"]["degraded"])
 
     assert "Run `guardian index" in of_doctor(desk)["way_out"]

@@ -356,8 +356,10 @@ def the_moderator_is_believed(turn: Played) -> None:
 
 
 def the_state_stays_small(turn: Played) -> None:
-    """No checkpoint has more than twenty messages; all other lists belong to one turn."""
+    """No checkpoint has more than twenty messages; all other lists are of one turn, and do not grow with the conversation."""
     assert turn.longest <= MESSAGE_WINDOW
+    # Three attempts of a message with several questions, each asked of four sources.
+    assert all(len(value) <= 3 * MESSAGE_WINDOW for value in turn.state.values() if isinstance(value, list))
 
 
 def a_repeat_costs_nothing(turn: Played) -> None:
