@@ -125,6 +125,17 @@ def test_link_and_image_targets_are_not_indexed_but_kept() -> None:
         assert word in chunk.body
 
 
+def test_a_list_of_the_manuals_own_pages_is_kept_and_not_indexed_and_other_lists_are() -> None:
+    menu = "- [Backups](backup.md)\n- [Snapshots](/en/snapshots){:.link}\n"
+    tools = "- [sysbench](https://example.com/s)\n- [geekbench](https://example.com/g)\n"
+    alone = "[Restore](restore.md)"
+    (chunk,) = read(f"# T\n\nSee also:\n\n{menu}\nTools:\n\n{tools}\n{alone}\n").chunks
+    assert menu.strip() in chunk.text
+    said = set(chunk.body.split())
+    assert said.isdisjoint({"Backups", "Snapshots"})
+    assert {"sysbench", "geekbench", "Restore"} <= said
+
+
 def test_fastapis_dialect_breaks_nothing() -> None:
     """Admonitions, includes and anchors of FastAPI's documentation are neither words nor boundaries."""
     text = (

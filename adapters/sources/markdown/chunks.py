@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.sources.documents.pdf import PAGE_HEADING
-from adapters.sources.markdown.plain import plain
+from adapters.sources.markdown.plain import is_navigation, plain
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -53,7 +53,7 @@ class Chunk:
         first_line, last_line: Where it stands in the file, from 1.
         text: Its lines as they are written, link targets and all.
         headings: Every heading above and inside it: what is indexed as heading.
-        body: Its words without headings, targets and tags: what is indexed as body.
+        body: Its words without headings, targets, tags and lists of links: what is indexed as body.
     """
 
     ordinal: int
@@ -398,7 +398,7 @@ def _body(piece: _Piece, lines: list[str]) -> str:
     return "\n".join(
         _code(block, lines) if block.kind in ("fence", "code") else plain(_slice(lines, block))
         for block in piece.blocks
-        if block.kind != "heading"
+        if block.kind != "heading" and not is_navigation(_slice(lines, block))
     )
 
 

@@ -27,7 +27,7 @@ from contracts.values import Source
 from language.markup import unknown
 from language.words import detect
 
-FORMAT = 2
+FORMAT = 3
 """Raised when pages are cut or described otherwise: every document is then read again."""
 MAX_BYTES = 10_000_000
 LOCK = "writer.lock"
