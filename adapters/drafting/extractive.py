@@ -90,6 +90,7 @@ _WARNS = re.compile(
 _TITLE_OF_A_TAB = re.compile(r"\*\*[^*\n]+\*\*:?|__[^_\n]+__:?")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*\\?[.)]\s+")
 _ENTITY = re.compile(r"&#?\w+")
+_OF_PAGES: Final = (Source.DOC, Source.POLICY)
 _CLOSING: Final = ".!?:;…"
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
 _MARKER_ALONE = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])\s*")
@@ -412,6 +413,9 @@ def _may_join(scored: _Scored, best: _Scored, request: DraftRequest) -> bool:
         return False  # one row of a list would look like all there is
     if unit.source == best.unit.source:
         return True
+    item, leads = (request.evidence[one.source - 1] for one in (unit, best.unit))
+    if item.source in _OF_PAGES and leads.source in _OF_PAGES and item.document_key != leads.document_key:
+        return False
     if unit.body and scored.score < _SECOND_BODY * best.score:
         return False  # a second list of steps, from elsewhere, is as likely as not another procedure
     return not _GOES_ON.match(unit.lead)

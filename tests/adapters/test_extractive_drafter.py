@@ -890,6 +890,14 @@ async def test_no_more_is_quoted_than_answers() -> None:
     assert draft.text == f"{answer.removesuffix('.')} [1]."
 
 
+async def test_one_question_is_answered_from_one_page() -> None:
+    """A page that is only near the question would borrow the certainty of the one that answers it."""
+    cable, lid = "The cable of the kettle is two metres long.", "A red kettle has a long lid."
+    draft = await drafted("How long is the cable of the red kettle?", cable, lid)
+    assert "two metres long [1]" in draft.text
+    assert "[2]" not in draft.text
+
+
 @pytest.mark.parametrize("language", Language)
 async def test_a_section_for_steps_stands_above_steps_alone(language: Language) -> None:
     """An answer without steps has no such heading, and with some, what is no step comes before it; both keep the contract."""
