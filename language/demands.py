@@ -109,6 +109,10 @@ _REQUESTS_EN: Final = (
     rf"\b(?:your\s+{_words(2)}|the\s+(?=codes? ))(?P<what>{_WANTED_EN})\b.{{0,60}}?\b(?P<verb>(?:send|give|tell|e-?mail|text|forward|dictate|share|provide|post)\s+(?:it|them|both)\s+(?:to (?:us|me|support|our \w{{1,20}})|here|with us|over|in (?:this|the|your) (?:chat|reply))|(?:send|give|tell|text)\s+(?:us|me)\s+(?:it|them)|please\s+(?:tell|send|give)\s+(?:us|me)\s*[.!])",
     rf"(?<![\w-])(?P<what>{_PERSONAL_EN})\s*[:,.?—–-]{{1,2}}\s*(?:please\s+)?(?P<verb>(?:send|tell|give|e-?mail|text|share|type)\s+it\s+(?:to (?:us|me|support)|here|with us))\b",
     rf"(?:^|[.!?;:,(—–]\s*)(?:(?:and|so|or|please),?\s+)?your\s+(?P<what>{_PERSONAL_EN})\s*\?",
+    # "What's the code?" and "Password?" name it and nothing more; what they name in a list, or with a word more, is a subject
+    rf"\bwhat(?:'s| is| was)\s+(?:the|that)\s+{_DIGITS_EN}(?P<what>{_PERSONAL_EN}|codes?)\s*(?:,?\s*please\s*)?\?",
+    rf"(?:^|[.!?]\s*)(?:(?:and|so)\s+)?(?:the\s+)?(?P<what>{_PERSONAL_EN}|codes?)\s*\?",
+    rf"(?:^|[.!?(—–]\s*|\b(?:please|kindly|just|simply)\s+)type\s+in\s+(?:your\s+{_words(2)}|the\s+(?=code))(?P<what>{_PERSONAL_EN})\s*(?:[.!?)]|$)",
     rf"\b(?:what|which)\s+(?P<what>{_PERSONAL_EN})\s+(?:do|did|have)\s+you\s+(?:use|enter|set|type|have|get|receive)\b",
     # "reply with the code you received", "your next message should contain your password"
     rf"{_OPENS_EN}(?:reply|respond|answer|write back)(?:\s+to (?:this|the|our) \w{{1,20}})?\s+with\s+{_words(3)}(?P<what>{_WANTED_EN})\b",
@@ -218,6 +222,7 @@ _REQUESTS_RU: Final = (
     rf"(?<!\w)(?:мы|я|оператор|специалист)\s+(?:должн[а-я]+|обязан[а-я]*|хо(?:тим|чу|тел[а-я]* бы))\s+(?:знать|узнать|получить|увидеть|проверить)\s+{_YOURS_RU}\s+{_words(1)}(?P<what>{_PERSONAL_RU})(?!\w)",
     rf"(?<!\w)(?:остал(?:ось|ся|ись)|не хватает)\s+(?:(?:только|лишь|еще)\s+){{0,2}}(?:{_YOURS_RU}\s+)?(?P<what>{_PERSONAL_RU})(?!\w)",
     rf"(?:^|[.!?;:,]\s*)(?:(?:а|и)\s+)?(?:{_YOURS_RU}\s+)(?P<what>{_PERSONAL_RU})\s*\?",
+    rf"(?:^|[.!?]\s*)(?:(?:а|и)\s+)?(?P<what>{_PERSONAL_RU}|код)\s*\?",
     rf"(?:^|[.!?;:,]\s*)(?:(?:а|и)\s+)?(?P<what>{_PERSONAL_RU})\s+(?:у вас\s+)?как(?:ой|ая|ие|ов)\s*\?",
     rf"(?<!\w)(?<!вам )(?<!вам также )(?<!вам еще ){_NEEDED_RU}\s+(?:от вас\s+)?{_YOURS_RU}\s+{_words(2)}(?P<what>{_PERSONAL_RU})(?!\w)",
     rf"(?<!\w)(?<!вам ){_NEEDED_RU}\s+(?P<what>код,? котор[а-я]+ (?:вам|мы)\b|код[а-я]* из (?:смс|sms|cmc),? котор[а-я]+ (?:вам|мы)\b)",
