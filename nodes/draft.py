@@ -76,6 +76,7 @@ async def draft(
         reasons=tuple(guardian.get("reasons", [])),
         previous=state["draft_answer"],
         searches_left=searches_left,
+        may_quote=context.quoting_draft,
     )
     drafted_from = _fingerprint(request)
     if drafted_from == state["drafted_from"]:
