@@ -159,7 +159,7 @@ class _Exchange(ModelExchange):
             fixed + (bytes_of(json.dumps(request.tool_trace, ensure_ascii=False)) if as_tool else 0),
             request.question,
             request.history,
-            "" if as_tool else request.synthetic,
+            request.synthetic,
             request.evidence,
         )
 
@@ -313,7 +313,8 @@ def _messages(system: str, parts: Parts, request: DraftRequest, note: str, *, as
         SystemMessage(system),
         *said(parts.history),
         HumanMessage(parts.question),
-        *(_tool_trace(request) if as_tool else [AIMessage(parts.analysis)] if parts.analysis else []),
+        *(_tool_trace(request) if as_tool else []),
+        *([AIMessage(parts.analysis)] if parts.analysis else []),
         HumanMessage(f"{evidence}\n\n{task}"),
     ]
 
