@@ -44,7 +44,7 @@ _PERSONAL_EN: Final = (
     r"|(?:one[- ]time|sms|text|verification|confirmation|security|authentication|authenticator|login|2fa|mfa) codes?"
     rf"|{_CODE_EN} {_SENT_EN}"
     r"|(?:secret|recovery|seed) (?:phrase|words?)|(?:credit |debit |bank )?card (?:numbers?|details|data)"
-    r"|bank (?:account|details)|account numbers?)"
+    r"|bank (?:account|details)|account numbers?|mother'?s maiden names?)"
 )
 """What a person has, and tells nobody."""
 _WANTED_EN: Final = rf"(?:{_PERSONAL_EN}|(?:secret|private|api|access|licen[cs]e) keys?|(?:access|api|auth|session|bearer) tokens?|gift cards?)"
@@ -145,7 +145,7 @@ _PERSONAL_RU: Final = (
     r"|код[а-я]* (?:подтверждени[а-я]*|доступа|безопасности|авторизации|проверки)"
     rf"|номер[а-я]* {_OF_CARD_RU}|(?:данн|реквизит)[а-я]+ (?:{_OF_CARD_RU}|(?:вашего |своего )?счета)"
     rf"|цифр[а-я]* (?:(?:на|с|из) )?(?:(?:оборот|обратн)[а-я]*(?: сторон[а-я]*)? )?(?:номера )?(?:{_OF_CARD_RU}|смс|sms|cmc)"
-    r"|кодов[а-я]+ слов[а-я]*|(?:сид|seed)[- ]?фраз[а-я]*)"
+    r"|кодов[а-я]+ слов[а-я]*|девич[а-я]+ фамили[а-я]*|(?:сид|seed)[- ]?фраз[а-я]*)"
 )
 _WANTED_RU: Final = (
     rf"(?:{_PERSONAL_RU}|(?:закрыт|приватн|секретн)[а-я]+ ключ[а-я]*|ключ[а-я]* (?:доступа|api|апи)|(?:api|апи)[- ]ключ[а-я]*|токен[а-я]*"
@@ -296,9 +296,9 @@ _OF_ITS_STATE: Final = re.compile(
 )
 """What a question asks of a password that is about its state and not about its letters: whether it expired."""
 _MAY_BE_WANTED: Final = re.compile(
-    r"pass(?:word|code|phrase)|\bpins?\b|\bcv[vc]|\botp|credential|login details|codes?\b|phrase|word\b|\bcards?\b|bank|account number"
+    r"pass(?:word|code|phrase)|\bpins?\b|\bcv[vc]|\botp|credential|login details|codes?\b|phrase|word\b|\bcards?\b|bank|account number|maiden"
     r"|\bkeys?\b|token|money|payment|\bfees?\b|deposit|funds|\b(?:pay|transfer|wire)\b|[$€₽]|dollar|euro|\br(?:o)?ubles?|\busd|\beur\b|\brub\b"
-    r"|парол|пин|код|фраз|слов|карт|счет|ключ|токен|данн|реквизит|цифр|деньг|денежн|средств|плат|комисси|сумм|руб|долл|евро"
+    r"|парол|девич|пин|код|фраз|слов|карт|счет|ключ|токен|данн|реквизит|цифр|деньг|денежн|средств|плат|комисси|сумм|руб|долл|евро"
     r"|перевед|переч|внес|аванс|задат"
 )
 """Without one of these words nothing is wanted: most texts have none, and cost one look."""

@@ -150,6 +150,8 @@ ASKS = [
     "Необходимо оплатить 500 рублей.",
     "Внесите предоплату.",
     "What's the code?",
+    "What is your mother's maiden name?",
+    "Назовите девичью фамилию матери.",
     "What is the PIN, please?",
     "Password?",
     "Пароль?",
