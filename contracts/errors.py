@@ -5,6 +5,7 @@
     ├── ConfigError               a setting or a profile is wrong
     │   └── UnknownProfile
     ├── NotJudged                 a draft is not the one that was judged
+    ├── PatternTooSlow            an expression of a profile takes too long on a text
     ├── DecisionError             a decision table was asked what it does not cover
     │   └── TableError            a decision table is written wrongly (raised when it is built)
     ├── KnowledgeError            the knowledge base cannot be read or written
@@ -77,6 +78,10 @@ class UnknownProfile(ConfigError):
 
 class NotJudged(GuardianError):
     """A draft, its evidence or its turn is not what the Guardian's verdict is about."""
+
+
+class PatternTooSlow(GuardianError):
+    """A regular expression of a profile takes too long on a text, so that what it forbids could not be looked for."""
 
 
 class DecisionError(GuardianError):

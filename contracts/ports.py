@@ -180,9 +180,10 @@ class DraftRequest:
         previous: The draft that is tried again; empty on the first try.
         restricted: FAST without evidence: nothing definite may be claimed.
         intent, synthetic, tool_trace: What DT-004 lets a model see of the plan: the intent, the synthetic message
-            (analysis and response, joined), the tool call; what it does not is empty.
+            (analysis, response and data, joined), the tool call; what it does not is empty.
         tool: Whether the planning tool is offered once more: DT-003's word.
         searches_left: How often the drafter may still ask for a search instead of writing; 0: it is not offered.
+        may_quote: Whether a drafter that cannot write may quote instead; where not, it abstains.
     """
 
     question: str
@@ -201,6 +202,7 @@ class DraftRequest:
     tool_trace: Mapping[str, object] = field(default_factory=dict[str, object])
     tool: ToolBinding = ToolBinding.UNAVAILABLE
     searches_left: int = 0
+    may_quote: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ _WORD = re.compile(r"[^\W_]+")
 def pattern_fault(text: str) -> str:
     """Return what is wrong with a regular expression of a profile; an empty string where it is fine.
 
-    An unbounded repetition inside another, as in `(a+)+`, can take for ever on a short message, and nothing can
-    stop Python's matching from outside.
+    An unbounded repetition inside another, as in `(a+)+`, can take for ever on a short message. What is slow on long
+    texts only is not told from here: each search has a bound of its own (`language.words.pattern_occurs`).
     """
     try:
         re.compile(text)

@@ -44,7 +44,7 @@ _PERSONAL_EN: Final = (
     r"|(?:one[- ]time|sms|text|verification|confirmation|security|authentication|authenticator|login|2fa|mfa) codes?"
     rf"|{_CODE_EN} {_SENT_EN}"
     r"|(?:secret|recovery|seed) (?:phrase|words?)|(?:credit |debit |bank )?card (?:numbers?|details|data)"
-    r"|bank (?:account|details)|account numbers?)"
+    r"|bank (?:account|details)|account numbers?|mother'?s maiden names?)"
 )
 """What a person has, and tells nobody."""
 _WANTED_EN: Final = rf"(?:{_PERSONAL_EN}|(?:secret|private|api|access|licen[cs]e) keys?|(?:access|api|auth|session|bearer) tokens?|gift cards?)"
@@ -109,6 +109,10 @@ _REQUESTS_EN: Final = (
     rf"\b(?:your\s+{_words(2)}|the\s+(?=codes? ))(?P<what>{_WANTED_EN})\b.{{0,60}}?\b(?P<verb>(?:send|give|tell|e-?mail|text|forward|dictate|share|provide|post)\s+(?:it|them|both)\s+(?:to (?:us|me|support|our \w{{1,20}})|here|with us|over|in (?:this|the|your) (?:chat|reply))|(?:send|give|tell|text)\s+(?:us|me)\s+(?:it|them)|please\s+(?:tell|send|give)\s+(?:us|me)\s*[.!])",
     rf"(?<![\w-])(?P<what>{_PERSONAL_EN})\s*[:,.?—–-]{{1,2}}\s*(?:please\s+)?(?P<verb>(?:send|tell|give|e-?mail|text|share|type)\s+it\s+(?:to (?:us|me|support)|here|with us))\b",
     rf"(?:^|[.!?;:,(—–]\s*)(?:(?:and|so|or|please),?\s+)?your\s+(?P<what>{_PERSONAL_EN})\s*\?",
+    # "What's the code?" and "Password?" name it and nothing more; what they name in a list, or with a word more, is a subject
+    rf"\bwhat(?:'s| is| was)\s+(?:the|that)\s+{_DIGITS_EN}(?P<what>{_PERSONAL_EN}|codes?)\s*(?:,?\s*please\s*)?\?",
+    rf"(?:^|[.!?]\s*)(?:(?:and|so)\s+)?(?:the\s+)?(?P<what>{_PERSONAL_EN}|codes?)\s*\?",
+    rf"(?:^|[.!?(—–]\s*|\b(?:please|kindly|just|simply)\s+)type\s+in\s+(?:your\s+{_words(2)}|the\s+(?=code))(?P<what>{_PERSONAL_EN})\s*(?:[.!?)]|$)",
     rf"\b(?:what|which)\s+(?P<what>{_PERSONAL_EN})\s+(?:do|did|have)\s+you\s+(?:use|enter|set|type|have|get|receive)\b",
     # "reply with the code you received", "your next message should contain your password"
     rf"{_OPENS_EN}(?:reply|respond|answer|write back)(?:\s+to (?:this|the|our) \w{{1,20}})?\s+with\s+{_words(3)}(?P<what>{_WANTED_EN})\b",
@@ -141,7 +145,7 @@ _PERSONAL_RU: Final = (
     r"|код[а-я]* (?:подтверждени[а-я]*|доступа|безопасности|авторизации|проверки)"
     rf"|номер[а-я]* {_OF_CARD_RU}|(?:данн|реквизит)[а-я]+ (?:{_OF_CARD_RU}|(?:вашего |своего )?счета)"
     rf"|цифр[а-я]* (?:(?:на|с|из) )?(?:(?:оборот|обратн)[а-я]*(?: сторон[а-я]*)? )?(?:номера )?(?:{_OF_CARD_RU}|смс|sms|cmc)"
-    r"|кодов[а-я]+ слов[а-я]*|(?:сид|seed)[- ]?фраз[а-я]*)"
+    r"|кодов[а-я]+ слов[а-я]*|девич[а-я]+ фамили[а-я]*|(?:сид|seed)[- ]?фраз[а-я]*)"
 )
 _WANTED_RU: Final = (
     rf"(?:{_PERSONAL_RU}|(?:закрыт|приватн|секретн)[а-я]+ ключ[а-я]*|ключ[а-я]* (?:доступа|api|апи)|(?:api|апи)[- ]ключ[а-я]*|токен[а-я]*"
@@ -218,6 +222,7 @@ _REQUESTS_RU: Final = (
     rf"(?<!\w)(?:мы|я|оператор|специалист)\s+(?:должн[а-я]+|обязан[а-я]*|хо(?:тим|чу|тел[а-я]* бы))\s+(?:знать|узнать|получить|увидеть|проверить)\s+{_YOURS_RU}\s+{_words(1)}(?P<what>{_PERSONAL_RU})(?!\w)",
     rf"(?<!\w)(?:остал(?:ось|ся|ись)|не хватает)\s+(?:(?:только|лишь|еще)\s+){{0,2}}(?:{_YOURS_RU}\s+)?(?P<what>{_PERSONAL_RU})(?!\w)",
     rf"(?:^|[.!?;:,]\s*)(?:(?:а|и)\s+)?(?:{_YOURS_RU}\s+)(?P<what>{_PERSONAL_RU})\s*\?",
+    rf"(?:^|[.!?]\s*)(?:(?:а|и)\s+)?(?P<what>{_PERSONAL_RU}|код)\s*\?",
     rf"(?:^|[.!?;:,]\s*)(?:(?:а|и)\s+)?(?P<what>{_PERSONAL_RU})\s+(?:у вас\s+)?как(?:ой|ая|ие|ов)\s*\?",
     rf"(?<!\w)(?<!вам )(?<!вам также )(?<!вам еще ){_NEEDED_RU}\s+(?:от вас\s+)?{_YOURS_RU}\s+{_words(2)}(?P<what>{_PERSONAL_RU})(?!\w)",
     rf"(?<!\w)(?<!вам ){_NEEDED_RU}\s+(?P<what>код,? котор[а-я]+ (?:вам|мы)\b|код[а-я]* из (?:смс|sms|cmc),? котор[а-я]+ (?:вам|мы)\b)",
@@ -291,9 +296,9 @@ _OF_ITS_STATE: Final = re.compile(
 )
 """What a question asks of a password that is about its state and not about its letters: whether it expired."""
 _MAY_BE_WANTED: Final = re.compile(
-    r"pass(?:word|code|phrase)|\bpins?\b|\bcv[vc]|\botp|credential|login details|codes?\b|phrase|word\b|\bcards?\b|bank|account number"
+    r"pass(?:word|code|phrase)|\bpins?\b|\bcv[vc]|\botp|credential|login details|codes?\b|phrase|word\b|\bcards?\b|bank|account number|maiden"
     r"|\bkeys?\b|token|money|payment|\bfees?\b|deposit|funds|\b(?:pay|transfer|wire)\b|[$€₽]|dollar|euro|\br(?:o)?ubles?|\busd|\beur\b|\brub\b"
-    r"|парол|пин|код|фраз|слов|карт|счет|ключ|токен|данн|реквизит|цифр|деньг|денежн|средств|плат|комисси|сумм|руб|долл|евро"
+    r"|парол|девич|пин|код|фраз|слов|карт|счет|ключ|токен|данн|реквизит|цифр|деньг|денежн|средств|плат|комисси|сумм|руб|долл|евро"
     r"|перевед|переч|внес|аванс|задат"
 )
 """Without one of these words nothing is wanted: most texts have none, and cost one look."""

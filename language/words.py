@@ -12,9 +12,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Final
 
 import Stemmer
 
+from contracts.errors import PatternTooSlow
 from contracts.values import Language
 from language.clean import fold
 
@@ -132,13 +134,29 @@ def _thesaurus(groups: tuple[tuple[str, ...], ...]) -> Thesaurus:
     return Thesaurus(groups)
 
 
+PATTERN_SECONDS: Final = 0.25
+"""How long one expression of a profile may look through one text: one that is linear takes milliseconds of it."""
+
+
 def pattern_occurs(pattern: str, text: str, *, by_line: bool = False) -> bool:
     """Whether a regular expression is found in a text, in any case; ё and е are one letter in both.
 
     By line, `^` and `$` are the ends of each line, and not those of the text alone.
+
+    Raises:
+        PatternTooSlow: It takes longer than `PATTERN_SECONDS`, so that nobody knows.
     """
-    flags = re.IGNORECASE | re.MULTILINE if by_line else re.IGNORECASE
-    return bool(re.search(_one_e(pattern), _one_e(text), flags))
+    # Python's own matching cannot be ended from outside. Google's RE2 needs no end, but knows neither `\w` nor `\b` of Cyrillic.
+    import regex
+
+    flags = regex.VERSION0 | regex.IGNORECASE | (regex.MULTILINE if by_line else 0)
+    try:
+        return bool(regex.search(_one_e(pattern), _one_e(text), flags, timeout=PATTERN_SECONDS))
+    except TimeoutError:
+        raise PatternTooSlow(
+            f"The expression {pattern!r} of the profile took too long on a text of {len(text)} characters.",
+            "Write it with bounded repetitions, as in [a-z]{1,40}, and no two of them that take the same characters in a row.",
+        ) from None
 
 
 def _one_e(text: str) -> str:

@@ -33,7 +33,7 @@ from contracts.values import (
 from contracts.views import DraftView
 from language.message import likest
 from language.words import rephrased
-from rendering.synthetic import Synthetic, joined
+from rendering.synthetic import Synthetic, as_data, joined
 
 NAME = "draft"
 WITHOUT_THE_MODEL: Final = "draft: drafted without the model"
@@ -76,6 +76,7 @@ async def draft(
         reasons=tuple(guardian.get("reasons", [])),
         previous=state["draft_answer"],
         searches_left=searches_left,
+        may_quote=context.quoting_draft,
     )
     drafted_from = _fingerprint(request)
     if drafted_from == state["drafted_from"]:
@@ -144,9 +145,11 @@ def _of_the_plan(state: DraftView, shown: Shown) -> Json:
         state["synthetic"].get("analysis", "") if shown.analysis else "",
         state["synthetic"].get("response", "") if shown.response else "",
     )
+    words = joined(synthetic, Language(state["question"]["language"]))
+    data = as_data(state["sgr_plan"]) if shown.structured_data else ""
     return {
         "intent": state["sgr_plan"]["user_intent"] if shown.user_intent else "",
-        "synthetic": joined(synthetic, Language(state["question"]["language"])),
+        "synthetic": "\n\n".join(filter(None, (words, data))),
         "tool_trace": state["tool_trace"] if shown.tool_trace else {},
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from typing import Final, cast
 
 from langgraph.runtime import Runtime
 
@@ -24,6 +25,8 @@ from guards.searching import PastSearch, SoFar, found_nothing_new, past_search, 
 
 Sources = Mapping[Source, EvidenceSource]
 
+_MOST_QUERIES: Final = 10
+"""A plan has no more (`SGRPlanResult.subqueries`), and a drafter's wishes are fewer."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -85,16 +88,30 @@ def _so_far(state: RetrieveView) -> SoFar:
         question=state["question"]["text"],
         language=Language(state["question"]["language"]),
         request_type=RequestType(state["request_type"]),
-        queries=tuple(plan["subqueries"]),
+        queries=_texts(plan["subqueries"]),
         lookups=tuple(LookupCall.model_validate(call) for call in plan.get("lookups", [])),
         actions=tuple(RequiredAction(action) for action in state["guardian"].get("required_actions", [])),
         attempt=state["retry_count"],
-        wanted=tuple(state["searches_wanted"]),
+        wanted=_texts(state["searches_wanted"]),
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
         traces=tuple(QueryTrace.model_validate(trace) for trace in state["query_traces"]),
         past=tuple(PastSearch.model_validate(past) for past in state["past_searches"]),
         widened=state["widened"],
     )
+
+
+def _texts(queries: object) -> tuple[str, ...]:
+    """Return queries as they may stand in a state.
+
+    Raises:
+        ValueError: They are none, or more than anybody asks: the letters of an edited text would be queries of their own.
+    """
+    texts = tuple(cast("list[object]", queries)) if isinstance(queries, list) else ()
+    if not isinstance(queries, list) or len(texts) > _MOST_QUERIES:
+        raise ValueError("what the state has for queries is no list of them")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a query in the state is no text")
+    return cast("tuple[str, ...]", texts)
 
 
 async def _asked(

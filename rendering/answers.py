@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import indent
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, urljoin
 
 from contracts.decisions import OUTPUT
@@ -21,6 +21,7 @@ from language.links import foreign_links
 from language.structured import json_block, parsed, recited
 from language.words import stems, tokens
 from rendering.marks import merged
+from rendering.synthetic import as_data
 from rendering.texts import inline, say, texts
 
 _CITATION = re.compile(r"\[(\d{1,3})\]")
@@ -333,11 +334,25 @@ def written_in(item: EvidenceItem) -> Language | None:
     return Language.EN if russian <= _CLEARLY_NOT else item.language
 
 
-def user_view(intent: str, response: str, action: SGRAction, language: Language) -> str:
-    """Write what the user sees of a plan that ends the turn: DT-004's row of the user interface."""
+def user_view(turn: Mapping[str, Any], intent: str, action: SGRAction, language: Language) -> str:
+    """Write what the user sees of a plan that ends the turn: DT-004's row of the user interface.
+
+    Args:
+        turn: Its keys `synthetic`, `tool_trace` and `sgr_plan`.
+        intent: As understood; empty where nothing was.
+        action: The plan's end of the turn.
+        language: The user's.
+    """
     shown = shown_to_users(action)
-    lead = f"**{texts(language)['user_intent_prefix']}** {inline(intent)}" if shown.user_intent and intent else ""
-    return "\n\n".join(filter(None, (lead, response if shown.response else "")))
+    said = turn["synthetic"]
+    parts = (
+        f"**{texts(language)['user_intent_prefix']}** {inline(intent)}" if shown.user_intent and intent else "",
+        said.get("analysis", "") if shown.analysis else "",
+        said.get("response", "") if shown.response else "",
+        as_data(turn["tool_trace"]) if shown.tool_trace else "",
+        as_data(turn["sgr_plan"]) if shown.structured_data else "",
+    )
+    return "\n\n".join(filter(None, parts))
 
 
 def shown_to_users(action: SGRAction) -> Shown:

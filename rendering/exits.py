@@ -73,7 +73,7 @@ def plain_exit(end: Exit, turn: Mapping[str, Any], language: Language, profile: 
             return say(language, end.text, contact=contact, product=profile.product)
         case _:
             plan = SGRPlanResult.model_validate(turn["sgr_plan"])
-            return user_view(plan.user_intent, turn["synthetic"]["response"], SGRAction(turn["action"]), language)
+            return user_view(turn, plan.user_intent, SGRAction(turn["action"]), language)
 
 
 def minimal_question(drafted: str, lookups: Sequence[Lookup], queries: Sequence[str], language: Language) -> str:

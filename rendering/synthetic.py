@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
@@ -75,6 +78,11 @@ def joined(synthetic: Synthetic, language: Language) -> str:
     heads = texts(language)
     parts = (("analysis_heading", synthetic.analysis), ("response_heading", synthetic.response))
     return "\n\n".join(f"## {heads[key]}\n\n{text}" for key, text in parts if text)
+
+
+def as_data(given: Mapping[str, Any]) -> str:
+    """Return a block of JSON, as Markdown; nothing where there is nothing."""
+    return f"```json\n{json.dumps(given, ensure_ascii=False, indent=2)}\n```" if given else ""
 
 
 def contact_of(profile: Profile, language: Language) -> str:

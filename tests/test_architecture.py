@@ -32,6 +32,7 @@ MAY_IMPORT = {
         "confusable_homoglyphs",
         "markdown_it",
         "razdel",
+        "regex",
     },
     "rendering": {"contracts", "language", "rendering"},
     "nodes": {"contracts", "guards", "language", "rendering", "langchain_core.messages", "langgraph.runtime"},

@@ -1,7 +1,8 @@
 """The model's drafter: one request with everything that a draft may rest on, and a reply that is read with care.
 
 A reply that cannot be used is asked for once more, saying why; where that fails, too, the extractive drafter quotes
-instead, `degraded`. Either way a draft comes out, and the Guardian judges it.
+instead, `degraded`, or, where a run allows no quoting, nothing is said. Either way a draft comes out, and the Guardian
+judges it.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ class ModelDrafter:
         self._otherwise = otherwise
 
     async def draft(self, request: DraftRequest) -> Draft:
-        """Return the model's draft or its wish to search, or the other drafter's draft, marked `degraded`.
+        """Return the model's draft or its wish to search; where the model cannot be used, marked `degraded`, the other
+        drafter's draft, or an abstention without a word if the request allows no quoting.
 
         Raises:
             DraftingFailed: Neither could draft.
@@ -81,6 +83,8 @@ class ModelDrafter:
             return await self._degraded(request, fault, tuple(exchange.made))
 
     async def _degraded(self, request: DraftRequest, fault: ServerFault, made: tuple[ModelCall, ...]) -> Draft:
+        if not request.may_quote:
+            return Draft(DraftKind.ABSTENTION, "", degraded=(f"draft: {fault}",), calls=made)
         try:
             draft = await self._otherwise.draft(request)
         except PortError as error:
@@ -155,7 +159,7 @@ class _Exchange(ModelExchange):
             fixed + (bytes_of(json.dumps(request.tool_trace, ensure_ascii=False)) if as_tool else 0),
             request.question,
             request.history,
-            "" if as_tool else request.synthetic,
+            request.synthetic,
             request.evidence,
         )
 
@@ -309,7 +313,8 @@ def _messages(system: str, parts: Parts, request: DraftRequest, note: str, *, as
         SystemMessage(system),
         *said(parts.history),
         HumanMessage(parts.question),
-        *(_tool_trace(request) if as_tool else [AIMessage(parts.analysis)] if parts.analysis else []),
+        *(_tool_trace(request) if as_tool else []),
+        *([AIMessage(parts.analysis)] if parts.analysis else []),
         HumanMessage(f"{evidence}\n\n{task}"),
     ]
 

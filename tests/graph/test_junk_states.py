@@ -73,3 +73,20 @@ async def test_a_state_with_junk_ends_with_a_way_out(node: str) -> None:
             assert str(end["messages"][-1].content) == end["final_answer"], where
             if end["result"]["outcome"] == Outcome.ERROR:
                 assert "kettle support" in end["final_answer"], where
+
+
+@pytest.mark.parametrize("key", ["searches_wanted", "sgr_plan"])
+async def test_a_text_in_the_place_of_queries_is_not_searched_for_letter_by_letter(key: str) -> None:
+    """One of 50,000 letters would be as many searches; it is an error with a way out, and no source is asked."""
+    source = FakeSource(Source.DOC, [passage(1), passage(2)])
+    ports = Ports(FakeModerator(SAFE), FakePlanner([plan()]), {Source.DOC: source}, FakeDrafter([RIGHT]))
+    graph = build_graph(ports, PROFILE, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
+    start: Any = {"messages": [HumanMessage("When does the kettle boil?", id="q")]}
+    await graph.ainvoke(start, config, context=Context(), interrupt_before=["retrieve"])
+    planned = (await graph.aget_state(config)).values["sgr_plan"]
+    junk: Any = "x" * 50_000 if key == "searches_wanted" else {**planned, "subqueries": "x" * 50_000}
+    await graph.aupdate_state(config, {key: junk}, "inject_synthetic")
+    end = await graph.ainvoke(None, config, context=Context())
+    assert (end["result"]["outcome"], source.requests) == (Outcome.ERROR, [])
+    assert "kettle support" in end["final_answer"]

@@ -16,7 +16,7 @@ from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.ports import Draft, Drafter
-from contracts.profile import Profile
+from contracts.profile import PolicyRule, Profile
 from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
@@ -268,3 +268,16 @@ async def test_nothing_of_a_plan_that_an_answer_may_not_say_reaches_anybody() ->
     everything = str([raw, [request.query for request in source.requests]])
     for value in ("evil.ru", KEY, "boss@firma.ru"):
         assert value not in everything
+
+
+async def test_a_request_that_a_slow_expression_of_the_profile_cannot_judge_goes_to_a_person() -> None:
+    """It is ended, and what it has not looked through is not taken for allowed: nothing is searched or drafted."""
+    slow = PolicyRule(id="slow", pattern=r"\w+\s*\w+\s*\w+[@#]x?")
+    drafter, source = FakeDrafter([Draft(DraftKind.ANSWER, ANSWER)]), FakeSource(Source.DOC, [passage(1), passage(2)])
+    profile = PROFILE.model_copy(update={"policy": (slow,)})
+    _, values = await turn(
+        f"When does the kettle boil? {'a' * 15_000}", profile=profile, drafter=drafter, source=source
+    )
+    assert values["result"]["outcome"] == "handed_off"
+    assert "PatternTooSlow" in str(values["guardian"]["advice"])
+    assert (drafter.requests, source.requests) == ([], [])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final, NoReturn
 
 import pytest
@@ -24,8 +24,9 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
-from contracts.decisions import all_tables, routing_table
+from contracts.decisions import OUTPUT, all_tables, routing_table
 from contracts.decisions.engine import DecisionTable, Row
+from contracts.decisions.output import Shown
 from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft, Drafter
 from contracts.profile import AnswerPolicy, AnswerRule, PolicyRule
@@ -275,3 +276,24 @@ async def test_another_outcome_of_a_row_is_another_turn(table: DecisionTable[Any
                 if did != walks[name][0]:
                     return
     pytest.fail(f"whatever {table.id}/{row.id} says, {met} go the same way")
+
+
+SHOWN_IN: Final = {
+    "model": "answered",
+    "model-tool": "answered from the tool trace",
+    "user": "spam",
+    "user-refused": "refused by the plan",
+    "metadata": "answered",
+}
+"""A turn that shows each row."""
+CELLS: Final = [(row, cell.name) for row in OUTPUT.rows for cell in fields(Shown)]
+
+
+@pytest.mark.parametrize(("row", "cell"), CELLS, ids=[f"{row.id}/{cell}" for row, cell in CELLS])
+async def test_each_cell_of_the_output_table_shows_or_hides_something(row: Row[Shown], cell: str) -> None:
+    """Turned over, it puts one part of the turn before its reader, or takes it away; not on record alone."""
+    turn = TURNS[SHOWN_IN[row.id]]
+    before, _ = await turn.done()
+    with changed(OUTPUT, row, replace(row.then, **{cell: not getattr(row.then, cell)})):
+        after, _ = await turn.done()
+    assert after != before

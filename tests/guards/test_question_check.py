@@ -164,3 +164,17 @@ def test_an_uncertainty_that_asks_for_secrets_is_dropped() -> None:
     gaps = ["which kettle", "what is your password"]
     settled = settle_plan(plan(uncertainties=gaps), "How?", detect("How?"), PROFILE, "user")
     assert settled.uncertainties == ["which kettle"]
+
+
+@pytest.mark.parametrize("gap", ["your account is deleted", "ваш аккаунт удалён"])
+def test_an_uncertainty_that_states_something_is_dropped(gap: str) -> None:
+    """What is unclear is named, not claimed: nobody checks it before it is asked about."""
+    settled = settle_plan(plan(uncertainties=["which kettle", gap]), "How?", detect("How?"), PROFILE, "user")
+    assert settled.uncertainties == ["which kettle"]
+
+
+def test_policy_holds_a_drafted_question_to_more_than_an_answer() -> None:
+    """The same words in an answer may be a document's own; asked by the assistant, they are meant."""
+    words = "Do you remember your PIN?"
+    assert check_answer(words, PROFILE, "user", asks=True).rules == (ASKS_FOR_SECRETS,)
+    assert check_answer(words, PROFILE, "user").status is PolicyStatus.OK

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.errors import PatternTooSlow
 from contracts.values import Language
-from language.words import Phrases, all_stems, detect, rephrased, stem, stems, stop_words, tokens
+from language.words import (
+    PATTERN_SECONDS,
+    Phrases,
+    all_stems,
+    detect,
+    pattern_occurs,
+    rephrased,
+    stem,
+    stems,
+    stop_words,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -140,3 +153,28 @@ def test_texts_are_rephrased_in_the_documents_words() -> None:
         "Hello, You!",
     ]
     assert rephrased(["x"], []) == ["x"]
+
+
+SLOW = r"\w+\s*\w+\s*\w+[@#]x?"
+
+
+def test_an_expression_that_takes_too_long_is_ended_and_says_so() -> None:
+    """Its form is allowed, and on 20,000 letters it would take for hours; nothing found is not what comes of it."""
+    began = time.process_time()
+    with pytest.raises(PatternTooSlow, match="took too long"):
+        pattern_occurs(SLOW, "a" * 20_000)
+    assert time.process_time() - began < 8 * PATTERN_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\bпарол[а-я]*\b", "Ваш ПАРОЛЬ: вот он"),
+        (r"\bёлк\w+", "Елками"),
+        (r"(?<!не )выдать (?=ключ)", "выдать ключ"),
+        (r"(?i:salar)(?:y|ies)\s+of", "the SALARIES of"),
+    ],
+)
+def test_an_expression_knows_both_alphabets_and_looks_around(pattern: str, text: str) -> None:
+    """Boundaries of words, case and what stands beside are those of Python's own expressions."""
+    assert pattern_occurs(pattern, text)

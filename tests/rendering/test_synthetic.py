@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,22 +139,29 @@ def test_a_profile_without_a_contact_has_a_general_one(language: Language) -> No
 
 # ------------------------------------------------------------------------------------------------------ the user's view
 
+PLANNED: Final = {
+    "synthetic": {"analysis": "ANALYSIS", "response": "RESPONSE"},
+    "tool_trace": {"name": "CALL"},
+    "sgr_plan": {"topic": "DATA"},
+}
+
 
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize("action", SGRAction)
 def test_the_user_sees_what_the_output_table_says(language: Language, action: SGRAction) -> None:
     """Intent and response, for guardian_block the response alone (DT-004)."""
     shown = OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action, plan_trace=PlanTrace.SYNTHETIC).outcome
-    view = user_view("INTENT", "RESPONSE", action, language)
+    view = user_view(PLANNED, "INTENT", action, language)
     assert ("INTENT" in view, "RESPONSE" in view) == (shown.user_intent, shown.response)
+    assert ("ANALYSIS" in view, "CALL" in view, "DATA" in view) == (False, False, False)
     assert (texts(language)["user_intent_prefix"] in view) == (action is not SGRAction.GUARDIAN_BLOCK)
 
 
 def test_an_intent_is_words_and_nothing_else() -> None:
     """Mark-up in an intent is shown as it was written; no intent, no prefix."""
-    view = user_view("a\n\n# b <img src=x>", "RESPONSE", SGRAction.BLOCK, Language.EN)
+    view = user_view(PLANNED, "a\n\n# b <img src=x>", SGRAction.BLOCK, Language.EN)
     assert view == "**How I understood your request:** a # b \\<img src=x\\>\n\nRESPONSE"
-    assert user_view("", "RESPONSE", SGRAction.BLOCK, Language.EN) == "RESPONSE"
+    assert user_view(PLANNED, "", SGRAction.BLOCK, Language.EN) == "RESPONSE"
 
 
 # --------------------------------------------------------------------------------------------------------------- badges

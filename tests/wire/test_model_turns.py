@@ -99,6 +99,20 @@ async def test_calls_that_failed_are_counted_too(server: FakeServer, tmp_path: P
     assert degraded.startswith("draft: The model 'fake-model' at 127.0.0.1")
 
 
+@pytest.mark.parametrize("reply", [{"status": 503}, {"text": ""}, {"text": "The kettle", "finish_reason": "length"}])
+async def test_where_quoting_is_off_a_model_that_cannot_be_used_is_not_quoted_for(
+    server: FakeServer, tmp_path: Path, reply: dict[str, Any]
+) -> None:
+    """Every try abstains, and says what was wrong; no sentence is stated that the model did not write."""
+    server.script([{"when": {"purpose": "draft"}, "reply": reply}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph, quoting_draft=False)
+    assert result.outcome == "pages_shown"
+    assert result.guardian is not None
+    assert (result.guardian.draft, [str(reason) for reason in result.guardian.reasons]) == ("", ["abstained"])
+    assert result.diagnostics.degraded[0].startswith("draft: The model 'fake-model' at 127.0.0.1")
+
+
 async def test_the_moderators_calls_are_counted(server: FakeServer, tmp_path: Path) -> None:
     """A moderation model is a model: its tokens are part of the turn's."""
     variables: Any = {
