@@ -16,6 +16,7 @@ from contracts.profile import Profile
 from contracts.values import PolicyStatus, Source
 from guards.policy_check import check_answer
 from language.blocks import BlockKind, blocks
+from language.markup import without_navigation
 from language.sentences import sentences
 from language.words import stems, tokens
 
@@ -74,7 +75,7 @@ def _sentences(markdown: str) -> Iterator[str]:
     What stands under a line like "Never do this:" says the opposite without it, and is left out.
     """
     before = ""
-    for block in blocks(markdown):
+    for block in blocks(without_navigation(markdown)):
         denied, before = bool(_DENIES.search(before)), block.text
         if denied:
             continue

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from language.blocks import split_code
+from language.blocks import BlockKind, blocks, split_code
 
 ICON = "\ufdd1"
 """Stands in a text where a picture stood that the sentence speaks of; see `passages.LEFT_OUT`."""
@@ -27,6 +27,15 @@ _GENERATED = re.compile(rf"\{{\{{[^{{}}\n]{{0,300}}\}}\}}|\{{%[^%\n]{{0,500}}%\}
 _REST_OF_A_CALL = re.compile(r"\)?\[[a-z_-]{1,20}=[^\[\]{}\n]{0,200}\]\}")
 _BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _TAB_CALL = re.compile(r"^([ \t]*)\{tab\(([^(){}\n]{1,100})\)\}[ \t]*$", re.MULTILINE)
+_PAGE_LINK = re.compile(
+    r"(?<!!)\[(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,500}\]"
+    r"\((?!\s*<?(?:[a-z][a-z0-9+.-]{0,20}:|//))(?:[^()\n]|\([^()\n]{0,500}\)){0,2000}\)(?:\{[^{}\n]{0,200}\})?",
+    re.IGNORECASE,
+)
+"""A link to another page of the same documents, or to a place in this one."""
+_LEAST_LINKS = 2
+"""One link alone may be what the passage is about: "[Download the client](…)"."""
+_MAY_LEAD_ON: Final = (BlockKind.PARAGRAPH, BlockKind.BULLETS, BlockKind.STEPS)
 _SHORTCODE = re.compile(r"(?<![\w:/]):[a-z][a-z0-9]{0,30}(?:[-_+][a-z0-9]{1,30}){0,8}:(?![\w:/`])")
 _PICTURE = re.compile(r"!\[([^\]\n]{0,200})\]\([^()\n]{0,1000}\)(?:\{[^{}\n]{0,200}\})?")
 _GAP = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
@@ -280,3 +289,27 @@ def _cells(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 def _said(parts: Sequence[str]) -> str:
     return " ".join(filter(None, parts)).replace("|", "\\|")
+
+
+def without_navigation(markdown: str) -> str:
+    """Return a passage without lists and lines of links to other pages; what is left stands on the lines where it stood."""
+    if markdown.count("](") < _LEAST_LINKS:
+        return markdown
+    lines = markdown.split("\n")
+    for block in blocks(markdown):
+        if block.kind in _MAY_LEAD_ON and is_navigation(block.text):
+            lines[block.line : block.line + block.text.count("\n") + 1] = [""] * (block.text.count("\n") + 1)
+    return "\n".join(lines)
+
+
+def is_navigation(markdown: str) -> bool:
+    """Tell whether a block is links to pages of the same documents and nothing else: a table of contents, a menu.
+
+    Its words are those of other pages; indexed, they would lead to the page that lists these in place of them. A list
+    of links to other sites names what its own page speaks of.
+    """
+    rest, links = _PAGE_LINK.subn(" ", markdown)
+    return links >= _LEAST_LINKS and not _WORD.search(_NUMBER_OF_ITEM.sub("", rest))
+
+
+_NUMBER_OF_ITEM = re.compile(r"(?m)^[ \t]*\d{1,9}[.)][ \t]")

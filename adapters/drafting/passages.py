@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.links import foreign_links, has_link
-from language.markup import in_markdown, without_holes
+from language.markup import in_markdown, without_holes, without_navigation
 from language.personal_data import Contacts
 from language.words import stems
 
@@ -131,13 +131,13 @@ def readable(
     *,
     relative_links: bool = False,
 ) -> str:
-    """Return a passage without images, comments, tags and dialect marks, and with links as their words.
+    """Return a passage without images, comments, tags, dialect marks and menus, and with links as their words.
 
     A link with words to one of the domains stays one, and so does a relative one where `relative_links` says so. Behind the words of a link elsewhere stands `LEFT_OUT` where they
     say nothing without it, behind those of one to a contact its address, and `ICON` stands for a picture that a sentence points at. Code is left as it is. `[1]` in a
     document's own prose is no citation of ours and loses its brackets.
     """
-    markdown = _OURS.sub("", markdown)
+    markdown = _OURS.sub("", without_navigation(markdown))
     markdown = _COMMENT.sub(lambda m: m[0] if m["open"] is not None else " ", in_markdown(markdown))
     parts = split_code(markdown)
     targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}

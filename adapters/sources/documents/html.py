@@ -29,7 +29,8 @@ _HIDING = re.compile(
 """What hides an element in its own style; what a style sheet hides is not known here."""
 _NAVIGATION = (
     "nav, footer, [role=navigation], [role=search], [role=banner], [role=contentinfo], .sidebar, .sphinxsidebar, "
-    ".related, .breadcrumb, .breadcrumbs, .toc, #toc, .table-of-contents, .pagination, .pagination-nav, .pager, .skip-link"
+    ".related, .navheader, .navfooter, .docnav, .breadcrumb, .breadcrumbs, .toc, #toc, .table-of-contents, "
+    ".pagination, .pagination-nav, .pager, .skip-link"
 )
 _MAIN = ("main, [role=main]", "article")
 _TITLES = (("h1", ""), ('meta[property="og:title"]', "content"), ("title", ""))

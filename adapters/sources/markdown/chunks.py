@@ -15,7 +15,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.sources.documents.pdf import PAGE_HEADING
-from adapters.sources.markdown.plain import is_navigation, plain
+from adapters.sources.markdown.plain import plain
+from language.markup import is_navigation
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -21,14 +21,6 @@ _MARKUP = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LONGEST_COMMENT = 5000
-_PAGE_LINK = re.compile(
-    r"(?<!!)\[(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,500}\]"
-    r"\((?!\s*<?(?:[a-z][a-z0-9+.-]{0,20}:|//))(?:[^()\n]|\([^()\n]{0,500}\)){0,2000}\)(?:\{[^{}\n]{0,200}\})?",
-    re.IGNORECASE,
-)
-"""A link to another page of the same documents, or to a place in this one."""
-_LEAST_LINKS = 2
-"""One link alone may be what the passage is about: "[Download the client](…)"."""
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]*\S.*$", re.MULTILINE)
 _ADMONITION = re.compile(r"^[ \t]*(?:/{3,}|:{3,}|!!!|\?\?\?)[ \t]*[\w-]*[ \t]*\|?", re.MULTILINE)
 
@@ -38,20 +30,6 @@ def plain(markdown: str) -> str:
     text = _ADMONITION.sub("", _DEFINITION.sub("", markdown))
     # A label may hold an image with a target of its own.
     return unescaped(_stripped(_stripped(text)))
-
-
-def is_navigation(markdown: str) -> bool:
-    """Tell whether a block is links to pages of the same documents and nothing else: a table of contents, a menu.
-
-    Its words are those of other pages; indexed, they would lead to the page that lists these in place of them. A list
-    of links to other sites names what its own page speaks of.
-    """
-    rest, links = _PAGE_LINK.subn(" ", markdown)
-    return links >= _LEAST_LINKS and not _WORD.search(_NUMBER_OF_ITEM.sub("", rest))
-
-
-_WORD = re.compile(r"[^\W_]")
-_NUMBER_OF_ITEM = re.compile(r"(?m)^[ \t]*\d{1,9}[.)][ \t]")
 
 
 def _stripped(text: str) -> str:
