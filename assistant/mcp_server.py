@@ -287,7 +287,8 @@ _TOOLS: Final[Mapping[str, _Tool]] = {
         "Ask the support assistant of {product} a question and get an answer that was checked against its sources, "
         "with numbered citations. It knows: {scope}. Use this first for any question about {product}: the answer is "
         "verified, and where the documents do not tell, it says so or asks back. `outcome` says how it ended: answered; "
-        "clarification (put the question in `answer` to the user and ask again with the same thread_id); pages_shown (no "
+        "clarification (put the question in `answer` to the user and ask again with the same thread_id: with their reply, or "
+        "with the label or number of one of `choices`); pages_shown (no "
         "answer: pages that may help, each with a sentence of it; say that they were not checked against the question); declined or "
         "refused (do not ask again in other words); handed_off (a person takes over); error. Keep the citations and the "
         "list of sources when you pass the answer on. Takes seconds, with a language model up to a minute or two.",

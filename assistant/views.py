@@ -10,6 +10,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from assistant.events import NodeStarted, TurnEvent, Understood
+from contracts.choices import Choice
 from contracts.profile import Profile
 from contracts.result import CitedSource, StructuredAgentResult
 from contracts.values import Delivery, Language, Outcome, Verdict
@@ -24,6 +25,8 @@ class UserView(BaseModel):
         intent: Empty where moderation or DT-002 refused the message, and where nothing was planned.
         answer: Markdown, or JSON where the profile's contract says so; exactly `answer_text` of the result.
         hand_off: What became of a hand-off; `None` where there is none, or nowhere to send it to.
+        choices: What may be chosen where a question was asked back, in the order of the numbers in `answer`: the next
+            message may be such a number or a label.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,6 +39,7 @@ class UserView(BaseModel):
     answer: str
     sources: tuple[CitedSource, ...] = ()
     hand_off: Delivery | None = None
+    choices: tuple[Choice, ...] = ()
 
 
 class Answer(UserView):
@@ -82,6 +86,7 @@ def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
         answer=result.answer_text,
         sources=cited(result, profile),
         hand_off=result.hand_off_delivery,
+        choices=tuple(result.choices),
     )
 
 

@@ -165,6 +165,7 @@ def ports(
         quoter=quoting if drafter else None,
         entailment=servers.entailment(),
         desk=desk,
+        probe=knowledge,
     )
 
 

@@ -170,6 +170,21 @@ class TopicProbe(Protocol):
         ...
 
 
+class WordProbe(Protocol):
+    """Tells which words the documents do not have."""
+
+    async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Return the content words of a text that no document of these kinds has, in any form of the word.
+
+        They are as they are written in the text, in its order. Words in lower case that a search takes for a misspelling
+        of a known one are left out.
+
+        Raises:
+            SourceUnavailable: They could not be asked.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
     """What writing one draft needs.

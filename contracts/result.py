@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.calls import ModelCall, tokens_of
+from contracts.choices import Choice
 from contracts.decisions import OUTPUT
 from contracts.decisions.output import Shown
 from contracts.evidence import EvidenceItem, QueryTrace
@@ -70,9 +71,10 @@ class ShownPage(CitedSource):
 class StructuredAgentResult(BaseModel):
     """The result of a turn, the third output of DT-004: everything, for programs and operators.
 
-    `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are for the operator only.
+    `question` is what the user wrote. `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are for the operator only.
     `hand_off_delivery` tells what became of the hand-off; `None` where nobody was sent it. `pages` are those that were
-    shown where no answer was sure (outcome `pages_shown`).
+    shown where no answer was sure (outcome `pages_shown`), `choices` what is offered where a question was asked back
+    (outcome `clarification`), in the order of their numbers.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -99,6 +101,7 @@ class StructuredAgentResult(BaseModel):
     final_articles: list[EvidenceItem] = Field(default_factory=list[EvidenceItem])
     guardian: GuardianReport | None = None
     pages: list[ShownPage] = Field(default_factory=list[ShownPage])
+    choices: list[Choice] = Field(default_factory=list[Choice])
     hand_off: HandOff | None = None
     hand_off_delivery: Delivery | None = None
     diagnostics: Diagnostics = Field(default_factory=Diagnostics)
@@ -114,6 +117,7 @@ class StructuredAgentResult(BaseModel):
         block_reason: str | None = None,
         hand_off: HandOff | None = None,
         pages: Sequence[ShownPage] = (),
+        choices: Sequence[Choice] = (),
     ) -> StructuredAgentResult:
         """Build the result from what a turn wrote into the state (the keys of `FinalView`), as far as DT-004 has it."""
         action = SGRAction(turn["action"] or SGRAction.NORMAL)
@@ -125,7 +129,7 @@ class StructuredAgentResult(BaseModel):
         calls = [ModelCall.model_validate(call) for call in turn["model_calls"]]
         return cls(
             turn_id=turn["question"].get("id", ""),
-            question=turn["question"].get("text", ""),
+            question=turn["question"].get("written") or turn["question"].get("text", ""),
             language=language,
             outcome=outcome,
             answer_text=answer,
@@ -145,6 +149,7 @@ class StructuredAgentResult(BaseModel):
             final_articles=turn["evidence"],
             guardian=turn["guardian"] or None,
             pages=list(pages),
+            choices=list(choices),
             hand_off=hand_off,
             diagnostics=Diagnostics(
                 degraded=turn["degraded"],

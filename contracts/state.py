@@ -7,16 +7,17 @@ next one parses it again at its edge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.graph.message import Messages, add_messages
 from typing_extensions import TypedDict
 
+from contracts.choices import NO_CHOICE, Choice, ChoiceKind, choices_of
 from contracts.decisions.planning import TOOL_BINDING
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import Language, Source, TurnState
+from contracts.values import Language, Outcome, Source, TurnState
 
 MESSAGE_WINDOW: Final = 20
 """Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""
@@ -119,12 +120,14 @@ def said_before(
     Turns that moderation stopped are left out: they are not to be sent anywhere again. So are, unless `with_denied`,
     requests that policy denied: a plan may read them to see that they are asked again, an answer must not know them.
     And so are, unless `with_unanswered`, questions that never got an answer, because their turn was stopped or another
-    took its place: whoever reads them beside the newest one would answer both.
+    took its place: whoever reads them beside the newest one would answer both. A reply that chose something says what
+    was chosen, and not by which number; one that was a number of no choice said nothing.
     """
-    marks = ("moderated",) if with_denied else ("moderated", "denied")
+    marks = (NO_CHOICE_MARK, "moderated") if with_denied else (NO_CHOICE_MARK, "moderated", "denied")
     stopped = {
         m.additional_kwargs.get("turn_id") for m in messages if any(m.additional_kwargs.get(mark) for mark in marks)
     }
+    meant = {m.additional_kwargs.get("turn_id"): m.additional_kwargs.get("meant") for m in messages}
     if not with_unanswered:
         stopped |= _unanswered(messages)
     said: list[Exchange] = []
@@ -133,11 +136,59 @@ def said_before(
             if message.id == question_id:
                 break
             if message.id not in stopped:
-                said.append(Exchange("user", str(message.text)))
+                said.append(Exchange("user", str(meant.get(message.id) or message.text)))
         elif isinstance(message, AIMessage) and message.additional_kwargs.get("turn_id") not in stopped:
             outcome = str(message.additional_kwargs.get("outcome") or "")
             said.append(Exchange("assistant", str(message.text), outcome))
     return tuple(said)
+
+
+NO_CHOICE_MARK: Final = "no_choice"
+"""Marks the answer to a reply that was a number of none of the choices."""
+
+
+class Offer(NamedTuple):
+    """What the user may choose from: in the language of the turn that offered it."""
+
+    choices: list[Choice]
+    language: str = ""
+
+
+def offered(messages: Sequence[AnyMessage]) -> Offer:
+    """Return what the last answer before the user's newest message offered to choose from; nothing where it asked nothing.
+
+    Conversations of versions that offered nothing have none.
+    """
+    newest = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
+    last = next((m for m in reversed(messages[:newest]) if isinstance(m, AIMessage)), None)
+    if last is None or last.additional_kwargs.get("outcome") != Outcome.CLARIFICATION:
+        return Offer([])
+    return Offer(choices_of(last.additional_kwargs.get("choices")), str(last.additional_kwargs.get("language") or ""))
+
+
+def marks_of_choice(question: Json) -> Json:
+    """Return how the answer to a reply is marked that chose something, or a number of no choice."""
+    kind = question.get("chose", {}).get("kind")
+    if not kind:
+        return {}
+    return {NO_CHOICE_MARK: True} if kind == NO_CHOICE else {"meant": question["text"]}
+
+
+def _asked_in_vain(messages: Sequence[AnyMessage]) -> int:
+    """Return how many of the last questions back were asked after a number of no choice; these replies brought nothing."""
+    count = 0
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            if message.additional_kwargs.get("outcome") != Outcome.CLARIFICATION:
+                break
+            count += bool(message.additional_kwargs.get(NO_CHOICE_MARK))
+    return count
+
+
+def asked_about(messages: Sequence[AnyMessage], question_id: str, clarifications: int) -> str:
+    """Return what the user wrote that the last questions back were about, a message a line."""
+    said = [one.text for one in said_before(messages, question_id) if one.role == "user"]
+    return "\n".join(said[-max(1, clarifications - _asked_in_vain(messages)) :])
 
 
 def _unanswered(messages: Sequence[AnyMessage]) -> set[str]:
@@ -175,12 +226,16 @@ def plan_request(
     moderation: ModerationResult,
     sources: frozenset[Source],
 ) -> PlanRequest:
-    """Return what planning a question needs: the same whether it is planned after moderation or beside it."""
+    """Return what planning a question needs: the same whether it is planned after moderation or beside it.
+
+    A lookup that was chosen is a question of its own, and answers none.
+    """
+    alone = question.get("chose", {}).get("kind") == ChoiceKind.LOOKUP
     return PlanRequest(
         message=question["text"],
         language=Language(question["language"]),
         history=said_before(messages, question["id"]),
-        clarifications=clarifications,
+        clarifications=0 if alone else max(0, clarifications - _asked_in_vain(messages)),
         moderation=moderation,
         turn_id=question["id"],
         sources=sources,

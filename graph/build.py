@@ -28,6 +28,7 @@ from contracts.ports import (
     Moderator,
     Planner,
     PlannerAhead,
+    WordProbe,
 )
 from contracts.profile import Profile
 from contracts.state import ChatState, Json, fresh_turn
@@ -55,7 +56,7 @@ from nodes.inject_synthetic import inject_synthetic
 from nodes.moderation import moderation
 from nodes.retrieve import retrieve
 from nodes.retry_bump import retry_bump
-from nodes.safe_exit import safe_exit
+from nodes.safe_exit import Documents, safe_exit
 from nodes.sgr_plan import sgr_plan
 
 Graph = JudgedGraph
@@ -70,6 +71,7 @@ class Ports:
         quoter: Drafts once more by quoting where none of the drafter's passed; none where the drafter quotes itself.
         entailment: Judges claims beside the Guardian's own checks, where one is connected.
         desk: Where hand-offs go; where there is none, the user is told to pass them on.
+        probe: Tells which words the documents do not have; without it, no headings are offered, either.
     """
 
     moderator: Moderator
@@ -81,6 +83,7 @@ class Ports:
     ahead: PlannerAhead | None = None
     entailment: EntailmentChecker | None = None
     desk: HandOffDesk | None = None
+    probe: WordProbe | None = None
 
 
 def build_graph(
@@ -144,7 +147,8 @@ def build_graph(
     )
     step(retry_bump, RetryView)
     step(finalize, FinalView, profile=profile, send=send_in_pieces)
-    step(safe_exit, FinalView, profile=profile, desk=ports.desk)
+    documents = Documents(ports.sources, ports.probe) if ports.probe is not None else None
+    step(safe_exit, FinalView, profile=profile, desk=ports.desk, documents=documents)
 
     graph.add_edge(START, "moderation")
     graph.add_conditional_edges("moderation", after_moderation, {"continue": "sgr_plan", "block": "safe_exit"})

@@ -14,7 +14,7 @@ from contracts.profile import Profile
 from contracts.report import PartFinding
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
-from contracts.state import Json
+from contracts.state import Json, marks_of_choice
 from contracts.values import Language, Outcome, Verdict
 from contracts.views import FinalView
 from guards.judged_hash import judged_hash
@@ -41,9 +41,8 @@ async def finalize(
     )
     result = StructuredAgentResult.of_turn(state, language=language, outcome=Outcome.ANSWERED, answer=answer)
     turn_id = state["question"]["id"]
-    message = AIMessage(
-        answer, id=f"{turn_id}-answer", additional_kwargs={"turn_id": turn_id, "outcome": str(Outcome.ANSWERED)}
-    )
+    marks = {"turn_id": turn_id, "outcome": str(Outcome.ANSWERED), **marks_of_choice(state["question"])}
+    message = AIMessage(answer, id=f"{turn_id}-answer", additional_kwargs=marks)
     send(message)
     return {
         "final_answer": answer,

@@ -8,15 +8,17 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from contracts.calls import ModelCall
+from contracts.choices import NO_CHOICE, Choice, ChoiceKind
 from contracts.context import Context
 from contracts.decisions import MODERATION, record
 from contracts.errors import InputError, ModerationUnavailable
 from contracts.ports import Moderator, PlannerAhead
 from contracts.profile import Profile
 from contracts.report import ModerationResult
-from contracts.state import Json, fresh_turn, plan_request, unanswered_id
+from contracts.state import Json, asked_about, fresh_turn, offered, plan_request, unanswered_id
 from contracts.values import GuardMode, Language, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
 from contracts.views import ModerationView
+from guards.choices import choice_in
 from guards.message_check import message_fault
 from language.clean import clean
 from language.words import detect
@@ -45,8 +47,9 @@ async def moderation(
     text = str(message.text)
     if fault := message_fault(text):
         raise fault
-    question = {"id": message.id or "", "text": clean(text), "language": str(_language(text, context, profile))}
-    if ahead is not None and context.guard_mode is not GuardMode.OFF:
+    question = _question(message.id or "", clean(text), state, context, profile)
+    chosen = question.get("chose", {}).get("kind", ChoiceKind.LOOKUP) != ChoiceKind.LOOKUP
+    if ahead is not None and context.guard_mode is not GuardMode.OFF and not chosen:
         sources = profile.sources_for(context.role)
         ahead.begin(plan_request(question, state["messages"], state.get("clarify_count", 0), _ASSUMED, sources))
     try:
@@ -70,6 +73,26 @@ async def moderation(
         "decisions": [record(NAME, decision).model_dump(mode="json")],
         "degraded": degraded,
         "model_calls": [call.model_dump(mode="json") for call in calls],
+    }
+
+
+def _question(turn_id: str, text: str, state: ModerationView, context: Context, profile: Profile) -> Json:
+    """Return the question of a turn. Of a reply that chose something, it is what was chosen, and `written` the reply.
+
+    Where a person was chosen, or a number that no choice has, the question is the one that was asked back about.
+    """
+    choices, language = offered(state["messages"])
+    chose = choice_in(text, choices)
+    if chose is None:
+        return {"id": turn_id, "text": text, "language": str(_language(text, context, profile))}
+    asked = chose.asks if isinstance(chose, Choice) else ""
+    spoken = language if language in profile.languages else ""
+    return {
+        "id": turn_id,
+        "text": asked or asked_about(state["messages"], turn_id, state.get("clarify_count", 0)) or text,
+        "language": str(context.language or spoken or _language(text, context, profile)),
+        "written": text,
+        "chose": chose.model_dump(mode="json") if isinstance(chose, Choice) else {"kind": NO_CHOICE},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +11,19 @@ from typing import Any, Final, cast
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
+from contracts.choices import NO_CHOICE, Choice, ChoiceKind
 from contracts.context import Context
 from contracts.decisions import EXITS, record
 from contracts.decisions.engine import Decision
 from contracts.decisions.exits import Exit, ExitKind, StoppedBy, TicketRule
-from contracts.errors import HandOffFailed, NotJudged
+from contracts.errors import HandOffFailed, NotJudged, SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
-from contracts.ports import HandOffDesk
+from contracts.plan import SGRPlanResult
+from contracts.ports import EvidenceSource, HandOffDesk, SearchRequest, WordProbe
 from contracts.profile import Profile
 from contracts.report import HandOff, Ticket
 from contracts.result import StructuredAgentResult
-from contracts.state import Json, fresh_turn, said_before, unanswered_id
+from contracts.state import Json, fresh_turn, marks_of_choice, offered, said_before, unanswered_id
 from contracts.values import (
     Delivery,
     DraftKind,
@@ -33,24 +36,39 @@ from contracts.values import (
     RequestType,
     RequiredAction,
     SGRAction,
+    Source,
     Tickets,
 )
 from contracts.views import FinalView
+from guards.choices import (
+    OF_DOCUMENTS,
+    named_lookups,
+    nearest_headings,
+    takes_a_number,
+    telling_words,
+    unclear_words,
+    words_to_look_for,
+)
 from guards.exits import ExitFacts, Failure, exit_facts
 from guards.judged_hash import judged_hash
 from guards.leaving import TurnWords, fit_words
 from guards.message_check import MAX_MESSAGE_CHARS
+from guards.redaction import redacted
 from language.words import detect
 from rendering.exits import (
+    choices_text,
     hand_off_text,
     minimal_question,
     pages_text,
     plain_exit,
     shown_pages,
+    unclear_text,
     what_is_missing,
     with_delivery,
 )
 from rendering.hand_off import hand_off_record, hand_off_ticket
+from rendering.synthetic import clarification_question
+from rendering.texts import say
 
 NAME: Final = "safe_exit"
 _LOG = logging.getLogger(__name__)
@@ -59,6 +77,9 @@ MOST_EARLIER: Final = 5
 """Earlier messages of the user that go with a ticket."""
 LONGEST_EARLIER: Final = 1000
 """Characters of one of them."""
+
+HEADINGS_FROM: Final = 12
+"""Passages of each kind of document whose headings are looked at for choices."""
 
 _OUTCOMES: Final = {
     ExitKind.REFUSE: Outcome.REFUSED,
@@ -91,10 +112,41 @@ class _Ended:
     fit: FinalView
 
 
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents, for what is said beside a question asked back.
+
+    Attributes:
+        sources: By their kinds.
+        probe: Tells which words they do not have.
+    """
+
+    sources: Mapping[Source, EvidenceSource]
+    probe: WordProbe
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What is said beside an end: what is unclear, what to choose from, and what it took to find out."""
+
+    unclear: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    degraded: tuple[str, ...] = ()
+    calls: tuple[Json, ...] = ()
+
+
 async def safe_exit(
-    state: FinalView, runtime: Runtime[Context], *, profile: Profile, desk: HandOffDesk | None = None
+    state: FinalView,
+    runtime: Runtime[Context],
+    *,
+    profile: Profile,
+    desk: HandOffDesk | None = None,
+    documents: Documents | None = None,
 ) -> Json:
     """Refuse, ask, show pages, hand over or own up to an error; a question asked back counts for the thread.
+
+    A question asked back offers the nearest headings of the user's documents and a person, and names the words that none
+    of these documents has; so do pages and hand-offs that say what is missing.
 
     A ticket goes to the desk before the user reads that it does. Where this node is run again for the same turn,
     the desk gets the same ticket again, and knows it by its ids. A state that cannot be read, as after an edit in
@@ -103,11 +155,11 @@ async def safe_exit(
     context = runtime.context or Context()
     state = cast("FinalView", {**fresh_turn(), **state})
     try:
-        ended, turn_id, marks = _end_turn(state, context, profile)
+        ended, turn_id, marks = await _end_turn(state, context, profile, documents)
     except Exception as error:  # noqa: BLE001  # whatever stands in the state, the user is owed an end of the turn
         _LOG.exception("The state of a turn could not be read.")
         state = _without_the_turn(state, error)
-        ended, turn_id, marks = _end_turn(state, context, profile)
+        ended, turn_id, marks = await _end_turn(state, context, profile, documents)
     delivery, degraded = None, ()
     if desk is not None and turn_id and _calls_people(ended, context):
         thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
@@ -125,24 +177,32 @@ async def safe_exit(
     }
 
 
-def _end_turn(state: FinalView, context: Context, profile: Profile) -> tuple[_Ended, str, Json]:
+async def _end_turn(
+    state: FinalView, context: Context, profile: Profile, documents: Documents | None
+) -> tuple[_Ended, str, Json]:
     """Return all that is read of the state: the end, the turn's id and the marks of its message."""
-    ended = _ended(state, context, profile)
+    ended = await _ended(state, context, profile, documents)
     turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
     marks = {
         "turn_id": turn_id,
         "outcome": str(ended.result.outcome),
         "moderated": _moderated(state),
         "denied": _denied(state),
+        **marks_of_choice(state["question"]),
     }
+    if ended.result.choices:
+        # The next message may be one of them, in whatever language a number is.
+        marks["choices"] = [choice.model_dump(mode="json") for choice in ended.result.choices]
+        marks["language"] = str(ended.result.language)
     return ended, turn_id, marks
 
 
-def _ended(state: FinalView, context: Context, profile: Profile) -> _Ended:
+async def _ended(state: FinalView, context: Context, profile: Profile, documents: Documents | None) -> _Ended:
     language = _language(state, profile)
     facts = _facts(state, context, profile)
     decision = _decide(state, context, facts)
     end = decision.outcome
+    beside = await _beside(state, end, facts, context, profile, documents)
     outcome = _OUTCOMES[end.kind]
     fit = _fit_to_leave(state)
     handed = None
@@ -150,18 +210,112 @@ def _ended(state: FinalView, context: Context, profile: Profile) -> _Ended:
         earlier = tuple(str(message.text) for message in fit["messages"])
         handed = hand_off_record(fit, outcome, language, earlier, person=end.ticket is TicketRule.YES)
     queries = fit["sgr_plan"].get("subqueries", [])
-    told = _write_texts(state, end, facts, handed, queries, language, profile)
+    told = _write_texts(state, end, facts, beside, handed, queries, language, profile)
     broken = end.kind is ExitKind.OWN_UP and not state["error"].get("key")
     result = StructuredAgentResult.of_turn(
-        {**state, "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")]},
+        {
+            **state,
+            "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")],
+            "degraded": [*state["degraded"], *beside.degraded],
+            "model_calls": [*state["model_calls"], *beside.calls],
+        },
         language=language,
         outcome=outcome,
         answer=told[None],
         block_reason=f"error_in_{_broken_node(state['error'])}" if broken else end.block_reason or None,
         hand_off=handed,
         pages=shown_pages(facts.pages, facts.evidence, language, profile) if outcome is Outcome.PAGES_SHOWN else (),
+        choices=beside.choices,
     )
     return _Ended(end, result, told, fit)
+
+
+async def _beside(
+    state: FinalView,
+    end: Exit,
+    facts: ExitFacts,
+    context: Context,
+    profile: Profile,
+    documents: Documents | None,
+) -> _Beside:
+    """Return what is said beside a question asked back, or beside what is missing; nothing beside any other end."""
+    asks = end.kind is ExitKind.ASK
+    if not (asks or facts.missing):
+        return _Beside()
+    if state["question"].get("chose", {}).get("kind") == NO_CHOICE:
+        return _Beside(choices=tuple(offered(state["messages"]).choices) if asks else ())
+    role, language = context.role, _language(state, profile)
+    unclear, degraded = await _unclear(state["question"]["text"], documents, context, profile)
+    if not asks:
+        return _Beside(unclear, degraded=degraded)
+    if facts.lookups and not facts.question:
+        choices, calls = named_lookups(facts.lookups, language), ()
+    elif takes_a_number(facts.question or _question_of_the_plan(state, language, profile)):
+        return _Beside(unclear, degraded=degraded)
+    else:
+        items: Sequence[EvidenceItem] = facts.evidence
+        calls = ()
+        asked = " ".join((state["question"]["text"], *state["sgr_plan"]["subqueries"]))
+        if not items and telling_words(asked):
+            items, calls, failed = await _near(
+                state["sgr_plan"]["subqueries"][0], language, documents, context, profile
+            )
+            degraded = (*degraded, *failed)
+        choices = nearest_headings(asked, items, profile, role)
+    person = Choice(kind=ChoiceKind.PERSON, label=say(language, "choice_person"))
+    return _Beside(unclear, (*choices, person), degraded, calls)
+
+
+def _question_of_the_plan(state: FinalView, language: Language, profile: Profile) -> str:
+    return clarification_question(SGRPlanResult.model_validate(state["sgr_plan"]), language, profile)
+
+
+async def _unclear(
+    message: str, documents: Documents | None, context: Context, profile: Profile
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of a message that are named as unknown to the user's documents, and why they could not be told."""
+    text = words_to_look_for(message)
+    kinds = profile.sources_for(context.role) & OF_DOCUMENTS
+    if documents is None or not text or not kinds:
+        return (), ()
+    try:
+        async with asyncio.timeout(context.source_seconds):
+            unknown = await documents.probe.unknown(text, kinds)
+    except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the documents' fault
+        return (), (f"choices: it was not asked which words the documents have. {_why(error)}",)
+    return unclear_words(text, unknown, profile), ()
+
+
+async def _near(
+    query: str, language: Language, documents: Documents | None, context: Context, profile: Profile
+) -> tuple[list[EvidenceItem], tuple[Json, ...], tuple[str, ...]]:
+    """Return what is nearest to a query in the user's documents, masked, the requests to models, and what failed."""
+    if documents is None:
+        return [], (), ()
+    kinds = [kind for kind in documents.sources if kind in profile.sources_for(context.role) & OF_DOCUMENTS]
+    request = SearchRequest(query, HEADINGS_FROM, language, threshold=context.evidence_threshold)
+    items: list[EvidenceItem] = []
+    calls: list[Json] = []
+    failed: list[str] = []
+    try:
+        async with asyncio.timeout(context.source_seconds):
+            replies = await asyncio.gather(
+                *(documents.sources[kind].search(request) for kind in kinds), return_exceptions=True
+            )
+    except TimeoutError:
+        return [], (), ("choices: the documents were not asked for headings in time",)
+    for reply in replies:
+        if isinstance(reply, BaseException):
+            failed.append(f"choices: the documents could not be asked for headings. {_why(reply)}")
+            continue
+        items += redacted(reply.items, profile, context.role)
+        calls += (call.model_dump(mode="json") for call in reply.calls)
+    return sorted(items, key=lambda item: -item.confidence), tuple(calls), tuple(dict.fromkeys(failed))
+
+
+def _why(error: BaseException) -> str:
+    # A library's own message may quote what must not be shown.
+    return str(error) if isinstance(error, SourceUnavailable) else type(error).__name__
 
 
 def _facts(state: FinalView, context: Context, profile: Profile) -> ExitFacts:
@@ -213,9 +367,10 @@ def _decide(state: FinalView, context: Context, facts: ExitFacts) -> Decision[Ex
 
 
 def _asked_already(state: FinalView, question: str) -> bool:
-    """Whether the drafted question is what the user was asked right before: the same words bring the same reply."""
+    """Whether the drafted question is what the user was asked before in a row: the same words bring the same reply."""
     said = [str(message.text) for message in state["messages"] if isinstance(message, AIMessage)]
-    return bool(question and said and question in said[-1])
+    in_a_row = max(1, state.get("clarify_count", 0))
+    return bool(question) and any(question in text for text in said[-in_a_row:])
 
 
 def _stopped_by(state: FinalView) -> StoppedBy:
@@ -234,6 +389,7 @@ def _write_texts(
     state: FinalView,
     end: Exit,
     facts: ExitFacts,
+    beside: _Beside,
     handed: HandOff | None,
     queries: Sequence[str],
     language: Language,
@@ -250,6 +406,7 @@ def _write_texts(
         found=len(facts.evidence),
         figures=facts.figures,
         unasked=facts.unasked,
+        unclear=beside.unclear,
     )
     match end.kind:
         case ExitKind.HAND_OFF if handed is not None:
@@ -261,9 +418,13 @@ def _write_texts(
         case ExitKind.SHOW_PAGES:
             text = pages_text(missing, facts.pages, facts.evidence, language, profile)
         case ExitKind.ASK if end.text:
-            text = minimal_question(facts.question, facts.lookups, queries, language)
+            text = minimal_question(facts.question, queries, language)
         case _:
             text = plain_exit(end, state, language, profile, limit=MAX_MESSAGE_CHARS)
+    if end.kind is ExitKind.ASK:
+        text = "\n\n".join(
+            filter(None, (text, unclear_text(beside.unclear, language), choices_text(beside.choices, language)))
+        )
     return {None: text, **{delivery: with_delivery(text, delivery, language) for delivery in Delivery}}
 
 

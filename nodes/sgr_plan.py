@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
+from contracts.choices import NO_CHOICE, Choice, ChoiceKind
 from contracts.context import Context
 from contracts.decisions import TOOL_BINDING, TRACK, record, routing_table
 from contracts.plan import SGRPlanResult
-from contracts.ports import Planner, PlanRequest
+from contracts.ports import Planner, PlanReply, PlanRequest
 from contracts.profile import Profile
 from contracts.report import ModerationResult
 from contracts.state import Json, plan_request
 from contracts.values import Flow, Language, PolicyStatus, TurnState
 from contracts.views import PlanView
+from guards.choices import plan_of_choice
 from guards.plan_check import check_plan, settle_plan, users_words
 from guards.policy_check import PolicyFinding
+from rendering.texts import say
 
 NAME = "sgr_plan"
 
 
 async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Planner, profile: Profile) -> Json:
-    """Plan the message once; the planner's action is a proposal, and a disagreement is recorded."""
+    """Plan the message once; the planner's action is a proposal, and a disagreement is recorded.
+
+    A reply that chose a section or a person needs no planner.
+    """
     context = runtime.context or Context()
     question = state["question"]
     moderation = ModerationResult.model_validate({k: v for k, v in state["moderation"].items() if k != "decision"})
     binding = TOOL_BINDING.decide(turn_state=TurnState.PLANNING)
     sources = profile.sources_for(context.role)
     request = plan_request(question, state["messages"], state.get("clarify_count", 0), moderation, sources)
-    reply = await planner.plan(request)
-    plan = settle_plan(
-        reply.plan, request.message, Language(question["language"]), profile, context.role, users_words(request)
-    )
-    left = state.get("clarify_count", 0) < context.max_clarifications and not _asked_already(plan, request)
+    some_left = state.get("clarify_count", 0) < context.max_clarifications
+    if question.get("chose", {}).get("kind", ChoiceKind.LOOKUP) != ChoiceKind.LOOKUP:
+        reply = PlanReply(_plan_of_choice(state, some_left=some_left))
+        plan = reply.plan
+    else:
+        reply = await planner.plan(request)
+        plan = settle_plan(
+            reply.plan, request.message, Language(question["language"]), profile, context.role, users_words(request)
+        )
+    left = some_left and not _asked_already(plan, request)
     route = routing_table(context.spam_threshold, context.confidence_threshold).decide(
         level=moderation.safety_level,
         proposal=plan.action,
@@ -58,10 +70,31 @@ async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Plann
     }
 
 
+def _plan_of_choice(state: PlanView, *, some_left: bool) -> SGRPlanResult:
+    """Return the plan of what was chosen; of a number that no choice has, it asks which is meant, once."""
+    question = state["question"]
+    language, asked, kind = Language(question["language"]), question["text"], question["chose"]["kind"]
+    which = say(language, "no_such_choice")
+    told = next((str(m.text) for m in reversed(state["messages"]) if isinstance(m, AIMessage)), "")
+    again = which if some_left and which not in told else ""
+    flat = " ".join(asked.split())
+    wanted = "chose_heading" if kind == ChoiceKind.HEADING else "chose_person"
+    return plan_of_choice(
+        kind,
+        Choice.model_validate(question["chose"]).source if kind != NO_CHOICE else None,
+        asked,
+        intent=flat if kind == NO_CHOICE and again else say(language, wanted, asked=flat),
+        because=say(language, "chose_because"),
+        question=again,
+        language=language,
+    )
+
+
 def _asked_already(plan: SGRPlanResult, request: PlanRequest) -> bool:
-    """Whether the plan would ask what was asked right before: the same words bring the same reply."""
+    """Whether the plan would ask what was asked before in a row: the same words bring the same reply."""
     said = [exchange.text for exchange in request.history if exchange.role == "assistant"]
-    return bool(plan.clarification_question and said and plan.clarification_question in said[-1])
+    asked = plan.clarification_question
+    return bool(asked and any(asked in text for text in said[-max(1, request.clarifications) :]))
 
 
 def _policy(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: Profile, role: str) -> Json:

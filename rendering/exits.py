@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from contracts.choices import Choice
 from contracts.decisions.exits import Exit, ExitKind
 from contracts.evidence import EvidenceItem, PageSentence
-from contracts.lookups import Lookup
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.report import HandOff
@@ -16,7 +16,7 @@ from contracts.result import ShownPage
 from contracts.values import Delivery, Language, SGRAction, Source
 from rendering.answers import answer_sources, title_of, user_view, verified_answer, written_in
 from rendering.synthetic import contact_of
-from rendering.texts import bullets, inline, say, texts
+from rendering.texts import bullets, inline, numbered, say, texts
 
 _WANTING: Final = (
     ("not_found_figures", {"status_request_requires_db", "status_request_must_not_use_doc_as_primary"}),
@@ -76,14 +76,12 @@ def plain_exit(end: Exit, turn: Mapping[str, Any], language: Language, profile: 
             return user_view(turn, plan.user_intent, SGRAction(turn["action"]), language)
 
 
-def minimal_question(drafted: str, lookups: Sequence[Lookup], queries: Sequence[str], language: Language) -> str:
-    """Write the one question that would help: the drafted one, as words, or which of some lookups is meant."""
+def minimal_question(drafted: str, queries: Sequence[str], language: Language) -> str:
+    """Write the one question that would help: the drafted one, as words, or which of the lookups offered is meant."""
     intro = texts(language)["minimal_question_intro"]
     if drafted:
         return f"{intro}\n\n{inline(drafted)}"
-    titles = (lookup.title.get(language) or next(iter(lookup.title.values())) for lookup in lookups[:_MOST_NAMED])
-    searched, choices = _searched(queries, language), "; ".join(map(inline, titles))
-    return f"{intro}\n\n{say(language, 'minimal_question_lookups', searched=searched, lookups=choices)}"
+    return f"{intro}\n\n{say(language, 'minimal_question_lookups', searched=_searched(queries, language))}"
 
 
 def what_is_missing(
@@ -94,6 +92,7 @@ def what_is_missing(
     found: int = 0,
     figures: bool = False,
     unasked: Iterable[Source] = (),
+    unclear: Sequence[str] = (),
 ) -> str:
     """Say why there is no answer: what was looked for, what of it was not there, and what was not asked at all.
 
@@ -104,6 +103,7 @@ def what_is_missing(
         found: How many passages there were to answer from.
         figures: Whether a figure or a list of how things stand was asked for.
         unasked: The sources that could not be asked.
+        unclear: Words of the question that no document has.
     """
     known = set(names)
     key = next((key for key, reasons in _WANTING if known & reasons), "")
@@ -115,12 +115,33 @@ def what_is_missing(
     missing = say(language, key, searched=searched) if key and searched else texts(language)["not_found"]
     away = frozenset(unasked)
     note = say(language, "not_everything_searched", unasked=_away(away, language)) if away else ""
-    return " ".join(filter(None, (missing, note)))
+    return " ".join(filter(None, (missing, unclear_text(unclear, language), note)))
+
+
+def unclear_text(words: Sequence[str], language: Language) -> str:
+    """Say which words of a question stand nowhere in the documents; nothing where each does."""
+    if not words:
+        return ""
+    *quoted, last = (_quoted(word, language) for word in words)
+    if not quoted:
+        return say(language, "unclear_word", word=last)
+    return say(language, "unclear_words", words=f"{', '.join(quoted)} {texts(language)['and']} {last}")
+
+
+def choices_text(choices: Sequence[Choice], language: Language) -> str:
+    """Write what to choose from, numbered; nothing where there is nothing."""
+    if not choices:
+        return ""
+    return f"{texts(language)['choices_intro']}\n\n{numbered([inline(choice.label) for choice in choices])}"
 
 
 def _searched(queries: Sequence[str], language: Language) -> str:
+    return "; ".join(_quoted(query, language) for query in queries[:_MOST_NAMED])
+
+
+def _quoted(text: str, language: Language) -> str:
     left, right = ("«", "»") if language is Language.RU else ("“", "”")
-    return "; ".join(f"{left}{inline(query, _LONGEST_QUERY)}{right}" for query in queries[:_MOST_NAMED])
+    return f"{left}{inline(text, _LONGEST_QUERY)}{right}"
 
 
 def pages_text(

@@ -38,6 +38,7 @@ from adapters.sources.markdown.asking import (
     parsed,
     reply,
     searched_versions,
+    unknown_words,
     widened,
 )
 from adapters.sources.markdown.index import analyser
@@ -448,6 +449,28 @@ class RemoteKnowledge:
         """Like `mend`, in this thread."""
         with self._unavailable(Source.DOC):
             return mend(self._statistics(_Clock(self._timeout_s)).statistics, text)
+
+    async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`).
+
+        Raises:
+            SourceUnavailable: The server cannot be asked, or has not been filled.
+        """
+        return await self._in_time(Source.DOC, lambda: self.unknown_now(text, kinds))
+
+    def unknown_now(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Like `unknown`, in this thread."""
+        with self._unavailable(Source.DOC):
+            clock = _Clock(self._timeout_s)
+            known = self._statistics(clock)
+            all_of_them = kinds.issuperset(known.filled.documents)
+
+            def has(word: str) -> bool:
+                return all_of_them or any(
+                    self._ranked(known, [((word,), 1.0)], Limits(kind), 1, clock) for kind in sorted(kinds)
+                )
+
+            return unknown_words(known.statistics, text, has)
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
         """Return every passage of the documents that have a key or a number (`Knowledge.articles`).

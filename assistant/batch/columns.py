@@ -35,6 +35,7 @@ class Column(StrEnum):
     INTENT = "intent"
     VERDICT = "verdict"
     OUTCOME = "outcome"
+    CHOICES = "choices"
     ENGINEER_INTERVENTION_NEEDED = "engineer_intervention_needed"
     ISSUE_SUMMARY = "issue_summary"
     THREAD = "thread"
@@ -231,11 +232,12 @@ def cells_of(result: StructuredAgentResult, *, structured: bool) -> dict[Column,
 
     Args:
         result: Of the turn.
-        structured: Whether articles and passages are lists of objects, for programs, or text.
+        structured: Whether articles, passages and choices are lists of objects, for programs, or text.
     """
     plan, record = result.plan, result.hand_off
     confidence = confidence_of(result)
     items = result.final_articles
+    choices = [choice.model_dump(mode="json") for choice in result.choices]
     return {
         Column.ANSWER: result.answer_text,
         Column.ARTICLES: _articles(items) if structured else _as_text(_articles(items), _article_line, "\n"),
@@ -246,6 +248,7 @@ def cells_of(result: StructuredAgentResult, *, structured: bool) -> dict[Column,
         Column.INTENT: plan.user_intent if plan else None,
         Column.VERDICT: result.guardian.verdict.value if result.guardian else None,
         Column.OUTCOME: result.outcome.value,
+        Column.CHOICES: choices if structured else "\n".join(choice["label"] for choice in choices) or None,
         Column.ENGINEER_INTERVENTION_NEEDED: record.engineer_intervention_needed if record else False,
         Column.ISSUE_SUMMARY: record.issue_summary if record else None,
         Column.THREAD: result.thread_id,

@@ -253,7 +253,7 @@ class Page:
         threads = await visit.service.threads(visit.caller)
         rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
         shown = [
-            turn_html(turn, look, rated.get(turn.turn_id))
+            turn_html(turn, look, rated.get(turn.turn_id), newest=live is None and turn is turns[-1])
             for turn in turns
             if live is None or turn.turn_id != live.turn_id
         ]

@@ -33,6 +33,7 @@ from language.counted import counted
 from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import cited_passages
 from rendering.badges import confidence_badge, spam_badge
+from rendering.exits import choices_text
 from rendering.texts import say as text_of
 from rendering.texts import texts
 
@@ -78,13 +79,22 @@ class Look:
 # ---------------------------------------------------------------------------------------------------------- a turn
 
 
-def turn_html(turn: Turn, look: Look, rated: Feedback | None = None) -> str:
-    """Return a turn of a conversation as its reader may see it, and how they rated its answer."""
+def turn_html(turn: Turn, look: Look, rated: Feedback | None = None, *, newest: bool = False) -> str:
+    """Return a turn of a conversation as its reader may see it, and how they rated its answer.
+
+    What may be chosen are buttons in the newest turn, and a numbered list in any other: there it was answered.
+    """
     if turn.result is None:
         return _article(turn.turn_id, turn.question, _unfinished(look), look)
     result = StructuredAgentResult.model_validate(turn.result)
     view = user_view(result, look.profile)
-    body = [_lead(view, result, look), _answer(view, turn.turn_id, look), _sources(view, turn, look)]
+    as_buttons = newest and bool(view.choices)
+    body = [
+        _lead(view, result, look),
+        _answer(view, turn.turn_id, look, as_buttons=as_buttons),
+        _choices(view) if as_buttons else "",
+        _sources(view, turn, look),
+    ]
     if look.operator:
         body.insert(0, _badges(result, look))
     body.append(_tools(view, turn, look, rated))
@@ -139,14 +149,28 @@ def _intent(intent: str, look: Look) -> str:
     return f'<p class="intent"><b>{look.say("understood")}:</b> {words(intent)}</p>' if intent else ""
 
 
-def _answer(view: UserView, turn_id: str, look: Look) -> str:
+def _answer(view: UserView, turn_id: str, look: Look, *, as_buttons: bool = False) -> str:
     body = answer_body(view)
+    if as_buttons:
+        # The list's lead stays: it says that a number or words will do, too.
+        intro = texts(view.language)["choices_intro"]
+        body = body.replace(choices_text(view.choices, view.language), intro)
     if body.startswith("{"):
         return f'<div class="answer"><pre tabindex="0"><code>{words(body)}</code></pre></div>'
     numbers = [source.number for source in view.sources]
     anchor = f"{anchor_of(turn_id)}-s"
     html = safe_html(body, look.profile.allowed_link_domains, numbers, anchor)
     return f'<div class="answer" lang="{view.language}">{html}</div>'
+
+
+def _choices(view: UserView) -> str:
+    """Return a button for each choice, which sends its label; a screen reader hears its number with it."""
+    items = "".join(
+        f'<li><button type="button" data-act="choose" data-text="{words(choice.label)}">{words(choice.label)}</button></li>'
+        for choice in view.choices
+    )
+    label = words(texts(view.language)["choices_intro"].rstrip(":"))
+    return f'<ol class="offered" lang="{view.language}" aria-label="{label}">{items}</ol>'
 
 
 def answer_body(view: UserView) -> str:

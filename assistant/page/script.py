@@ -205,6 +205,7 @@ _SCRIPT: Final = r"""
     language: (button) => { store("guardian-language", button.dataset.language); location.reload(); },
     copy,
     example: (button) => { write(button.dataset.text); document.querySelector("#g-send").click(); },
+    choose: (button) => acts.example(button),
     open: (button) => { show(button.dataset.thread); document.body.classList.remove("side-open"); act({ name: "show" }); },
     delete: (button) => {
       if (!confirm(button.dataset.sure)) return;
@@ -277,7 +278,7 @@ _SCRIPT: Final = r"""
     const fresh = known.of === current() && last && !known.turns.has(last.id);
     known = { of: current(), turns: new Set(done.map((turn) => turn.id)) };
     if (!fresh) return;
-    const parts = [...last.querySelectorAll(".lead .chip, .answer")].map((part) => part.innerText);
+    const parts = [...last.querySelectorAll(".lead .chip, .answer, .offered li")].map((part) => part.innerText);
     document.querySelector("#g-said").textContent = parts.join("\n");
   };
   // Stop is there while a turn runs, and Send while none does.

@@ -47,12 +47,12 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 #g-header h1 { font-size: 18px; font-weight: 650; margin: 0; line-height: 1.3; color: var(--g-text); }
 #g-header .name p { margin: 0; color: var(--g-dim); font-size: 13.5px; line-height: 1.35; }
 #g-header .actions { display: flex; gap: 8px; align-items: center; }
-#g-header :is(button, a.button), .tools button, .choices button, .examples button {
+#g-header :is(button, a.button), .tools button, .choices button, .examples button, .offered button {
   font: inherit; font-size: 14px; color: var(--g-text); background: var(--g-card); border: 1px solid var(--g-line);
   border-radius: 8px; padding: 6px 12px; min-height: 36px; cursor: pointer; text-decoration: none; line-height: 1.4;
 }
 #g-header a.button[hidden] { display: none; }
-:is(#g-header, .tools, .choices, .examples) :is(button, a.button):hover { border-color: var(--g-accent); }
+:is(#g-header, .tools, .choices, .examples, .offered) :is(button, a.button):hover { border-color: var(--g-accent); }
 #g-header .short { display: none; }
 #g-header a.skip { position: absolute; left: 12px; top: -60px; z-index: 30; padding: 8px 14px; background: var(--g-card); border: 1px solid var(--g-line); border-radius: 8px; }
 #g-header a.skip:focus { top: 12px; }
@@ -123,6 +123,8 @@ body, .gradio-container, .gradio-container * { font-family: var(--g-font); }
 .tools .bad svg { transform: rotate(180deg); }
 .choices { display: flex; gap: 8px; margin: 10px 0 0; }
 .choices .main { background: var(--g-accent); color: #fff; border-color: transparent; } .dark .choices .main { color: #10203a; }
+.turn .offered { list-style: decimal; margin: 8px 0 0; padding-left: 26px; } .offered li { margin: 6px 0; } .offered li::marker { color: var(--g-dim); }
+.offered button { text-align: start; overflow-wrap: anywhere; }
 .note { margin: 0; }
 .stages { list-style: none; margin: 0; padding: 0; }
 .stages li { padding: 2px 0 2px 26px; position: relative; color: var(--g-dim); }

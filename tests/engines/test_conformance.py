@@ -219,6 +219,20 @@ def test_texts_are_on_topic_as_much_as_in_the_embedded_index(
         assert remote_shelf.count() == embedded.count()
 
 
+@pytest.mark.parametrize(
+    "text", ["How do I send a profile to Zubrowka?", "Как отправить профиль в Zubrowka?", "settings"]
+)
+@pytest.mark.parametrize("kinds", [{Source.DOC, Source.POLICY}, {Source.DOC}, {Source.POLICY}, set[Source]()])
+def test_the_same_words_are_unknown_as_in_the_embedded_index(
+    shelf: Path, remote_shelf: RemoteKnowledge, text: str, kinds: set[Source]
+) -> None:
+    """Of all documents, and of those of some kinds alone."""
+    with KnowledgeBase(shelf) as embedded:
+        said = embedded.unknown_now(text, frozenset(kinds))
+        assert remote_shelf.unknown_now(text, frozenset(kinds)) == said
+        assert ("Zubrowka" in said) == ("Zubrowka" in text)
+
+
 def test_a_profile_may_have_a_default_version(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
     """The deployment's default stands above the newest."""
     request = SearchRequest("which decisions are there", top_k=20)

@@ -497,6 +497,43 @@ def test_everything_can_be_reached_and_sent_by_keyboard(served: Served) -> None:
         assert {"Bad answer", "Good answer", "Ask again", "Copy"} <= set(reached)
 
 
+@pytest.mark.parametrize(
+    ("locale", "asked", "question", "heading"),
+    [
+        ("en-US", "How do I restore it?", "What is to be restored?", "Restoring a backup"),
+        ("ru-RU", "Как это восстановить?", "Что восстановить?", "Восстановление из резервной копии"),
+    ],
+)
+def test_what_is_offered_is_chosen_by_a_button_with_the_keyboard(
+    served: Served, locale: str, asked: str, question: str, heading: str
+) -> None:
+    """A question asked back has a button for each choice, in the newest turn alone; its label is what is sent."""
+    unclear = {"intent_confidence": 0.3, "action": "clarify", "clarification_question": question, "subqueries": [asked]}
+    served.model.script([plan(user_intent=asked, **unclear)])
+    with served.visit("vera", locale=locale) as page:
+        turn = ask(page, asked)
+        expect(turn.locator(".answer")).to_contain_text(question)
+        expect(turn.locator(".answer ol")).to_have_count(0)
+        buttons = turn.locator(".offered button")
+        expect(buttons.first).to_have_text(heading)
+        expect(buttons.last).to_have_text("A person" if locale == "en-US" else "Человек из поддержки")
+        page.locator("#g-box textarea").focus()
+        for _ in range(20):
+            page.keyboard.press("Shift+Tab")
+            if page.evaluate("document.activeElement.innerText") == heading:
+                break
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        picture(page, f"choices-{locale[:2]}")
+        page.keyboard.press("Enter")
+        expect(page.locator("article.turn .tools")).to_have_count(2)
+        expect(page.locator("article.turn").last.locator(".question")).to_contain_text(heading)
+        expect(page.locator(".offered")).to_have_count(0)
+        expect(page.locator("article.turn").first.locator(".answer ol li").first).to_have_text(heading)
+        result = stored(served, conversation(page))
+        assert result["plan"]["subqueries"] == [heading]
+        assert result["outcome"] in ("answered", "pages_shown")
+
+
 def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
     """At 390 pixels nothing is wider than the screen, and the conversations open from a button."""
     phone: dict[str, Any] = {

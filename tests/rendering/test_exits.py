@@ -9,6 +9,7 @@ import pytest
 
 from adapters.fakes.sources import FakeSource
 from assistant.profiles import load_profile
+from contracts.choices import Choice, ChoiceKind
 from contracts.decisions import EXITS
 from contracts.decisions.exits import Exit, ExitKind
 from contracts.errors import SourceUnavailable
@@ -16,12 +17,15 @@ from contracts.evidence import PageSentence
 from contracts.ports import Draft
 from contracts.report import HandOff
 from contracts.values import DraftKind, HandOffOutcome, Language, Outcome, Source
+from guards.choices import named_lookups
 from rendering.exits import (
+    choices_text,
     hand_off_text,
     minimal_question,
     pages_text,
     plain_exit,
     shown_pages,
+    unclear_text,
     what_is_missing,
 )
 from rendering.hand_off import hand_off_record
@@ -62,23 +66,44 @@ def test_an_error_says_where_and_how_to_go_on(language: Language) -> None:
 def test_a_minimal_question_is_the_drafted_one(language: Language) -> None:
     """With a lead that says why it is asked."""
     intro = texts(language)["minimal_question_intro"]
-    assert minimal_question(" Which? ", (), ["kettle"], language) == f"{intro}\n\nWhich?"
+    assert minimal_question(" Which? ", ["kettle"], language) == f"{intro}\n\nWhich?"
 
 
 def test_a_drafted_question_is_words() -> None:
     """Mark-up in it is shown and means nothing, as in every other value (regression)."""
-    question = minimal_question("Which\n\n# <img src=x> [a](b)\u202e?", (), (), Language.EN)
+    question = minimal_question("Which\n\n# <img src=x> [a](b)\u202e?", (), Language.EN)
     assert question.endswith("\n\nWhich # \\<img src=x\\> \\[a\\](b)?")
 
 
 @pytest.mark.parametrize("language", Language)
 def test_a_figure_that_no_lookup_has_is_answered_with_those_that_there_are(language: Language) -> None:
-    """The question names what was looked for, at most three lookups, and nothing of a draft."""
+    """The question names what was looked for; at most three lookups are offered, and each asks what it answers."""
     lookups = load_profile("handbook").lookups_of(Source.DB)
-    said = minimal_question("", lookups, ["questions of Mars"], language)
+    said = minimal_question("", ["questions of Mars"], language)
     assert "questions of Mars" in said
-    assert lookups[0].title[language] in said
     assert said.endswith("?")
+    offered = named_lookups(lookups, language)
+    assert [one.label for one in offered] == [lookup.title[language] for lookup in lookups[:3]]
+    assert [one.asks for one in offered] == [lookup.answers[language][0] for lookup in lookups[:3]]
+
+
+@pytest.mark.parametrize("language", Language)
+def test_words_that_no_document_has_are_named_as_words(language: Language) -> None:
+    """One or several, in quotation marks; mark-up in them means nothing, and without any nothing is said."""
+    assert unclear_text((), language) == ""
+    assert "Zig\\*" in unclear_text(("Zig*",), language)
+    several = unclear_text(("Zig", "Zag", "Zog"), language)
+    assert all(word in several for word in ("Zig", "Zag", "Zog", f" {texts(language)['and']} "))
+    assert unclear_text(("Zig",), language) in what_is_missing({"abstained"}, ["kettles"], language, unclear=("Zig",))
+
+
+@pytest.mark.parametrize("language", Language)
+def test_what_is_offered_is_a_numbered_list(language: Language) -> None:
+    """Each by its number, as words; where nothing is offered, nothing is said."""
+    choices = [Choice(kind=ChoiceKind.HEADING, label=label) for label in ("The <b>lid</b>", "1. The spout")]
+    said = choices_text(choices, language).splitlines()
+    assert said[-2:] == ["1. The \\<b\\>lid\\</b\\>", "2. 1\\. The spout"]
+    assert choices_text([], language) == ""
 
 
 # -------------------------------------------------------------------------------------------------- what is missing

@@ -185,6 +185,19 @@ def test_a_refused_message_is_filtered_content(server: Running) -> None:
     assert said["guardian"]["intent"] == ""
 
 
+def test_choices_are_data_for_programs_and_are_taken_from_them(server: Running) -> None:
+    """Of a question asked back, in both protocols; the next message may be a number or a label, as the user's own history."""
+    asked = server.ask("POST", "/v1/ask", {"question": "How do I restore it?"}).json()
+    assert (asked["outcome"], asked["choices"][-1]["kind"]) == ("clarification", "person")
+    reply = {"question": asked["choices"][0]["label"], "thread_id": asked["thread_id"]}
+    assert asked["choices"][0]["label"] in server.ask("POST", "/v1/ask", reply).json()["intent"]
+    begun = user("How do I restore it?")
+    told = chat(server, begun).json()
+    assert told["guardian"]["choices"] == asked["choices"]
+    history = [begun, told["choices"][0]["message"], user("1")]
+    assert asked["choices"][0]["label"] in chat(server, *history).json()["guardian"]["intent"]
+
+
 def test_a_client_that_sends_its_history_stays_in_one_conversation(server: Running) -> None:
     """Told by the user's own words; the same request again is the same turn; nobody else's words are the caller's."""
     begun = "How much does a lost reader card cost?"

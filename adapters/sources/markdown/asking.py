@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -63,6 +63,10 @@ class Knowledge(Protocol):
 
     async def mend(self, text: str) -> str:
         """Return a text with its slips of the hand put right by the words of all passages (`mend`)."""
+        ...
+
+    async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`)."""
         ...
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
@@ -179,6 +183,30 @@ def _without_slip(word: str) -> Iterator[str]:
             yield f"{word[:n]}{word[n + 1]}{word[n]}{word[n + 2 :]}"
         else:
             yield word[:n] + word[n + 1 :]
+
+
+_WRITTEN: Final = re.compile(r"(?<![^\W_])[^\W_]{2,40}(?![^\W_])")
+
+
+def unknown_words(known: Lexicon, text: str, has: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the content words of a text that no passage has (`WordProbe.unknown`).
+
+    Args:
+        known: The words of all passages.
+        text: A question.
+        has: Whether a passage of the kinds that are asked about has a stem that some passage has.
+    """
+    found: dict[str, str] = {}
+    for word in _WRITTEN.findall(text)[:LONGEST_QUERY]:
+        for low in stems(word):
+            if low in found or low.isdigit():
+                continue
+            if known.frequency(low):
+                if not has(low):
+                    found[low] = word
+            elif not (word.islower() and known.meant(low)):
+                found[low] = word
+    return tuple(dict.fromkeys(found.values()))
 
 
 def widened(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:

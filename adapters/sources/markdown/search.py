@@ -33,6 +33,7 @@ from adapters.sources.markdown.asking import (
     parsed,
     reply,
     searched_versions,
+    unknown_words,
     widened,
 )
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature
@@ -165,6 +166,28 @@ class KnowledgeBase:
         """Like `mend`, in this thread."""
         with _unavailable(Source.DOC):
             return mend(self._snapshot(), text)
+
+    async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`).
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await in_thread(self.unknown_now, text, kinds)
+
+    def unknown_now(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Like `unknown`, in this thread."""
+        with _unavailable(Source.DOC):
+            snapshot = self._snapshot()
+            with self._reader() as reader:
+                all_of_them = kinds.issuperset(reader.count())
+
+            def has(word: str) -> bool:
+                return all_of_them or any(
+                    snapshot.search([((word,), 1.0)], Filter(source=kind), 1) for kind in sorted(kinds)
+                )
+
+            return unknown_words(snapshot, text, has)
 
     async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
         """Return every passage of the documents that have a key or a number (`Knowledge.articles`).

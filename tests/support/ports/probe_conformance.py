@@ -1,8 +1,15 @@
-"""What every TopicProbe keeps to, whatever is behind it."""
+"""What every TopicProbe and every WordProbe keeps to, whatever is behind it."""
 
 from __future__ import annotations
 
-from contracts.ports import TopicProbe
+from typing import Final
+
+from contracts.ports import TopicProbe, WordProbe
+from contracts.values import Source
+
+ALL: Final = frozenset({Source.DOC, Source.POLICY})
+UNHEARD: Final = "Zubrowka"
+"""A word that none of the documents has that probes are tested with."""
 
 ODD_TEXTS = ("", "   ", "?!", "\u200b", "\ud800", "a" * 20_000, "AND OR NOT * ~ :", "и", "0")
 
@@ -25,4 +32,19 @@ async def knows_nothing_of_nothing(probe: TopicProbe) -> None:
         assert await probe.on_topic(text) == 0.0
 
 
+async def names_only_words_of_the_text(probe: WordProbe) -> None:
+    """Each is written as it stands there, once, in order; of a text of any shape."""
+    for text in (*ODD_TEXTS, f"How do I add {UNHEARD} and {UNHEARD} documents?"):
+        said = await probe.unknown(text, ALL)
+        assert len(set(said)) == len(said)
+        places = [text.index(word) for word in said]
+        assert places == sorted(places)
+
+
+async def names_what_no_document_has(probe: WordProbe) -> None:
+    """The unheard word, and none that the documents have in another form."""
+    assert await probe.unknown(f"How are documents added to {UNHEARD}?", ALL) == (UNHEARD,)
+
+
+WORD_RULES = (names_only_words_of_the_text, names_what_no_document_has)
 RULES = (says_a_share, says_the_same_twice, knows_nothing_of_nothing)
