@@ -26,7 +26,7 @@ from adapters.planning.asking_back import (
     stands_alone,
     without_mark,
 )
-from adapters.planning.following import gone_on
+from adapters.planning.following import gone_on, thing_of
 from adapters.sources.looking_up import utc_now
 from adapters.sources.lookups import Chooser
 from adapters.sources.periods import period_of
@@ -248,8 +248,9 @@ def _with_what_was_asked_before(request: PlanRequest) -> str:
 
 def _with_what_was_spoken_of(whole: str, request: PlanRequest) -> str:
     """Put what the talk before was about in the place of a pronoun, or of what a question that goes on leaves out."""
-    if not _is_answer(request) and (before := _asked_last(request)):
-        whole = gone_on(whole, before)
+    before, thing = _asked_last(request)
+    if before and not _is_answer(request):
+        whole = gone_on(whole, before, thing)
     pointing = [question for question in questions(whole) if not lexicon.is_casual(question)]
     if not pointing or not all(map(points_back, pointing)) or not (named := _spoken_of(request)):
         return whole
@@ -258,13 +259,22 @@ def _with_what_was_spoken_of(whole: str, request: PlanRequest) -> str:
     return whole
 
 
-def _asked_last(request: PlanRequest) -> str:
-    """Return the last question of the talk, courtesies passed over, where it was answered; else nothing."""
-    told = [turn for turn in _turns(request) if not lexicon.is_casual(turn[0])]
-    if not told or told[-1][1] not in _ANSWERED:
-        return ""
-    asked = questions_and_context(own_words(told[-1][0]))
-    return asked[-1].text if asked else ""
+def _asked_last(request: PlanRequest) -> tuple[str, str]:
+    """Return the last question of the talk as it was understood, and the one thing that it was about, where that is plain.
+
+    Courtesies are passed over. There is no such question where the last one was not answered.
+    """
+    before = thing = ""
+    for text, outcome in _turns(request):
+        if lexicon.is_casual(text):
+            continue
+        asked = questions_and_context(own_words(text))
+        if not asked or outcome not in _ANSWERED:
+            before = thing = ""
+        else:
+            before = gone_on(asked[-1].text, before, thing) if before else asked[-1].text
+            thing = thing_of(before, thing)
+    return before, thing
 
 
 def _spoken_of(request: PlanRequest) -> str:
