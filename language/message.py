@@ -462,9 +462,13 @@ def complete_questions(message: str) -> list[str]:
 def parts_of(message: str, queries: list[str]) -> list[str]:
     """Return the parts of a message that an answer has to do for: its complete questions, else all queries as one.
 
-    A single question that points at something else is what the queries made of it.
+    A single question that points at something else is what the queries made of it, and so are all, where each has one
+    and not each is complete.
     """
     asked = [question[:_LONGEST_PART] for question in complete_questions(message)][:_MOST_PARTS]
+    every = sum(one.asks for one in questions_and_context(own_words(message)))
+    if 1 < every == len(queries) > len(asked):
+        return [query[:_LONGEST_PART] for query in queries][:_MOST_PARTS]
     if len(asked) > 1 or (asked and _POINTS.isdisjoint(tokens(asked[0]))):
         return asked
     return [" ".join(queries)] if queries else asked

@@ -102,7 +102,7 @@ class OfflinePlanner:
     async def _read(self, request: PlanRequest, made: list[ModelCall]) -> _Reading:
         request = replace(request, message=await self._mended(own_words(request.message)))
         today = self._now().astimezone(UTC).date()
-        whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request)
+        whole = _with_what_stands_before(_with_what_was_spoken_of(_with_what_was_asked_before(request), request))
         casual = lexicon.is_casual(request.message)
         queries = _queries(whole)
         topic, unasked = None, ""
@@ -257,6 +257,17 @@ def _with_what_was_spoken_of(whole: str, request: PlanRequest) -> str:
     for question in pointing:
         whole = whole.replace(question, join_answer(question, named))
     return whole
+
+
+def _with_what_stands_before(text: str) -> str:
+    """Complete each question of a message from the one right before it; what is told in between may be meant as well."""
+    before = thing = ""
+    for asked in questions_and_context(text):
+        whole = gone_on(asked.text, before, thing) if before and not asked.context else asked.text
+        if whole != asked.text:
+            text = text.replace(asked.text, whole, 1)
+        before, thing = whole, thing_of(whole, thing)
+    return text
 
 
 def _asked_last(request: PlanRequest) -> tuple[str, str]:

@@ -133,6 +133,9 @@ def test_parts_are_the_messages_questions_or_all_queries_together() -> None:
     assert parts_of("How do I delete it from the server?", ["delete a backup from the server"]) == [
         "delete a backup from the server"
     ]
+    both = ["What is a profile?", "How do I delete a profile?"]
+    assert parts_of("What is a profile? How do I delete it?", both) == both
+    assert parts_of("What is a profile? How do I delete it?", ["profile delete"]) == ["What is a profile?"]
     assert len(parts_of(" ".join(f"How do I add printer{n} to group{n}?" for n in range(40)), [])) == 10
 
 
