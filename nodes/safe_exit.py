@@ -53,6 +53,20 @@ from rendering.exits import (
 from rendering.hand_off import hand_off_record, hand_off_ticket
 
 NAME: Final = "safe_exit"
+NODES: Final = frozenset(
+    [
+        "moderation",
+        "sgr_plan",
+        "inject_synthetic",
+        "retrieve",
+        "draft",
+        "guardian_verify",
+        "retry_bump",
+        "finalize",
+        NAME,
+    ]
+)
+"""The nodes that there are: nothing else is said to have failed."""
 _LOG = logging.getLogger(__name__)
 
 MOST_EARLIER: Final = 5
@@ -328,7 +342,7 @@ def _broken_node(error: Json) -> str:
         ValueError: It is no name but some other text, as after an edit.
     """
     node: object = error["node"]
-    if not (isinstance(node, str) and node.isidentifier()):
+    if not (isinstance(node, str) and node in NODES):
         raise ValueError("what failed is no node")
     return node
 
