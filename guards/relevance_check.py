@@ -49,6 +49,14 @@ _NAME: Final = re.compile(
     r"(?<![\w.])(?:[A-Z][A-Z0-9]{1,15}|[A-Z][a-z]+[A-Z]\w{0,30})(?![\w.])|(?<=[a-zа-яё,] )[A-Z][a-z]{2,30}(?![\w.])"
 )
 """An abbreviation, a name with a capital inside, or a word with one inside a sentence: SSO, FedEx, in Jira."""
+_NAME_RU: Final = re.compile(
+    r"(?<![\w.])(?:(?<!\d[ \u00a0])[А-ЯЁ]{2,10}|\d{1,2}[А-ЯЁ]{1,3}|[А-ЯЁ][а-яё]+[А-ЯЁ]\w{0,30})(?!\w)|(?<=[a-zа-яё,] )[А-ЯЁ][а-яё]{2,30}(?!\w)"
+)
+"""The same in Cyrillic: 1С, МойОфис, and inside a sentence Госуслуги."""
+_PERSON_RU: Final = re.compile(
+    r"(?<!\w)[А-ЯЁ][а-яё]+(?:\s+[А-ЯЁ][а-яё]+)?\s+[А-ЯЁ][а-яё]*(?:(?:вич|вн|ов|ев|ёв|ин|ын)(?:а|у|е|ой|ым|ом|ем|ы)?|ск(?:ий|ая|ого|ому|им|ом|ой|ую))(?!\w)"
+)
+"""A person, by a patronymic or a surname behind another name: nothing that a page could speak of."""
 _CAPITALS: Final = 0.5
 """The share of words with a capital from which capitals say nothing: "HOW DO I LOG IN", "Delete A Conversation"."""
 
@@ -333,7 +341,7 @@ def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...
     said = re.findall(r"[^\W\d_]{2,}", text)[1:]
     if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1:
         return ()
-    names = dict.fromkeys(_NAME.findall(text))
+    names = dict.fromkeys((*_NAME.findall(text), *_NAME_RU.findall(_PERSON_RU.sub(" ", text))))
     return tuple(name for name in names if (own := stems(name)) and not ignored.issuperset(own))
 
 

@@ -187,27 +187,55 @@ _FORM: Final = frozenset(
 """Fields of a ticket that say whose it is, and not what is asked."""
 _FEWEST_FIELDS: Final = 2
 """Fields from which lines of `name: value` are a form."""
+_ASKS_EN: Final = r"(?=[\s,:]+(?:how|what|where|when|why|which|who|whether|if|is|are|can|do|does)\b)"
+_ASKS_RU: Final = (
+    r"(?=[\s,:—–-]+(?:как|каким|какой|какая|какие|какое|каких|что|чем|чего|где|когда|почему|зачем|сколько|можно|есть|нужно|кто|куда|откуда|ли"
+    r"|из|для|в|на|у|с|при|после|если)\b)"
+)
 _OPENING: Final = re.compile(
     r"""^(?:\W{0,9}(?:
-    (?:dear|hello|hi|hey|good\s+(?:day|morning|afternoon|evening)|greetings)(?:\s+(?:all|team|there|everyone|support|colleagues|sir|madam|folks|guys)){0,3}\s{0,3}[,!.;:—–-]
-    |(?:здравствуйте|здравствуй|привет|приветствую|доброго\s+(?:дня|времени\s+суток)|добр(?:ый|ое|ого)\s+(?:день|утро|вечер|дня|утра|вечера))(?:\s+(?:всем|коллеги|друзья|уважаемые)){0,2}\s{0,3}[,!.;:—–-]
+    GREETING_EN(?:\s+(?:all|team|there|everyone|support|colleagues|sir|madam|folks|guys)|NAME){0,3}(?:\s{0,3}(?:[,!.;:—–-]|$)|ASKS_EN)
+    |GREETING_RU(?:\s{0,3},?\s+(?:всем|коллеги|друзья|уважаемые|поддержка)|\s{0,3},?NAME){0,3}\s{0,3}(?:[,!.;:—–-]|$)
+    |GREETING_RUASKS_RU
     |(?:уважаемые\s+)?коллеги\s{0,3}[,!.]
-    |(?:could|can|would|will)\s+(?:you|someone|anyone|anybody|somebody)\s+(?:please\s+|kindly\s+|possibly\s+)?(?:tell|explain|advise|clarify|help|let)(?:\s+(?:me|us|to|with|know|understand)){0,3}\b(?=[\s,:]+(?:how|what|where|when|why|which|who|whether|if|is|are|can|do)\b)
-    |(?:please\s+|kindly\s+)?(?:tell|advise|explain\s+to|let)\s+(?:me|us)(?:\s+know)?\b(?=[\s,:]+(?:how|what|where|when|why|which|who|whether|if|is|are|can|do)\b)
-    |(?:i|we)(?:'d|’d|\s+would)?\s+(?:like|love|want|need)\s+to\s+(?:know|ask|understand|find\s+out|learn)\b(?=[\s,:]+(?:how|what|where|when|why|which|who|whether|if|is|are|can|do)\b)
-    |(?:i|we)\s+(?:have|had)\s+(?:a|one|another|the\s+following)\s+(?:quick\s+|small\s+|short\s+)?question\s{0,3}[,:.!—–-]
-    |(?:a\s+)?(?:quick\s+|small\s+)?question\s{0,3}[:.!—–-]
+    |уважаем(?:ый|ая|ые)(?:\s+[^\W\d_]{2,20}){1,3}\s{0,3}[,!]
+    |NAMED(?:NAME){0,2}\s{0,3},(?=\s{0,3}(?:GREETING_EN|GREETING_RU|(?:не\s+)?подскаж\w+|скажите|хотел\w*|не\s+могли|у\s+(?:меня|нас)|could\s+you|can\s+you|please|пожалуйста)\b)
+    |(?:could|can|would|will)\s+(?:you|someone|anyone|anybody|somebody)\s+(?:please\s+|kindly\s+|possibly\s+)?(?:tell|explain|advise|clarify|help|let)(?:\s+(?:me|us|to|with|know|understand)){0,3}\bASKS_EN
+    |(?:please\s+|kindly\s+)?(?:tell|advise|explain\s+to|let)\s+(?:me|us)(?:\s+know)?\bASKS_EN
+    |(?:i|we)(?:'d|’d|\s+would)?\s+(?:like|love|want|need)\s+to\s+(?:know|ask|understand|find\s+out|learn)\bASKS_EN
+    |(?:(?:i|we)\s+(?:was|were|am|are)|i['’]m|we['’]re|i|we)?\s{0,3}(?:just\s+)?wonder(?:ing)?\bASKS_EN
+    |(?:do\s+you|does\s+any(?:one|body))\s+(?:happen\s+to\s+)?know\bASKS_EN
+    |(?:can|could|may|might)\s+i\s+ask(?:\s+you)?\bASKS_EN
+    |(?:i|we)\s+(?:do\s+not|don['’]?t|can\s?not|can['’]?t|could\s+not|couldn['’]?t)\s+(?:really\s+|quite\s+)?(?:understand|see|figure\s+out|find\s+out|know)\b(?=[\s,:]+(?:how|what|where|why|which)\b)
+    |(?:i|we)\s+(?:have|had)\s+(?:just\s+)?(?:a|one|another|a\s+few|some|two|three|several|the\s+following)\s+(?:quick\s+|small\s+|short\s+)?questions?\s{0,3}[,:.!—–-]
+    |(?:just\s+)?(?:(?:a|one)\s+)?(?:quick\s+|small\s+|short\s+|simple\s+)?question\s{0,3}[:.!—–-]
     |please\s{0,3},?(?=\s)
-    |(?:не\s+)?(?:подскажите|подскажи|скажите|скажи|поясните|объясните|расскажите|помогите|посоветуйте)(?:\s+(?:мне|нам|ли|пожалуйста|пожалуста|плиз|разобраться|понять)){0,4}\s{0,3}[,:.!—–-]
-    |(?:подскажите|подскажи|скажите|скажи|поясните|объясните|расскажите)(?:\s+(?:мне|нам|пожалуйста)){0,2}(?=\s+(?:как|что|где|когда|почему|зачем|какой|какая|какие|какое|сколько|можно|есть|кто|куда|чем|из|для|в|на)\b)
-    |(?:не\s+)?(?:могли|можете|мог|могла)\s+(?:бы\s+)?(?:ли\s+)?(?:вы\s+|кто-нибудь\s+)?(?:пожалуйста\s+)?(?:подсказать|пояснить|объяснить|рассказать|помочь)\s{0,3},?(?=\s+(?:как|что|где|когда|почему|зачем|какой|какая|какие|какое|сколько|можно|есть|кто|куда|чем)\b)
-    |(?:хотел\w{0,3}|хочу|хотим|хотелось)\s+(?:бы\s+)?(?:узнать|спросить|уточнить|понять|поинтересоваться)\s{0,3}[,:.—–-]
-    |(?:у\s+(?:меня|нас)\s+)?(?:есть\s+|возник\s+|появился\s+)?(?:такой\s+|один\s+|ещё\s+один\s+|следующий\s+|небольшой\s+)?вопрос(?:ик)?\s{0,3}[,:.!—–-]
+    |(?:не\s+)?(?:подскажите|подскажете|подскажи|скажите|скажете|скажи|поясните|объясните|расскажите|расскажете|помогите|поможете|посоветуйте|посоветуете)(?:\s+(?:мне|нам|ли|пожалуйста|пожалуста|плиз|разобраться|понять)){0,4}\s{0,3}[,:.!—–-]
+    |(?:не\s+)?(?:подскажите|подскажете|подскажи|скажите|скажете|скажи|поясните|объясните|расскажите|расскажете)(?:\s+(?:мне|нам|ли|пожалуйста)){0,3}ASKS_RU
+    |(?:не\s+)?(?:могли|можете|мог|могла)\s+(?:бы\s+)?(?:ли\s+)?(?:вы\s+|кто-нибудь\s+)?(?:пожалуйста\s+)?(?:подсказать|пояснить|объяснить|рассказать|помочь)\s{0,3},?ASKS_RU
+    |(?:мне\s+|нам\s+)?(?:хотел\w{0,3}|хочу|хотим|хотелось)\s+(?:бы\s+)?(?:у\s+вас\s+)?(?:узнать|знать|выяснить|спросить|уточнить|понять|поинтересоваться)(?:\s{0,3}[,:.—–-]|ASKS_RU)
+    |(?:(?:меня|нас)\s+)?(?:также\s+)?(?:интересует|интересует\s+(?:такой\s+|следующий\s+|один\s+)?вопрос|интересно)(?:\s{0,3}[,:—–-]|ASKS_RU)
+    |(?:(?:я|мы)\s+)?(?:что-то\s+|никак\s+)?не\s+(?:пойму|поймём|поймем|понимаю|понимаем|могу\s+понять|можем\s+понять|могу\s+разобраться|соображу)\s{0,3},?(?=\s+(?:как|что|где|когда|почему|зачем|какой|какая|какие|какое|куда|чем|в\s+ч[её]м)\b)
+    |(?:у\s+(?:меня|нас)\s+)?(?:есть\s+|возник\s+|появился\s+)?(?:такой\s+|один\s+|ещё\s+один\s+|следующий\s+|небольшой\s+|два\s+|три\s+|несколько\s+|такие\s+)?вопрос(?:ик|а|ы|ов)?(?:\s+(?:такой|следующий|в\s+следующем|вот\s+какой))?\s{0,3}[,:.!—–-]
     |(?:будьте\s+добры|будьте\s+любезны|пожалуйста)\s{0,3},?(?=\s)
-    ))+\W{0,9}""",
+    ))+\W{0,9}""".replace("GREETING_EN", r"(?:dear|hello|hi|hey|good\s+(?:day|morning|afternoon|evening)|greetings)")
+    .replace(
+        "GREETING_RU",
+        r"(?:здравствуйте|здравствуй|привет|приветствую|доброго\s+(?:дня|времени\s+суток)|добр(?:ый|ое|ого)\s+(?:день|утро|вечер|дня|утра|вечера)"
+        r"|(?:день|вечер)\s+добрый|утро\s+доброе)",
+    )
+    .replace("NAMED", r"(?-i:[A-ZА-ЯЁ][^\W\d_A-ZА-ЯЁ]{1,20})")
+    .replace("NAME", r"\s+(?:(?:mr|mrs|ms|dr)\.?\s+)?(?-i:[A-ZА-ЯЁ][^\W\d_A-ZА-ЯЁ]{1,20})")
+    .replace("ASKS_EN", _ASKS_EN)
+    .replace("ASKS_RU", _ASKS_RU),
     _FLAGS,
 )
 """Greetings and polite words before a question, in front of it."""
+_ASKED_FOR: Final = re.compile(
+    r"wonder|tell|know|ask|question|advise|explain|understand|figure|подскаж|скаж|поясн|объясн|узнать|знать|выяснить|спросить|уточнить|понять|пойм|понима|интерес|вопрос",
+    re.IGNORECASE,
+)
+"""What stands in an opening that makes a question of what follows, whatever it ends in: "I was wondering if ..."."""
 _THANKS: Final = re.compile(
     r"""^\W{0,9}(?:(?:many|much|big)\s+)?(?:thanks|thank\s+you|thx|спасибо|благодарю|благодарим|спс)\b[^?\n]{0,80}$
     |^\W{0,9}(?:заранее|большое|огромное)\s+(?:вам\s+|большое\s+)?(?:спасибо|благодар\w+)\b[^?\n]{0,60}$
@@ -219,10 +247,10 @@ _THANKS: Final = re.compile(
 """A sentence that only thanks, or waits for an answer."""
 _REQUESTS: Final = re.compile(
     r"""^\W{0,9}(?:(?:and|also|but|so|а|и|но|также)\W{1,4})?(?:
-    how\s+(?:do|does|did|can|could|to|should|would|many|much|long|often|is|are)|what\s+(?:is|are|does|do|should|happens|can)|where\s+(?:do|does|can|is|are|to|should)
+    (?:what|where|how|who|when|why)['’]?s|how\s+(?:do|does|did|can|could|to|should|would|many|much|long|often|is|are)|what\s+(?:is|are|does|do|should|happens|can|if)|where\s+(?:do|does|can|is|are|to|should)
     |when\s+(?:do|does|is|are|will|should)|why\s+(?:do|does|is|are|did|can)|which\s+\w+|who\s+(?:is|can|does|has)|can\s+(?:i|we|one|it)|is\s+(?:it|there)|are\s+there|do\s+(?:i|we|you)|does\s+\w+
-    |explain|describe|tell\s+me|show\s+me|list
-    |как\s+(?!(?:только|обычно|правило|всегда|известно|видно|и|раз)\b)\w+|что\s+(?:такое|это|делать|значит|означает|нужно)|где\s+\w+|когда\s+\w+|почему\s+\w+|зачем\s+\w+|сколько\s+\w+|какой\s+\w+|какая\s+\w+|какие\s+\w+|какое\s+\w+|кто\s+\w+|куда\s+\w+|можно\s+ли|есть\s+ли|нужно\s+ли|расскажи\w{0,2}|объясни\w{0,2}|опиши\w{0,2}|покажи\w{0,2}
+    |explain|describe|tell\s+me|show\s+me|list|(?:the\s+)?differences?\s+between
+    |как\s+(?!(?:только|обычно|правило|всегда|известно|видно|и|раз)\b)\w+|что\s+(?:такое|это|делать|значит|означает|нужно|если|из)|чем\s+\w+|в\s+ч[её]м\s+\w+|(?:разница|отличи[ея])\s+\w+|где\s+\w+|когда\s+\w+|почему\s+\w+|зачем\s+\w+|сколько\s+\w+|какой\s+\w+|какая\s+\w+|какие\s+\w+|какое\s+\w+|кто\s+\w+|куда\s+\w+|можно\s+ли|есть\s+ли|нужно\s+ли|расскажи\w{0,2}|объясни\w{0,2}|опиши\w{0,2}|покажи\w{0,2}
     )\b""",
     _FLAGS,
 )
@@ -259,6 +287,10 @@ _POINTS: Final = frozenset(
     ]
 )
 _ASKS: Final = ("?", "\uff1f")
+_AT_END: Final = " ?:\uff1f"
+_ITEM: Final = re.compile(r"^[ \t]{0,9}(?:[-*+•–—]|\d{1,2}[.)])[ \t]+(?P<item>\S[^\n]*)$", re.MULTILINE)
+_LONGEST_ITEM: Final = 12
+"""Words of an item that a question asks about; a longer one tells something."""
 _MOST_PARTS: Final = 10
 _LONGEST_PART: Final = 300
 _WRAPPED: Final = re.compile(r"(?<![\s.!?:;…\uff1f])[ \t]*\n(?=[a-zа-яё])")
@@ -272,10 +304,12 @@ class Asked:
     Attributes:
         text: The question, without polite words before it.
         context: The sentence before it, where there is one.
+        asks: Whether it asks, or is what is told where nothing is asked.
     """
 
     text: str
     context: str = ""
+    asks: bool = True
 
 
 def own_words(message: str) -> str:
@@ -338,14 +372,15 @@ def questions_and_context(text: str) -> list[Asked]:
     asked: list[Asked] = []
     told: list[str] = []
     before = ""
-    for line in questions(_WRAPPED.sub(" ", text)):
-        for sentence in _said(line):
-            if _THANKS.match(sentence) or lexicon.is_casual(sentence):
+    for line in questions(_with_lists(_WRAPPED.sub(" ", text))):
+        item = _ITEM.match(line)
+        for sentence in _sentences_of(item["item"] if item else line):
+            if _THANKS.match(sentence) or lexicon.is_casual(sentence) or _is_opening(sentence):
                 continue
             bare = without_opening(sentence)
             if not stems(bare) and not bare.endswith(_ASKS):
                 continue
-            if bare.endswith(_ASKS) or _REQUESTS.match(bare):
+            if _asks(bare) or _ASKED_FOR.search(sentence[: len(sentence) - len(bare)]):
                 asked.append(Asked(bare, before))
                 before = ""
             else:
@@ -354,10 +389,47 @@ def questions_and_context(text: str) -> list[Asked]:
                 before = bare if not before or len(named_in(bare)) > 1 else before
     if asked:
         return asked
-    return [Asked(" ".join(told))] if told else []
+    return [Asked(" ".join(told), asks=False)] if told else []
 
 
-def _said(line: str) -> list[str]:
+def _asks(sentence: str) -> bool:
+    return sentence.endswith(_ASKS) or _REQUESTS.match(sentence) is not None
+
+
+def _is_opening(sentence: str) -> bool:
+    """Whether a sentence greets somebody by name, and says nothing else."""
+    said = _OPENING.match(sentence)
+    return said is not None and said.end() == len(sentence)
+
+
+def _with_lists(text: str) -> str:
+    """Return a text in which a question and the list that it asks about are one line: "Which of these: A, B?"."""
+    if not _ITEM.search(text):
+        return text
+    lines: list[str] = []
+    head = ""
+    items: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        item = _ITEM.match(line)
+        if head and item and not _asks(item["item"]) and len(tokens(item["item"])) <= _LONGEST_ITEM:
+            items.append(item["item"].strip(" ,;."))
+        elif head and not items and not line.strip():
+            continue
+        else:
+            if items and len(joined := f"{head.rstrip(_AT_END)}: {', '.join(items)}?") <= _LONGEST_PART:
+                lines[-1], items = joined, []
+            lines += [*(f"- {one}" for one in items), line]
+            before_list = line.rstrip().endswith((*_ASKS, ":")) and not item and _asks_last(line)
+            head, items = (line.strip() if before_list else ""), []
+    return "\n".join(lines)
+
+
+def _asks_last(line: str) -> bool:
+    """Whether the last sentence of a line asks; with a colon for a question mark, too."""
+    return _asks(without_opening((_sentences_of(line) or [line])[-1]))
+
+
+def _sentences_of(line: str) -> list[str]:
     """Return the sentences of a line; abbreviations and code stay whole."""
     return sentences(line) if len(line) > 1 else [line]
 
@@ -383,18 +455,20 @@ def is_complete(question: str) -> bool:
 
 def complete_questions(message: str) -> list[str]:
     """Return the questions of a message that are complete, in order, no two alike."""
-    asked = (part for one in questions_and_context(own_words(message)) for part in lexicon.split_joined(one.text))
-    return list(
-        dict.fromkeys(text for text in asked if text.endswith(_ASKS) or _REQUESTS.match(text) if is_complete(text))
-    )
+    asked = [one for one in questions_and_context(own_words(message)) if one.asks]
+    return list(dict.fromkeys(text for one in asked for text in lexicon.split_joined(one.text) if is_complete(text)))
 
 
 def parts_of(message: str, queries: list[str]) -> list[str]:
     """Return the parts of a message that an answer has to do for: its complete questions, else all queries as one.
 
-    A single question that points at something else is what the queries made of it.
+    A single question that points at something else is what the queries made of it, and so are all, where each has one
+    and not each is complete.
     """
     asked = [question[:_LONGEST_PART] for question in complete_questions(message)][:_MOST_PARTS]
+    every = sum(one.asks for one in questions_and_context(own_words(message)))
+    if 1 < every == len(queries) > len(asked):
+        return [query[:_LONGEST_PART] for query in queries][:_MOST_PARTS]
     if len(asked) > 1 or (asked and _POINTS.isdisjoint(tokens(asked[0]))):
         return asked
     return [" ".join(queries)] if queries else asked

@@ -71,6 +71,20 @@ from rendering.synthetic import clarification_question
 from rendering.texts import say
 
 NAME: Final = "safe_exit"
+NODES: Final = frozenset(
+    [
+        "moderation",
+        "sgr_plan",
+        "inject_synthetic",
+        "retrieve",
+        "draft",
+        "guardian_verify",
+        "retry_bump",
+        "finalize",
+        NAME,
+    ]
+)
+"""The nodes that there are: nothing else is said to have failed."""
 _LOG = logging.getLogger(__name__)
 
 MOST_EARLIER: Final = 5
@@ -489,7 +503,7 @@ def _broken_node(error: Json) -> str:
         ValueError: It is no name but some other text, as after an edit.
     """
     node: object = error["node"]
-    if not (isinstance(node, str) and node.isidentifier()):
+    if not (isinstance(node, str) and node in NODES):
         raise ValueError("what failed is no node")
     return node
 

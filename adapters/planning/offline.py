@@ -26,7 +26,7 @@ from adapters.planning.asking_back import (
     stands_alone,
     without_mark,
 )
-from adapters.planning.following import gone_on
+from adapters.planning.following import gone_on, thing_of
 from adapters.sources.looking_up import utc_now
 from adapters.sources.lookups import Chooser
 from adapters.sources.periods import period_of
@@ -102,7 +102,7 @@ class OfflinePlanner:
     async def _read(self, request: PlanRequest, made: list[ModelCall]) -> _Reading:
         request = replace(request, message=await self._mended(own_words(request.message)))
         today = self._now().astimezone(UTC).date()
-        whole = _with_what_was_spoken_of(_with_what_was_asked_before(request), request)
+        whole = _with_what_stands_before(_with_what_was_spoken_of(_with_what_was_asked_before(request), request))
         casual = lexicon.is_casual(request.message)
         queries = _queries(whole)
         topic, unasked = None, ""
@@ -248,8 +248,9 @@ def _with_what_was_asked_before(request: PlanRequest) -> str:
 
 def _with_what_was_spoken_of(whole: str, request: PlanRequest) -> str:
     """Put what the talk before was about in the place of a pronoun, or of what a question that goes on leaves out."""
-    if not _is_answer(request) and (before := _asked_last(request)):
-        whole = gone_on(whole, before)
+    before, thing = _asked_last(request)
+    if before and not _is_answer(request):
+        whole = gone_on(whole, before, thing)
     pointing = [question for question in questions(whole) if not lexicon.is_casual(question)]
     if not pointing or not all(map(points_back, pointing)) or not (named := _spoken_of(request)):
         return whole
@@ -258,13 +259,33 @@ def _with_what_was_spoken_of(whole: str, request: PlanRequest) -> str:
     return whole
 
 
-def _asked_last(request: PlanRequest) -> str:
-    """Return the last question of the talk, courtesies passed over, where it was answered; else nothing."""
-    told = [turn for turn in _turns(request) if not lexicon.is_casual(turn[0])]
-    if not told or told[-1][1] not in _ANSWERED:
-        return ""
-    asked = questions_and_context(own_words(told[-1][0]))
-    return asked[-1].text if asked else ""
+def _with_what_stands_before(text: str) -> str:
+    """Complete each question of a message from the one right before it; what is told in between may be meant as well."""
+    before = thing = ""
+    for asked in questions_and_context(text):
+        whole = gone_on(asked.text, before, thing) if before and not asked.context else asked.text
+        if whole != asked.text:
+            text = text.replace(asked.text, whole, 1)
+        before, thing = whole, thing_of(whole, thing)
+    return text
+
+
+def _asked_last(request: PlanRequest) -> tuple[str, str]:
+    """Return the last question of the talk as it was understood, and the one thing that it was about, where that is plain.
+
+    Courtesies are passed over. There is no such question where the last one was not answered.
+    """
+    before = thing = ""
+    for text, outcome in _turns(request):
+        if lexicon.is_casual(text):
+            continue
+        asked = questions_and_context(own_words(text))
+        if not asked or outcome not in _ANSWERED:
+            before = thing = ""
+        else:
+            before = gone_on(asked[-1].text, before, thing) if before else asked[-1].text
+            thing = thing_of(before, thing)
+    return before, thing
 
 
 def _spoken_of(request: PlanRequest) -> str:

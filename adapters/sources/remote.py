@@ -29,6 +29,7 @@ from uuid import UUID
 from adapters.ranking.similarity import Calibration
 from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import (
+    MOST_READ,
     Hit,
     Query,
     Searched,
@@ -37,6 +38,7 @@ from adapters.sources.markdown.asking import (
     mend,
     parsed,
     reply,
+    says,
     searched_versions,
     unknown_words,
     widened,
@@ -51,7 +53,7 @@ from adapters.sources.threads import in_thread
 from contracts.errors import SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
-from language.words import stems
+from language.words import stem, stems
 
 if TYPE_CHECKING:
     from adapters.ranking.embedder import Embedder, Embedding
@@ -448,7 +450,14 @@ class RemoteKnowledge:
     def mend_now(self, text: str) -> str:
         """Like `mend`, in this thread."""
         with self._unavailable(Source.DOC):
-            return mend(self._statistics(_Clock(self._timeout_s)).statistics, text)
+            clock = _Clock(self._timeout_s)
+            known = self._statistics(clock)
+
+            def said_so(word: str) -> bool:
+                found = self._ranked(known, [((stem(word),), 1.0)], Limits(), MOST_READ, clock)
+                return says([one.passage for one in found], word)
+
+            return mend(known.statistics, text, said_so)
 
     async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
         """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`).

@@ -499,3 +499,23 @@ async def test_what_is_still_open_after_the_last_question_is_not_answered(query:
         request, subqueries=("How do I delete the data folder?", "Что делать, если страница не открывается?")
     )
     assert (await ExtractiveDrafter().draft(named)).kind is DraftKind.ANSWER
+
+
+@pytest.mark.parametrize(
+    ("message", "queries"),
+    [
+        ("What is a profile? How do I delete it?", ["What is a profile?", "How do I delete a profile?"]),
+        ("Что такое профиль? Как его удалить?", ["Что такое профиль?", "Как профиль удалить?"]),
+        (
+            "How do profiles and conversations differ? Can it be deleted?",
+            ["How do profiles and conversations differ? Can it be deleted?"],
+        ),
+        (
+            "Чем отличаются профили и диалоги? Можно ли его удалить?",
+            ["Чем отличаются профили и диалоги? Можно ли его удалить?"],
+        ),
+    ],
+)
+async def test_a_pronoun_stands_for_the_one_thing_of_the_question_before_it(message: str, queries: list[str]) -> None:
+    """In one message; where that question names two things, none of them is taken."""
+    assert await asked_after(message) == (SGRAction.NORMAL, queries)

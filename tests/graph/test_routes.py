@@ -22,6 +22,7 @@ from contracts.state import ChatState
 from contracts.values import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
 from graph.build import Graph, Ports, build_graph
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
+from nodes.safe_exit import NODES
 from tests.support.turn import ANSWER, PROFILE, SAFE, judged, passage, plan
 
 ROUTERS: dict[Any, tuple[str, ...]] = {
@@ -130,6 +131,8 @@ def test_the_graph_has_the_edges_of_the_specification() -> None:
     """No edge more and none less; the last errors of nodes lead to safe_exit without an edge of their own."""
     drawn = graph_of().get_graph()
     assert {(edge.source, edge.target) for edge in drawn.edges} == EDGES
+    # What is said to have failed is one of them.
+    assert {name for name in drawn.nodes if not name.startswith("__")} == NODES
 
 
 def test_every_labelled_edge_carries_its_routers_label() -> None:

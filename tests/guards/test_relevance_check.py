@@ -10,7 +10,7 @@ from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, Qu
 from contracts.reasons import written
 from contracts.report import Finding
 from contracts.values import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
-from guards.relevance_check import RelevanceQuestion, check_relevance
+from guards.relevance_check import RelevanceQuestion, check_relevance, names_in
 
 A = RequiredAction
 OK, FAILED, DOUBTFUL, NOT_ASKED = CheckStatus.OK, CheckStatus.FAILED, CheckStatus.DOUBTFUL, CheckStatus.NOT_ASKED
@@ -85,6 +85,40 @@ def test_a_name_that_no_cited_page_has_speaks_against_them() -> None:
     ahead = [trace(query, (CHAT, 20.0), (NOTES, 2.0), words=WORDS)]
     assert written(found(parts=[query], traces=ahead).reasons) == ("does_not_answer=[FedEx]",)
     assert found(parts=[query], traces=ahead, ignored=frozenset({"fedex"})).status is OK
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Как выгрузить диалоги в 1С?", ("1С",)),
+        ("Можно ли войти через Госуслуги без пароля?", ("Госуслуги",)),
+        ("Поддерживается ли МойОфис, и с какой версии?", ("МойОфис",)),
+        ("Есть ли у вас ЭДО?", ("ЭДО",)),
+        ("Госуслуги поддерживаются?", ()),
+        ("Почему Иван Петрович Сидоров не видит диалог?", ()),
+        ("Почему у Анны Ивановой нет доступа?", ()),
+        ("Как Вам прислать Ваш журнал?", ()),
+        ("Влезет ли файл на 2 ТБ?", ()),
+        ("Удалил диалог. Как его вернуть?", ()),
+    ],
+)
+def test_names_in_cyrillic_are_names(text: str, named: tuple[str, ...]) -> None:
+    """Abbreviations, and words with a capital inside a sentence; persons, polite forms and units are none."""
+    assert names_in(text) == named
+
+
+def test_a_russian_name_is_found_in_any_case() -> None:
+    """By its stem, and a page that lacks it does not answer."""
+    query = "Как удалить диалог через Госуслуги?"
+    page = item("chat", "Чтобы удалить диалог, откройте его.")
+    assert written(
+        found(
+            parts=[query], evidence=[page], cited=frozenset({page.ref}), traces=[trace(query, (page, 20.0), words={})]
+        ).reasons
+    ) == ("does_not_answer=[Госуслуги]",)
+    named = item("chat", "Чтобы удалить диалог, войдите на Госуслугах и откройте его.")
+    asks = {"parts": [query], "evidence": [named], "cited": frozenset({named.ref})}
+    assert not found(**asks, traces=[trace(query, (named, 20.0), words={})]).reasons
 
 
 def test_capitals_are_no_names_where_all_is_in_capitals() -> None:

@@ -49,11 +49,44 @@ def test_a_wrapped_russian_question_is_the_question(message: str) -> None:
         ("Could you please tell me how to delete a conversation?", "how to delete a conversation?"),
         ("Quick question: how do I delete a conversation?", "how do I delete a conversation?"),
         ("Hello, I would like to know how conversations are deleted.", "how conversations are deleted."),
+        ("Hi Anna,\nhow do I delete a conversation?", "how do I delete a conversation?"),
+        ("Dear Mr. Smith,\n\nI was wondering how to delete a conversation", "how to delete a conversation"),
+        ("We use it daily. I was wondering if conversations can be deleted.", "if conversations can be deleted."),
+        ("Just a quick question: what's a profile", "what's a profile"),
+        ("I have two questions:\n- What is a profile?", "What is a profile?"),
+        ("Добрый день, Иван Петрович! Как удалить диалог?", "Как удалить диалог?"),
+        ("День добрый\nНе подскажете, как удалить диалог?", "как удалить диалог?"),
+        ("Анна, хотелось бы знать, как удаляются диалоги.", "как удаляются диалоги."),
+        ("Мы новички. Интересует вопрос: как удалить диалог", "как удалить диалог"),
+        ("Мы новички. Не пойму, как удалить диалог", "как удалить диалог"),
+        ("Мы новички. Чем отличается профиль от диалога", "Чем отличается профиль от диалога"),
+        ("We are new. Difference between a profile and a thread", "Difference between a profile and a thread"),
     ],
 )
 def test_polite_words_before_a_question_are_no_part_of_it(message: str, asked: str) -> None:
     """They would count as the rarest words of the query."""
     assert [one.text for one in questions_and_context(message)] == [asked]
+
+
+@pytest.mark.parametrize(
+    ("message", "asked"),
+    [
+        ("Which of these do you read:\n- PDF\n- DOCX", "Which of these do you read: PDF, DOCX?"),
+        ("Which formats are read?\n\n1. PDF\n2. DOCX\n\nThanks!", "Which formats are read: PDF, DOCX?"),
+        ("Что из этого читается:\n• PDF;\n• DOCX.", "Что из этого читается: PDF, DOCX?"),
+        (f"{DELETE}\n- What is a profile?", DELETE),
+    ],
+)
+def test_a_list_belongs_to_the_question_before_it(message: str, asked: str) -> None:
+    """With a colon or with a question mark; items that ask by themselves are questions of their own."""
+    assert complete_questions(message)[0] == asked
+
+
+def test_a_name_that_does_something_is_no_greeting() -> None:
+    """Only what is called by name is left out."""
+    for message in ("Hello, Docker fails at the start", "Здравствуйте, Экспорт в Excel не работает"):
+        (asked,) = questions_and_context(message)
+        assert asked.text.startswith(("Docker", "Экспорт"))
 
 
 @pytest.mark.parametrize(
@@ -100,6 +133,9 @@ def test_parts_are_the_messages_questions_or_all_queries_together() -> None:
     assert parts_of("How do I delete it from the server?", ["delete a backup from the server"]) == [
         "delete a backup from the server"
     ]
+    both = ["What is a profile?", "How do I delete a profile?"]
+    assert parts_of("What is a profile? How do I delete it?", both) == both
+    assert parts_of("What is a profile? How do I delete it?", ["profile delete"]) == ["What is a profile?"]
     assert len(parts_of(" ".join(f"How do I add printer{n} to group{n}?" for n in range(40)), [])) == 10
 
 

@@ -996,7 +996,7 @@ async def test_only_the_question_that_was_judged_is_asked() -> None:
     assert "Which" not in end["final_answer"]
 
 
-@pytest.mark.parametrize("node", ["Send us your password", "", None, 7])
+@pytest.mark.parametrize("node", ["Send us your password", "send_us_your_password", "", None, 7])
 async def test_an_error_names_a_node_and_nothing_else(node: Any) -> None:
     """The user reads which node failed; another text in its place, as after an edit, is not said."""
     bound = ports()

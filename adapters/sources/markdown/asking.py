@@ -15,12 +15,14 @@ from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from language.clean import fold
 from language.versions import stated
-from language.words import stem, stems, stop_words
+from language.words import stem, stems, stop_words, tokens
 
 if TYPE_CHECKING:
     from adapters.sources.meaning import Meaning
     from contracts.calls import ModelCall
 
+MOST_READ: Final = 50
+"""Passages that are looked through for the form of a word."""
 LONGEST_QUERY: Final = 64
 """Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
 
@@ -142,20 +144,23 @@ def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
     return Query(tuple(alternatives), total, worth)
 
 
+_SHORTEST_STEM: Final = 4
 _MENDED: Final = re.compile(r"(?<![^\W_])[^\W\d_]{5,30}(?![^\W_])")
 """A word that may be misspelt: shorter ones have too many neighbours, and what has digits is a name."""
 
 
-def mend(known: Lexicon, text: str) -> str:
+def mend(known: Lexicon, text: str, said_so: Callable[[str], bool]) -> str:
     """Return a text in which words that no passage has are put right, where one slip of the hand explains them.
 
     Slips are two neighbours that changed places, and a letter that was doubled. Other letters are not exchanged, put in
     or taken out: of "expert" that made "export", of "phase" "phrase". Words with capitals inside or in front may be
-    names, and stay, but for the first of the text.
+    names, and stay, but for the first of the text. So does a word that would become what no passage says: "entire" has
+    the stem of "entry" with two letters changed about, and is no slip of it.
 
     Args:
-        known: The words of all passages.
+        known: The words of all passages, by their stems.
         text: A message.
+        said_so: Whether some passage has a word in that very form; asked only of what a slip may explain.
     """
     said = text.lstrip()
 
@@ -167,13 +172,28 @@ def mend(known: Lexicon, text: str) -> str:
         low = fold(word)
         if low in stop_words() or known.frequency(stem(low)):
             return word
-        found = {stem(one): one for one in reversed(list(_without_slip(low))) if known.frequency(stem(one))}
+        found = {
+            stem(one): one
+            for one in reversed(list(_without_slip(low)))
+            if known.frequency(stem(one)) and (_in_ending(low, one) or said_so(one))
+        }
         if len(found) != 1:
             return word
         (right,) = found.values()
         return right.capitalize() if first and not word.islower() else right
 
     return _MENDED.sub(mended, text)
+
+
+def _in_ending(word: str, mended: str) -> bool:
+    """Whether two letters changed places behind the stem: the passages need not have that form of their word."""
+    known = stem(mended)
+    return len(word) == len(mended) and len(known) >= _SHORTEST_STEM and word.startswith(known)
+
+
+def says(passages: Iterable[Passage], word: str) -> bool:
+    """Whether some of the passages have a folded word in that very form."""
+    return any(word in tokens(f"{row.title}\n{row.heading}\n{row.text}") for row in passages)
 
 
 def _without_slip(word: str) -> Iterator[str]:

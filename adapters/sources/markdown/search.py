@@ -17,12 +17,14 @@ import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from adapters.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
 from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import (
+    MOST_READ,
     Hit,
     Knowledge,
     Query,
@@ -32,6 +34,7 @@ from adapters.sources.markdown.asking import (
     mend,
     parsed,
     reply,
+    says,
     searched_versions,
     unknown_words,
     widened,
@@ -44,7 +47,7 @@ from adapters.sources.threads import in_thread
 from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Source
-from language.words import stems
+from language.words import stem, stems
 
 if TYPE_CHECKING:
     from adapters.ranking.embedder import Embedder, Embedding
@@ -165,7 +168,7 @@ class KnowledgeBase:
     def mend_now(self, text: str) -> str:
         """Like `mend`, in this thread."""
         with _unavailable(Source.DOC):
-            return mend(self._snapshot(), text)
+            return self._settled(lambda snapshot, reader: mend(snapshot, text, partial(_says, snapshot, reader)))
 
     async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
         """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`).
@@ -450,6 +453,12 @@ def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
 
 
 _MAKING = "They are being made, or `guardian index` makes them."
+
+
+def _says(snapshot: Snapshot, reader: Reader, word: str) -> bool:
+    """Whether one of the passages that have a word's stem has the word in that very form."""
+    found = snapshot.search([((stem(word),), 1.0)], Filter(), MOST_READ)
+    return says(reader.passages([number for number, _ in found]).values(), word)
 
 
 def _near(snapshot: Snapshot, where: Filter, compared: Compared | None) -> list[int]:
