@@ -25,6 +25,7 @@ from contracts.state import ChatState
 from contracts.values import Verdict
 
 _GUARDED: Final = ("draft_answer", "guardian")
+_LEAVES: Final = (str, int, float, type(None))
 WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
 _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
 
@@ -174,6 +175,8 @@ def withheld(chunk: Any, *, whole: bool = False) -> Any:
         chunk: What it emits.
         whole: Whether the reasons of a turn that has ended are whole, whatever the verdict.
     """
+    if isinstance(chunk, _LEAVES):
+        return chunk  # most of what a state holds: asking whether a text is a mapping takes ten times as long
     if isinstance(chunk, Mapping):
         return _withheld_mapping(cast("Mapping[str, Any]", chunk), whole=whole)
     if isinstance(chunk, tuple):
