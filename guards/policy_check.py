@@ -161,6 +161,8 @@ def mask(text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
     A text that had none is known again by its hash, so that a passage is looked through once in this process; of no text
     more than that is kept.
     """
+    if not text:
+        return text, ()
     policy = profile.answer_policy
     with_secrets, with_people = _asked(policy.secrets, role), _asked(policy.personal_data, role)
     digest = sha256(text.encode(errors="surrogatepass")).digest()
