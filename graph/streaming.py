@@ -26,6 +26,8 @@ from contracts.state import ChatState
 from contracts.values import Verdict
 
 _GUARDED: Final = ("draft_answer", "guardian")
+_TOLD: Final = frozenset({*_GUARDED, "result"})
+"""Keys under which something may have to be withheld."""
 _LEAVES: Final = frozenset({str, int, float, bool, type(None)})
 WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
 _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
@@ -199,6 +201,8 @@ def _is_mapping(value: Any) -> TypeIs[Mapping[str, Any]]:
 
 
 def _withheld_mapping(chunk: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
+    if _TOLD.isdisjoint(chunk):  # as in most of what a state holds
+        return {key: value if type(value) in _LEAVES else withheld(value, whole=whole) for key, value in chunk.items()}
     shown: dict[str, Any] = {}
     report: Any = chunk.get("guardian")
     verdict = report.get("verdict") if _is_mapping(report) else None
@@ -206,8 +210,6 @@ def _withheld_mapping(chunk: Mapping[str, Any], *, whole: bool) -> dict[str, Any
     for key, value in chunk.items():
         if key == "draft_answer":
             shown[key] = WITHHELD if value and verdict != Verdict.PASS else value
-        elif type(value) in _LEAVES:
-            shown[key] = value
         elif key == "guardian" and _is_mapping(value):
             shown[key] = _of_ended(value, whole=whole) if ended else _names_only(value)
         elif key == "result" and _is_of_turn(value):
