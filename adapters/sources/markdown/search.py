@@ -282,15 +282,9 @@ class KnowledgeBase:
         meaning: Meaning,
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
-        looked = 0
-        ranking: list[_Ranked] = []
 
         def best(count: int) -> list[Hit]:
-            nonlocal looked, ranking
-            # What is asked for more mostly stands in the same ranking.
-            if count > looked:
-                looked = count if meaning.compared is None else max(count, DEPTH)
-                ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=looked), meaning)
+            ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=count), meaning)
             return self._hits(reader, query, ranking[:count])
 
         return enough(best, face, request.top_k)
