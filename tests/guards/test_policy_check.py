@@ -558,7 +558,7 @@ def test_what_is_harmless_for_one_role_is_still_masked_for_another() -> None:
     """A text is known again with what was looked for in it, and not by itself; no other test asks twice."""
     policy = {"personal_data": {"action": "REDACT_SENSITIVE", "except_roles": ["operator"]}}
     profile = bare(answer_policy=policy, roles={"user": {}, "operator": {}})
-    text = "Write to somebody.else@example.org about it."
+    text = "Write to somebody.else@firma.ru about it."
     for _ in range(2):
         assert masked(text, profile, "operator") == text
         assert masked(text, profile, "user") == "Write to [redacted: email] about it."
