@@ -175,7 +175,7 @@ class TurnRunner:
                     on_earlier(earlier)
             if turn is None:
                 turn = await self._store.begin(thread_id, turn_id, text, _as_json(context))
-                return await self._finish(turn, context, on_event)
+                return await self._finish(turn, context, on_event, new=True)
             if turn.lost:
                 turn = await self._store.reopen(thread_id, turn_id)
             return await self._finish(turn, self._settings_of(turn, context), on_event)
@@ -251,23 +251,20 @@ class TurnRunner:
             return None
         return await self._finish(earlier, self._settings_of(earlier, context), on_event)
 
-    async def _finish(self, turn: Turn, context: BaseModel | None, on_event: OnEvent | None) -> Json:
-        """Take a recorded turn from wherever it stands to its result, and record that."""
+    async def _finish(
+        self, turn: Turn, context: BaseModel | None, on_event: OnEvent | None, *, new: bool = False
+    ) -> Json:
+        """Take a recorded turn from wherever it stands to its result, and record that; a new one has no step yet."""
         stopwatch = Stopwatch(self._clock)
-        snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
-        begun = _is_of(snapshot, turn)
-        if begun and _passed_by_an_older_version(snapshot):
-            # Its verdict does not say what it is about, so nothing may be answered by it: as if just drafted.
-            await self._graph.aupdate_state(_of_run(turn), {}, as_node="draft")
-            snapshot = await self._graph.aget_state(_place(turn.thread_id))
-        if not begun or snapshot.tasks:
-            progress = _Progress(
-                turn.turn_id, stopwatch, on_event, _already_finished(snapshot) if begun else frozenset()
-            )
-            await self._advance(turn, context, progress, begun=begun)
-            snapshot = await self._graph.aget_state(_place(turn.thread_id))
+        begun = None if new else await self._begun(turn)
+        if begun is None or begun.tasks:
+            progress = _Progress(turn.turn_id, stopwatch, on_event, _already_finished(begun) if begun else frozenset())
+            await self._advance(turn, context, progress, begun=begun is not None)
+            snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
             if not _is_of(snapshot, turn):
                 raise _of_another(turn)
+        else:
+            snapshot = begun
         # The graph does not know which conversation it serves.
         result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
         result["diagnostics"] = {**(result.get("diagnostics") or {}), **stopwatch.figures()}
@@ -275,6 +272,17 @@ class TurnRunner:
         result = json.loads(json_text(result))
         await self._store.finish(turn.thread_id, turn.turn_id, result)
         return result
+
+    async def _begun(self, turn: Turn) -> StateSnapshot | None:
+        """Return where a turn stands; `None` where its conversation has no step of it."""
+        snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
+        if not _is_of(snapshot, turn):
+            return None
+        if _passed_by_an_older_version(snapshot):
+            # Its verdict does not say what it is about, so nothing may be answered by it: as if just drafted.
+            await self._graph.aupdate_state(_of_run(turn), {}, as_node="draft")
+            snapshot = await self._graph.aget_state(_place(turn.thread_id))
+        return snapshot
 
     async def _advance(self, turn: Turn, context: BaseModel | None, progress: _Progress, *, begun: bool) -> None:
         from langchain_core.messages import HumanMessage

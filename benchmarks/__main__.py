@@ -17,7 +17,7 @@ from benchmarks.report import Line, table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 SERVERS = ("qdrant", "postgres")
-PARTS = ("turns", "models", "sources", "retrieval", "servers", "start", "load")
+PARTS = ("turns", "earlier", "models", "sources", "retrieval", "servers", "start", "load")
 
 
 def main() -> int:
@@ -77,6 +77,9 @@ def _parser() -> argparse.ArgumentParser:
         help="turns over which its memory is watched (default: 2000; 0: none)",
     )
     parser.add_argument(
+        "--earlier", metavar="COMMIT", default="84380ac", help="the version to compare a turn with (default: 84380ac)"
+    )
+    parser.add_argument(
         "--keep",
         type=Path,
         metavar="FOLDER",
@@ -93,11 +96,12 @@ def command_of(arguments: Sequence[str]) -> str:
 
 
 def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Callable[[], list[Line]]]]:
-    from benchmarks import engines, models, retrieval, sources
+    from benchmarks import earlier, engines, models, retrieval, sources
 
     sizes, server_sizes = tuple(options.sizes), tuple(options.server_sizes)
     known: dict[str, tuple[str, Callable[[], list[Line]]]] = {
         "turns": ("Turns", lambda: _turns(place, options.turns)),
+        "earlier": ("An earlier version", lambda: earlier.measure(place, options.earlier)),
         "models": ("Language model", models.measure),
         "sources": ("Slow sources", sources.measure),
         "retrieval": (f"Retrieval: {_counted(sizes)}", lambda: retrieval.measure(options.keep, sizes)),

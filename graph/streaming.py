@@ -17,6 +17,7 @@ from langgraph.graph.message import push_message
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel._messages import StreamMessagesHandler
 from langgraph.pregel.protocol import StreamProtocol
+from typing_extensions import TypeIs
 
 from contracts.context import Context
 from contracts.errors import ConfigError
@@ -25,6 +26,9 @@ from contracts.state import ChatState
 from contracts.values import Verdict
 
 _GUARDED: Final = ("draft_answer", "guardian")
+_TOLD: Final = frozenset({*_GUARDED, "result"})
+"""Keys under which something may have to be withheld."""
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
 WITHHELD: Final = "(withheld: a draft is shown when it has passed)"
 _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
 
@@ -174,8 +178,10 @@ def withheld(chunk: Any, *, whole: bool = False) -> Any:
         chunk: What it emits.
         whole: Whether the reasons of a turn that has ended are whole, whatever the verdict.
     """
-    if isinstance(chunk, Mapping):
-        return _withheld_mapping(cast("Mapping[str, Any]", chunk), whole=whole)
+    if type(chunk) in _LEAVES:
+        return chunk
+    if _is_mapping(chunk):
+        return _withheld_mapping(chunk, whole=whole)
     if isinstance(chunk, tuple):
         parts = cast("tuple[Any, ...]", chunk)
         if len(parts) == 2 and isinstance(parts[0], str) and parts[0] in _GUARDED:
@@ -184,21 +190,28 @@ def withheld(chunk: Any, *, whole: bool = False) -> Any:
         kind: Any = type(parts)
         return tuple(kept) if kind is tuple else kind(*kept)  # a named tuple takes its fields one by one
     if isinstance(chunk, list):
-        return [withheld(part, whole=whole) for part in cast("list[Any]", chunk)]
+        items = cast("list[Any]", chunk)
+        return [part if type(part) in _LEAVES else withheld(part, whole=whole) for part in items]
     return chunk
 
 
+def _is_mapping(value: Any) -> TypeIs[Mapping[str, Any]]:
+    # Nearly all are dicts; to ask for the protocol takes ten times as long, and is asked of all that a state holds.
+    return type(value) is dict or isinstance(value, Mapping)
+
+
 def _withheld_mapping(chunk: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
+    if _TOLD.isdisjoint(chunk):  # as in most of what a state holds
+        return {key: value if type(value) in _LEAVES else withheld(value, whole=whole) for key, value in chunk.items()}
     shown: dict[str, Any] = {}
     report: Any = chunk.get("guardian")
-    verdict = cast("Mapping[str, Any]", report).get("verdict") if isinstance(report, Mapping) else None
+    verdict = report.get("verdict") if _is_mapping(report) else None
     ended = _is_of_turn(chunk.get("result"))
     for key, value in chunk.items():
         if key == "draft_answer":
             shown[key] = WITHHELD if value and verdict != Verdict.PASS else value
-        elif key == "guardian" and isinstance(value, Mapping):
-            told = cast("Mapping[str, Any]", value)
-            shown[key] = _of_ended(told, whole=whole) if ended else _names_only(told)
+        elif key == "guardian" and _is_mapping(value):
+            shown[key] = _of_ended(value, whole=whole) if ended else _names_only(value)
         elif key == "result" and _is_of_turn(value):
             shown[key] = _ended(cast("Mapping[str, Any]", value), whole=whole)
         else:
@@ -208,7 +221,7 @@ def _withheld_mapping(chunk: Mapping[str, Any], *, whole: bool) -> dict[str, Any
 
 def _is_of_turn(result: Any) -> bool:
     """Whether this is what a turn came to, rather than what a task wrote, which streams call a result, too."""
-    return isinstance(result, Mapping) and "answer_text" in result
+    return _is_mapping(result) and "answer_text" in result
 
 
 def _ended(result: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:

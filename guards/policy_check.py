@@ -9,6 +9,7 @@ makes a support desk useless.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +24,7 @@ from language.clean import skeleton
 from language.demands import asks_for_secrets, question_asks_for_secrets
 from language.links import foreign_links
 from language.personal_data import Contacts, personal_data
+from language.remembering import Seen
 from language.secrets import secrets
 from language.spans import Span, replaced
 from language.structured import inside_json, with_strings
@@ -36,6 +38,9 @@ NO_SOURCE_ALLOWED: Final = "no-source-allowed"
 FOREIGN_LINK: Final = "foreign-link"
 LOW_ARTICLE_ID: Final = "low-article-id"
 ASKS_FOR_SECRETS: Final = "asks-for-secrets"
+
+_HARMLESS: Final = Seen(16_384)
+"""Hashes of texts in which nothing was to be masked, with what was looked for."""
 
 
 class PolicyFinding(BaseModel):
@@ -151,9 +156,26 @@ def masked(text: str, profile: Profile, role: str) -> str:
 
 
 def mask(text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
-    """Return the masked text and the rules whose values were in it."""
+    """Return the masked text and the rules whose values were in it.
+
+    A text that had none is known again by its hash, so that a passage is looked through once in this process; of no text
+    more than that is kept.
+    """
+    if not text:
+        return text, ()
     policy = profile.answer_policy
     with_secrets, with_people = _asked(policy.secrets, role), _asked(policy.personal_data, role)
+    digest = sha256(text.encode(errors="surrogatepass")).digest()
+    key = (digest, with_secrets, with_people, *profile.contact.values(), *policy.contacts)
+    if key in _HARMLESS:
+        return text, ()
+    said, rules = _mask(text, profile, with_secrets=with_secrets, with_people=with_people)
+    if said == text and not rules:
+        _HARMLESS.add(key)
+    return said, rules
+
+
+def _mask(text: str, profile: Profile, *, with_secrets: bool, with_people: bool) -> tuple[str, tuple[str, ...]]:
 
     def find(said: str) -> list[Span]:
         found = secrets(said) if with_secrets else []

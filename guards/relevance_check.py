@@ -205,47 +205,56 @@ def _parts(
     question: RelevanceQuestion, traces: Sequence[QueryTrace], cited: Sequence[EvidenceItem]
 ) -> list[PartFinding]:
     texts = list(question.parts)
+    words = _words_of(question.evidence)
     if len(texts) < 2:
         text = " ".join(texts)
-        return [_part(text, _pages(text, traces, cited, question), cited, question, alone=True)]
+        return [_part(text, _pages(text, traces, cited, question, words), cited, question, words, alone=True)]
     of_part: list[list[QueryTrace]] = [[] for _ in texts]
     for trace in traces:
         of_part[likest(trace.query, texts)].append(trace)
-    pages = [_pages(text, its, cited, question) for text, its in zip(texts, of_part, strict=True)]
+    pages = [_pages(text, its, cited, question, words) for text, its in zip(texts, of_part, strict=True)]
     surest = {key: max(of.get(key, _NO_PAGE).estimate for of in pages) for of in pages for key in of}
     # A page that stands there for one part is no doubtful answer to another.
     pages = [
         {key: page for key, page in of.items() if page.estimate >= min(question.sure, surest[key])} for of in pages
     ]
-    return [_part(text, of, cited, question, alone=False) for text, of in zip(texts, pages, strict=True)]
+    return [_part(text, of, cited, question, words, alone=False) for text, of in zip(texts, pages, strict=True)]
 
 
 def _pages(
-    text: str, traces: Sequence[QueryTrace], cited: Sequence[EvidenceItem], question: RelevanceQuestion
+    text: str,
+    traces: Sequence[QueryTrace],
+    cited: Sequence[EvidenceItem],
+    question: RelevanceQuestion,
+    words: Mapping[str, frozenset[str]],
 ) -> dict[str, _Page]:
     """Return the cited pages that some ranking has, by their keys, each as the ranking has it that is surest of it."""
     pages: dict[str, _Page] = {}
-    texts = _words_of(question.evidence)
     said = frozenset(stems(text))
     for ranking in _rankings(traces):
         weights = _weights(ranking, said, question.ignored)
         for item in cited:
             key = item.document_key
-            page = _judged(item, ranking, weights, texts[key])
+            page = _judged(item, ranking, weights, words[key])
             if page and (key not in pages or page.rank > pages[key].rank):
                 pages[key] = page
     return pages
 
 
 def _part(
-    text: str, pages: Mapping[str, _Page], cited: Sequence[EvidenceItem], question: RelevanceQuestion, *, alone: bool
+    text: str,
+    pages: Mapping[str, _Page],
+    cited: Sequence[EvidenceItem],
+    question: RelevanceQuestion,
+    words: Mapping[str, frozenset[str]],
+    *,
+    alone: bool,
 ) -> PartFinding:
     """Judge one part by its surest page."""
     if not pages:
         return PartFinding(text=text, status=PartStatus.PARTLY if alone else PartStatus.NOT_FOUND)
     best = max(pages.values(), key=lambda page: page.rank)
-    texts = _words_of(question.evidence)
-    there = frozenset[str]().union(*(texts[key] for key in pages))
+    there = frozenset[str]().union(*(words[key] for key in pages))
     names = tuple(name for name in names_in(text, question.ignored) if not there.issuperset(stems(name)))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     if names or (best.coverage < _LEAST_COVERAGE and best.near < _NEAR):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache, wraps
 from typing import Final, TypeVar
 
@@ -26,3 +26,24 @@ def remembered(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:
         return list(kept(text) if len(text) <= LONGEST else read(text))
 
     return recall
+
+
+class Seen:
+    """Which keys were met in this process; safe to use from several threads.
+
+    Args:
+        most: How many are kept, from 1; one more, and all are forgotten.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._keys: set[Hashable] = set()
+
+    def add(self, key: Hashable) -> None:
+        """Keep a key."""
+        if len(self._keys) >= self._most:
+            self._keys.clear()
+        self._keys.add(key)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._keys

@@ -101,7 +101,9 @@ class Thesaurus:
     def __init__(self, groups: Sequence[Sequence[str]]) -> None:
         pairs = [(tuple(all_stems(word)), group[0]) for group in groups for word in group[1:]]
         # Longer phrases first: "language model" is one thing, not a language and a model.
-        self._pairs = sorted((pair for pair in pairs if pair[0]), key=lambda pair: -len(pair[0]))
+        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        for pair in sorted((pair for pair in pairs if pair[0]), key=lambda pair: -len(pair[0])):
+            self._by_first.setdefault(pair[0][0], []).append(pair)
 
     def rephrase(self, text: str) -> str:
         """Return the text with every word of a group replaced by the group's first; else the text as it is."""
@@ -111,7 +113,7 @@ class Thesaurus:
         changed = False
         place = 0
         while place < len(words):
-            for key, instead in self._pairs:
+            for key, instead in self._by_first.get(stemmed[place], ()):
                 if tuple(stemmed[place : place + len(key)]) == key:
                     said.append(instead)
                     place += len(key)

@@ -146,8 +146,9 @@ def _see_also(
     lines: list[str] = []
     for item in sorted(evidence, key=lambda item: -item.confidence):
         shared = asked.intersection(stems(" ".join(title_of(item))))
-        fits = item.confidence >= sure and written_in(item) in (None, language) and not item.lookup
-        if fits and len(shared) >= min(_SHARED_WORDS, len(asked) or 1) and not named & {item.document_key, item.title}:
+        fits = item.confidence >= sure and not item.lookup and len(shared) >= min(_SHARED_WORDS, len(asked) or 1)
+        # Its language last: for that the whole passage is read.
+        if fits and not named & {item.document_key, item.title} and written_in(item) in (None, language):
             named |= {item.document_key, item.title}
             place = _address(item, allowed_domains)
             title = " — ".join(filter(None, map(inline, title_of(item))))

@@ -15,12 +15,14 @@ import logging
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -36,6 +38,20 @@ from adapters.checkpoints.ids import PATTERN, raise_floor
 from contracts.errors import ThreadError
 
 _LOG = logging.getLogger(__name__)
+
+# Not below the newest of its namespace, unless a checkpoint of that very id is replaced.
+_PUT: Final = """
+INSERT OR REPLACE INTO checkpoints
+    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id > ?3)
+    OR EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3)
+RETURNING 1
+"""
+_WRITE: Final = "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)"
+_PLACES: Final = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_MOST_AT_ONCE: Final = 1_000
+"""Rows of one statement: SQLite has places for 32,766 values."""
 
 
 class Step(NamedTuple):
@@ -97,14 +113,14 @@ class PruningSqliteSaver(AsyncSqliteSaver):
 
     Over the upstream saver: `aprune`, `adelete_for_runs` and `acopy_thread`; earlier turns are pruned as they
     are superseded; the newest step of a thread is the one that was stored last, whatever the wall clock said
-    (`adapters.checkpoints.ids`); a write that failed or was cancelled is rolled back, so that it cannot hold the file's write
-    lock; nothing but plain values and messages is read back, whatever LANGGRAPH_STRICT_MSGPACK says; and errors
-    of the storage are `ThreadError`s with a way out.
+    (`adapters.checkpoints.ids`); what a step writes is one statement, and a transaction of its own, so that
+    one that failed or was cancelled cannot hold the file's write lock; nothing but plain values and messages is read
+    back, whatever LANGGRAPH_STRICT_MSGPACK says; and errors of the storage are `ThreadError`s with a way out.
 
     A thread whose state uses delta channels is left unpruned: their values are spread over earlier steps.
 
     Args:
-        connection: Opened by `open_connection(path, "IMMEDIATE")`.
+        connection: Opened by `open_connection(path, None)`.
         path: The file, for messages.
     """
 
@@ -115,7 +131,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         self.path = path
 
     async def setup(self) -> None:
-        async with self._undone_on_failure():
+        with storage_errors_as_ours(self.path):
             await super().setup()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -153,25 +169,50 @@ class PruningSqliteSaver(AsyncSqliteSaver):
     ) -> RunnableConfig:
         """Store a checkpoint, and drop what it supersedes.
 
+        Ids rise by `aget_tuple`, so one below the newest is met where LangGraph does not make the thread's ids, or
+        another program writes to the thread at the same time; the turn then stops, before it has given an old turn's
+        answer.
+
         Raises:
             ThreadError: The storage failed; or the checkpoint would lie below the newest of its namespace, where it
                 would never be found again.
         """
         place = config.get("configurable", {})
-        await self._refuse_below(str(place["thread_id"]), str(place.get("checkpoint_ns", "")), checkpoint["id"])
-        async with self._undone_on_failure():
-            stored = await super().aput(config, checkpoint, metadata, new_versions)
+        thread_id, namespace = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
         start = place.get("checkpoint_id")
-        run_id = get_checkpoint_metadata(config, metadata).get("run_id")
-        if metadata.get("source") == "input" and not place.get("checkpoint_ns") and start and run_id:
-            await self._drop_before(str(place["thread_id"]), str(start))
-        return stored
+        known = get_checkpoint_metadata(config, metadata)
+        kind, value = self.serde.dumps_typed(checkpoint)
+        told = json.dumps(known, ensure_ascii=False).encode("utf-8", "ignore")
+        stored = await self._run(_PUT, (thread_id, namespace, checkpoint["id"], start, kind, value, told))
+        if not stored:
+            raise ThreadError(
+                f"A step of conversation {thread_id!r} cannot be stored: a later one is there already, which would be "
+                "taken for its end.",
+                "Send the message again if another program writes to the conversation; where that does not help, "
+                "delete the conversation or start another one.",
+            )
+        if metadata.get("source") == "input" and not namespace and start and known.get("run_id"):
+            await self._drop_before(thread_id, str(start))
+        place = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
+        return {"configurable": place}
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        async with self._undone_on_failure():
-            await super().aput_writes(config, writes, task_id, task_path)
+        place = config.get("configurable", {})
+        step = (str(place["thread_id"]), str(place["checkpoint_ns"]), str(place["checkpoint_id"]), task_id, task_path)
+        rows = [
+            (*step, WRITES_IDX_MAP.get(channel, number), channel, *self.serde.dumps_typed(value))
+            for number, (channel, value) in enumerate(writes)
+        ]
+        # An error or an interrupt takes the place of an earlier one; what a task wrote stays as it is.
+        verb = "REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE"
+        into = f"INSERT OR {verb} INTO writes {_WRITE} VALUES"
+        if len(rows) <= _MOST_AT_ONCE:
+            await self._run(f"{into} {', '.join([_PLACES] * len(rows))}", list(chain(*rows)))
+        else:
+            async with self._transaction() as connection:
+                await connection.executemany(f"{into} {_PLACES}", rows)
 
     async def adelete_thread(self, thread_id: str) -> None:
         async with self._transaction() as connection:
@@ -247,41 +288,28 @@ class PruningSqliteSaver(AsyncSqliteSaver):
             )
 
     async def _highest(self, thread_id: str) -> str | None:
-        [[highest]] = await self._read(
+        [[highest]] = await self._run(
             "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_id GLOB ?",
             (thread_id, PATTERN),
         )
         return highest
 
-    async def _refuse_below(self, thread_id: str, namespace: str, checkpoint_id: str) -> None:
-        """Refuse an id below the newest of a namespace, unless a checkpoint of that very id is to be replaced.
-
-        Ids rise by `aget_tuple`, so this is met where LangGraph does not make the thread's ids, or another program
-        writes to the thread at the same time; the turn then stops, before it has given an old turn's answer.
-        """
-        [[below]] = await self._read(
-            """
-            SELECT EXISTS (
-                SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id > ?3
-            ) AND NOT EXISTS (
-                SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3
-            )
-            """,
-            (thread_id, namespace, checkpoint_id),
-        )
-        if below:
-            raise ThreadError(
-                f"A step of conversation {thread_id!r} cannot be stored: a later one is there already, which would be "
-                "taken for its end.",
-                "Send the message again if another program writes to the conversation; where that does not help, "
-                "delete the conversation or start another one.",
-            )
-
-    async def _read(self, statement: str, values: Sequence[object]) -> list[Any]:
+    async def _run(self, statement: str, values: Sequence[object]) -> list[Any]:
+        """Run a statement, which is a transaction of its own, in one call of the connection's thread; return its rows."""
         await self.setup()
         with storage_errors_as_ours(self.path):
             async with self.lock:
-                return list(await self.conn.execute_fetchall(statement, values))
+                try:
+                    return list(await self.conn.execute_fetchall(statement, values))
+                except BaseException:
+                    await asyncio.shield(self._end())
+                    raise
+
+    async def _end(self) -> None:
+        """Wait for a statement that nobody waits for any more: until it has ended, it may hold the file's write lock."""
+        # A closed connection (ValueError) runs none; what fails here has nothing to add to the first error.
+        with suppress(ValueError, sqlite3.Error):
+            await self.conn.rollback()
 
     async def _drop_before(self, thread_id: str, start: str) -> None:
         try:
@@ -310,23 +338,6 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                 except BaseException:
                     await asyncio.shield(self.conn.rollback())
                     raise
-
-    @asynccontextmanager
-    async def _undone_on_failure(self) -> AsyncGenerator[None]:
-        """Roll back what an upstream method left open: it begins and commits, but never rolls back."""
-        try:
-            with storage_errors_as_ours(self.path):
-                yield
-        except BaseException:
-            await asyncio.shield(self._roll_back())
-            raise
-
-    async def _roll_back(self) -> None:
-        async with self.lock:
-            # Asked for even where no transaction is open: a cancelled statement may still be on its way. A closed
-            # connection (ValueError) has nothing open; a rollback that fails has nothing to add to the first error.
-            with suppress(ValueError, sqlite3.Error):
-                await self.conn.rollback()
 
 
 async def _steps(connection: aiosqlite.Connection, thread_id: str) -> list[Step]:
@@ -365,7 +376,7 @@ async def open_saver(path: Path | str) -> AsyncGenerator[PruningSqliteSaver]:
         ThreadError: The file cannot be opened, read or written.
     """
     place = Path(path)
-    connection = await open_connection(place, "IMMEDIATE")
+    connection = await open_connection(place, None)
     try:
         saver = PruningSqliteSaver(connection, place)
         await saver.setup()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
 
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.links import foreign_links, has_link
 from language.markup import in_markdown, without_holes, without_navigation
 from language.personal_data import Contacts
+from language.remembering import LONGEST, MOST
 from language.words import stems
 
 LEFT_OUT = "\ufdd0"
@@ -91,7 +94,20 @@ def units(
 
     Where a link leads to none of the domains, `LEFT_OUT` stands behind its words.
     """
-    heading = " — ".join(filter(None, dict.fromkeys((item.title, item.heading))))
+    # Its address is what the answer resolves them by (`rendering/answers.py`).
+    followed = (
+        relative_links and bool(_WEB.match(item.url or "")) and not foreign_links(item.url or "", allowed_domains)
+    )
+    kept = _WEB_OR_RELATIVE if followed else _WEB
+    read = _read_once if len(item.snippet) <= LONGEST else _read
+    found = read(item.title, item.heading, item.snippet, tuple(allowed_domains), contacts, kept)
+    return [replace(unit, source=source) for unit in found]
+
+
+def _read(
+    title: str, above: str, snippet: str, domains: tuple[str, ...], contacts: Contacts | None, kept: re.Pattern[str]
+) -> tuple[Unit, ...]:
+    heading = " — ".join(filter(None, dict.fromkeys((title, above))))
     found: list[Unit] = []
     lead = ""
 
@@ -100,13 +116,9 @@ def units(
         # What leads into something that the passage does not have would end the answer in mid-air.
         if stems(text) and (body or not lead_text.rstrip(" \n*_").endswith(":")):
             words = frozenset(stems(_LINKED.sub("]", text)))
-            found.append(Unit(source, len(found), heading, lead_text, body, words, frozenset(stems(heading))))
+            found.append(Unit(0, len(found), heading, lead_text, body, words, frozenset(stems(heading))))
 
-    # Its address is what the answer resolves them by (`rendering/answers.py`).
-    followed = (
-        relative_links and bool(_WEB.match(item.url or "")) and not foreign_links(item.url or "", allowed_domains)
-    )
-    for block in blocks(readable(item.snippet, allowed_domains, contacts, relative_links=followed)):
+    for block in blocks(_readable(snippet, domains, contacts, kept)):
         if block.kind in _BODY:
             add(lead, block)
             lead = ""
@@ -116,12 +128,16 @@ def units(
             lead = ""
         if block.kind is BlockKind.HEADING:
             own = heading_text(block.text)
-            heading = " — ".join(filter(None, dict.fromkeys((item.title, item.heading, own))))
+            heading = " — ".join(filter(None, dict.fromkeys((title, above, own))))
         elif block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE):
             lead = re.sub(r"^>[ \t]?", "", block.text, flags=re.MULTILINE).strip().lstrip("—– ")
     if lead:
         add(lead, None)
-    return found
+    return tuple(found)
+
+
+_read_once: Final = lru_cache(maxsize=MOST)(_read)
+"""The passages that were read last, masked as they are: the same ones answer many questions."""
 
 
 def readable(
@@ -137,12 +153,15 @@ def readable(
     say nothing without it, behind those of one to a contact its address, and `ICON` stands for a picture that a sentence points at. Code is left as it is. `[1]` in a
     document's own prose is no citation of ours and loses its brackets.
     """
+    return _readable(markdown, allowed_domains, contacts, _WEB_OR_RELATIVE if relative_links else _WEB)
+
+
+def _readable(markdown: str, allowed_domains: Sequence[str], contacts: Contacts | None, kept: re.Pattern[str]) -> str:
     markdown = _OURS.sub("", without_navigation(markdown))
     markdown = _COMMENT.sub(lambda m: m[0] if m["open"] is not None else " ", in_markdown(markdown))
     parts = split_code(markdown)
     targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}
     known = contacts or Contacts()
-    kept = _WEB_OR_RELATIVE if relative_links else _WEB
     return "".join(
         part if i % 2 else _prose(part, targets, allowed_domains, known, kept) for i, part in enumerate(parts)
     )

@@ -110,10 +110,15 @@ class Fusing:
             similarities: Of all of them that have a vector.
             count: How many are wanted.
         """
-        order = combined({key: hit.score for key, hit in hits.items()}, similarities, self.share, self.floor)
-        return [self._weighed(hits[key], similarities.get(key), fused) for key, fused in order[:count]]
+        order = self.ordered({key: hit.score for key, hit in hits.items()}, similarities)
+        return [self.weighed(hits[key], similarities.get(key), fused) for key, fused in order[:count]]
 
-    def _weighed(self, hit: Hit, similarity: float | None, fused: float) -> Hit:
+    def ordered(self, scores: Mapping[_Key, float], similarities: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
+        """Return all that has a score by words or a similarity, best first, with what both say of it (`combined`)."""
+        return combined(scores, similarities, self.share, self.floor)
+
+    def weighed(self, hit: Hit, similarity: float | None, fused: float) -> Hit:
+        """Return a hit by words with what meaning says of it."""
         sure = self.confidence(hit.confidence, similarity)
         return replace(hit, confidence=sure, similarity=similarity, fused=fused)
 

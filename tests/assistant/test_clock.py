@@ -173,16 +173,14 @@ class Careless(PruningSqliteSaver):
     """Takes and gives checkpoints by their ids alone, as the saver of earlier versions did."""
 
     aget_tuple = AsyncSqliteSaver.aget_tuple
-
-    async def _refuse_below(self, thread_id: str, namespace: str, checkpoint_id: str) -> None:
-        pass
+    aput = AsyncSqliteSaver.aput
 
 
 async def test_an_older_turn_s_answer_is_refused(tmp_path: Path, clock: Clock) -> None:
     """Where a storage takes an older turn for the newest, the message is told so, and no answer stands on record."""
     await ask(tmp_path, clock, YEAR, "one")
     clock.restart(0)
-    connection = await open_connection(tmp_path / "threads.db", "IMMEDIATE")
+    connection = await open_connection(tmp_path / "threads.db", None)
     try:
         async with await TurnStore.open(tmp_path / "threads.db") as store:
             graph = quick_graph(tmp_path, Careless(connection, tmp_path / "threads.db"))

@@ -552,3 +552,13 @@ def test_any_text_can_be_judged(text: str) -> None:
     """Neither request nor answer can break the check."""
     assert check_request(text, RequestType.KNOWLEDGE_QA, with_rules(*RULES), "user").status in PolicyStatus
     assert check_answer(text, PROFILE, "user").status in PolicyStatus
+
+
+def test_what_is_harmless_for_one_role_is_still_masked_for_another() -> None:
+    """A text is known again with what was looked for in it, and not by itself; no other test asks twice."""
+    policy = {"personal_data": {"action": "REDACT_SENSITIVE", "except_roles": ["operator"]}}
+    profile = bare(answer_policy=policy, roles={"user": {}, "operator": {}})
+    text = "Write to somebody.else@firma.ru about it."
+    for _ in range(2):
+        assert masked(text, profile, "operator") == text
+        assert masked(text, profile, "user") == "Write to [redacted: email] about it."

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from adapters.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
 from adapters.sources.folding import Different, enough
@@ -65,6 +65,23 @@ _Row = TypeVar("_Row")
 
 class _Moved(Exception):
     """The index was renewed between asking it and reading the rows it named."""
+
+
+class _Ranked(NamedTuple):
+    """A passage in a ranking, by its number.
+
+    Attributes:
+        score: By words, of the query as it was widened.
+        own: Of the query itself.
+        similarity, fused, fusing: Where meaning takes part.
+    """
+
+    number: int
+    score: float
+    own: float
+    similarity: float | None = None
+    fused: float = 0.0
+    fusing: Fusing | None = None
 
 
 class KnowledgeBase:
@@ -291,11 +308,12 @@ class KnowledgeBase:
         meaning: Meaning,
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
-        return enough(
-            lambda count: self._ranked(snapshot, reader, query, where, replace(request, top_k=count), meaning),
-            face,
-            request.top_k,
-        )
+
+        def best(count: int) -> list[Hit]:
+            ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=count), meaning)
+            return self._hits(reader, query, ranking[:count])
+
+        return enough(best, face, request.top_k)
 
     def _ranked(
         self,
@@ -305,7 +323,8 @@ class KnowledgeBase:
         where: Filter,
         request: SearchRequest,
         meaning: Meaning,
-    ) -> list[Hit]:
+    ) -> list[_Ranked]:
+        """Return the best passages by their numbers; where meaning takes part, all that either has found."""
         weights = query.weights()
         if request.expand:
             best = _best(snapshot, reader, weights, where, FEEDBACK_DOCUMENTS)
@@ -320,17 +339,25 @@ class KnowledgeBase:
             ranked |= dict.fromkeys(near, 0.0) | snapshot.scores(weights, near)
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
         own = snapshot.scores(query.weights(), list(ranked)) if request.expand and ranked else ranked
-        rows = _all(reader.passages(list(ranked)), len(ranked))
-        hits = [
-            Hit(rows[number], score, confidence(own.get(number, 0.0), query.idf_sum, self._midpoint))
-            for number, score in ranked.items()
-        ]
-        by_words, others = hits[: len(hits) - len(near)], hits[len(hits) - len(near) :]
-        by_words.sort(key=lambda hit: (-hit.score, hit.passage.key, hit.passage.ordinal))
+        places = _all(reader.places(list(ranked)), len(ranked))
+        by_words = sorted(list(ranked)[: len(ranked) - len(near)], key=lambda number: (-ranked[number], places[number]))
         if compared is None:
-            return by_words
-        together = {hit.passage.id: hit for hit in (*by_words, *others)}
-        return self._fusing(meaning, compared).joined(together, _similarities(compared, list(together)), request.top_k)
+            return [_Ranked(number, ranked[number], own.get(number, 0.0)) for number in by_words]
+        fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(ranked))
+        return [
+            _Ranked(number, ranked[number], own.get(number, 0.0), similarities.get(number), fused, fusing)
+            for number, fused in fusing.ordered({n: ranked[n] for n in (*by_words, *near)}, similarities)
+        ]
+
+    def _hits(self, reader: Reader, query: Query, ranking: Sequence[_Ranked]) -> list[Hit]:
+        """Return what was ranked, with the passages."""
+        rows = _all(reader.passages([one.number for one in ranking]), len(ranking))
+        hits: list[Hit] = []
+        for one in ranking:
+            sure = confidence(one.own, query.idf_sum, self._midpoint)
+            hit = Hit(rows[one.number], one.score, sure)
+            hits.append(one.fusing.weighed(hit, one.similarity, one.fused) if one.fusing else hit)
+        return hits
 
     def _fusing(self, meaning: Meaning, compared: Compared | None) -> Fusing:
         if self._embedder is None or meaning.vector is None or compared is None:

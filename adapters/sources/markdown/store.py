@@ -72,6 +72,7 @@ WHERE d.state <> 'removing' AND (d.key = ? OR d.kb_id = ?) ORDER BY d.key, d.sou
 _LIMITS = """
 SELECT c.id, d.source, d.version, d.language FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
 """
+_PLACES = "SELECT c.id, d.key, c.ordinal FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN"
 _BODIES = "SELECT id, body FROM chunks WHERE id IN"
 _NUMBERS = "SELECT id FROM documents WHERE key IN"
 
@@ -434,6 +435,11 @@ class Reader:
         sql = f"{_PASSAGES} WHERE c.id IN ({','.join('?' * len(ids))})"
         rows = (Passage(*row) for row in self._db.execute(sql, tuple(ids)))
         return {row.id: row for row in rows}
+
+    def places(self, ids: Collection[int]) -> dict[int, tuple[str, int]]:
+        """Return of passages the keys of their documents and where they stand there."""
+        sql = f"{_PLACES} ({','.join('?' * len(ids))})"
+        return {number: (key, ordinal) for number, key, ordinal in self._db.execute(sql, tuple(ids))}
 
     def article_passages(self, key: str, kb_id: int | None) -> list[Passage]:
         """Return every passage of the documents that have a key or a number, document by document and in order."""
