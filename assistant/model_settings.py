@@ -272,7 +272,7 @@ _WHOLE: Final = {
 }
 """Least and most of each variable that is a number: here, and nowhere else."""
 _CHOICES: Final = {
-    "GUARDIAN_EMBEDDER": ("auto", "use", "off"),
+    "GUARDIAN_EMBEDDER": ("auto", "use", "e5", "off"),
     "GUARDIAN_RERANK_SHAPE": ("cohere", "tei"),
     "GUARDIAN_ENTAIL_SHAPE": ("tei", "chat"),
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
