@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from contracts.errors import ConfigError
@@ -21,13 +22,15 @@ def embedder(settings: ModelSettings) -> Embedder | None:
     """Return what ranks by meaning; the model of this process is loaded by the first text, not here.
 
     Raises:
-        ConfigError: It is asked for by name, and is not installed.
+        ConfigError: It is asked for by name, and is not installed; or the folder that is named has no such model.
     """
     chosen = settings.value["GUARDIAN_EMBEDDER"]
     if chosen == "off":
         return None
     if chosen in _LOCAL:
         return _required(chosen)
+    if chosen != "auto":
+        return _in_folder(chosen)
     if settings.value["GUARDIAN_EMBED_URL"]:
         from adapters.ranking.embeddings import HttpEmbedder
 
@@ -62,6 +65,13 @@ def _required(name: str) -> Embedder:
         how = e5.INSTALL if name == "e5" else use.INSTALL
         raise ConfigError(f"GUARDIAN_EMBEDDER is {name!r}, and that model is not installed.", how)
     return found
+
+
+def _in_folder(path: str) -> Embedder:
+    from adapters.ranking.local.embedder import LocalEmbedder
+    from adapters.ranking.local.folder import folder_model
+
+    return LocalEmbedder(folder_model(Path(path).expanduser().resolve()))
 
 
 def without_meaning(settings: ModelSettings) -> str:

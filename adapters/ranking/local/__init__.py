@@ -3,4 +3,5 @@
 LocalEmbedder    any of them, as an embedder
 use_model        Universal Sentence Encoder, multilingual, version 3: small and quick
 e5_model         multilingual-e5-small: better at documents, and ten times slower
+folder_model     one in a folder that the user names: an ONNX graph, its tokenizer and a manifest
 """
