@@ -25,6 +25,7 @@ from adapters.ranking.similarity import (
     text_of,
     write_vectors,
 )
+from adapters.ranking.spreads import directions_key, directions_of
 from adapters.sources.markdown.store import Store
 from contracts.errors import KnowledgeError, ServerFault
 
@@ -173,7 +174,7 @@ def _holds(directory: Path, name: str, chunks: list[int]) -> bool:
 
 async def _measure(directory: Path, store: Store, embedder: Embedder, name: str, writing: Writing) -> None:
     """Measure what a similarity is worth, where the vectors are others than when it was measured last."""
-    if store.meta(measured_key(embedder.name)) == name:
+    if store.meta(measured_key(embedder.name)) == name and store.meta(directions_key(embedder.name)):
         return
     questions = [text for language, text in foreign_questions() if language in embedder.languages]
     queries = await embedder.embed_queries(questions)
@@ -183,4 +184,5 @@ async def _measure(directory: Path, store: Store, embedder: Embedder, name: str,
     calibration = Calibration.of(*best_of(queries, rows))
     with writing(), store.transaction():
         store.set_meta(calibration_key(embedder.name), kept(calibration))
+        store.set_meta(directions_key(embedder.name), directions_of(rows))
         store.set_meta(measured_key(embedder.name), name)
