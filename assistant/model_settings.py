@@ -54,7 +54,8 @@ class ModelSettings:
         for name in ("OPENAI_API_KEY", "GUARD_VLLM_API_KEY"):
             self._key(name)
         for name, allowed in _CHOICES.items():
-            one_of(name, self.value[name], allowed)
+            if not (name in _OR_FOLDER and _is_path(self.value[name])):
+                one_of(name, self.value[name], (*allowed, *_OR_FOLDER.get(name, ())))
         _ = self.temperature
         self.extra()
         self._check_rankers()
@@ -272,7 +273,7 @@ _WHOLE: Final = {
 }
 """Least and most of each variable that is a number: here, and nowhere else."""
 _CHOICES: Final = {
-    "GUARDIAN_EMBEDDER": ("auto", "use", "off"),
+    "GUARDIAN_EMBEDDER": ("auto", "use", "e5", "off"),
     "GUARDIAN_RERANK_SHAPE": ("cohere", "tei"),
     "GUARDIAN_ENTAIL_SHAPE": ("tei", "chat"),
     "GUARDIAN_TOOL_FORM": ("probe", "named", "required", "auto", "json_schema"),
@@ -282,10 +283,18 @@ _CHOICES: Final = {
 }
 
 
+_OR_FOLDER: Final = {"GUARDIAN_EMBEDDER": ("the path of a folder, with a / in it",)}
+"""Variables that may name a folder instead, and how that is said."""
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text or "\\" in text
+
+
 def allowed_values(name: str) -> str:
     """Return what a variable may be set to, in short, as the tables above say; nothing where it is free text."""
     if name in _CHOICES:
-        return ", ".join(_CHOICES[name])
+        return ", ".join((*_CHOICES[name], *_OR_FOLDER.get(name, ())))
     bounds = _NUMBERS.get(name) or _WHOLE.get(name)
     shown = [f"{bound:g}" if isinstance(bound, float) else f"{bound:,}" for bound in bounds or ()]
     # No temperature at all is a choice, too.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
 
 from contracts.errors import ConfigError
 
@@ -21,12 +22,16 @@ def embedder(settings: ModelSettings) -> Embedder | None:
     """Return what ranks by meaning; the model of this process is loaded by the first text, not here.
 
     Raises:
-        ConfigError: It is asked for by name, and is not installed.
+        ConfigError: It is asked for by name, and is not installed; or the folder that is named has no such model.
     """
     chosen = settings.value["GUARDIAN_EMBEDDER"]
     if chosen == "off":
         return None
-    if chosen == "auto" and settings.value["GUARDIAN_EMBED_URL"]:
+    if chosen in _LOCAL:
+        return _required(chosen)
+    if chosen != "auto":
+        return _in_folder(chosen)
+    if settings.value["GUARDIAN_EMBED_URL"]:
         from adapters.ranking.embeddings import HttpEmbedder
 
         return HttpEmbedder(
@@ -34,29 +39,47 @@ def embedder(settings: ModelSettings) -> Embedder | None:
             query_prefix=_spaced(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
             text_prefix=_spaced(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
         )
-    return _local(required=chosen == "use")
+    # Whoever installs the large one wants it.
+    return _local("e5") or _local("use")
 
 
-def _local(*, required: bool) -> Embedder | None:
-    from adapters.ranking.local.use import INSTALL, is_installed, use_model
+_LOCAL: Final = ("use", "e5")
+"""The models that packages bring."""
 
-    if not is_installed():
-        if required:
-            raise ConfigError("GUARDIAN_EMBEDDER is 'use', and that model is not installed.", INSTALL)
-        return None
+
+def _local(name: str) -> Embedder | None:
+    """Return a model of this process; `None` where it is not installed."""
+    from adapters.ranking.local import e5, use
     from adapters.ranking.local.embedder import LocalEmbedder
 
-    return LocalEmbedder(use_model())
+    if name == "e5":
+        return LocalEmbedder(e5.e5_model()) if e5.is_installed() else None
+    return LocalEmbedder(use.use_model()) if use.is_installed() else None
+
+
+def _required(name: str) -> Embedder:
+    from adapters.ranking.local import e5, use
+
+    found = _local(name)
+    if found is None:
+        how = e5.INSTALL if name == "e5" else use.INSTALL
+        raise ConfigError(f"GUARDIAN_EMBEDDER is {name!r}, and that model is not installed.", how)
+    return found
+
+
+def _in_folder(path: str) -> Embedder:
+    from adapters.ranking.local.embedder import LocalEmbedder
+    from adapters.ranking.local.folder import folder_model
+
+    return LocalEmbedder(folder_model(Path(path).expanduser().resolve()))
 
 
 def without_meaning(settings: ModelSettings) -> str:
-    """Say why it is searched by words alone, and what would change that; empty where it is not."""
-    from adapters.ranking.local.use import INSTALL, is_installed
+    """Say why it is searched by words alone, and what would change that, where `embedder` returned none."""
+    from adapters.ranking.local.use import INSTALL
 
     if settings.value["GUARDIAN_EMBEDDER"] == "off":
         return "words alone: GUARDIAN_EMBEDDER is off"
-    if settings.value["GUARDIAN_EMBED_URL"] or is_installed():
-        return ""
     return f"words alone: the model of the extra `meaning` is not installed, and no server is set. {INSTALL}"
 
 

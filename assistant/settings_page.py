@@ -58,7 +58,9 @@ _EXTRAS: Final[Mapping[str, str]] = {
     "neo4j": "Граф на отдельном сервере.",
     "postgres": "База данных для справок или индекс в PostgreSQL.",
     "eval": "Графики оценки и меры сходства двух текстов.",
-    "meaning": "Поиск по смыслу в этом же процессе, без сервера: вместе с весами. Векторы другой версии были бы другими, а программа проверяет веса, поэтому версия задана точно.",
+    "meaning": "Поиск по смыслу в этом же процессе, без сервера: вместе с весами.",
+    "meaning-large": "То же с моделью побольше, в десять раз медленнее; для Linux и macOS.",
+    "meaning-own": "То же с вашей моделью: исполняет граф ONNX и режет тексты на его токены.",
     "serve": "HTTP-сервер, `guardian serve`.",
     "ui": "Страница чата, `guardian ui`; есть и на сервере.",
     "mcp": "Инструменты для других ассистентов, `guardian mcp`.",
@@ -115,7 +117,7 @@ def _values(entry: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
 def _extras(pyproject: str) -> list[list[str]]:
     """Return a row for each extra but that of the developers; what it is for is the comment before it."""
     groups: Mapping[str, Sequence[str]] = tomllib.loads(pyproject)["project"]["optional-dependencies"]
-    about = {name: text for text, name in re.findall(r"(?m)^# (.+)\n(?=(\w+) = \[)", pyproject)}
+    about = {name: text for text, name in re.findall(r"(?m)^# (.+)\n(?=([\w-]+) = \[)", pyproject)}
     return [
         [_code(name), ", ".join(map(_code, packages)), about[name], _EXTRAS[name]]
         for name, packages in groups.items()

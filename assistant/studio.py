@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 from contextlib import suppress
 
+from assistant.background import Filling
 from assistant.commands.index import index, profile_folders
 from assistant.hand_offs import desk
 from assistant.studio_views import ReadByRole
@@ -15,13 +17,17 @@ from graph.build import Graph, build_graph
 def make_graph() -> Graph:
     """Build the graph of the deployment that the environment names; the server brings the checkpointer.
 
-    The profile's documents are indexed first: where nothing changed, that takes a moment.
+    The profile's documents are indexed first: where nothing changed, that takes a moment. Missing vectors are made beside
+    the turns.
     """
     deployed = deployment()
     if deployed.profile.knowledge:
         # Another process that is indexing them leaves the present index readable.
         with suppress(IndexBusy):
-            index(deployed, profile_folders(deployed))
+            index(deployed, profile_folders(deployed), vectors=False)
+    filling = Filling(deployed)
+    filling.start()
+    atexit.register(filling.stop)
     chosen = ports(deployed, knowledge_base(deployed), desk=desk(deployed))
     built = build_graph(chosen, deployed.profile, settings=deployed.context_type)
     built.__class__ = ReadByRole

@@ -206,10 +206,12 @@ VARIABLES: Final = (
     Variable(
         "GUARDIAN_EMBEDDER",
         "auto",
-        "What searches by meaning beside the words: use (the model of the extra `meaning`, in this process), off "
-        "(nothing), or auto: the server in GUARDIAN_EMBED_URL, without one use where it is installed, else nothing.",
-        "Чем искать по смыслу рядом с поиском по словам: use — моделью из дополнения `meaning`, в этом же процессе; "
-        "off — ничем; auto — сервером из GUARDIAN_EMBED_URL, без него use, если она установлена, иначе ничем.",
+        "What searches by meaning beside the words: use or e5 (the model of the extra `meaning` or `meaning-large`, in "
+        "this process), off (nothing), or auto: the server in GUARDIAN_EMBED_URL, without one e5 or else use where it is "
+        "installed, else nothing. A path names a folder with a model of your own.",
+        "Чем искать по смыслу рядом с поиском по словам: use или e5 — моделью из дополнения `meaning` или "
+        "`meaning-large`, в этом же процессе; off — ничем; auto — сервером из GUARDIAN_EMBED_URL, без него e5 или use, "
+        "если она установлена, иначе ничем. Путь называет папку с вашей моделью.",
     ),
     Variable(
         "GUARDIAN_EMBED_URL",

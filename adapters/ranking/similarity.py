@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -173,11 +174,13 @@ class Vectors:
 
 
 @cache
-def _keep_to_one_thread() -> None:
+def keep_to_one_thread() -> None:
     """Keep products of matrices to one thread: for so little, two wait for each other longer than they work."""
     with contextlib.suppress(ImportError):
         from threadpoolctl import threadpool_limits
 
+        # It limits what is loaded.
+        import_module("numpy")
         threadpool_limits(1, user_api="blas")
 
 
@@ -185,7 +188,7 @@ def similarities_of(rows: NDArray[np.float16], query: Embedding) -> NDArray[np.f
     """Return the scalar product of each row with a query of the same length: in float32, block by block."""
     import numpy as np
 
-    _keep_to_one_thread()
+    keep_to_one_thread()
     found = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,7 @@ from adapters.ranking.similarity import (
     text_of,
     write_vectors,
 )
+from adapters.ranking.spreads import directions_key, directions_of
 from adapters.sources.markdown.store import Store
 from contracts.errors import KnowledgeError, ServerFault
 
@@ -32,6 +34,9 @@ _BYTES: Final = 2
 
 Progress = Callable[[int, int], None]
 """Passages that have a vector now, of those that were without, and how many these were."""
+
+
+Writing = Callable[[], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +56,29 @@ class FillReport:
     fault: str = ""
 
 
-async def fill(directory: Path, embedder: Embedder, on_progress: Progress | None = None) -> FillReport:
+async def fill(
+    directory: Path, embedder: Embedder, on_progress: Progress | None = None, writing: Writing = nullcontext
+) -> FillReport:
     """Make the vectors of all passages in the model's languages that have none; nothing else is asked of the model.
 
     Batches are written as they come, so that the next run goes on where a killed one stopped. At the end all are
-    published in one file, and what is no longer needed, of other models too, goes. To be called under the lock of
-    reading in, in a loop of its own: the database is used in this thread.
+    published in one file, and what is no longer needed, of other models too, goes. To be called in a loop of its own: the
+    database is used in this thread.
+
+    Args:
+        directory: Of the knowledge base.
+        embedder: The model.
+        on_progress: Called after each batch.
+        writing: The lock of reading in, entered for each write; where it is left out, whoever calls holds it throughout.
 
     Raises:
         KnowledgeError: The knowledge base cannot be read or written.
+        IndexBusy: From `writing`; what was written before is kept.
     """
-    store = Store(directory)
+    with writing():
+        store = Store(directory)
     try:
-        return await _filled(directory, store, embedder, on_progress)
+        return await _filled(directory, store, embedder, on_progress, writing)
     except (OSError, ValueError) as error:
         raise KnowledgeError(
             f"The vectors of the knowledge base in {directory} cannot be written: {error}.",
@@ -73,7 +88,9 @@ async def fill(directory: Path, embedder: Embedder, on_progress: Progress | None
         store.close()
 
 
-async def _filled(directory: Path, store: Store, embedder: Embedder, on_progress: Progress | None) -> FillReport:
+async def _filled(
+    directory: Path, store: Store, embedder: Embedder, on_progress: Progress | None, writing: Writing
+) -> FillReport:
     wanted = wanted_texts(store, embedder)
     by_hash = {key: chunk for chunk, key in wanted.items()}
     known = store.vector_sizes(embedder.name)
@@ -84,11 +101,14 @@ async def _filled(directory: Path, store: Store, embedder: Embedder, on_progress
     try:
         while batch := list(islice(rest, BATCH)):
             texts = store.texts([by_hash[key] for key in batch])
+            # What was read in meanwhile may have taken some away.
+            batch = [key for key in batch if by_hash[key] in texts]
             vectors = await embedder.embed([text_of(*texts[by_hash[key]]) for key in batch])
             blobs = [blob_of(vector) for vector in vectors]
-            length = length or len(blobs[0])
-            _same_length(embedder, length, len(blobs[0]))
-            with store.transaction():
+            for blob in blobs[:1]:
+                length = length or len(blob)
+                _same_length(embedder, length, len(blob))
+            with writing(), store.transaction():
                 store.keep_vectors(embedder.name, dict(zip(batch, blobs, strict=True)))
             known |= dict.fromkeys(batch, length)
             asked += len(batch)
@@ -96,15 +116,19 @@ async def _filled(directory: Path, store: Store, embedder: Embedder, on_progress
                 on_progress(asked, len(missing))
     except ServerFault as error:
         fault = str(error)
-    with store.transaction():
-        store.drop_vectors(embedder.name, by_hash)
-    name = _publish(directory, store, embedder, {chunk: key for chunk, key in wanted.items() if key in known}, length)
+    with writing():
+        now = wanted_texts(store, embedder) if asked else wanted
+        with store.transaction():
+            store.drop_vectors(embedder.name, set(now.values()))
+        name = _publish(directory, store, embedder, {chunk: key for chunk, key in now.items() if key in known}, length)
     if not fault:
         try:
-            await _measure(directory, store, embedder, name)
+            await _measure(directory, store, embedder, name, writing)
         except ServerFault as error:
             fault = str(error)
-    return FillReport(asked, len(by_hash) - len(missing) + asked, len(missing) - asked, fault)
+    hashes = set(now.values())
+    kept = len(hashes & known.keys())
+    return FillReport(asked, kept, len(hashes) - kept, fault)
 
 
 def _same_length(embedder: Embedder, before: int, now: int) -> None:
@@ -148,9 +172,9 @@ def _holds(directory: Path, name: str, chunks: list[int]) -> bool:
         return False
 
 
-async def _measure(directory: Path, store: Store, embedder: Embedder, name: str) -> None:
+async def _measure(directory: Path, store: Store, embedder: Embedder, name: str, writing: Writing) -> None:
     """Measure what a similarity is worth, where the vectors are others than when it was measured last."""
-    if store.meta(measured_key(embedder.name)) == name:
+    if store.meta(measured_key(embedder.name)) == name and store.meta(directions_key(embedder.name)):
         return
     questions = [text for language, text in foreign_questions() if language in embedder.languages]
     queries = await embedder.embed_queries(questions)
@@ -158,6 +182,7 @@ async def _measure(directory: Path, store: Store, embedder: Embedder, name: str)
     if len(rows) and rows.shape[1] != len(queries[0]):
         raise ServerFault("The embedding server makes queries and passages of different lengths.")
     calibration = Calibration.of(*best_of(queries, rows))
-    with store.transaction():
+    with writing(), store.transaction():
         store.set_meta(calibration_key(embedder.name), kept(calibration))
+        store.set_meta(directions_key(embedder.name), directions_of(rows))
         store.set_meta(measured_key(embedder.name), name)

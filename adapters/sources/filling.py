@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from adapters.ranking.similarity import calibration_key, calibration_of, hash_of, text_of, vector_of
+from adapters.ranking.spreads import directions_key
 from adapters.sources.markdown.index import VENDOR_ERRORS, analyser, opened
 from adapters.sources.markdown.store import NAME, SCHEMA, Passage
 from adapters.sources.remote import (
@@ -34,6 +35,7 @@ from adapters.sources.remote import (
     Filled,
     Row,
     State,
+    directions_note,
     id_of,
     packed,
     part_key,
@@ -158,6 +160,7 @@ def _fill(
     averages = _averages(state, statistics)
     if state is None or (state.averages, state.dense) != (averages, dense):
         # Noted first: a killed run and the one that finishes it must encode alike.
+        _note_directions(record, engine, dense)
         state = State(averages, analyser(), FORMAT, state.filled if state else None, dense)
         engine.keep_note(STATE, state.written())
 
@@ -190,6 +193,7 @@ def _fill(
         filled = _noted(record, directory, engine, replace(statistics, averages=averages), digest, dense)
         engine.keep_note(STATE, replace(state, filled=filled).written())
         kept = {part_key(filled.revision, number) for number in range(filled.parts)}
+        kept.add(directions_note(dense.directions if dense else ""))
         engine.drop_notes([key for key in engine.notes() if key != STATE and key not in kept])
     elif state.filled is not None and not finished:
         engine.keep_note(STATE, replace(state, filled=replace(state.filled, dense=dense)).written())
@@ -267,7 +271,21 @@ def _dense(record: sqlite3.Connection, embedder: Embedder | None, heads: Sequenc
         raise _missing(embedder.name)
     calibration = calibration_of(measured[0])
     languages = tuple(sorted(embedder.languages))
-    return Dense(embedder.name, embedder.query_prefix, first[0] // _BYTES, languages, calibration)
+    differ = _directions(record, embedder.name)
+    length = first[0] // _BYTES
+    named = _digest((differ.encode(),))[:16] if differ else ""
+    return Dense(embedder.name, embedder.query_prefix, length, languages, calibration, named)
+
+
+def _directions(record: sqlite3.Connection, model: str) -> str:
+    """Return how the record's vectors of a model differ; empty where that was not measured."""
+    found = record.execute("SELECT value FROM meta WHERE key = ?", (directions_key(model),)).fetchone()
+    return found[0] if found else ""
+
+
+def _note_directions(record: sqlite3.Connection, engine: Engine, dense: Dense | None) -> None:
+    if dense and dense.directions and (differ := _directions(record, dense.model)):
+        engine.keep_note(directions_note(dense.directions), differ)
 
 
 def _agreed(engine: Engine, there: Dense | None, here: Dense | None, embedder: Embedder | None) -> Dense | None:

@@ -47,19 +47,14 @@ class Meaning:
         compared: To those of the passages, where they are at hand.
         degraded: Why it is not searched by meaning, or not wholly, where it should be.
         calls: What was asked of the embedding server for it.
+        spread: Standard deviation of the similarities over all passages; `None` where it is not known.
     """
 
     vector: Embedding | None = None
     compared: Compared | None = None
     degraded: str = ""
     calls: tuple[ModelCall, ...] = ()
-
-    @property
-    def spread(self) -> float | None:
-        """Standard deviation of the similarities over all passages; `None` where they are not at hand."""
-        if self.compared is None or not len(self.compared.similarities):
-            return None
-        return float(self.compared.similarities.std())
+    spread: float | None = None
 
 
 NO_MEANING: Final = Meaning()

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVa
 from uuid import UUID
 
 from adapters.ranking.similarity import Calibration
+from adapters.ranking.spreads import spread_of
 from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import (
     MOST_READ,
@@ -238,6 +239,7 @@ class Dense:
         length: How many numbers a vector has.
         languages: Those of the passages that have one.
         calibration: What a similarity is worth; `None` where it was not measured.
+        directions: Names the note of how the vectors differ (`adapters.ranking.spreads`); empty where there is none.
     """
 
     model: str
@@ -245,6 +247,7 @@ class Dense:
     length: int
     languages: tuple[str, ...]
     calibration: Calibration | None = None
+    directions: str = ""
 
     @classmethod
     def read(cls, value: dict[str, Any] | None) -> Self | None:
@@ -339,6 +342,11 @@ def part_key(revision: str, number: int) -> str:
     return f"words:{revision}:{number}"
 
 
+def directions_note(name: str) -> str:
+    """Return the key of the note that holds how vectors differ."""
+    return f"directions:{name}"
+
+
 def packed(statistics: Statistics, part: int = 500_000) -> list[str]:
     """Return statistics as texts of a limited length."""
     value = {"size": statistics.size, "averages": statistics.averages, "words": dict(statistics.frequencies)}
@@ -370,6 +378,7 @@ class _Known:
 
     filled: Filled
     statistics: Statistics
+    directions: str = ""
 
 
 class _Clock:
@@ -515,7 +524,7 @@ class RemoteKnowledge:
             if not query.words:
                 return 0.0
             limits = Limits(versions=self._versions(known, SearchRequest(text)))
-            meaning = self._ready(known.filled.dense, meaning)
+            meaning = self._ready(known, meaning)
             request = SearchRequest(text, top_k=1 if meaning.vector is None else DEPTH)
             hits = self._different(known, query, limits, request, meaning, clock)
             return max((hit.confidence for hit in hits.kept), default=0.0)
@@ -544,9 +553,9 @@ class RemoteKnowledge:
     def _search(self, request: SearchRequest, kind: Source, meaning: Meaning, clock: _Clock) -> Searched:
         known = self._statistics(clock)
         query = parsed(known.statistics, request.query, known.filled.versions)
-        meaning = self._ready(known.filled.dense, meaning)
+        meaning = self._ready(known, meaning)
         if not query.words or request.top_k < 1:
-            return Searched(Different([], []), (), meaning.degraded, {})
+            return Searched(Different([], []), (), meaning.degraded, {}, meaning.spread)
         excluded = frozenset(key for key in request.exclude if storable(key))
         languages = (request.language,) if request.language else None
         limits = Limits(kind, self._versions(known, request), languages, excluded)
@@ -554,7 +563,7 @@ class RemoteKnowledge:
         if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             hits = self._different(known, query, replace(limits, languages=None), request, meaning, clock)
-        return Searched(hits, limits.versions or (), meaning.degraded, query.weights_of)
+        return Searched(hits, limits.versions or (), meaning.degraded, query.weights_of, meaning.spread)
 
     def _different(
         self, known: _Known, query: Query, limits: Limits, request: SearchRequest, meaning: Meaning, clock: _Clock
@@ -626,11 +635,11 @@ class RemoteKnowledge:
         # Copies are equally near: an engine has them in any order.
         return sorted(near, key=lambda found: (-round(found.score, _DIGITS), *_place(found.passage)))
 
-    def _ready(self, dense: Dense | None, meaning: Meaning) -> Meaning:
+    def _ready(self, known: _Known, meaning: Meaning) -> Meaning:
         """Leave a query's vector out where it cannot be compared with those of the server."""
         if self._embedder is None or meaning.vector is None:
             return meaning
-        why = ""
+        why, dense = "", known.filled.dense
         if dense is None:
             why = f"the index has no vectors. {_AGAIN}"
         elif dense.model != self._embedder.name:
@@ -649,7 +658,8 @@ class RemoteKnowledge:
             return Meaning(degraded=f"embeddings: {why}")
         missing = sorted(self._embedder.languages - set(dense.languages if dense else ()))
         why = f"embeddings: passages in {', '.join(missing)} have no vector yet. {_AGAIN}" if missing else ""
-        return Meaning(meaning.vector, degraded=why)
+        spread = spread_of(known.directions, meaning.vector)
+        return Meaning(meaning.vector, degraded=why, spread=spread)
 
     def _ranked(
         self,
@@ -704,10 +714,15 @@ class RemoteKnowledge:
             parts = [part for key in keys if (part := self._engine.note(key, clock.left)) is not None]
             if len(parts) == state.filled.parts:
                 try:
-                    return _Known(state.filled, unpacked(parts))
+                    return _Known(state.filled, unpacked(parts), self._directions(state.filled.dense, clock))
                 except ValueError as error:
                     raise EngineFault("what it holds cannot be read", _AGAIN) from error
         raise EngineFault("it changes faster than it can be read", "Wait until it has been filled.")
+
+    def _directions(self, dense: Dense | None, clock: _Clock) -> str:
+        if dense is None or not dense.directions:
+            return ""
+        return self._engine.note(directions_note(dense.directions), clock.left) or ""
 
     # ---------------------------------------------------------------------------------------------------- in time
 

@@ -74,8 +74,14 @@ def _reading(deployed: Deployment, path: Path) -> Reading:
     return readings.get(path.expanduser().resolve(), Reading())
 
 
-def index(deployed: Deployment, folders: list[Folder]) -> str:
-    """Read folders in with a progress bar, name what was left out, and return one line about it all."""
+def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) -> str:
+    """Read folders in with a progress bar, name what was left out, and return one line about it all.
+
+    Args:
+        deployed: What they are for.
+        folders: What is read in.
+        vectors: Whether missing vectors are made here; a server makes them beside its turns (`assistant.background`).
+    """
     with _bar("files") as bar:
 
         def advance(done: int, total: int, path: str) -> None:
@@ -99,14 +105,14 @@ def index(deployed: Deployment, folders: list[Folder]) -> str:
             file=sys.stderr,
         )
     write_graph(deployed)
-    vectors = _fill(deployed)
+    made = _fill(deployed) if vectors else ""
     copies = f" (of these, {report.folded} the same as others)" if report.folded else ""
     parts = f", {report.parts} only parts of other pages" if report.parts else ""
     return (
         f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged"
         f"{copies}, {len(report.skipped)} left out{parts}; "
         f"{counted(report.documents, 'document|documents')} ({counted(report.policies, 'policy|policies')}) with {counted(report.chunks_in_all, 'passage|passages')} in all; "
-        f"{report.seconds:.1f} s{vectors}"
+        f"{report.seconds:.1f} s{made}"
     )
 
 

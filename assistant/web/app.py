@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
+from assistant.background import Filling
 from assistant.keys import keys_of
 from assistant.service import open_service
 from assistant.web import articles, asking, conversations, operations
@@ -50,6 +52,9 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
         async with AsyncExitStack() as opened:
             app.state.service = await opened.enter_async_context(open_service(deployed))
             app.state.metrics.watch(app.state.service)
+            filling = Filling(deployed)
+            filling.start()
+            opened.push_async_callback(asyncio.to_thread, filling.stop)
             if chosen.mcp:
                 from assistant.mcp_server import serving_mcp
 

@@ -124,6 +124,10 @@ def test_the_same_is_found_by_meaning_under_every_limit(
         one if one is None else pytest.approx(one, abs=1e-4) for one in similar
     ]
     assert there.trace.degraded == here.trace.degraded == ""
+    # Relevance is judged by it: without one, by the words alone.
+    assert there.trace.spread == (
+        None if here.trace.spread is None else pytest.approx(here.trace.spread, rel=0.02, abs=1e-5)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,6 +142,10 @@ def test_questions_find_their_pages_as_well_as_in_the_embedded_index(
             here = ndcg(lambda request, kind_: ask(embedded, request, kind_).items, language)
             there = ndcg(lambda request, kind_: ask(remote, request, kind_).items, language)
             assert here > 0.5
+            spreads = [
+                ask(one, SearchRequest("How do I delete a conversation?")).trace.spread for one in (embedded, remote)
+            ]
+            assert spreads[1] == pytest.approx(spreads[0], rel=0.05)
             assert there == pytest.approx(here, abs=0.02)
 
 

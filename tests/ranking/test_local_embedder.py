@@ -38,6 +38,7 @@ class CountedModel:
     name = use_model().name
     languages = frozenset(Language)
     words_share = use_model().words_share
+    prefixes = use_model().prefixes
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -92,7 +92,7 @@ EMBED = {"GUARDIAN_EMBED_URL": "http://127.0.0.1:1/v1", "GUARDIAN_EMBED_MODEL": 
         ({"GUARDIAN_EMBED_URL": "localhost"}, "http://"),
         ({"GUARDIAN_EMBED_URL": "http://me:pass@localhost/v1"}, "GUARDIAN_EMBED_KEY"),
         ({"GUARDIAN_EMBED_TIMEOUT": "51"}, "GUARDIAN_EMBED_TIMEOUT"),
-        ({"GUARDIAN_EMBEDDER": "bge"}, "auto, use, off"),
+        ({"GUARDIAN_EMBEDDER": "bge"}, "auto, use, e5, off"),
         ({"GUARDIAN_RERANK_URL": "http://127.0.0.1:1"}, "GUARDIAN_RERANK_LANGUAGES"),
         ({"GUARDIAN_RERANK_SHAPE": "jina"}, "cohere, tei"),
         ({"GUARDIAN_RERANK_TOP": "0"}, "GUARDIAN_RERANK_TOP"),

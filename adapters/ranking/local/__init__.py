@@ -1,5 +1,7 @@
 """Embedding models that run in this process, without a server.
 
 LocalEmbedder    any of them, as an embedder
-use_model        the one that ships as a package: Universal Sentence Encoder, multilingual, version 3
+use_model        Universal Sentence Encoder, multilingual, version 3: small and quick
+e5_model         multilingual-e5-small: better at documents, and ten times slower
+folder_model     one in a folder that the user names: an ONNX graph, its tokenizer and a manifest
 """

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LONGEST_TEXT: Final = 2000
 """Characters of a text that are read; few passages have more."""
 KEPT_QUERIES: Final = 256
+_TOGETHER: Final = 4
+"""Texts that are encoded together: whoever gives up waits for no more of them."""
 
 
 class LocalModel(Protocol):
@@ -34,6 +36,11 @@ class LocalModel(Protocol):
     @property
     def words_share(self) -> float: ...
 
+    @property
+    def prefixes(self) -> tuple[str, str]:
+        """What is put before a query and before a passage; nothing where they are the same to it."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a vector of length 1 for each text, one a row.
 
@@ -47,7 +54,7 @@ class LocalEmbedder:
     """Runs a model in threads, so that no event loop waits for it; it is loaded by the first text.
 
     Args:
-        model: Queries and passages are the same to it.
+        model: What is run.
     """
 
     def __init__(self, model: LocalModel) -> None:
@@ -64,7 +71,7 @@ class LocalEmbedder:
 
     @property
     def query_prefix(self) -> str:
-        return ""
+        return self._model.prefixes[0]
 
     @property
     def words_share(self) -> float:
@@ -74,16 +81,21 @@ class LocalEmbedder:
         return detect(query) in self.languages and (language is None or language in self.languages)
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        return list(await in_thread(self._model.encode, [text[:LONGEST_TEXT] for text in texts])) if texts else []
+        return await self._encoded(self._model.prefixes[1], texts)
 
     async def embed_queries(self, texts: Sequence[str]) -> list[Embedding]:
-        return await self.embed(texts)
+        return await self._encoded(self._model.prefixes[0], texts)
 
     async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Embedding:
         vector = self._known.pop(text, None)
         if vector is None:
-            (vector,) = await self.embed([text])
+            (vector,) = await self.embed_queries([text])
         self._known[text] = vector
         while len(self._known) > KEPT_QUERIES:
             self._known.popitem(last=False)
         return vector
+
+    async def _encoded(self, prefix: str, texts: Sequence[str]) -> list[Embedding]:
+        whole = [prefix + text[:LONGEST_TEXT] for text in texts]
+        parts = [whole[start : start + _TOGETHER] for start in range(0, len(whole), _TOGETHER)]
+        return [vector for part in parts for vector in await in_thread(self._model.encode, part)]

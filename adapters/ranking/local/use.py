@@ -6,13 +6,13 @@ Semantic Retrieval, ACL 2020.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from adapters.ranking.local.loading import Once, sha256_of
 from contracts.errors import ServerFault
 from contracts.values import FaultKind, Language
 
@@ -45,8 +45,7 @@ class UseModel:
 
     def __init__(self, sha256: str = SHA256) -> None:
         self._sha256 = sha256
-        self._loaded: USE | None = None
-        self._loading = threading.Lock()
+        self._loaded: Once[USE] = Once()
 
     @property
     def name(self) -> str:
@@ -60,20 +59,17 @@ class UseModel:
     def words_share(self) -> float:
         return WORDS_SHARE
 
+    @property
+    def prefixes(self) -> tuple[str, str]:
+        return "", ""
+
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a vector of length 1 for each text, one a row.
 
         Raises:
             ServerFault: The package is missing, or its weights are not those that were measured.
         """
-        return self._model().encode(list(texts))
-
-    def _model(self) -> USE:
-        if self._loaded is None:
-            with self._loading:
-                if self._loaded is None:
-                    self._loaded = self._load()
-        return self._loaded
+        return self._loaded.get(self._load).encode(list(texts))
 
     def _load(self) -> USE:
         spec = find_spec(PACKAGE)
@@ -95,11 +91,7 @@ class UseModel:
         return model
 
     def _check(self, weights: Path) -> None:
-        import hashlib
-
-        with weights.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != self._sha256:
+        if sha256_of(weights) != self._sha256:
             raise ServerFault(
                 "The weights of the embedding model are not those that this program was made with.",
                 _AGAIN,

@@ -142,6 +142,10 @@ def _checked(folders: Sequence[Path | Folder]) -> list[Folder]:
     return [replace(folder, path=path) for path, folder in wanted.items()]
 
 
+_PATIENCE_S = 1.0
+"""Who makes vectors beside a server writes them in moments; one that reads documents in, for longer."""
+
+
 @contextmanager
 def alone(directory: Path) -> Generator[None]:
     """Be the only one that writes a knowledge base.
@@ -154,7 +158,7 @@ def alone(directory: Path) -> Generator[None]:
 
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(directory / LOCK, timeout=0)
+        lock = FileLock(directory / LOCK, timeout=_PATIENCE_S)
         lock.acquire()
     except Timeout as error:
         raise IndexBusy(

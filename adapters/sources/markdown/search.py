@@ -381,7 +381,8 @@ class KnowledgeBase:
             f"embeddings: {vectors.missing} passages have no vector yet, and are found by their words alone. {_MAKING}"
         )
         compared = Compared(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
-        return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
+        spread = float(compared.similarities.std()) if compared else None
+        return replace(meaning, compared=compared, degraded=missing if vectors.missing else "", spread=spread)
 
     def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
         with self._loading:
