@@ -9,21 +9,29 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 LONGEST: Final = 4_000
-"""Characters; nearly all passages are shorter, and longer texts are logs, which do not come twice."""
+"""Characters; nearly all passages are shorter, and longer texts are logs, which do not come twice in many turns."""
 MOST: Final = 1_024
 """Texts of one function, the last that were read: a message is among them for a while, in this process alone."""
 
 
-def remembered(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:
-    """Return a function that reads a short text once and returns a new list each time; its items must not change."""
+MOST_LONG: Final = 2
+"""Longer texts of one function: the message and the draft of the turn that runs, which several of its steps read."""
 
-    @lru_cache(maxsize=MOST)
-    def kept(text: str) -> tuple[T, ...]:
+
+def remembered(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:
+    """Return a function that reads a text once and returns a new list each time; its items must not change.
+
+    Of long texts it remembers the last two.
+    """
+
+    def whole(text: str) -> tuple[T, ...]:
         return tuple(read(text))
+
+    short, long = lru_cache(maxsize=MOST)(whole), lru_cache(maxsize=MOST_LONG)(whole)
 
     @wraps(read)
     def recall(text: str) -> list[T]:
-        return list(kept(text) if len(text) <= LONGEST else read(text))
+        return list(short(text) if len(text) <= LONGEST else long(text))
 
     return recall
 

@@ -25,8 +25,10 @@ for _name in [
 # Making the vectors of every test's documents would be most of the suite's time; tests of them switch it on.
 os.environ["GUARDIAN_EMBEDDER"] = "off"
 
-# Hundreds of processes are started: the first of them compiles, a sixth of the time of each of the others.
+# Hundreds of processes are started: the first of them compiles, a sixth of the time of each of the others. And here the
+# tests themselves are compiled, with their asserts rewritten, a third of what each worker takes to collect them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Collecting makes a million objects that live to the end: looking through them for garbage, now and in each test that
 # asks for it, was a tenth of the suite's time.

@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -113,15 +114,33 @@ async def open_connection(
         return connection
 
 
+class _Connection(aiosqlite.Connection):
+    """A connection whose end can be waited for, also where nobody got it: its thread tells the loop that it ends."""
+
+    stopped: asyncio.Future[None] | None = None
+
+    def stop(self) -> asyncio.Future[None] | None:
+        self.stopped = super().stop()
+        return self.stopped
+
+
 async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosqlite.Connection:
-    """Connect, also where the task is cancelled meanwhile: the thread behind a connection tells its loop what became of it."""
-    opening = asyncio.ensure_future(aiosqlite.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation))
+    """Connect, also where the task is cancelled meanwhile: the thread behind a connection tells its loop what became of it.
+
+    A loop that ends cancels each of its tasks, the one that connects, too; then the thread is waited for.
+    """
+    connection = _Connection(
+        partial(sqlite3.connect, path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation), iter_chunk_size=64
+    )
+    opening = asyncio.ensure_future(connection)
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
         await asyncio.wait([opening])
         if not opening.cancelled() and opening.exception() is None:
-            await opening.result().close()
+            await connection.close()
+        elif connection.stopped is not None:
+            await connection.stopped
         raise
 
 

@@ -4,6 +4,8 @@ import asyncio
 import logging
 import sqlite3
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from operator import add
@@ -588,6 +590,36 @@ def diary(tmp_path: Path) -> Path:
     file = tmp_path / "diary.db"
     file.write_bytes(b"Dear diary, " * 200)
     return file
+
+
+class _SlowPath(type(Path())):
+    """A path on a disk that takes its time to open a database."""
+
+    def __str__(self) -> str:
+        if threading.current_thread().name.endswith("(_connection_worker_thread)"):
+            time.sleep(0.3)
+        return super().__str__()
+
+
+def test_a_loop_that_ends_while_a_database_is_opened_waits_for_it(tmp_path: Path) -> None:
+    """Its thread has somebody to tell how that ended (regression: "Event loop is closed", from a ticket that was being sent)."""
+
+    def opening() -> list[threading.Thread]:
+        return [each for each in threading.enumerate() if each.name.endswith("(_connection_worker_thread)")]
+
+    async def end_while_it_opens() -> None:
+        task = asyncio.create_task(open_connection(_SlowPath(tmp_path / "threads.db"), None))
+        for _ in range(20_000):
+            if opening() or task.done():
+                break
+            await asyncio.sleep(0.001)
+        assert not task.done()
+
+    asyncio.run(end_while_it_opens())
+    left = opening()
+    for thread in left:
+        thread.join()
+    assert left == []
 
 
 def test_a_file_that_is_no_database_is_said_so_and_left_alone(diary: Path) -> None:
