@@ -84,7 +84,7 @@ def verified_answer(
     followed = _followable(draft.translate(_TURNS_TEXT).strip(), evidence, allowed_domains)
     text = _renumbered(_without_html(followed), cited.number, response_format)
     # The two halves of a hybrid answer say the same, sentence by sentence.
-    text = text if response_format is ResponseFormat.HYBRID else merged(text)
+    text = text if response_format is ResponseFormat.HYBRID else merged(text, len(evidence))
     if not cited.sources():
         return text
     lines = [

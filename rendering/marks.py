@@ -24,12 +24,16 @@ _LISTS: Final = (BlockKind.BULLETS, BlockKind.STEPS)
 _MERGED: Final = (BlockKind.PARAGRAPH, BlockKind.TABLE, *_LISTS)
 
 
-def merged(markdown: str) -> str:
+def merged(markdown: str, sources: int = 999) -> str:
     """Return an answer in which each block that cites one source alone cites it once, behind all that it says.
 
     A block is a paragraph, a list, a table, or a line with a colon and the list that it leads into. One that cites
     several sources, or that goes on behind its last citation, keeps them all; and so does an answer whose blocks or
     code would be others without them.
+
+    Args:
+        markdown: The answer, its citations as `[1]`.
+        sources: How many there are; a number above is no citation and stays.
     """
     found = blocks(markdown)
     starts = line_starts(markdown)
@@ -44,7 +48,7 @@ def merged(markdown: str) -> str:
             if prose[0][1] > end:
                 break
             prose.popleft()
-        gone += _needless(markdown, inside, starts)
+        gone += _needless(markdown, inside, starts, sources)
     if not gone:
         return markdown
     text, done = "", 0
@@ -81,10 +85,12 @@ def _grouped(found: Sequence[Block], starts: Sequence[int]) -> Iterator[tuple[in
         yield begin, starts[last.line] + len(last.text)
 
 
-def _needless(markdown: str, prose: Sequence[tuple[int, int]], starts: Sequence[int]) -> list[tuple[int, int]]:
+def _needless(
+    markdown: str, prose: Sequence[tuple[int, int]], starts: Sequence[int], sources: int
+) -> list[tuple[int, int]]:
     """Return what may go of the prose of one block: nothing, or its citations but for the last one."""
     marks = [match for begin, end in prose for match in _MARK.finditer(markdown, begin, end)]
-    if len({match[1] for match in marks}) != 1:
+    if len({match[1] for match in marks}) != 1 or int(marks[0][1]) > sources:
         return []
     last = marks[-1].end()
     behind = " ".join(markdown[max(begin, last) : end] for begin, end in prose if end > last)

@@ -87,6 +87,29 @@ def test_a_name_that_no_cited_page_has_speaks_against_them() -> None:
     assert found(parts=[query], traces=ahead, ignored=frozenset({"fedex"})).status is OK
 
 
+def test_a_noun_is_no_name_though_it_has_the_same_stem() -> None:
+    """Windows are not Windows; a page that writes the name with its capital has it."""
+    query = "How do I delete a conversation on Windows?"
+    ahead = [trace(query, (CHAT, 20.0), (NOTES, 2.0), words=WORDS)]
+    panes, system = (
+        CHAT.model_copy(update={"snippet": f"{CHAT.snippet} {end}"})
+        for end in ("Shut all windows.", "On Windows, too.")
+    )
+    assert written(found(parts=[query], traces=ahead, evidence=[panes, NOTES]).reasons) == (
+        "does_not_answer=[Windows]",
+    )
+    assert found(parts=[query], traces=ahead, evidence=[system, NOTES]).status is OK
+
+
+def test_words_that_only_another_passage_of_the_page_has_make_it_no_surer() -> None:
+    """What is cited is what was quoted; the page as a whole is asked whether it speaks of the thing at all."""
+    elsewhere = CHAT.model_copy(update={"ref": "doc:chat#1", "snippet": "A bin stands below."})
+    whole = found(evidence=[CHAT, elsewhere, NOTES]).parts[0].estimate
+    part = found(evidence=[CHAT, elsewhere, NOTES], cited=frozenset({elsewhere.ref})).parts[0]
+    assert part.estimate < whole
+    assert part.missing == ()
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -297,6 +297,7 @@ markdown = st.lists(
 
 
 @given(draft=markdown)
+@example(draft="[3]\n[3]")
 def test_renumbering_keeps_the_text_and_numbers_without_gaps(draft: str) -> None:
     """But for its citations the draft is as it was; their numbers are 1, 2, ... in order of their first appearance."""
     answer = verified_answer(draft, TWO, Language.EN).split("\n\n**Sources**")[0]
