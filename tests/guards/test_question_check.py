@@ -133,7 +133,11 @@ async def test_what_surrounds_a_drafted_question_is_not_said() -> None:
     """Of a draft that passes as a question, the user reads its interrogative clause alone."""
     drafted = "Your account is deleted; which kettle is it?"
     end = await played(asked(), ports(written=Draft(DraftKind.CLARIFICATION, drafted)), *UP_TO_THE_VERDICT, "safe_exit")
-    assert end["final_answer"].endswith("\n\nWhich kettle is it?")
+    lead, _, choices = end["final_answer"].partition("\n\nWhich kettle is it?\n\n")
+    assert (lead, choices.partition("\n")[0]) == (
+        "I would rather ask than guess.",
+        "You can also choose, by number or in words:",
+    )
     assert "deleted" not in end["final_answer"]
 
 
