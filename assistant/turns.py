@@ -256,7 +256,7 @@ class TurnRunner:
     ) -> Json:
         """Take a recorded turn from wherever it stands to its result, and record that; a new one has no step yet."""
         stopwatch = Stopwatch(self._clock)
-        begun = None if new else await self._begun(turn)
+        begun = None if new else await self._find_begun(turn)
         if begun is None or begun.tasks:
             progress = _Progress(turn.turn_id, stopwatch, on_event, _already_finished(begun) if begun else frozenset())
             await self._advance(turn, context, progress, begun=begun is not None)
@@ -273,7 +273,7 @@ class TurnRunner:
         await self._store.finish(turn.thread_id, turn.turn_id, result)
         return result
 
-    async def _begun(self, turn: Turn) -> StateSnapshot | None:
+    async def _find_begun(self, turn: Turn) -> StateSnapshot | None:
         """Return where a turn stands; `None` where its conversation has no step of it."""
         snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
         if not _is_of(snapshot, turn):

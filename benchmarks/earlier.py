@@ -66,7 +66,7 @@ def measure(place: Path, commit: str) -> list[Line]:
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(place / "earlier", filter="data")
     with ExitStack() as opened:
-        both = [opened.enter_context(_asked(tree, place)) for tree in (ROOT, place / "earlier")]
+        both = [opened.enter_context(_start(tree, place)) for tree in (ROOT, place / "earlier")]
         for ask in both:
             for _ in range(WARM_UP):
                 ask()
@@ -80,7 +80,7 @@ def measure(place: Path, commit: str) -> list[Line]:
 
 
 @contextmanager
-def _asked(tree: Path, place: Path) -> Generator[Callable[[], list[float]]]:
+def _start(tree: Path, place: Path) -> Generator[Callable[[], list[float]]]:
     """Start the version in a folder; yield what asks it all questions once and returns its milliseconds for each."""
     folder = place / f"data-{tree.name}"
     command = [sys.executable, "-P", str(ROOT / "benchmarks" / "worker.py"), str(folder), str(ROOT / "knowledge")]

@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
             stated.append(Stated(sure, end in (Grade.WRONG, Grade.UNREAD)))
     limits = limits_of(stated, len(cases))
     now = deployed.profile.thresholds.sure_relevance
-    print(_told(limits, now))
+    print(_describe(limits, now))
     chosen = advised(limits)
     if chosen is None:
         return 0
@@ -132,7 +132,7 @@ def advised(limits: Sequence[Limit]) -> Limit | None:
     return chosen
 
 
-def _told(limits: Sequence[Limit], now: float) -> str:
+def _describe(limits: Sequence[Limit], now: float) -> str:
     rows = [["sure_relevance", "questions answered", "of these wrong or unread"]]
     rows += [[f"{limit.value:g}", str(limit.answered), str(limit.wrong)] for limit in limits]
     chosen = advised(limits)
