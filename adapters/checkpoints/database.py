@@ -121,7 +121,8 @@ class _Connection(aiosqlite.Connection):
 
     def stop(self) -> asyncio.Future[None] | None:
         self.stopped = super().stop()
-        return self.stopped
+        # A task that is cancelled cancels what it waits for: whoever waits after it would be told at once.
+        return None if self.stopped is None else asyncio.shield(self.stopped)
 
 
 async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosqlite.Connection:
@@ -151,6 +152,9 @@ async def close_connection(connection: aiosqlite.Connection) -> None:
         await asyncio.shield(closing_it)
     except asyncio.CancelledError:
         await asyncio.wait([closing_it])
+        # A loop that ends has cancelled the closing, too.
+        if isinstance(connection, _Connection) and connection.stopped is not None:
+            await connection.stopped
         raise
 
 

@@ -6,7 +6,7 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from operator import add
 from pathlib import Path
@@ -21,7 +21,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from adapters.checkpoints.database import open_connection
+from adapters.checkpoints.database import close_connection, open_connection
 from adapters.checkpoints.lock import ProcessLock
 from adapters.checkpoints.sqlite import PruningSqliteSaver, Step, open_saver, outlives_its_turn, superseded
 from contracts.errors import ThreadError
@@ -601,22 +601,41 @@ class _SlowPath(type(Path())):
         return super().__str__()
 
 
-def test_a_loop_that_ends_while_a_database_is_opened_waits_for_it(tmp_path: Path) -> None:
+def database_threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name.endswith("(_connection_worker_thread)")]
+
+
+async def end_while_it_opens(folder: Path) -> None:
+    task = asyncio.create_task(open_connection(_SlowPath(folder / "threads.db"), None))
+    for _ in range(20_000):
+        if database_threads() or task.done():
+            break
+        await asyncio.sleep(0.001)
+    assert not task.done()
+
+
+async def end_while_it_closes(folder: Path) -> None:
+    connection = await open_connection(folder / "threads.db", None)
+    task = asyncio.create_task(close_connection(connection))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    # Behind the closing, before the end of the thread.
+    slow = asyncio.create_task(connection._execute(time.sleep, 0.3))
+    for _ in range(20_000):
+        if not connection._running:
+            break
+        await asyncio.sleep(0.001)
+    assert not task.done()
+    assert not slow.done()
+
+
+@pytest.mark.parametrize("ending", [end_while_it_opens, end_while_it_closes])
+def test_a_loop_that_ends_while_a_database_is_opened_or_closed_waits_for_it(
+    tmp_path: Path, ending: Callable[[Path], Coroutine[None, None, None]]
+) -> None:
     """Its thread has somebody to tell how that ended (regression: "Event loop is closed", from a ticket that was being sent)."""
-
-    def opening() -> list[threading.Thread]:
-        return [each for each in threading.enumerate() if each.name.endswith("(_connection_worker_thread)")]
-
-    async def end_while_it_opens() -> None:
-        task = asyncio.create_task(open_connection(_SlowPath(tmp_path / "threads.db"), None))
-        for _ in range(20_000):
-            if opening() or task.done():
-                break
-            await asyncio.sleep(0.001)
-        assert not task.done()
-
-    asyncio.run(end_while_it_opens())
-    left = opening()
+    asyncio.run(ending(tmp_path))
+    left = database_threads()
     for thread in left:
         thread.join()
     assert left == []
