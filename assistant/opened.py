@@ -46,7 +46,7 @@ class Assistant:
             InputError: The message, an id or a setting cannot be taken.
             GuardianError: Something else that a person can fix; it says how.
         """
-        result = await self._service.ask(*_asked(message, **options))
+        result = await self._service.ask(*_question(message, **options))
         return result if include_per_query_trace else _lean(result)
 
     async def stream(
@@ -60,7 +60,7 @@ class Assistant:
             InputError: The message, an id or a setting cannot be taken.
             GuardianError: Something else that a person can fix; it says how.
         """
-        async with self._service.asking(*_asked(message, **options)) as live, aclosing(live.follow()) as events:
+        async with self._service.asking(*_question(message, **options)) as live, aclosing(live.follow()) as events:
             async for event in events:
                 if isinstance(event, TurnEnded) and not include_per_query_trace:
                     event = event.model_copy(update={"result": _lean(event.result)})
@@ -78,7 +78,7 @@ class Assistant:
         return found
 
 
-def _asked(
+def _question(
     message: str,
     *,
     thread: str | None = None,

@@ -80,7 +80,7 @@ class Servers:
             return None
         from adapters.planning.model import ModelPlanner
 
-        asked = self._asked(self._settings.planner, CallPurpose.PLAN, "GUARDIAN_PLAN_TOKENS")
+        asked = self._make_model(self._settings.planner, CallPurpose.PLAN, "GUARDIAN_PLAN_TOKENS")
         return ModelPlanner(asked, self._memory, otherwise, self.rungs())
 
     def ahead(self, planner: Planner | None) -> PlannerAhead | None:
@@ -98,7 +98,7 @@ class Servers:
             return None
         from adapters.drafting.model import ModelDrafter
 
-        asked = self._asked(self._settings.drafter, CallPurpose.DRAFT, "GUARDIAN_ANSWER_TOKENS")
+        asked = self._make_model(self._settings.drafter, CallPurpose.DRAFT, "GUARDIAN_ANSWER_TOKENS")
         return ModelDrafter(asked, otherwise)
 
     def statement_writer(self, dialect: str) -> StatementWriter | None:
@@ -110,7 +110,7 @@ class Servers:
 
         # The source is given up after so long: the statement is to be written, and run, before that.
         left = self._deployed.profile.behaviour.source_seconds - database.seconds - 1
-        asked = self._asked(
+        asked = self._make_model(
             self._settings.planner, CallPurpose.STATEMENT, "GUARDIAN_PLAN_TOKENS", most_s=max(1.0, left)
         )
         return StatementWriter(asked, database.text_to_sql, dialect, database.max_rows)
@@ -220,7 +220,9 @@ class Servers:
 
         return ModelAccess(api_key=SecretStr(api_key) if api_key else None, **fields)
 
-    def _asked(self, name: str, purpose: CallPurpose, tokens: str, most_s: float = LONGEST_TIMEOUT_S) -> AskedModel:
+    def _make_model(
+        self, name: str, purpose: CallPurpose, tokens: str, most_s: float = LONGEST_TIMEOUT_S
+    ) -> AskedModel:
         from adapters.models.exchange import AskedModel
 
         access = self._access(name, most_s)

@@ -115,11 +115,11 @@ class Service:
         Raises:
             InputError: The message, an id or a setting cannot be taken.
         """
-        live = self._begun(caller, question)
+        live = self._begin(caller, question)
         live.lasting = True
         return live
 
-    def _begun(self, caller: Caller, question: Question) -> Live:
+    def _begin(self, caller: Caller, question: Question) -> Live:
         if fault := message_fault(question.text):
             raise fault
         thread = question.thread or uuid.uuid4().hex
@@ -154,7 +154,7 @@ class Service:
         Raises:
             InputError: The message, an id or a setting cannot be taken.
         """
-        live = self._begun(caller, question)
+        live = self._begin(caller, question)
         live.hold()
         try:
             yield live

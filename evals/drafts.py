@@ -63,10 +63,10 @@ async def judge(
         ConfigError: A case names a passage that there is not.
     """
     runtime = Runtime(context=context or Context(evidence_counted=EvidenceCounted.SENT))
-    return [await _judged(case, passages, profile, runtime) for case in cases]
+    return [await _judge(case, passages, profile, runtime) for case in cases]
 
 
-async def _judged(
+async def _judge(
     case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, runtime: Runtime[Context]
 ) -> JudgedDraft:
     state = _state(case, passages, profile, runtime.context)

@@ -42,10 +42,10 @@ class Moderated:
 
 async def judge(cases: Sequence[MessageCase], moderator: Moderator) -> list[Moderated]:
     """Moderate every message."""
-    return [Moderated(case, await _asked(case.text, moderator)) for case in cases]
+    return [Moderated(case, await _ask(case.text, moderator)) for case in cases]
 
 
-async def _asked(text: str, moderator: Moderator) -> ModerationResult:
+async def _ask(text: str, moderator: Moderator) -> ModerationResult:
     try:
         return await moderator.moderate(text)
     except ModerationUnavailable:

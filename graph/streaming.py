@@ -213,7 +213,7 @@ def _withheld_mapping(chunk: Mapping[str, Any], *, whole: bool) -> dict[str, Any
         elif key == "guardian" and _is_mapping(value):
             shown[key] = _of_ended(value, whole=whole) if ended else _names_only(value)
         elif key == "result" and _is_of_turn(value):
-            shown[key] = _ended(cast("Mapping[str, Any]", value), whole=whole)
+            shown[key] = _record_end(cast("Mapping[str, Any]", value), whole=whole)
         else:
             shown[key] = withheld(value, whole=whole)
     return shown
@@ -224,7 +224,7 @@ def _is_of_turn(result: Any) -> bool:
     return _is_mapping(result) and "answer_text" in result
 
 
-def _ended(result: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
+def _record_end(result: Mapping[str, Any], *, whole: bool) -> dict[str, Any]:
     """Return the record of a turn that has ended; who may read drafts that did not pass finds them in the state."""
     shown = dict(result)
     report: Any = result.get("guardian")

@@ -37,7 +37,7 @@ def entailment_questions(grounding: Finding, evidence: Sequence[EvidenceItem]) -
 
     Code and the rows of tables are no sentences: of them nothing is asked.
     """
-    claims = [grounding.claims[place] for place in _asked(grounding)]
+    claims = [grounding.claims[place] for place in _select(grounding)]
     return [EntailmentQuestion(_words_of(claim), _cited(claim, evidence)) for claim in claims]
 
 
@@ -52,7 +52,7 @@ def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | Non
         answers: One for each of the questions, in their order; `None` where a question was not asked.
         mode: Not `off`.
     """
-    places = _asked(grounding)
+    places = _select(grounding)
     if len(answers) != len(places):
         return without_entailment(grounding, mode, f"{len(answers)} answers to {len(places)} questions")
     binding = mode is EntailmentMode.BINDING
@@ -95,7 +95,7 @@ def _unchecked(grounding: Finding) -> Finding:
     return _objecting(grounding, CheckStatus.UNCHECKED, could_not_check(_NAME), RequiredAction.ESCALATE_TO_HUMAN)
 
 
-def _asked(grounding: Finding) -> list[int]:
+def _select(grounding: Finding) -> list[int]:
     """Return the places of the claims that are asked about."""
     return [place for place in _supported(grounding) if _is_sentence(grounding.claims[place].text.strip())]
 

@@ -27,7 +27,7 @@ Known = dict[str, str]
 
 def values_in(texts: Iterable[str]) -> Known:
     """Return the values of texts that do not leave the house."""
-    return {text[start:end]: rule for text in texts for rule, start, end in _found(text)}
+    return {text[start:end]: rule for text in texts for rule, start, end in _find(text)}
 
 
 def fit_to_leave(text: str, known: Known | None = None) -> str:
@@ -35,7 +35,7 @@ def fit_to_leave(text: str, known: Known | None = None) -> str:
 
     What is `known` is found where its own context is gone, too: a query is rephrased and cut, an intent retold.
     """
-    text = replaced(with_strings(text, lambda string: replaced(string, _found)[0]), _found)[0]
+    text = replaced(with_strings(text, lambda string: replaced(string, _find)[0]), _find)[0]
     for value, rule in (known or {}).items():
         if pattern := _again(value):
             text = pattern.sub(f"[redacted: {rule}]", text)
@@ -75,7 +75,7 @@ def fit_words(words: TurnWords) -> TurnWords:
     )
 
 
-def _found(text: str) -> list[Span]:
+def _find(text: str) -> list[Span]:
     return [*secrets(text), *(span for span in personal_data(text) if span.rule not in _TO_REPLY)]
 
 

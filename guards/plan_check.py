@@ -77,15 +77,15 @@ def check_plan(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: P
     and not by the request type, which its answer may change. Turns that end otherwise are not judged.
     """
     if flow is Flow.GO_ON:
-        texts = [*_asked(request), plan.user_intent, *plan.subqueries]
+        texts = [*_texts(request), plan.user_intent, *plan.subqueries]
         return _together(check_request(text, plan.request_type, profile, role) for text in dict.fromkeys(texts))
     if flow is not Flow.ASK:
         return PolicyFinding()
-    finding = _together(check_request(text, plan.request_type, profile, role) for text in _asked(request))
+    finding = _together(check_request(text, plan.request_type, profile, role) for text in _texts(request))
     return finding if set(finding.rules) - _OF_THE_TYPE else PolicyFinding()
 
 
-def _asked(request: PlanRequest) -> tuple[str, ...]:
+def _texts(request: PlanRequest) -> tuple[str, ...]:
     """Return the newest message, and what it says together with those that were asked back about."""
     if not request.clarifications or is_casual(request.message):
         return (request.message,)

@@ -133,13 +133,13 @@ def violations(text: str, profile: Profile, role: str) -> list[Violation]:
     """
     policy = profile.answer_policy
     found: list[Violation] = []
-    if _asked(policy.secrets, role):
+    if _applies(policy.secrets, role):
         found += (Violation(rule, policy.secrets.action, text[a:b]) for rule, a, b in secrets(text))
-    if _asked(policy.personal_data, role):
+    if _applies(policy.personal_data, role):
         found += (Violation(rule, policy.personal_data.action, text[a:b]) for rule, a, b in _personal(text, profile))
-    if _asked(policy.foreign_links, role):
+    if _applies(policy.foreign_links, role):
         found += (Violation(FOREIGN_LINK, policy.foreign_links.action, url) for url in _foreign(text, profile))
-    if profile.kb_ids_from is not None and _asked(policy.low_ids, role):
+    if profile.kb_ids_from is not None and _applies(policy.low_ids, role):
         numbers = (n for n in article_ids(text, profile.allowed_link_domains) if n < profile.kb_ids_from)
         found += (Violation(LOW_ARTICLE_ID, policy.low_ids.action, str(number)) for number in numbers)
     if wanted := asks_for_secrets(text):
@@ -164,7 +164,7 @@ def mask(text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
     if not text:
         return text, ()
     policy = profile.answer_policy
-    with_secrets, with_people = _asked(policy.secrets, role), _asked(policy.personal_data, role)
+    with_secrets, with_people = _applies(policy.secrets, role), _applies(policy.personal_data, role)
     digest = sha256(text.encode(errors="surrogatepass")).digest()
     key = (digest, with_secrets, with_people, *profile.contact.values(), *policy.contacts)
     if key in _HARMLESS:
@@ -193,7 +193,7 @@ def _mask(text: str, profile: Profile, *, with_secrets: bool, with_people: bool)
     return text, tuple(dict.fromkeys((*inside, *rules)))
 
 
-def _asked(rule: AnswerRule, role: str) -> bool:
+def _applies(rule: AnswerRule, role: str) -> bool:
     return role not in rule.except_roles
 
 

@@ -243,7 +243,7 @@ def _pages(
         weights = _weights(ranking, said, question.ignored)
         for item in cited:
             key = item.document_key
-            page = _judged(item, ranking, weights, words)
+            page = _judge_page(item, ranking, weights, words)
             if page and (key not in pages or page.rank > pages[key].rank):
                 pages[key] = page
     return pages
@@ -304,7 +304,7 @@ def _rankings(traces: Sequence[QueryTrace]) -> list[_Ranking]:
     return [_Ranking.of(same) for same in found.values()]
 
 
-def _judged(item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, float], words: _Words) -> _Page | None:
+def _judge_page(item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, float], words: _Words) -> _Page | None:
     """Judge a cited item's page by one query; `None` where the query did not find the page."""
     own = [row for row in ranking.rows if row.document == item.document_key and row.source is item.source]
     if not own:

@@ -43,10 +43,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     if search is None:
         return {}
     replies = await asyncio.gather(
-        *(
-            _asked(sources[kind], kind, request, so_far.attempt, context.source_seconds)
-            for kind, request in search.asked
-        )
+        *(_ask(sources[kind], kind, request, so_far.attempt, context.source_seconds) for kind, request in search.asked)
     )
     # Before anything is cut: half of a secret is no longer shaped like one.
     replies = [_fit_to_be_seen(reply, profile, context.role) for reply in replies]
@@ -114,7 +111,7 @@ def _texts(queries: object) -> tuple[str, ...]:
     return cast("tuple[str, ...]", texts)
 
 
-async def _asked(
+async def _ask(
     source: EvidenceSource, kind: Source, request: SearchRequest, attempt: int, seconds: float
 ) -> SearchReply:
     """Return what a source has, or an empty reply whose trace says why it could not be asked."""

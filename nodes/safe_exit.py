@@ -195,7 +195,7 @@ async def _end_turn(
     state: FinalView, context: Context, profile: Profile, documents: Documents | None
 ) -> tuple[_Ended, str, Json]:
     """Return all that is read of the state: the end, the turn's id and the marks of its message."""
-    ended = await _ended(state, context, profile, documents)
+    ended = await _end(state, context, profile, documents)
     turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
     marks = {
         "turn_id": turn_id,
@@ -211,7 +211,7 @@ async def _end_turn(
     return ended, turn_id, marks
 
 
-async def _ended(state: FinalView, context: Context, profile: Profile, documents: Documents | None) -> _Ended:
+async def _end(state: FinalView, context: Context, profile: Profile, documents: Documents | None) -> _Ended:
     language = _language(state, profile)
     facts = _facts(state, context, profile)
     decision = _decide(state, context, facts)
@@ -512,7 +512,7 @@ def _fit_to_leave(state: FinalView) -> FinalView:
     """Return a turn of which a record can be made: of its messages there are only those that the user wrote before."""
     plan, turn_id = state["sgr_plan"], state["question"].get("id") or unanswered_id(state["messages"])
     said = said_before(state["messages"], turn_id, with_unanswered=True) if turn_id else ()
-    before = [_bounded(exchange.text) for exchange in said if exchange.role == "user" and exchange.text]
+    before = [_clip(exchange.text) for exchange in said if exchange.role == "user" and exchange.text]
     fit = fit_words(
         TurnWords(
             question=state["question"].get("text") or _newest(state),
@@ -533,7 +533,7 @@ def _fit_to_leave(state: FinalView) -> FinalView:
     return cast("FinalView", {**state, **changed})
 
 
-def _bounded(text: str) -> str:
+def _clip(text: str) -> str:
     return text if len(text) <= LONGEST_EARLIER else text[: LONGEST_EARLIER - 1].rstrip() + "…"
 
 

@@ -89,21 +89,21 @@ class ChatJudge:
         found: list[EntailmentAnswer] = []
         try:
             for start in range(0, len(questions), BATCH):
-                found += await self._judged(questions[start : start + BATCH], deadline, made)
+                found += await self._judge(questions[start : start + BATCH], deadline, made)
         except ServerFault as fault:
             raise ServerFault(fault.message, self._way_out(fault.kind), kind=fault.kind) from fault
         return found
 
-    async def _judged(
+    async def _judge(
         self, questions: Sequence[EntailmentQuestion], deadline: float, made: list[ModelCall]
     ) -> list[EntailmentAnswer]:
         try:
-            reply = await self._asked(questions, deadline, made)
+            reply = await self._ask(questions, deadline, made)
         except ServerFault as fault:
             if fault.kind is FaultKind.TOO_LONG and len(questions) > 1:
                 half = len(questions) // 2
-                first = await self._judged(questions[:half], deadline, made)
-                return [*first, *await self._judged(questions[half:], deadline, made)]
+                first = await self._judge(questions[:half], deadline, made)
+                return [*first, *await self._judge(questions[half:], deadline, made)]
             raise
         try:
             return read_answers(reply.text, len(questions))
@@ -114,7 +114,7 @@ class ChatJudge:
             why = "its reply is not JSON" if isinstance(error, json.JSONDecodeError | RecursionError) else str(error)
             raise ServerFault(f"The model {access.model!r} at {access.server}: {why}.", kind=kind) from error
 
-    async def _asked(self, questions: Sequence[EntailmentQuestion], deadline: float, made: list[ModelCall]) -> Reply:
+    async def _ask(self, questions: Sequence[EntailmentQuestion], deadline: float, made: list[ModelCall]) -> Reply:
         if not self._in_words:
             schema = {"name": FORM, "schema": form_schema(), "strict": True}
             options = {"response_format": {"type": "json_schema", "json_schema": schema}}

@@ -69,10 +69,10 @@ class NliModel:
                     f"Allow more time ({self._access.settings}_TIMEOUT), or use a faster model.",
                     kind=FaultKind.DEADLINE,
                 )
-            found += await self._asked(pairs, left, made)
+            found += await self._ask(pairs, left, made)
         return found
 
-    async def _asked(self, pairs: list[list[str]], seconds: float, made: list[ModelCall]) -> list[EntailmentAnswer]:
+    async def _ask(self, pairs: list[list[str]], seconds: float, made: list[ModelCall]) -> list[EntailmentAnswer]:
         body: dict[str, object] = {"inputs": pairs, "truncate": True, "raw_scores": False}
         return await self._server.ask(body, lambda reply: self._read(reply, len(pairs)), seconds, made)
 

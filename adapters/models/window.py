@@ -218,7 +218,7 @@ async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient
         f"{root}/api/ps": find_model,
     }
     # All at once: a server that is silent on one of them must not cost the time of four.
-    replies = await asyncio.gather(*(_asked(address, access, client) for address in places))
+    replies = await asyncio.gather(*(_fetch(address, access, client) for address in places))
     found = (find(reply) for find, reply in zip(places.values(), replies, strict=True))
     may_say_later = None in replies or _lists_loaded(replies[-1])
     return next(filter(None, found), None if may_say_later else 0)
@@ -235,7 +235,7 @@ async def ask_rate(access: ModelAccess, client: openai.DefaultAsyncHttpxClient, 
     root = access.base_url.rstrip("/").removesuffix("/v1")
     # Each server reads its own field and lets the other's be.
     body = {"model": access.model, "content": sample, "prompt": sample}
-    reply = await _asked(f"{root}/tokenize", access, client, body)
+    reply = await _fetch(f"{root}/tokenize", access, client, body)
     tokens: Any = cast("dict[str, Any]", reply).get("tokens") if isinstance(reply, dict) else None
     return min(1.0, len(cast("list[Any]", tokens)) / bytes_of(sample)) if isinstance(tokens, list) else None
 
@@ -244,13 +244,13 @@ async def list_models(access: ModelAccess, client: openai.DefaultAsyncHttpxClien
     """Return the names of the models that a server has; `None` where it does not say."""
     if access.base_url is None:
         return None
-    reply = await _asked(f"{access.base_url.rstrip('/')}/models", access, client)
+    reply = await _fetch(f"{access.base_url.rstrip('/')}/models", access, client)
     if not isinstance(reply, dict) or not reply:
         return None
     return [str(entry["id"]) for entry in _entries(reply) if "id" in entry]
 
 
-async def _asked(address: str, access: ModelAccess, client: openai.DefaultAsyncHttpxClient, body: object = None) -> Any:
+async def _fetch(address: str, access: ModelAccess, client: openai.DefaultAsyncHttpxClient, body: object = None) -> Any:
     """Return what stands at an address; `{}` where it is not JSON, `None` where the server does not answer."""
     key = access.api_key.get_secret_value() if access.api_key else "none"
     try:

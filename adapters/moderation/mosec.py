@@ -122,7 +122,7 @@ class MosecModerator:
         # Cancelled by the deadline, the request is on record as what it was.
         outcome: dict[str, object] = {"fault": str(FaultKind.DEADLINE)}
         try:
-            read = await self._asked(body)
+            read = await self._ask(body)
             outcome = {"http_status": 200}
         except ServerFault as fault:
             outcome = {"fault": str(fault.kind), "http_status": fault.http_status}
@@ -134,7 +134,7 @@ class MosecModerator:
             ms = round((self._clock() - began) * 1000, 1)
             made.append(record.model_copy(update={**outcome, "ms": ms}))
 
-    async def _asked(self, body: bytes) -> tuple[Reading, str]:
+    async def _ask(self, body: bytes) -> tuple[Reading, str]:
         try:
             response, said = await self._send(body)
         except ServerFault:

@@ -139,7 +139,7 @@ def _put_right(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...
     form = {name: given[name] for name in SGRPlanResult.model_fields if name in given}
     repaired: list[str] = []
     for name, value in list(form.items()):
-        mended = _mended(name, value)
+        mended = _mend(name, value)
         if mended is _DROP:
             del form[name]
         elif mended != value and not (isinstance(value, float) and math.isnan(value)):
@@ -151,7 +151,7 @@ def _put_right(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...
 _DROP: Final = object()
 
 
-def _mended(name: str, value: Any) -> Any:
+def _mend(name: str, value: Any) -> Any:
     if name in _LISTS or name == "lookups":
         return _mended_lookups(value) if name == "lookups" else _mended_list(value, _LISTS[name])
     if name in _TEXTS and isinstance(value, str):

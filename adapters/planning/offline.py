@@ -100,7 +100,7 @@ class OfflinePlanner:
         return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else (), tuple(made))
 
     async def _read(self, request: PlanRequest, made: list[ModelCall]) -> _Reading:
-        request = replace(request, message=await self._mended(own_words(request.message)))
+        request = replace(request, message=await self._mend(own_words(request.message)))
         today = self._now().astimezone(UTC).date()
         whole = _with_what_stands_before(_with_what_was_spoken_of(_with_what_was_asked_before(request), request))
         casual = lexicon.is_casual(request.message)
@@ -111,7 +111,7 @@ class OfflinePlanner:
             async with asyncio.timeout(seconds):
                 # Who was asked back is not off topic for having answered.
                 parts = _parts(request) if _is_answer(request) else []
-                texts = (*queries, *_told(whole), *parts)
+                texts = (*queries, *_sentences_of_a_story(whole), *parts)
                 probes = dict.fromkeys((*texts, *rephrased(texts, self._profile.synonyms)))
                 # At once: a server of vectors that does not answer costs its time only once.
                 asked = (self._probe.on_topic(text, made) for text in probes)
@@ -137,7 +137,7 @@ class OfflinePlanner:
             kind=RequestType.CASUAL if casual else stands or lexicon.request_type(whole),
         )
 
-    async def _mended(self, text: str) -> str:
+    async def _mend(self, text: str) -> str:
         """Return a text without slips of the hand; as it is, where the documents' words cannot be had."""
         try:
             async with asyncio.timeout(self._profile.behaviour.source_seconds):
@@ -346,7 +346,7 @@ def _queries(text: str) -> list[str]:
     return list(dict.fromkeys(query[:_LONGEST_QUERY] for query in chosen))
 
 
-def _told(text: str) -> list[str]:
+def _sentences_of_a_story(text: str) -> list[str]:
     """Return the sentences of a story that say enough to tell what it is about; none where there is no story."""
     if len(tokens(text)) < _STORY:
         return []

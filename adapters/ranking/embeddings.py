@@ -119,11 +119,11 @@ class HttpEmbedder:
         return [
             vector
             for batch in batches
-            for vector in await self._asked([self._prefixes[0] + text for text in batch], BATCH_S)
+            for vector in await self._ask([self._prefixes[0] + text for text in batch], BATCH_S)
         ]
 
     async def _query(self, text: str, made: list[ModelCall] | None) -> Embedding:
-        (vector,) = await self._asked([self._prefixes[0] + text[:LONGEST_TEXT]], self._access.timeout_s, made)
+        (vector,) = await self._ask([self._prefixes[0] + text[:LONGEST_TEXT]], self._access.timeout_s, made)
         return vector
 
     def _done(self, key: tuple[int, str], task: asyncio.Task[Embedding]) -> None:
@@ -136,7 +136,7 @@ class HttpEmbedder:
 
     async def _shorter(self, batch: list[str]) -> list[Embedding]:
         try:
-            return await self._asked(batch, BATCH_S)
+            return await self._ask(batch, BATCH_S)
         except ServerFault as fault:
             if fault.kind is not FaultKind.TOO_LONG or max(map(len, batch)) < _SHORTEST_CUT:
                 raise
@@ -144,7 +144,7 @@ class HttpEmbedder:
             return await self._shorter([batch[0][: len(batch[0]) // 2]])
         return [vector for text in batch for vector in await self._shorter([text])]
 
-    async def _asked(self, texts: list[str], timeout_s: float, made: list[ModelCall] | None = None) -> list[Embedding]:
+    async def _ask(self, texts: list[str], timeout_s: float, made: list[ModelCall] | None = None) -> list[Embedding]:
         body = {"model": self._access.model, "input": texts, "encoding_format": "float"}
         return await self._server.ask(body, lambda reply: self._read(reply, len(texts)), timeout_s, made)
 

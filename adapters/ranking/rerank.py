@@ -60,9 +60,9 @@ class Reranker:
         size = _TEI_BATCH if self._shape == "tei" else max(1, len(texts))
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         share = self._access.timeout_s / max(1, len(batches))
-        return [score for batch in batches for score in await self._asked(query, batch, share, made)]
+        return [score for batch in batches for score in await self._ask(query, batch, share, made)]
 
-    async def _asked(
+    async def _ask(
         self, query: str, texts: Sequence[str], timeout_s: float, made: list[ModelCall] | None
     ) -> list[float]:
         cut = [text[:LONGEST_TEXT] for text in texts]

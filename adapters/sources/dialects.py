@@ -149,7 +149,7 @@ class _Work:
                 for name in names:
                     found += self._file(line, block.group(1), name, page, stack, in_code=inside)
                 continue
-            asked = _asked(line.text)
+            asked = _read_include(line.text)
             if asked is None:
                 found.append(_Line(line.number, line.text.replace(";--8<--", "--8<--")))
             else:
@@ -264,7 +264,7 @@ class _Asked(NamedTuple):
     code: bool
 
 
-def _asked(text: str) -> _Asked | None:
+def _read_include(text: str) -> _Asked | None:
     """Return what a line asks to include."""
     if found := _SNIPPET.match(text):
         return _Asked(found.group(1), found.group(2), {}, code=False)

@@ -187,7 +187,7 @@ class PostgresEngine:
                 return None
             return row[0] if row else None
 
-        return self._asked(ask, seconds)
+        return self._ask(ask, seconds)
 
     def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
         values = {
@@ -196,7 +196,7 @@ class PostgresEngine:
             **_limited(limits, count),
         }
         sql = self._complete(_SEARCH, limits, whole=_WHOLE if whole else _BARE)
-        return [_found(row) for row in self._asked(lambda one: one.execute(sql, values).fetchall(), seconds)]
+        return [_read_row(row) for row in self._ask(lambda one: one.execute(sql, values).fetchall(), seconds)]
 
     def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
         values = {"meaning": _written(meaning.tolist()), "ids": list(limits.ids or ()), **_limited(limits, count)}
@@ -208,11 +208,11 @@ class PostgresEngine:
             row = connection.execute(self._sql("SELECT {allowed}", allowed=_SCOPES), values).fetchone()
             return connection.execute(sql, {**values, "scopes": row[0] if row else []}).fetchall()
 
-        return [_found(row) for row in self._asked(ask, seconds)]
+        return [_read_row(row) for row in self._ask(ask, seconds)]
 
     def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
         sql = self._sql(_ARTICLES)
-        rows = self._asked(lambda one: one.execute(sql, (key, kb_id)).fetchall(), seconds)
+        rows = self._ask(lambda one: one.execute(sql, (key, kb_id)).fetchall(), seconds)
         return [Passage(*row) for row in rows]
 
     def _complete(self, sql: str, limits: Limits, **parts: str) -> Any:
@@ -245,7 +245,7 @@ class PostgresEngine:
                             passing=False,
                         )
 
-        self._asked(make, FILL_S)
+        self._ask(make, FILL_S)
 
     def _run(self, connection: psycopg.Connection[Any], statements: str, **parts: str) -> None:
         for statement in filter(str.strip, statements.split(";\n")):
@@ -289,7 +289,7 @@ class PostgresEngine:
 
     def held(self) -> Iterator[tuple[str, str]]:
         sql = self._sql("SELECT id::text, fingerprint FROM {passages}")
-        yield from self._asked(lambda connection: connection.execute(sql).fetchall(), FILL_S)
+        yield from self._ask(lambda connection: connection.execute(sql).fetchall(), FILL_S)
 
     def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
         def write(connection: psycopg.Connection[Any]) -> None:
@@ -314,22 +314,22 @@ class PostgresEngine:
                         for word, weight in vector.items():
                             copy.write_row((word - _SIGN, scope, number, weight))
 
-        self._asked(write, FILL_S)
+        self._ask(write, FILL_S)
 
     def drop(self, ids: Sequence[str]) -> None:
-        self._asked(lambda connection: connection.execute(self._sql(_DROP), (list(ids),)) and None, FILL_S)
+        self._ask(lambda connection: connection.execute(self._sql(_DROP), (list(ids),)) and None, FILL_S)
 
     def keep_note(self, key: str, value: str) -> None:
         sql = "INSERT INTO {notes} VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-        self._asked(lambda connection: connection.execute(self._sql(sql), (key, value)) and None, FILL_S)
+        self._ask(lambda connection: connection.execute(self._sql(sql), (key, value)) and None, FILL_S)
 
     def notes(self) -> list[str]:
         sql = self._sql("SELECT key FROM {notes}")
-        return [key for (key,) in self._asked(lambda connection: connection.execute(sql).fetchall(), FILL_S)]
+        return [key for (key,) in self._ask(lambda connection: connection.execute(sql).fetchall(), FILL_S)]
 
     def drop_notes(self, keys: Sequence[str]) -> None:
         sql = self._sql("DELETE FROM {notes} WHERE key = ANY (%s)")
-        self._asked(lambda connection: connection.execute(sql, (list(keys),)) and None, FILL_S)
+        self._ask(lambda connection: connection.execute(sql, (list(keys),)) and None, FILL_S)
 
     def settle(self) -> None:
         # Postings are read from their index alone only where the table is known to hold no dead rows.
@@ -342,7 +342,7 @@ class PostgresEngine:
                 connection.execute(self._sql(_NEIGHBOURS, kind=_kind(_only(made))))
                 connection.execute(self._sql("VACUUM (ANALYZE) {meanings}"))
 
-        self._asked(settle, SETTLE_S)
+        self._ask(settle, SETTLE_S)
 
     def _scopes(
         self, cursor: psycopg.Cursor[Any], wanted: set[tuple[str, str, str]]
@@ -360,7 +360,7 @@ class PostgresEngine:
             **self._tables, **{name: part.format(**self._tables, **parts) for name, part in parts.items()}
         )
 
-    def _asked(self, ask: Callable[[psycopg.Connection[Any]], _T], seconds: float) -> _T:
+    def _ask(self, ask: Callable[[psycopg.Connection[Any]], _T], seconds: float) -> _T:
         """Ask on a connection that is there; once more on a new one, where the server was started anew in between."""
         end = time.monotonic() + seconds
         while self._idle:
@@ -507,7 +507,7 @@ def _values(row: Row, vector: Vector, scope: int) -> tuple[object, ...]:
     )
 
 
-def _found(row: Sequence[Any]) -> Found:
+def _read_row(row: Sequence[Any]) -> Found:
     *shown, score, words, weights, body = row
     vector: Vector = {word + _SIGN: weight for word, weight in zip(words or (), weights or (), strict=True)}
     return Found(Passage(*shown), float(score), vector, body)

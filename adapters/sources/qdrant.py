@@ -91,7 +91,7 @@ class QdrantEngine:
 
     def note(self, key: str, seconds: float) -> str | None:
         body = {"ids": [_note_id(key)], "with_payload": ["value"]}
-        found = self._asked("POST", "/points", body, seconds, missing=[])
+        found = self._ask("POST", "/points", body, seconds, missing=[])
         with _readable():
             return str(found[0]["payload"]["value"]) if found else None
 
@@ -112,9 +112,9 @@ class QdrantEngine:
             "with_payload": [*_SHOWN, "body"] if whole else list(_SHOWN),
             "with_vector": [_WORDS] if whole else False,
         }
-        result = self._asked("POST", "/points/query", body, seconds)
+        result = self._ask("POST", "/points/query", body, seconds)
         with _readable():
-            return [_found(point) for point in result["points"]]
+            return [_read_point(point) for point in result["points"]]
 
     def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
         wanted = {"key": key, **({} if kb_id is None else {"kb_id": kb_id})}
@@ -129,9 +129,9 @@ class QdrantEngine:
     def prepare(self, length: int) -> None:
         dense: dict[str, Any] = {_MEANING: {"size": length, "distance": "Dot"}} if length else {}
         with _readable():
-            exists = self._asked("GET", "/exists", None, FILL_S)["exists"]
+            exists = self._ask("GET", "/exists", None, FILL_S)["exists"]
             if exists and length:
-                made: dict[str, Any] = self._asked("GET", "", None, FILL_S)["config"]["params"].get("vectors") or {}
+                made: dict[str, Any] = self._ask("GET", "", None, FILL_S)["config"]["params"].get("vectors") or {}
                 if made.get(_MEANING, {}).get("size") != length:
                     raise EngineFault(
                         f"it was made without vectors of {length} numbers, and Qdrant adds none later",
@@ -140,9 +140,9 @@ class QdrantEngine:
                     )
         if not exists:
             params: dict[str, Any] = {"vectors": dense, "sparse_vectors": {_WORDS: {}}, "on_disk_payload": True}
-            self._asked("PUT", "", params, FILL_S)
+            self._ask("PUT", "", params, FILL_S)
         for field in _LIMITED:
-            self._asked("PUT", "/index?wait=true", {"field_name": field, "field_schema": "keyword"}, FILL_S)
+            self._ask("PUT", "/index?wait=true", {"field_name": field, "field_schema": "keyword"}, FILL_S)
 
     @contextmanager
     def alone(self) -> Generator[None]:
@@ -169,14 +169,14 @@ class QdrantEngine:
                 yield str(point["id"]), point["payload"]["fingerprint"]
 
     def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
-        self._asked("PUT", "/points?wait=true", {"points": [_point(row, vector) for row, vector in rows]}, FILL_S)
+        self._ask("PUT", "/points?wait=true", {"points": [_point(row, vector) for row, vector in rows]}, FILL_S)
 
     def drop(self, ids: Sequence[str]) -> None:
-        self._asked("POST", "/points/delete?wait=true", {"points": list(ids)}, FILL_S)
+        self._ask("POST", "/points/delete?wait=true", {"points": list(ids)}, FILL_S)
 
     def keep_note(self, key: str, value: str) -> None:
         point = {"id": _note_id(key), "vector": {}, "payload": {"note": key, "value": value}}
-        self._asked("PUT", "/points?wait=true", {"points": [point]}, FILL_S)
+        self._ask("PUT", "/points?wait=true", {"points": [point]}, FILL_S)
 
     def notes(self) -> list[str]:
         with _readable():
@@ -199,7 +199,7 @@ class QdrantEngine:
         while True:
             body = {"limit": _PAGE, "with_payload": fields, "with_vector": False, "filter": only, "offset": offset}
             seconds = FILL_S if end is None else max(0.1, end - time.monotonic())
-            page = self._asked("POST", "/points/scroll", body, seconds)
+            page = self._ask("POST", "/points/scroll", body, seconds)
             yield from page["points"]
             offset = page.get("next_page_offset")
             if offset is None:
@@ -207,7 +207,7 @@ class QdrantEngine:
 
     # ---------------------------------------------------------------------------------------------------- requests
 
-    def _asked(self, method: str, path: str, body: object, seconds: float, *, missing: Any = None) -> Any:
+    def _ask(self, method: str, path: str, body: object, seconds: float, *, missing: Any = None) -> Any:
         """Return the result of a request; `missing`, if given, where there is no such collection yet."""
         import httpx
 
@@ -221,7 +221,7 @@ class QdrantEngine:
                 # sent twice: what is written has ids.
                 status, content = self._sent(method, path, body, end)
         except httpx.HTTPError as error:
-            raise EngineFault(self._shown(error), _WAY_OUT) from error
+            raise EngineFault(self._describe(error), _WAY_OUT) from error
         if status == 404 and missing is not None:
             return missing
         return _result(status, content, self._headers.get("api-key", ""))
@@ -238,7 +238,7 @@ class QdrantEngine:
         finally:
             response.close()
 
-    def _shown(self, error: httpx.HTTPError) -> str:
+    def _describe(self, error: httpx.HTTPError) -> str:
         import httpx
 
         if isinstance(error, httpx.ConnectTimeout):
@@ -337,7 +337,7 @@ def _passage(payload: dict[str, Any]) -> Passage:
     return Passage(0, *(payload[name] for name in _SHOWN))
 
 
-def _found(point: dict[str, Any]) -> Found:
+def _read_point(point: dict[str, Any]) -> Found:
     payload = point["payload"]
     vectors: dict[str, Any] = point.get("vector") or {}
     sparse = vectors.get(_WORDS, _EMPTY)

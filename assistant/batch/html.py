@@ -71,13 +71,13 @@ def text_of(text: str, html: Html) -> str:
     from adapters.sources.markdown.plain import plain
 
     try:
-        markdown = read_text((_mended(text) if html == "auto" else text).replace("\\", _BACKSLASH)).text
+        markdown = read_text((_mend(text) if html == "auto" else text).replace("\\", _BACKSLASH)).text
     except Unfit:
         return ""
     return _ESCAPE.sub(r"\1", plain(_BOLD.sub(r"\1", markdown))).replace(_BACKSLASH, "\\").strip()
 
 
-def _mended(text: str) -> str:
+def _mend(text: str) -> str:
     """Return HTML in which what is no tag, or would swallow the rest of it, stands as words."""
     ends = {found[2].lower(): found.start() for found in _HOLDS.finditer(text) if found[1]}
 

@@ -236,7 +236,7 @@ def _entered(job: Job, plan: Json) -> _Run:
         InputError: There is a run, but of something else.
     """
     if job.progress.exists() and not job.force:
-        kept = _kept(job)
+        kept = _read_progress(job)
         for name, value in plan.items():
             if kept.get(name) != value:
                 raise _changed(name)
@@ -251,7 +251,7 @@ def _part(path: Path, run: _Run) -> Path:
     return path.with_name(f"{path.name}.{run.name}{PART}")
 
 
-def _kept(job: Job) -> Json:
+def _read_progress(job: Job) -> Json:
     try:
         read: Any = json.loads(job.progress.read_text("utf-8"))
     except (OSError, ValueError) as error:

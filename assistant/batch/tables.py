@@ -402,7 +402,7 @@ def _records(
         with path.open(encoding=encoding, errors=errors, newline="") as file:
             first = file.readline()
             lines = file if _SEPARATOR.fullmatch(first) else chain([first], file)
-            yield from enumerate(csv.reader(_told(lines, seen) if seen else lines, delimiter=delimiter), 1)
+            yield from enumerate(csv.reader(_report_each(lines, seen) if seen else lines, delimiter=delimiter), 1)
     except UnicodeError as error:
         raise InputError(
             f"{str(path)!r} is not written in {encoding}.", 'Name its encoding in the mapping: encoding = "cp1251".'
@@ -413,7 +413,7 @@ def _records(
         raise InputError(f"{str(path)!r} cannot be read as csv: {error}.", "Save it anew as UTF-8 csv.") from error
 
 
-def _told(lines: Iterable[str], seen: Callable[[str], None]) -> Iterator[str]:
+def _report_each(lines: Iterable[str], seen: Callable[[str], None]) -> Iterator[str]:
     for line in lines:
         seen(line)
         yield line

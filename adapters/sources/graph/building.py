@@ -177,9 +177,9 @@ def _write(found: Found, signature: str, folder: Path) -> Built:
     finally:
         # Closing brings the write-ahead log home, so that the graph is one file.
         database.close()
-    _kept(beside)
+    _flush(beside)
     beside.replace(folder / FILE)
-    _kept(folder)
+    _flush(folder)
     return counted
 
 
@@ -225,7 +225,7 @@ def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in names}
 
 
-def _kept(path: Path) -> None:
+def _flush(path: Path) -> None:
     """See that a file or a folder's list of files is on the disk, and not only on its way."""
     handle = os.open(path, os.O_RDONLY)
     try:

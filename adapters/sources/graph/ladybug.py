@@ -48,11 +48,11 @@ class Ladybug:
         if not self._places.acquire(timeout=limits.seconds):
             raise SourceUnavailable(f"The graph was too busy for {limits.seconds:g} s ({asked}).", SLOW)
         try:
-            return self._asked(statement, parameters, limits, asked)
+            return self._ask(statement, parameters, limits, asked)
         finally:
             self._places.release()
 
-    def _asked(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> Taken:
+    def _ask(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> Taken:
         try:
             connection = self._connection()
         except FileNotFoundError as error:

@@ -292,7 +292,7 @@ class _Run:
         for (number, path), old in self.before.items():
             # A file that only cannot be looked at now is not gone.
             if number == folder.id and (path in there or not scan.covers(path)):
-                self.now[number, path] = self._judged(old)
+                self.now[number, path] = self._judge(old)
 
     def _read(self, folder: FolderRow, found: Found, since: int) -> None:
         key = (folder.id, found.path)
@@ -300,7 +300,7 @@ class _Run:
         row = FileRow(folder.id, found.path, found.size, mtime)
         try:
             content = files.read(found.absolute, self.max_bytes)
-            self.now[key] = self._judged(self._described(folder, row, content))
+            self.now[key] = self._judge(self._described(folder, row, content))
         except Unfit as error:
             self.now[key] = replace(row, unfit=str(error))
         except OSError as error:
@@ -318,7 +318,7 @@ class _Run:
             self.markup[kind] = self.markup.get(kind, 0) + 1
         return _told_by(row, text)
 
-    def _judged(self, row: FileRow) -> FileRow:
+    def _judge(self, row: FileRow) -> FileRow:
         left_out = self.kb_ids_from is not None and row.kb_id is not None and row.kb_id < self.kb_ids_from
         return row if row.left_out == left_out else replace(row, left_out=left_out)
 
@@ -421,7 +421,7 @@ class _Run:
             removed=sum(key not in now for key in was),
             unchanged=unchanged,
             folded=len(now.keys() - set(self._desired().values())),
-            skipped=sorted([*self.skipped, *self._told(mine)]),
+            skipped=sorted([*self.skipped, *self._list_skipped(mine)]),
             warnings=sorted(Skipped(self._name(key), row.warning) for key, row in mine.items() if row.warning),
             chunks=written,
             seconds=seconds,
@@ -436,7 +436,7 @@ class _Run:
         folder = folders[row.folder]
         return row.sha256, row.source or folder.source, row.version or folder.version
 
-    def _told(self, rows: dict[_Key, FileRow]) -> Iterable[Skipped]:
+    def _list_skipped(self, rows: dict[_Key, FileRow]) -> Iterable[Skipped]:
         for key, row in rows.items():
             if row.unfit:
                 yield Skipped(self._name(key), row.unfit)

@@ -43,10 +43,10 @@ def _stripped(text: str) -> str:
             if not 0 <= closing - place <= _LONGEST_COMMENT:
                 continue
             place = closing + len("-->")
-        parts += (text[done : match.start()], _kept(match))
+        parts += (text[done : match.start()], _keep(match))
         done = place
     return "".join((*parts, text[done:]))
 
 
-def _kept(match: re.Match[str]) -> str:
+def _keep(match: re.Match[str]) -> str:
     return match.group("code") or match.group("label") or " "

@@ -35,10 +35,10 @@ class Vocabulary:
         if word not in self._remembered:
             if len(self._remembered) >= _REMEMBERED:
                 self._remembered.clear()
-            self._remembered[word] = self._found(word)
+            self._remembered[word] = self._find(word)
         return self._remembered[word]
 
-    def _found(self, word: str) -> list[str]:
+    def _find(self, word: str) -> list[str]:
         edits = allowed_edits(word)
         if not edits:
             return []
