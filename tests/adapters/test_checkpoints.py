@@ -631,14 +631,16 @@ async def end_while_it_closes(folder: Path) -> None:
 
 @pytest.mark.parametrize("ending", [end_while_it_opens, end_while_it_closes])
 def test_a_loop_that_ends_while_a_database_is_opened_or_closed_waits_for_it(
-    tmp_path: Path, ending: Callable[[Path], Coroutine[None, None, None]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: Callable[[Path], Coroutine[None, None, None]]
 ) -> None:
     """Its thread has somebody to tell how that ended (regression: "Event loop is closed", from a ticket that was being sent)."""
+    broken: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", broken.append)
     asyncio.run(ending(tmp_path))
-    left = database_threads()
-    for thread in left:
+    # It may still be on its way out when it has told the loop.
+    for thread in database_threads():
         thread.join()
-    assert left == []
+    assert [each.exc_value for each in broken] == []
 
 
 def test_a_file_that_is_no_database_is_said_so_and_left_alone(diary: Path) -> None:
