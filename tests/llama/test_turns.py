@@ -22,13 +22,14 @@ from tests.support.llama.server import GUARD, LlamaServer, llama_server, templat
 
 pytestmark = pytest.mark.slow
 
-MODELS: Final[dict[int, tuple[float, dict[str, str]]]] = {
-    1: (0.97, {"GUARDIAN_ANSWER_TOKENS": "100"}),
-    2: (0.97, {"GUARDIAN_PLAN_TOKENS": "250"}),
-    3: (0.0, {}),
+MODELS: Final[dict[int, tuple[dict[str, Any], dict[str, str]]]] = {
+    4: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}),
+    2: ({}, {"GUARDIAN_PLAN_TOKENS": "250"}),
+    3: ({"call_chance": 0.0}, {}),
 }
-"""By their seeds: how often each calls the tool by itself, and settings. The first has little room for drafts, the
-second for plans; with the third, which never calls, the ladder goes down to its last rung."""
+"""By their seeds: what each is like, and settings. The first keeps nearest to the pages, with little room for drafts, so
+that many of them pass; the second has little room for plans; with the third, which never calls the tool by itself, the
+ladder goes down to its last rung."""
 THREADS: Final[dict[str, tuple[int, dict[str, Any]]]] = {
     "long": (8, {}),
     "report": (4, {"guard_mode": "report", "search_by": "model"}),
@@ -53,8 +54,8 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> list[Played]:
 def _desk(folder: Path, seed: int, opened: ExitStack) -> Desk:
     folder.mkdir()
     tools = template("tools")
-    chance, settings = MODELS[seed]
-    model = tiny_gguf.write(folder / "model", template=tools, seed=seed, text=TEXT, call_chance=chance)
+    nature, settings = MODELS[seed]
+    model = tiny_gguf.write(folder / "model", template=tools, seed=seed, text=TEXT, **nature)
     guard = tiny_gguf.write(folder / "guard", template=tools, seed=seed)
     served = opened.enter_context(llama_server(model, slots=2))
     judging = opened.enter_context(llama_server(guard, grammar=GUARD, slots=1))
@@ -103,7 +104,7 @@ def test_the_turns_were_worth_looking_at(turns: list[Played]) -> None:
     assert sum(len(turn.drafting) for turn in turns) >= 22
     assert set(seen) == set(Outcome) - {Outcome.ERROR}
     # What the noise makes of the prompts decides how many: each change of a prompt is another walk.
-    assert seen[Outcome.ANSWERED] >= 5
+    assert seen[Outcome.ANSWERED] >= 8
     assert sum(said[-2:] == [Verdict.RETRY, Verdict.PASS] for said in verdicts) >= 2
     assert sum(said.count(Verdict.RETRY) for said in verdicts) >= 8
     assert any(said[-1:] == [Verdict.FAIL] for said in verdicts)

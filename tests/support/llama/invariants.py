@@ -275,13 +275,18 @@ def on_the_wire(text: str) -> str:
 
 
 def requests_carry_the_history_and_nothing_else(turn: Played) -> None:
-    """Between system prompt and question stand the turns that moderation let pass, as they were said and seen (section 5)."""
+    """Between system prompt and question stand the turns that moderation let pass, as they were said and seen (section 5).
+
+    A draft must not know what policy denied; a plan may read it, to see that it is asked again.
+    """
     said = [(played, text) for played in turn.earlier for text in (played.question, played.result.answer_text)]
     # The window counts this question, too, and what it cut from must not begin with an answer.
     newest = said[-(MESSAGE_WINDOW - 1) :]
     begins = next((i for i, (played, text) in enumerate(newest) if text == played.question and not played.stopped), 0)
-    history = [on_the_wire(text) for played, text in newest[begins:] if not played.stopped]
+    let_pass = [(played, on_the_wire(text)) for played, text in newest[begins:] if not played.stopped]
     for exchange in turn.asked:
+        drafts = exchange in turn.drafting
+        history = [text for played, text in let_pass if not (drafts and _denied(played))]
         sent = [message["content"] for message in exchange.asked["messages"] if message["role"] != "system"]
         assert sent[: len(history)] == history
         assert on_the_wire(turn.question) in sent[len(history)]
