@@ -23,7 +23,7 @@ install: $(VENV)/.installed ## create .venv from requirements.lock (PYTHON=... p
 
 $(VENV)/.locked: requirements.lock tools/create_venv.sh
 	@PYTHON="$(PYTHON)" sh tools/create_venv.sh $(VENV)
-	$(PY) -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(PY) -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.locked pyproject.toml $(PACKAGES)

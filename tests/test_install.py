@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -162,3 +165,41 @@ def test_make_alone_lists_every_target() -> None:
     said = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     listed = [line.split()[1] for line in said.splitlines() if line.startswith("  make ")]
     assert listed == ["help", "install", "demo", "studio", "test", "check", "docs", "eval", "bench", "lock", "clean"]
+
+
+def put_wheel(folder: Path, name: str, version: str, *lines: str) -> str:
+    """Write a wheel that holds nothing but what it says of itself, and return its digest."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    said = [f"Name: {name}", f"Version: {version}", *lines, ""]
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{info}/METADATA", "\n".join(["Metadata-Version: 2.1", *said]))
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("recipe", ["Makefile", "Containerfile"])
+def test_a_library_that_is_newer_than_the_lock_does_not_stop_an_installation(tmp_path: Path, recipe: str) -> None:
+    """What is pinned is installed, also where a package asks for a pinned one with an extra and a newer one is out."""
+    asking = put_wheel(tmp_path, "asking", "1.0", "Requires-Dist: asked[more]>=1.0")
+    asked = put_wheel(tmp_path, "asked", "1.0", "Provides-Extra: more")
+    put_wheel(tmp_path, "asked", "1.1", "Provides-Extra: more")
+    lock = tmp_path / "requirements.lock"
+    lock.write_text(f"asking==1.0 --hash=sha256:{asking}\nasked==1.0 --hash=sha256:{asked}\n", "utf-8")
+    found = re.search(r"pip install (.*--require-hashes) ", (ROOT / recipe).read_text("utf-8"))
+    assert found
+    index = ["--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "installed")]
+    command = [sys.executable, "-m", "pip", "install", *found[1].split(), *index, "--requirement", str(lock)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "installed").glob("ask*")} == {
+        "asking-1.0.dist-info",
+        "asked-1.0.dist-info",
+    }
+
+
+def test_the_lock_holds_all_that_its_packages_ask_for() -> None:
+    """It is installed as it stands, without looking for what is missing, so nothing may be missing."""
+    done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
