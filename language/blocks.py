@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from language.remembering import remembered
+from language.remembering import remember_items
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -71,7 +71,7 @@ _RUN = re.compile(r"`+")
 _MAY_HOLD_CODE = re.compile(r"`|~~~|^ {0,3}\t|^ {4}|[-+*.)>][ \t]{5}|[-+*.)>] {0,4}\t", re.MULTILINE)
 
 
-@remembered
+@remember_items
 def blocks(markdown: str) -> list[Block]:
     """Return the top-level blocks of a text, in order."""
     lines = _lines(markdown)
@@ -91,14 +91,14 @@ def line_starts(markdown: str) -> list[int]:
     return places
 
 
-@remembered
+@remember_items
 def paragraph_lines(markdown: str) -> list[tuple[int, int]]:
     """Return the first line of each paragraph and the line behind it, those inside lists and quotes included."""
     found = _parser().parse(markdown + "\n" * (markdown[-1:] != "\n"))  # see `split_code`
     return [(token.map[0], token.map[1]) for token in found if token.type == "paragraph_open" and token.map]
 
 
-@remembered
+@remember_items
 def split_code(markdown: str) -> list[str]:
     """Split a text into prose and code in turns, prose first; joined, the parts are the text again.
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from language.clean import skeleton
+from language.remembering import remember
 from language.spans import readings
 
 
@@ -306,6 +307,7 @@ _AROUND: Final = 400
 """Characters to both sides of such a word that any request with it reaches."""
 
 
+@remember
 def asks_for_secrets(text: str) -> str:
     """Return what a text asks its reader to hand over, credentials, codes or money; empty where it asks for nothing.
 

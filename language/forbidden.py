@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from language.clean import skeleton, unescaped
+from language.remembering import remember
 from language.structured import inside_json
 from language.words import pattern_occurs
 
@@ -35,8 +36,7 @@ def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
     wanted = list(entries)
     if not wanted:
         return []
-    readings = _readings(text)
-    said = _as_typed(readings)
+    readings, said = _read(text)
     return [
         entry
         for entry in wanted
@@ -51,18 +51,16 @@ def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
 def said_literally(phrases: Iterable[str], text: str) -> bool:
     """Whether one of these phrases occurs in a text, as a forbidden phrase would."""
     wanted = list(phrases)
-    said = _as_typed(_readings(text)) if wanted else []
+    said = _read(text)[1] if wanted else ()
     return any(_phrase(phrase).search(reading) for phrase in wanted for reading in said)
 
 
-def _readings(text: str) -> list[str]:
-    """Return the ways to read a text: as written and as a reader sees it, with what JSON says in it."""
+@remember
+def _read(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ways to read a text, as written and as a reader sees it, with what JSON says in it; and each as typed."""
     written = (text, *filter(None, inside_json(text)))
-    return [skeleton(reading) for source in written for reading in (source, _seen(source))]
-
-
-def _as_typed(readings: Iterable[str]) -> list[str]:
-    return [_SPACES.sub(" ", reading.translate(_ALIKE)) for reading in readings]
+    readings = tuple(dict.fromkeys(skeleton(reading) for source in written for reading in (source, _seen(source))))
+    return readings, tuple(dict.fromkeys(_SPACES.sub(" ", reading.translate(_ALIKE)) for reading in readings))
 
 
 def is_expression(entry: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from language import lexicon
-from language.remembering import remembered
+from language.remembering import remember_items
 from language.sentences import questions, sentences
 from language.words import stems, tokens
 
@@ -365,7 +365,7 @@ def _field(line: str) -> tuple[str | None, str]:
     return ("form", "") if words & _FORM and _ASKS[0] not in line else (None, line)
 
 
-@remembered
+@remember_items
 def questions_and_context(text: str) -> list[Asked]:
     """Return what a text asks, in order, each with what is told right before it; all of it where nothing is asked.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from language.remembering import remembered
+from language.remembering import remember_items
 from language.spans import Span, lowered, merged, readings
 
 RULES: Final = ("email", "phone", "payment-card", "passport-ru", "snils", "inn")
@@ -55,7 +55,7 @@ def personal_data(text: str, contacts: Contacts | None = None) -> list[Span]:
     return _anybodys(text) if contacts is None else _not_of(text, contacts)
 
 
-@remembered
+@remember_items
 def _anybodys(text: str) -> list[Span]:
     return _not_of(text, Contacts())
 

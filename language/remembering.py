@@ -8,30 +8,43 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
+SHORT: Final = 600
+"""Characters; nearly all sentences, headings and claims are shorter."""
+MOST_SHORT: Final = 8_192
+"""Short texts of one function, the last that were read: the sentences of some hundred passages."""
 LONGEST: Final = 4_000
 """Characters; nearly all passages are shorter, and longer texts are logs, which do not come twice in many turns."""
 MOST: Final = 1_024
 """Texts of one function, the last that were read: a message is among them for a while, in this process alone."""
-
-
 MOST_LONG: Final = 2
 """Longer texts of one function: the message and the draft of the turn that runs, which several of its steps read."""
 
 
-def remembered(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:
-    """Return a function that reads a text once and returns a new list each time; its items must not change.
+def remember(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a function that reads a text once; what it returns must not change.
 
-    Of long texts it remembers the last two.
+    Of short texts it remembers the last `MOST_SHORT`, of passages the last `MOST`, of long texts the last two.
     """
+    short, middle, long = (lru_cache(maxsize=most)(read) for most in (MOST_SHORT, MOST, MOST_LONG))
 
-    def whole(text: str) -> tuple[T, ...]:
-        return tuple(read(text))
+    @wraps(read)
+    def recall(text: str) -> T:
+        length = len(text)
+        return short(text) if length <= SHORT else middle(text) if length <= LONGEST else long(text)
 
-    short, long = lru_cache(maxsize=MOST)(whole), lru_cache(maxsize=MOST_LONG)(whole)
+    return recall
+
+
+def remember_items(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:
+    """Return a function that reads a text once, as `remember`, and returns a new list each time.
+
+    Its items must not change.
+    """
+    whole = remember(lambda text: tuple(read(text)))
 
     @wraps(read)
     def recall(text: str) -> list[T]:
-        return list(short(text) if len(text) <= LONGEST else long(text))
+        return list(whole(text))
 
     return recall
 

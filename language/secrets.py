@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
-from language.remembering import remembered
+from language.remembering import remember_items
 from language.spans import Reading, Span, lowered, merged, readings
 
 RULES: Final = (
@@ -31,7 +31,7 @@ RULES: Final = (
 )
 
 
-@remembered
+@remember_items
 def secrets(text: str) -> list[Span]:
     """Return the places of a text, in their order, that hold something shaped like a secret."""
     return merged(span for read in readings(text) for span in read.spans(_secrets(read.plain)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from language.remembering import remembered
+from language.remembering import remember_items
 
 _WHOLE = re.compile(
     r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|(?<!\[)\[[^\]\n]{0,1000}+\]\([^)\n]{0,1000}+\)|https?://\S+"
@@ -15,7 +15,7 @@ _WHOLE = re.compile(
 _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
 
-@remembered
+@remember_items
 def sentences(text: str) -> list[str]:
     """Split one paragraph into sentences; code spans, links, URLs and entities are never cut, and no semicolon ends one."""
     # razdel reads its rules on import; the CLI's `--help` has no use for them.

@@ -19,6 +19,7 @@ import Stemmer
 from contracts.errors import PatternTooSlow
 from contracts.values import Language
 from language.clean import fold
+from language.remembering import remember_items
 
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
 # Tried where a word begins, and nowhere inside it: a run of digits is no word from any of them.
@@ -28,11 +29,13 @@ _YO = str.maketrans("ёЁ", "еЕ")
 _local = threading.local()
 
 
+@remember_items
 def tokens(text: str) -> list[str]:
     """Return the words and numbers of a text, folded, in order; over-long runs are cut to 64 characters."""
     return [word[:_LONGEST_TOKEN] for word in _TOKEN.findall(fold(text))]
 
 
+@remember_items
 def stems(text: str) -> list[str]:
     """Return the stems of a text's content words, in order, with repeats; stop words are left out."""
     stop = stop_words()

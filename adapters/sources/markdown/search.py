@@ -308,9 +308,15 @@ class KnowledgeBase:
         meaning: Meaning,
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
+        ranking: list[_Ranked] = []
+        ranked_to = 0
 
         def best(count: int) -> list[Hit]:
-            ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=count), meaning)
+            nonlocal ranking, ranked_to
+            if count > ranked_to:
+                # Where meaning takes part, the ranking is long, and serves when more are wanted because some are alike.
+                ranked_to = max(count, DEPTH) if meaning.compared else count
+                ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=ranked_to), meaning)
             return self._hits(reader, query, ranking[:count])
 
         return enough(best, face, request.top_k)
