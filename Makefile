@@ -21,9 +21,9 @@ help: ## list the targets
 
 install: $(VENV)/.installed ## create .venv from requirements.lock (PYTHON=... picks a Python)
 
-$(VENV)/.locked: requirements.lock tools/create_venv.sh
+$(VENV)/.locked: requirements.lock tools/create_venv.sh tools/install_packages.sh
 	@PYTHON="$(PYTHON)" sh tools/create_venv.sh $(VENV)
-	$(PY) -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
+	@sh tools/install_packages.sh $(VENV) requirements.lock
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.locked pyproject.toml $(PACKAGES)

@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "tools" / "create_venv.sh"
+PACKAGES = ROOT / "tools" / "install_packages.sh"
 NAMES = ("python3", "python3.13", "python3.12", "python3.11", "python")
 
 
@@ -119,7 +120,8 @@ def installed(tmp_path: Path) -> Path:
     for name in ("Makefile", "pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "tools").mkdir()
-    shutil.copy(SCRIPT, tmp_path / "tools" / SCRIPT.name)
+    for script in (SCRIPT, PACKAGES):
+        shutil.copy(script, tmp_path / "tools" / script.name)
     (tmp_path / "contracts").mkdir()
     (tmp_path / "contracts" / "__init__.py").touch()
     (tmp_path / ".venv").mkdir()
@@ -139,8 +141,9 @@ def test_install_does_nothing_when_nothing_changed(installed: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "does"),
     [
-        ("requirements.lock", "--require-hashes"),
+        ("requirements.lock", "install_packages.sh"),
         ("tools/create_venv.sh", "create_venv.sh"),
+        ("tools/install_packages.sh", "install_packages.sh"),
         ("pyproject.toml", "--editable"),
         ("contracts/__init__.py", "--editable"),
     ],
@@ -154,10 +157,10 @@ def test_install_runs_again_when_something_changed(installed: Path, changed: str
 @pytest.mark.parametrize("target", ["demo", "test", "check", "docs", "eval", "bench"])
 def test_every_target_begins_with_install(installed: Path, target: str) -> None:
     """Nobody has to know that there is an install step."""
-    assert "--require-hashes" not in make(installed, target)
+    assert "install_packages.sh" not in make(installed, target)
     (installed / "requirements.lock").touch()
     said = make(installed, target)
-    assert said.index("--require-hashes") < said.index(".venv/bin/", said.index("--editable"))
+    assert said.index("install_packages.sh") < said.index(".venv/bin/", said.index("--editable"))
 
 
 def test_make_alone_lists_every_target() -> None:
@@ -179,7 +182,7 @@ def put_wheel(folder: Path, name: str, version: str, *lines: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("recipe", ["Makefile", "Containerfile"])
+@pytest.mark.parametrize("recipe", ["tools/install_packages.sh", "Containerfile"])
 def test_a_library_that_is_newer_than_the_lock_does_not_stop_an_installation(tmp_path: Path, recipe: str) -> None:
     """What is pinned is installed, also where a package asks for a pinned one with an extra and a newer one is out."""
     asking = put_wheel(tmp_path, "asking", "1.0", "Requires-Dist: asked[more]>=1.0")
@@ -187,10 +190,10 @@ def test_a_library_that_is_newer_than_the_lock_does_not_stop_an_installation(tmp
     put_wheel(tmp_path, "asked", "1.1", "Provides-Extra: more")
     lock = tmp_path / "requirements.lock"
     lock.write_text(f"asking==1.0 --hash=sha256:{asking}\nasked==1.0 --hash=sha256:{asked}\n", "utf-8")
-    found = re.search(r"pip install (.*--require-hashes) ", (ROOT / recipe).read_text("utf-8"))
+    found = re.findall(r"-?pip install (.*--require-hashes) ", (ROOT / recipe).read_text("utf-8"))
     assert found
     index = ["--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "installed")]
-    command = [sys.executable, "-m", "pip", "install", *found[1].split(), *index, "--requirement", str(lock)]
+    command = [sys.executable, "-m", "pip", "install", *found[-1].split(), *index, "--requirement", str(lock)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "installed").glob("ask*")} == {
@@ -203,3 +206,25 @@ def test_the_lock_holds_all_that_its_packages_ask_for() -> None:
     """It is installed as it stands, without looking for what is missing, so nothing may be missing."""
     done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("uv", ["is not locked", "fails"])
+def test_pip_installs_the_locked_packages_if_uv_cannot(tmp_path: Path, uv: str) -> None:
+    """uv knows nothing of pip's settings: an index that only these name is used by pip, and the user is told."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    lines = [f"asked==1.0 --hash=sha256:{put_wheel(wheels, 'asked', '1.0')}"]
+    if uv == "fails":
+        # A wheel of that name without a program in it.
+        lines.append(f"uv==0.1 \\\n    --hash=sha256:{put_wheel(wheels, 'uv', '0.1')}")
+    lock = tmp_path / "requirements.lock"
+    lock.write_text("\n".join(lines) + "\n", "utf-8")
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    done = subprocess.run(
+        ["sh", str(PACKAGES), str(venv), str(lock)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "uv could not install the packages; pip does" in done.stderr
+    assert list(venv.glob("lib/python*/site-packages/asked-1.0.dist-info"))
