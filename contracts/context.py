@@ -73,7 +73,7 @@ class Context(BaseModel):
         description="Tickets for people: only where a person must act, or also of refusals by policy and pages shown.",
     )
     sure_relevance: Threshold = Field(
-        default=0.85,
+        default=0.7,
         description="An answer is stated where its pages answer the question this surely; below, pages are shown.",
     )
     top_k: int = Field(default=8, ge=1, le=50, description="Passages asked of each source for each query.")

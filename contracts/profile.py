@@ -72,7 +72,7 @@ class Thresholds(_Part):
     mean_confidence_enforced: Limit = 0.60
     mean_confidence_advised: Limit = 0.65
     sure_confidence: Limit = 0.85
-    sure_relevance: Limit = 0.85
+    sure_relevance: Limit = 0.7
     norm_midpoint: Limit = 0.12
     """The normalised score at which confidence is one half (docs/evaluation.md)."""
 

@@ -883,11 +883,22 @@ async def test_the_remedy_comes_before_the_complaint() -> None:
     assert draft.text.startswith("Switch the kettle on")
 
 
-async def test_no_more_is_quoted_than_answers() -> None:
-    """What stands behind an answer and has no further word of the question stays where it is."""
-    answer = "The kettle boils water at 100 degrees in every town that lies at the sea, whatever the colour of its lid may be, and whoever bought it from which shop, and at whatever price it was sold there, as long as it is whole."
-    draft = await drafted("At how many degrees does the kettle boil water?", f"{answer}\n\nLids come in red, too.")
-    assert draft.text == f"{answer.removesuffix('.')} [1]."
+async def test_what_says_the_question_is_quoted_with_little_and_what_says_less_with_its_section() -> None:
+    """The less of the question the best paragraph says, the more of what stands around it comes with it."""
+    clear = "The kettle boils water at 100 degrees."
+    beside = " ".join(["Lids come in red, too, and some of them have a small handle at the top."] * 8)
+    draft = await drafted("At how many degrees does the kettle boil water?", f"{clear}\n\n{beside}")
+    assert draft.text == f"{clear.removesuffix('.')} [1]."
+    vague = "The kettle knows four degrees."
+    draft = await drafted("At how many degrees does the kettle boil water?", f"{vague}\n\n{beside}")
+    assert "Lids come in red" in draft.text
+
+
+async def test_another_section_of_the_passage_is_quoted_under_its_title() -> None:
+    """What stands under two headings is not run together as if it were one."""
+    page = "## Kettles\n\nA red kettle is good for green tea.\n\n## Filters\n\nUse vinegar once a month."
+    draft = await drafted("Is a red kettle good for black coffee or milk?", page)
+    assert draft.text == "A red kettle is good for green tea [1].\n\n**Filters** [1]\n\nUse vinegar once a month [1]."
 
 
 async def test_one_question_is_answered_from_one_page() -> None:

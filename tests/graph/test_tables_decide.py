@@ -145,7 +145,7 @@ def _of(kind: Source, found: Any) -> Any:
 ONE: Final = [passage(1)]
 BESIDE: Final = "When does the SSO kettle boil?"
 """It asks for a name that no passage has."""
-VAGUELY: Final = [passage(n, confidence=0.7) for n in (1, 2)]
+VAGUELY: Final = [passage(n, confidence=0.65) for n in (1, 2)]
 NO_ANSWER: Final[dict[str, Any]] = {"written": SILENT, "found": []}
 TURNS: Final[dict[str, Turn]] = {
     "answered": Turn(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -27,7 +28,7 @@ def item(name: str, snippet: str, **changes: object) -> EvidenceItem:
 CHAT = item("chat", "To delete a conversation, press the bin.")
 NOTES = item("notes", "A note is deleted by its owner.")
 ABOUT = item("about", "A profile makes the assistant somebody's own.")
-WORDS = {"delet": 2.0, "convers": 3.0}
+WORDS = {"delet": 1.5, "convers": 3.0}
 
 
 def trace(query: str, *scores: tuple[EvidenceItem, float], **changes: object) -> QueryTrace:
@@ -58,10 +59,10 @@ def statuses(finding: Finding) -> list[PartStatus]:
 
 
 def test_an_answer_from_a_page_far_ahead_of_the_next_is_sure() -> None:
-    """The estimate is the logistic of the fitted sum: here -3.36 + 7.1 * 0.6 + 3.7 * 1."""
+    """The estimate is the logistic of the fitted sum: here -1.0 + 2.2 * 0.6 + 2.2 * 1."""
     finding = found()
     assert (finding.status, finding.reasons) == (OK, ())
-    assert finding.parts[0].estimate == pytest.approx(0.99, abs=0.003)
+    assert finding.parts[0].estimate == pytest.approx(0.926, abs=0.001)
     assert finding.parts[0].refs == (CHAT.ref,)
 
 
@@ -164,19 +165,39 @@ def test_where_all_that_is_returned_is_of_one_page_the_next_is_as_good_as_its_la
     assert found(evidence=[CHAT, second], traces=one_page).status is DOUBTFUL
 
 
-def test_meaning_speaks_for_a_page_that_words_do_not_tell_apart() -> None:
-    """Half a logit for each standard deviation that it is nearer than any other page."""
+@pytest.mark.parametrize(("similarity", "logit"), [(0.5, 5.5 * 2 / 9), (0.7, 5.5 * 2 / 9), (0.3, 5.5 * 2 / 9 - 1.8)])
+def test_a_page_that_another_is_nearer_than_in_meaning_is_less_sure(similarity: float, logit: float) -> None:
+    """Nine tenths of a logit for each standard deviation that another page is nearer by; to be nearer itself adds nothing."""
+    rows = [
+        PassageTrace.of(CHAT, similarity=similarity, fused=0.9),
+        PassageTrace.of(NOTES, similarity=0.5, fused=0.7),
+    ]
+    rows = [row.model_copy(update={"score": score}) for row, score in zip(rows, (20.0, 19.0), strict=True)]
+    told = trace(DELETE, passages=tuple(rows), found=2, words=WORDS, spread=0.1)
+    assert found(traces=[told]).parts[0].estimate == pytest.approx(1 / (1 + math.exp(2.4 - 3.3 - logit)), abs=0.001)
 
-    def by_both(similarity: float) -> float:
-        rows = [
-            PassageTrace.of(CHAT, similarity=similarity, fused=0.9),
-            PassageTrace.of(NOTES, similarity=0.5, fused=0.7),
-        ]
-        rows = [row.model_copy(update={"score": score}) for row, score in zip(rows, (20.0, 19.0), strict=True)]
-        told = trace(DELETE, passages=tuple(rows), found=2, words=WORDS, spread=0.1)
-        return found(traces=[told]).parts[0].estimate
 
-    assert by_both(0.5) < by_both(0.7) < by_both(0.9)
+def test_a_page_without_a_lead_is_never_sure() -> None:
+    """If another page is as good, the estimate is at most .6, whatever the words say."""
+    close = [trace(DELETE, (CHAT, 20.0), (NOTES, 19.1), words=WORDS)]
+    assert found(traces=close).parts[0].estimate <= 0.6 < found().parts[0].estimate
+
+
+def test_a_section_about_something_else_is_less_sure() -> None:
+    """Words of its heading that neither the question nor the title has lower the estimate; those of the title do not."""
+    bare, beside, titled = (
+        CHAT.model_copy(update=update)
+        for update in (
+            {"heading": "Conversations › Deleting a conversation", "title": "Chat"},
+            {"heading": "Conversations › Exporting for the archive", "title": "Chat"},
+            {"heading": "Conversations › The chat page", "title": "The chat page"},
+        )
+    )
+    about, aside, same = (
+        found(evidence=[page, NOTES], traces=[trace(DELETE, (page, 20.0), (NOTES, 8.0), words=WORDS)]).parts[0].estimate
+        for page in (bare, beside, titled)
+    )
+    assert aside < about == same
 
 
 def test_an_answer_that_does_for_one_part_is_drafted_again_without_the_doubtful_one() -> None:
