@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
@@ -60,6 +61,8 @@ from nodes.safe_exit import Documents, safe_exit
 from nodes.sgr_plan import sgr_plan
 
 Graph = JudgedGraph
+_State = TypeVar("_State")
+_Way = TypeVar("_Way")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +154,17 @@ def build_graph(
     step(safe_exit, FinalView, profile=profile, desk=ports.desk, documents=documents)
 
     graph.add_edge(START, "moderation")
-    graph.add_conditional_edges("moderation", after_moderation, {"continue": "sgr_plan", "block": "safe_exit"})
+    graph.add_conditional_edges("moderation", _here(after_moderation), {"continue": "sgr_plan", "block": "safe_exit"})
     graph.add_edge("sgr_plan", "inject_synthetic")
     graph.add_conditional_edges(
         "inject_synthetic",
-        after_synthetic,
+        _here(after_synthetic),
         {"search": "retrieve", "denied": "guardian_verify", "stop": "safe_exit"},
     )
     graph.add_edge("retrieve", "draft")
-    graph.add_conditional_edges("draft", after_draft, {"judge": "guardian_verify", "search": "retrieve"})
+    graph.add_conditional_edges("draft", _here(after_draft), {"judge": "guardian_verify", "search": "retrieve"})
     graph.add_conditional_edges(
-        "guardian_verify", after_verdict, {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
+        "guardian_verify", _here(after_verdict), {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
     )
     graph.add_edge("retry_bump", "retrieve")
     graph.add_edge("finalize", END)
@@ -169,3 +172,13 @@ def build_graph(
     built = graph.compile(checkpointer=checkpointer, name="guardian")
     built.__class__ = JudgedGraph  # LangGraph makes its own class, and has no hook for what leaves a stream
     return cast("Graph", built)
+
+
+def _here(router: Callable[[_State], _Way]) -> Callable[[_State], Awaitable[_Way]]:
+    """Return a router that LangGraph calls in the loop: of a plain function it makes a task for another thread."""
+
+    @wraps(router)
+    async def route(state: _State) -> _Way:
+        return router(state)
+
+    return route
