@@ -10,7 +10,7 @@ leads there directly. Tables decide (`contracts/decisions/`), routers map (`rout
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -107,7 +107,7 @@ def build_graph(
     # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
     graph = StateGraph(ChatState, context_schema=settings, input_schema=TurnInput)
 
-    def step(node: Callable[..., Awaitable[Json]], view: type[Any], **bound: object) -> None:
+    def step(node: Callable[..., Coroutine[Any, Any, Json]], view: type[Any], **bound: object) -> None:
         """Add a node under its function's name, with what it needs of the process bound to it."""
         name = node.__name__
         missing = {key: value for key, value in fresh_turn().items() if key in view.__annotations__}
@@ -124,9 +124,7 @@ def build_graph(
 
         # LangGraph injects the error by its annotation, which its own type does not say.
         last: Any = None if name == "safe_exit" else to_safe_exit
-        graph.add_node(
-            name, run, input_schema=view, retry_policy=TRY_AGAIN, error_handler=last, timeout=SECONDS_PER_NODE
-        )
+        graph.add_node(name, run, input_schema=view, retry_policy=TRY_AGAIN, error_handler=last)
 
     step(
         moderation,
