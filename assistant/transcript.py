@@ -194,18 +194,24 @@ class TurnStore(ThreadTable):
             raise busy(thread_id) from error
         return _turn(rows[0])
 
-    async def finish(self, thread_id: str, turn_id: str, result: Json) -> None:
-        """Record the result of a running turn; one that is done keeps the result it has."""
+    async def finish(self, thread_id: str, turn_id: str, result: Json) -> Json:
+        """Record the result of a running turn; one that is done keeps the result it has.
+
+        Returns:
+            It, through JSON and back: so that the first answer equals the one that a repeated message gets.
+        """
+        text = json_text(result)
         await self._rows(
             """
             UPDATE turns SET status = 'done', result = ?, finished_at = ?
             WHERE thread_id = ? AND turn_id = ? AND status = 'running'
             """,
-            json_text(result),
+            text,
             self._timestamp(),
             thread_id,
             turn_id,
         )
+        return json.loads(text)
 
     async def reopen(self, thread_id: str, turn_id: str) -> Turn:
         """Take a turn's result away, so that it can get another one.

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -25,7 +24,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ValidationError
 
 from adapters.checkpoints.lock import ProcessLock
-from assistant.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable, json_text
+from assistant.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable
 from contracts.context import STEPS_PER_TURN
 from contracts.errors import ConfigError, InputError, ThreadError, UnknownThread
 
@@ -268,10 +267,7 @@ class TurnRunner:
         # The graph does not know which conversation it serves.
         result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
         result["diagnostics"] = {**(result.get("diagnostics") or {}), **stopwatch.figures()}
-        # Through JSON and back, so that the first answer equals the one that a repeated message gets.
-        result = json.loads(json_text(result))
-        await self._store.finish(turn.thread_id, turn.turn_id, result)
-        return result
+        return await self._store.finish(turn.thread_id, turn.turn_id, result)
 
     async def _find_begun(self, turn: Turn) -> StateSnapshot | None:
         """Return where a turn stands; `None` where its conversation has no step of it."""

@@ -186,8 +186,11 @@ class PassageTrace(BaseModel):
     @model_serializer(mode="wrap")
     def _short(self, whole: SerializerFunctionWrapHandler) -> dict[str, object]:
         # Traces are part of every checkpoint: what has nothing to say is left out, and six digits say enough.
-        said = {name: value for name, value in whole(self).items() if value is not None and value != ""}
-        return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in said.items()}
+        return {
+            name: float(f"{value:.6g}") if isinstance(value, float) else value
+            for name, value in whole(self).items()
+            if value is not None and value != ""
+        }
 
 
 MOST_ROWS: Final = 20

@@ -10,9 +10,10 @@ leads there directly. Tables decide (`contracts/decisions/`), routers map (`rout
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
@@ -60,6 +61,8 @@ from nodes.safe_exit import Documents, safe_exit
 from nodes.sgr_plan import sgr_plan
 
 Graph = JudgedGraph
+_State = TypeVar("_State")
+_Way = TypeVar("_Way")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ def build_graph(
     # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
     graph = StateGraph(ChatState, context_schema=settings, input_schema=TurnInput)
 
-    def step(node: Callable[..., Awaitable[Json]], view: type[Any], **bound: object) -> None:
+    def step(node: Callable[..., Coroutine[Any, Any, Json]], view: type[Any], **bound: object) -> None:
         """Add a node under its function's name, with what it needs of the process bound to it."""
         name = node.__name__
         missing = {key: value for key, value in fresh_turn().items() if key in view.__annotations__}
@@ -121,9 +124,7 @@ def build_graph(
 
         # LangGraph injects the error by its annotation, which its own type does not say.
         last: Any = None if name == "safe_exit" else to_safe_exit
-        graph.add_node(
-            name, run, input_schema=view, retry_policy=TRY_AGAIN, error_handler=last, timeout=SECONDS_PER_NODE
-        )
+        graph.add_node(name, run, input_schema=view, retry_policy=TRY_AGAIN, error_handler=last)
 
     step(
         moderation,
@@ -151,17 +152,17 @@ def build_graph(
     step(safe_exit, FinalView, profile=profile, desk=ports.desk, documents=documents)
 
     graph.add_edge(START, "moderation")
-    graph.add_conditional_edges("moderation", after_moderation, {"continue": "sgr_plan", "block": "safe_exit"})
+    graph.add_conditional_edges("moderation", _here(after_moderation), {"continue": "sgr_plan", "block": "safe_exit"})
     graph.add_edge("sgr_plan", "inject_synthetic")
     graph.add_conditional_edges(
         "inject_synthetic",
-        after_synthetic,
+        _here(after_synthetic),
         {"search": "retrieve", "denied": "guardian_verify", "stop": "safe_exit"},
     )
     graph.add_edge("retrieve", "draft")
-    graph.add_conditional_edges("draft", after_draft, {"judge": "guardian_verify", "search": "retrieve"})
+    graph.add_conditional_edges("draft", _here(after_draft), {"judge": "guardian_verify", "search": "retrieve"})
     graph.add_conditional_edges(
-        "guardian_verify", after_verdict, {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
+        "guardian_verify", _here(after_verdict), {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
     )
     graph.add_edge("retry_bump", "retrieve")
     graph.add_edge("finalize", END)
@@ -169,3 +170,13 @@ def build_graph(
     built = graph.compile(checkpointer=checkpointer, name="guardian")
     built.__class__ = JudgedGraph  # LangGraph makes its own class, and has no hook for what leaves a stream
     return cast("Graph", built)
+
+
+def _here(router: Callable[[_State], _Way]) -> Callable[[_State], Awaitable[_Way]]:
+    """Return a router that LangGraph calls in the loop: of a plain function it makes a task for another thread."""
+
+    @wraps(router)
+    async def route(state: _State) -> _Way:
+        return router(state)
+
+    return route

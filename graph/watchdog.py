@@ -1,14 +1,14 @@
-"""The bound of a node for work that never yields.
+"""The bound of a node, for work that waits too long, and for work that never yields.
 
-LangGraph's timeout of a node is a timer of the event loop, and while a node computes, the loop runs no timer and no
-other conversation. So one thread of the process looks after the loops in which nodes run: each shows now and then that
-it goes on. Where one step of a task has held a loop for a quarter of what a node may take, an exception is raised
-inside that step, the node fails like any other that took too long, and the loop serves the others: a quarter, so that
-their own timers have not run out by then.
+A timeout is a timer of the event loop, and while a node computes, the loop runs no timer and no other conversation. So
+one thread of the process looks after the loops in which nodes run: each shows now and then that it goes on. Where one
+step of a task has held a loop for a quarter of what a node may take, an exception is raised inside that step, the node
+fails like any other that took too long, and the loop serves the others: a quarter, so that their own timers have not
+run out by then.
 
 Two things it cannot end. A single call into C (the search of one regular expression, one statement of a database) goes
 on until it returns: an exception is raised between two instructions of Python only. And what a node has sent into a
-thread of its own holds no loop: LangGraph's timer ends the waiting for it, and nothing ends the thread.
+thread of its own holds no loop: the timer ends the waiting for it, and nothing ends the thread.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import asyncio
 import ctypes
 import threading
 import time
-from collections.abc import Awaitable, Generator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from langgraph.errors import NodeTimeoutError
 
@@ -36,18 +36,35 @@ class _Held(BaseException):
     """Raised inside a step that holds its loop; no `except Exception` on its way takes it for a fault of its own."""
 
 
-async def within(seconds: float, node: str, work: Awaitable[Json]) -> Json:
+async def within(seconds: float, node: str, work: Coroutine[Any, Any, Json]) -> Json:
     """Return what a node's work comes to.
 
+    LangGraph has such a timeout, too: with a task for its timer and settings of its own for the work it takes a
+    millisecond more of each turn.
+
     Raises:
-        NodeTimeoutError: A step of it has held the event loop for longer than a quarter of the bound.
+        NodeTimeoutError: It has taken longer than the bound, and is left behind, cancelled, whatever it makes of that; or
+            a step of it has held the event loop for longer than a quarter of the bound.
     """
     began, held = time.monotonic(), seconds / _SHARE
     with _WATCH.over(asyncio.get_running_loop(), held):
+        task = asyncio.create_task(work)
         try:
-            return await work
+            done, _ = await asyncio.wait((task,), timeout=seconds)
+            if done:
+                return task.result()
         except _Held:
             raise NodeTimeoutError(node, time.monotonic() - began, kind="run", run_timeout=held) from None
+        finally:
+            if not task.done():
+                _leave(task)
+    raise NodeTimeoutError(node, time.monotonic() - began, kind="run", run_timeout=seconds)
+
+
+def _leave(task: asyncio.Task[Json]) -> None:
+    """Cancel a task that nobody waits for any more; asyncio complains of errors that nobody reads."""
+    task.cancel()
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from itertools import groupby, zip_longest
 from contracts.evidence import EvidenceItem, Fate, PassageFate
 from contracts.values import Source
 from language.cutting import cut_in_proportion
+from language.remembering import remember
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def fold_duplicates(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
     return [every[max(group, key=lambda n: every[n].confidence)] for group in groups]
 
 
+@remember
 def same_words(text: str) -> str:
     """Return what copies of a text have in common: all of it, white space aside."""
     return " ".join(text.split())

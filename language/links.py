@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from language.blocks import without_code
 from language.clean import unescaped
+from language.remembering import remember
 
 _NOBODYS: Final = re.compile(
     r"(?:[^./@]+\.)*(?:example\.(?:com|org|net)|test|example|invalid|localhost)\.?|ip6-localhost|ip6-loopback",
@@ -75,16 +76,22 @@ def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
     the target of a link or in an attribute. A target with any scheme but that of the web is foreign.
     """
     allowed = tuple(domain.casefold() for domain in allowed_domains)
-    prose = _prose(text)
-    found = [url for url in _addresses(prose) if not _host_allowed(url, allowed)]
-    found += [url for url in _targets(prose) if any(_leads_away(said, allowed) for said in _readings(url))]
+    addresses, targets = _links(text)
+    found = [url for url in addresses if not _host_allowed(url, allowed)]
+    found += [url for url in targets if any(_leads_away(said, allowed) for said in _readings(url))]
     return list(dict.fromkeys(url.rstrip(_MARKS_BEHIND) or url for url in found))
 
 
 def has_link(text: str) -> bool:
     """Whether a Markdown text, code left out, holds an address or the target of a link."""
+    return any(_links(text))
+
+
+@remember
+def _links(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the addresses of a text and the targets of its links."""
     prose = _prose(text)
-    return bool(_addresses(prose) or _targets(prose))
+    return tuple(_addresses(prose)), tuple(_targets(prose))
 
 
 def _prose(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from contracts.values import Language
 from language.clean import fold
+from language.remembering import remember
 from language.units import meaning
 from language.values import Passage
 from language.words import detect, stem
@@ -43,6 +44,7 @@ _NO_NAMES: Final = frozenset(
 """Words with capitals that name nothing which a source would have to name."""
 
 
+@remember
 def names(text: str) -> tuple[str, ...]:
     """Return the words of a claim that look like proper names, in order: code, addresses and sentence starts are none."""
     prose = _CODE.sub(" \ue000 ", text)

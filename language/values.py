@@ -20,6 +20,7 @@ from language.clean import fold
 from language.dates import DATE, TIME, Date, agrees, read, time_of
 from language.numbers import CARDINALS, NUMBER, SCALE, number, readings, scaled, word_number
 from language.rates import SIZES, per_what
+from language.remembering import remember
 from language.units import COUNTS, UNIT, Amount, amounts, meaning
 from language.words import stem, stop_words, tokens
 
@@ -189,6 +190,20 @@ def values(text: str, *, code: bool = False) -> Values:
         code: Whether its fenced blocks are quotations: then each word of them is a value, but for comments, strings
             and what stands in angle brackets for something else.
     """
+    return _with_code(text) if code else _without_code(text)
+
+
+@remember
+def _with_code(text: str) -> Values:
+    return _values(text, code=True)
+
+
+@remember
+def _without_code(text: str) -> Values:
+    return _values(text, code=False)
+
+
+def _values(text: str, *, code: bool) -> Values:
     prose, spans, fenced = _parted(text)
     named, figures = _of_code(fenced) if code else (set[str](), list[Figure]())
     if fenced and not code:
@@ -559,7 +574,7 @@ class Passage:
         found = set(self.counted.get(counted, ()))
         for line in self._unmarked.splitlines():
             if "|" in line or "=" in line or counted in set(map(stem, tokens(line))):
-                found |= Passage(line).numbers
+                found |= _numbers_of_line(line)
         return frozenset(found)
 
     @cached_property
@@ -599,6 +614,11 @@ def _measures(word: str, dimensions: frozenset[str]) -> bool:
 def passage(text: str) -> Passage:
     """Return a text ready for comparing; the passages of a turn are asked of again for each claim and each retry."""
     return Passage(text)
+
+
+@remember
+def _numbers_of_line(line: str) -> frozenset[str]:
+    return Passage(line).numbers
 
 
 _word_number = lru_cache(maxsize=20_000)(word_number)

@@ -27,11 +27,13 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    get_checkpoint_id,
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite.utils import load_pending_writes, pending_writes_sql
 
 from adapters.checkpoints.database import open_connection, storage_errors_as_ours
 from adapters.checkpoints.ids import PATTERN, raise_floor
@@ -48,6 +50,17 @@ WHERE NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_
     OR EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3)
 RETURNING 1
 """
+# In one row, also where the namespace has no checkpoint.
+_GET: Final = """
+SELECT (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_id GLOB ?3),
+    checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
+FROM (SELECT 1) LEFT JOIN (
+    SELECT checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata FROM checkpoints
+    WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (?4 IS NULL OR checkpoint_id = ?4)
+    ORDER BY checkpoint_id DESC LIMIT 1
+) ON 1
+"""
+_WRITTEN: Final = pending_writes_sql(has_task_path=True)
 _WRITE: Final = "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)"
 _PLACES: Final = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _MOST_AT_ONCE: Final = 1_000
@@ -140,10 +153,29 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         Raises:
             ConfigError: The installed LangGraph does not let them be kept in order.
         """
-        # Every run, change of the state and fork begins here.
-        raise_floor(await self._highest(str(config.get("configurable", {})["thread_id"])))
+        place = config.get("configurable", {})
+        thread_id, namespace = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
+        wanted = get_checkpoint_id(config)
+        await self.setup()
         with storage_errors_as_ours(self.path):
-            return await super().aget_tuple(config)
+            # Upstream asks in six calls of the connection's thread, and each is waited for.
+            async with self.lock:
+                [row] = await self.conn.execute_fetchall(_GET, (thread_id, namespace, PATTERN, wanted))
+                highest, checkpoint_id, parent_id, kind, value, metadata = row
+                key = (thread_id, namespace, checkpoint_id)
+                written = await self.conn.execute_fetchall(_WRITTEN, key) if checkpoint_id else ()
+        # Every run, change of the state and fork begins here.
+        raise_floor(highest)
+        if not checkpoint_id:
+            return None
+        step = {"thread_id": thread_id, "checkpoint_ns": namespace}
+        return CheckpointTuple(
+            config if wanted else {"configurable": {**step, "checkpoint_id": checkpoint_id}},
+            self.serde.loads_typed((kind, value)),
+            cast("CheckpointMetadata", json.loads(metadata) if metadata is not None else {}),
+            {"configurable": {**step, "checkpoint_id": parent_id}} if parent_id else None,
+            load_pending_writes(written, self.serde),
+        )
 
     async def alist(
         self,
@@ -286,13 +318,6 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                 """,
                 (target, source),
             )
-
-    async def _highest(self, thread_id: str) -> str | None:
-        [[highest]] = await self._run(
-            "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_id GLOB ?",
-            (thread_id, PATTERN),
-        )
-        return highest
 
     async def _run(self, statement: str, values: Sequence[object]) -> list[Any]:
         """Run a statement, which is a transaction of its own, in one call of the connection's thread; return its rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -101,7 +101,9 @@ def units(
     kept = _WEB_OR_RELATIVE if followed else _WEB
     read = _read_once if len(item.snippet) <= LONGEST else _read
     found = read(item.title, item.heading, item.snippet, tuple(allowed_domains), contacts, kept)
-    return [replace(unit, source=source) for unit in found]
+    return [
+        Unit(source, unit.order, unit.heading, unit.lead, unit.body, unit.words, unit.heading_words) for unit in found
+    ]
 
 
 def _read(

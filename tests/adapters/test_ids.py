@@ -195,7 +195,8 @@ async def test_the_ids_of_subgraphs_count_too(saver: PruningSqliteSaver, clock: 
     for number, off in enumerate((0, YEAR, 0, -YEAR)):
         clock.restart(off)
         await say(graph, f"m{number}")
-        highest.append(await saver._highest("t") or "")
+        [[newest]] = await saver.conn.execute_fetchall("SELECT max(checkpoint_id) FROM checkpoints")
+        highest.append(newest)
 
     heard = (await graph.aget_state({"configurable": {"thread_id": "t", "checkpoint_ns": "inner"}})).values["said"]
     assert highest == sorted(set(highest))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.errors import NodeTimeoutError
 
 from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
@@ -96,6 +98,21 @@ async def test_work_that_yields_is_left_to_its_timer(monkeypatch: pytest.MonkeyP
 
     values = await run(ports(drafter=Slow([Draft(DraftKind.ANSWER, ANSWER)])))
     assert values["result"]["outcome"] == "answered"
+
+
+async def test_work_that_will_not_be_cancelled_is_left_behind() -> None:
+    """A node ends by its bound, whatever an adapter makes of being cancelled."""
+    goes_on = asyncio.Event()
+
+    async def work() -> dict[str, Any]:
+        while not goes_on.is_set():
+            with suppress(asyncio.CancelledError):
+                await goes_on.wait()
+        return {}
+
+    with pytest.raises(NodeTimeoutError, match="draft"):
+        await asyncio.wait_for(within(0.1, "draft", work()), 5)
+    goes_on.set()
 
 
 async def test_a_turn_that_is_stopped_stops() -> None:

@@ -40,6 +40,8 @@ VENDOR_ERRORS = (ValueError, OSError, RuntimeError)
 _FORMAT = 1
 _HEAP = 128_000_000
 _KEPT_LIMITS = 32
+_FEW = 128
+"""Values that are looked for one by one; a set of terms costs half a millisecond however few there are."""
 _UNVERSIONED = "-"
 
 
@@ -322,8 +324,7 @@ class Snapshot:
         """Return the scores of given chunks; those with no word of the query are left out."""
         from tantivy import Occur, Query
 
-        only = Query.const_score_query(Query.term_set_query(self._schema, "chunk", list(chunks)), 0.0)
-        query = Query.boolean_query([(Occur.Must, only), (Occur.Must, self._terms(weights))])
+        query = Query.boolean_query([(Occur.Must, self._one_of("chunk", chunks)), (Occur.Must, self._terms(weights))])
         return dict(self._ranked(query, Filter(), len(chunks)))
 
     def share(self, where: Filter) -> float:
@@ -385,11 +386,21 @@ class Snapshot:
         for name, values in where.values.items():
             # A limit that everything meets would only cost time.
             if not self._admitting[name] <= set(values):
-                limit = Query.term_set_query(self._schema, name, list(values))
-                limits.append((Occur.Must, Query.const_score_query(limit, 0.0)))
+                limits.append((Occur.Must, self._one_of(name, values)))
         if where.excluded:
-            limits.append((Occur.MustNot, Query.term_set_query(self._schema, "document", list(where.excluded))))
+            limits.append((Occur.MustNot, self._one_of("document", where.excluded)))
         return Query.boolean_query([(Occur.Must, query), *limits]) if limits else query
+
+    def _one_of(self, name: str, values: Sequence[str] | Sequence[int]) -> Query:
+        """Return what asks for one of some values of a field, and adds nothing to a score."""
+        from tantivy import Occur, Query
+
+        if len(values) > _FEW:
+            found = Query.term_set_query(self._schema, name, list(values))
+        else:
+            terms = [Query.term_query(self._schema, name, value, "basic") for value in values]
+            found = terms[0] if len(terms) == 1 else Query.boolean_query([(Occur.Should, term) for term in terms])
+        return Query.const_score_query(found, 0.0)
 
 
 def opened(directory: Path) -> tuple[Callable[[], Snapshot], Callable[[], None]]:

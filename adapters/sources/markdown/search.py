@@ -14,10 +14,12 @@ import math
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
@@ -60,6 +62,8 @@ LARGE = 50_000
 _WORTH = 0.2
 """The least share of an index that may be returned, for which more than that is looked at."""
 _TRIES = 5
+_NOWHERE = ("", 0)
+"""Of a passage whose place decides nothing."""
 _Row = TypeVar("_Row")
 
 
@@ -67,20 +71,20 @@ class _Moved(Exception):
     """The index was renewed between asking it and reading the rows it named."""
 
 
-class _Ranked(NamedTuple):
-    """A passage in a ranking, by its number.
+class _Ranking(NamedTuple):
+    """Passages in their order, by their numbers; what is known of each is put together for those that are read.
 
     Attributes:
-        score: By words, of the query as it was widened.
+        order: Best first, with what words and meaning say together.
+        scores: By words, of the query as it was widened.
         own: Of the query itself.
-        similarity, fused, fusing: Where meaning takes part.
+        similarities, fusing: Where meaning takes part.
     """
 
-    number: int
-    score: float
-    own: float
-    similarity: float | None = None
-    fused: float = 0.0
+    order: Sequence[tuple[int, float]] = ()
+    scores: Mapping[int, float] = {}
+    own: Mapping[int, float] = {}
+    similarities: Mapping[int, float] = {}
     fusing: Fusing | None = None
 
 
@@ -247,7 +251,8 @@ class KnowledgeBase:
         found = dict(snapshot.search(query.weights(), where, DEPTH if compared else 1))
         near = _near(snapshot, where, compared)
         if missing := [number for number in near if number not in found]:
-            found |= dict.fromkeys(missing, 0.0) | snapshot.scores(query.weights(), missing)
+            more = snapshot.scores(query.weights(), missing) if len(found) >= DEPTH else {}
+            found |= dict.fromkeys(missing, 0.0) | more
         fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(found))
         return max(
             (
@@ -283,8 +288,9 @@ class KnowledgeBase:
     ) -> Searched:
         query = parsed(snapshot, request.query, snapshot.versions)
         meaning = self._ready(snapshot, reader, meaning)
+        spread = float(meaning.compared.similarities.std()) if meaning.compared else None
         if not query.words or request.top_k < 1:
-            return Searched(Different([], []), (), meaning.degraded, {}, meaning.spread)
+            return Searched(Different([], []), (), meaning.degraded, {}, spread)
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request),
@@ -296,7 +302,7 @@ class KnowledgeBase:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
             hits = self._different(snapshot, reader, query, anywhere, request, meaning)
-        return Searched(hits, where.versions or (), meaning.degraded, query.weights_of, meaning.spread)
+        return Searched(hits, where.versions or (), meaning.degraded, query.weights_of, spread)
 
     def _different(
         self,
@@ -308,7 +314,7 @@ class KnowledgeBase:
         meaning: Meaning,
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
-        ranking: list[_Ranked] = []
+        ranking = _Ranking()
         ranked_to = 0
 
         def best(count: int) -> list[Hit]:
@@ -317,7 +323,7 @@ class KnowledgeBase:
                 # Where meaning takes part, the ranking is long, and serves when more are wanted because some are alike.
                 ranked_to = max(count, DEPTH) if meaning.compared else count
                 ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=ranked_to), meaning)
-            return self._hits(reader, query, ranking[:count])
+            return self._hits(reader, query, ranking, count)
 
         return enough(best, face, request.top_k)
 
@@ -329,7 +335,7 @@ class KnowledgeBase:
         where: Filter,
         request: SearchRequest,
         meaning: Meaning,
-    ) -> list[_Ranked]:
+    ) -> _Ranking:
         """Return the best passages by their numbers; where meaning takes part, all that either has found."""
         weights = query.weights()
         if request.expand:
@@ -342,27 +348,28 @@ class KnowledgeBase:
         ranked = dict(_best(snapshot, reader, weights, where, wanted))
         near = [number for number in _near(snapshot, where, compared) if number not in ranked]
         if near:
-            ranked |= dict.fromkeys(near, 0.0) | snapshot.scores(weights, near)
+            # Fewer than wanted are all that have a word of the query.
+            more = snapshot.scores(weights, near) if len(ranked) >= wanted else {}
+            ranked |= dict.fromkeys(near, 0.0) | more
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
         own = snapshot.scores(query.weights(), list(ranked)) if request.expand and ranked else ranked
-        places = _all(reader.places(list(ranked)), len(ranked))
-        by_words = sorted(list(ranked)[: len(ranked) - len(near)], key=lambda number: (-ranked[number], places[number]))
+        by_words = _ordered(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
         if compared is None:
-            return [_Ranked(number, ranked[number], own.get(number, 0.0)) for number in by_words]
+            return _Ranking([(number, 0.0) for number in by_words], ranked, own)
         fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(ranked))
-        return [
-            _Ranked(number, ranked[number], own.get(number, 0.0), similarities.get(number), fused, fusing)
-            for number, fused in fusing.ordered({n: ranked[n] for n in (*by_words, *near)}, similarities)
-        ]
+        order = fusing.ordered({number: ranked[number] for number in (*by_words, *near)}, similarities)
+        return _Ranking(order, ranked, own, similarities, fusing)
 
-    def _hits(self, reader: Reader, query: Query, ranking: Sequence[_Ranked]) -> list[Hit]:
-        """Return what was ranked, with the passages."""
-        rows = _all(reader.passages([one.number for one in ranking]), len(ranking))
+    def _hits(self, reader: Reader, query: Query, ranking: _Ranking, count: int) -> list[Hit]:
+        """Return the first so many of what was ranked, with the passages."""
+        first = ranking.order[:count]
+        rows = _all(reader.passages([number for number, _ in first]), len(first))
         hits: list[Hit] = []
-        for one in ranking:
-            sure = confidence(one.own, query.idf_sum, self._midpoint)
-            hit = Hit(rows[one.number], one.score, sure)
-            hits.append(one.fusing.weighed(hit, one.similarity, one.fused) if one.fusing else hit)
+        for number, fused in first:
+            sure = confidence(ranking.own.get(number, 0.0), query.idf_sum, self._midpoint)
+            hit = Hit(rows[number], ranking.scores[number], sure)
+            similarity = ranking.similarities.get(number)
+            hits.append(ranking.fusing.weighed(hit, similarity, fused) if ranking.fusing else hit)
         return hits
 
     def _fusing(self, meaning: Meaning, compared: Compared | None) -> Fusing:
@@ -387,8 +394,7 @@ class KnowledgeBase:
             f"embeddings: {vectors.missing} passages have no vector yet, and are found by their words alone. {_MAKING}"
         )
         compared = Compared(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
-        spread = float(compared.similarities.std()) if compared else None
-        return replace(meaning, compared=compared, degraded=missing if vectors.missing else "", spread=spread)
+        return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
 
     def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
         with self._loading:
@@ -475,6 +481,14 @@ def _best(
         if len(fit) >= limit or len(ranked) < count:
             return fit[:limit]
     return snapshot.search(weights, where, limit)
+
+
+def _ordered(reader: Reader, scores: Mapping[int, float]) -> list[int]:
+    """Return passages by their scores, best first; of equal ones the order of documents and in them, read for these alone."""
+    times = Counter(scores.values())
+    tied = [number for number, score in scores.items() if times[score] > 1]
+    places = _all(reader.places(tied), len(tied)) if tied else {}
+    return sorted(scores, key=lambda number: (-scores[number], places.get(number, _NOWHERE)))
 
 
 def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
