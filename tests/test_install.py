@@ -218,7 +218,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("uv", ["is not locked", "fails"])
 def test_pip_installs_the_locked_packages_if_uv_cannot(environment: Path, tmp_path: Path, uv: str) -> None:
-    """Uv knows nothing of pip's settings: an index that only these name is used by pip, and the user is told."""
+    """An index that only the settings of pip name, of which uv knows nothing, is used by pip; and the user is told."""
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     lines = [f"asked==1.0 --hash=sha256:{put_wheel(wheels, 'asked', '1.0')}"]
