@@ -126,6 +126,15 @@ def public_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def handbook_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a data directory with the bundled handbook indexed, one for all workers: for copying only."""
+    from tests.support.handbook import indexed_handbook
+
+    own = tmp_path_factory.getbasetemp()
+    return indexed_handbook(own.parent if "PYTEST_XDIST_WORKER" in os.environ else own)
+
+
+@pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Return the address of a real PostgreSQL, started for whoever asks first; its user may do anything."""
     from tests.support.postgres_server import postgres_server

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assistant.commands.index import index, profile_folders
-from assistant.wiring import deployment
 from tests.support import fork_server
 from tests.test_handbook import LANGUAGES, PYTHON, WHOLE, Block
 
@@ -55,14 +54,9 @@ closed, its thread may be just about to.
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a data folder with the handbook in it."""
-    folder = tmp_path_factory.mktemp("handbook")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GUARDIAN_DATA_DIR", str(folder))
-        deployed = deployment("handbook")
-        index(deployed, profile_folders(deployed))
-    return folder
+    return Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("handbook") / "data"))
 
 
 def run(blocks: list[Block], folder: Path, ending_s: float = 20.0) -> list[dict[str, Any]]:

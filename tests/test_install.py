@@ -208,9 +208,17 @@ def test_the_lock_holds_all_that_its_packages_ask_for() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an environment with nothing but pip, for copying only: to make one takes pip five seconds."""
+    venv = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    return venv
+
+
 @pytest.mark.parametrize("uv", ["is not locked", "fails"])
-def test_pip_installs_the_locked_packages_if_uv_cannot(tmp_path: Path, uv: str) -> None:
-    """uv knows nothing of pip's settings: an index that only these name is used by pip, and the user is told."""
+def test_pip_installs_the_locked_packages_if_uv_cannot(environment: Path, tmp_path: Path, uv: str) -> None:
+    """An index that only the settings of pip name, of which uv knows nothing, is used by pip; and the user is told."""
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     lines = [f"asked==1.0 --hash=sha256:{put_wheel(wheels, 'asked', '1.0')}"]
@@ -220,10 +228,10 @@ def test_pip_installs_the_locked_packages_if_uv_cannot(tmp_path: Path, uv: str) 
     lock = tmp_path / "requirements.lock"
     lock.write_text("\n".join(lines) + "\n", "utf-8")
     venv = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    shutil.copytree(environment, venv, symlinks=True)
+    variables = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
     done = subprocess.run(
-        ["sh", str(PACKAGES), str(venv), str(lock)], env=environment, capture_output=True, text=True, check=False
+        ["sh", str(PACKAGES), str(venv), str(lock)], env=variables, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "uv could not install the packages; pip does" in done.stderr

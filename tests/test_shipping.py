@@ -45,13 +45,17 @@ class Place:
     venv: Path
     folder: Path
 
-    def run(self, program: str, *arguments: str) -> str:
-        """Run a program of the environment, which must succeed without a word of warning; return what it printed."""
+    def run(self, program: str, *arguments: str, **more: str) -> str:
+        """Run a program of the environment, which must succeed without a word of warning; return what it printed.
+
+        Vectors are made where a test says so: those of the handbook alone take forty seconds of a processor.
+        """
         kept = {name: value for name, value in os.environ.items() if not name.startswith((*OURS, "PYTHON"))}
+        own = {"PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8", "GUARDIAN_EMBEDDER": "off"}
         done = subprocess.run(
             [self.venv / "bin" / program, *arguments],
             cwd=self.folder,
-            env={**kept, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8"},
+            env={**kept, **own, **more},
             capture_output=True,
             text=True,
             check=False,
@@ -172,6 +176,16 @@ def test_an_installed_wheel_works_without_the_checkout(installed: Place) -> None
     asked = "from assistant import ask; print(ask('How do I add my own documents?', thread='t'))"
     assert installed.run("python", "-c", asked) == answer
     assert "comindware" in installed.run("guardian", "show", "settings", "--profile", "comindware")
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_searches_by_meaning(installed: Place) -> None:
+    """The embedder that comes with the extra is found and makes vectors, also where no file of the checkout can be read."""
+    (installed.folder / "pages").mkdir()
+    (installed.folder / "pages" / "kettle.md").write_text("# The kettle\n\nWater boils at 100 degrees.\n", "utf-8")
+    own = {"GUARDIAN_DATA_DIR": str(installed.folder / "meaning"), "GUARDIAN_EMBEDDER": "auto"}
+    assert "vectors made, 0 missing" in installed.run("guardian", "index", "pages", **own)
+    assert "The kettle" in installed.run("guardian", "search", "когда закипит вода", **own)
 
 
 def test_an_installed_wheel_that_reads_the_checkout_is_caught(installed: Place) -> None:

@@ -16,6 +16,7 @@ import pytest
 from filelock import FileLock
 
 from guards.message_check import MAX_MESSAGE_CHARS
+from tests.support import fork_server
 from tests.support.cli_helpers import (
     ANSWER,
     CORPUS,
@@ -304,11 +305,21 @@ def test_a_file_that_may_not_be_read_is_named(empty: Desk, tmp_path: Path) -> No
 # ------------------------------------------------------------------------------------------------------ a full disk
 
 
+LIMITED = """
+import resource, runpy, sys
+
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+sys.modules.pop("assistant.cli", None)
+runpy.run_module("assistant.cli", run_name="__main__", alter_sys=True)
+"""
+
+
 def limited(desk: Desk, kilobytes: int, *arguments: str) -> Said:
     """Run a command that may write no file larger than so many kilobytes: to it, the disk is full."""
-    words = ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "-", *desk.command(*arguments)]
-    done = subprocess.run(words, capture_output=True, cwd=desk.cwd, env=desk.environment, check=False, timeout=120)
-    said = Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+    command = ["-c", LIMITED, str(kilobytes * 1024), *arguments]
+    done = fork_server.run(command, cwd=desk.cwd, env=desk.environment, text=True)
+    said = Said(done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in said.err, said.err
     return said
 

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assistant.commands.index import index, profile_folders
-from assistant.wiring import deployment
 from benchmarks.load import Asked, Run, Server, drive, judged, serving, slope_of
 
 CLIENTS, TURNS = 2, 4
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server over the handbook."""
-    data = tmp_path_factory.mktemp("load")
-    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(data), "GUARDIAN_EMBEDDER": "off"})
-    index(deployed, profile_folders(deployed))
-    with serving(data) as running:
+    with serving(Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("load") / "data"))) as running:
         yield running
 
 

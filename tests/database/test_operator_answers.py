@@ -18,11 +18,10 @@ NOBODY = {"GUARDIAN_MODEL": "nobody", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"
 
 
 @pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def used(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk of the handbook after four turns of users, for copying only: two hand-offs, one without its model."""
     place = tmp_path_factory.mktemp("handbook")
-    desk = Desk(place / "data", place, profile="handbook")
-    desk.index()
+    desk = Desk(handbook_data, place, profile="handbook").copied(place / "data")
     for words in PERSON:
         assert desk.result(words)["outcome"] == "handed_off"
     assert desk.result("What is a decision table?")["diagnostics"]["degraded"] == []

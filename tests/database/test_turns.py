@@ -15,11 +15,10 @@ HANDED_OFF = "How many questions were handed off this week?"
 
 
 @pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def used(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk of the handbook that one question was handed off from, for copying only."""
     place = tmp_path_factory.mktemp("handbook")
-    desk = Desk(place / "data", place, profile="handbook")
-    desk.index()
+    desk = Desk(handbook_data, place, profile="handbook").copied(place / "data")
     assert desk.result("I want to talk to a person")["outcome"] == "handed_off"
     return desk
 

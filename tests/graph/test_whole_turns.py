@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -42,6 +42,7 @@ from contracts.values import (
     Verdict,
 )
 from graph.build import Ports, build_graph
+from tests.support.examples import examples
 
 PROFILE = load_profile("handbook")
 scores = st.floats(0, 1, allow_nan=False)
@@ -139,7 +140,7 @@ def turn(
     context=contexts,
     reachable=st.tuples(maybe, maybe, maybe, maybe),
 )
-@settings(max_examples=150)
+@examples(2.5)
 @example(
     plan=SGRPlanResult(
         spam_score=0.1,
@@ -203,7 +204,7 @@ def test_no_turn_breaks_an_invariant(
 
 
 @given(plan=plans, context=contexts)
-@settings(max_examples=40)
+@examples(1.3)
 def test_an_unsafe_message_is_never_answered(plan: SGRPlanResult, context: Context) -> None:
     """Unsafe ends in a refusal in both modes that ask moderation, whatever the plan proposes."""
     unsafe = ModerationResult(safety_level=SafetyLevel.UNSAFE, state=ModerationState.UNSAFE)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from assistant import ask_structured
-from assistant.commands.index import index, profile_folders
 from assistant.profiles import BUNDLED_PROFILES
 from assistant.wiring import Deployment, deployment, lookup_sources
 from contracts.evidence import EvidenceItem
@@ -24,7 +24,7 @@ sources = ["doc"]
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The handbook's profile, with roles that may use the graph and not the database; its documents are indexed."""
     place = tmp_path_factory.mktemp("graph")
     text = (BUNDLED_PROFILES / "handbook.toml").read_text("utf-8")
@@ -37,8 +37,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "GUARDIAN_PROFILE": str(place / "with_graph.toml"),
         "GUARDIAN_EMBEDDER": "off",
     }
-    deployed = deployment(environment=made)
-    index(deployed, profile_folders(deployed))
+    shutil.copytree(handbook_data, place / "data")
     return made
 
 

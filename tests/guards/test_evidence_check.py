@@ -388,7 +388,8 @@ def specified(
 
 
 SETS = [frozenset(some) for size in range(5) for some in combinations(Source, size)]
-BANDS = (0.55, 0.59, 0.60, 0.64, 0.65, 0.90)
+BANDS = (0.59, 0.60, 0.65)
+"""Confidences: one below the limit, one at it, and one at what is advised; what lies between has a table above."""
 
 
 def every_evidence() -> Iterator[list[EvidenceItem]]:

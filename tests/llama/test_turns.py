@@ -22,20 +22,20 @@ from tests.support.llama.server import GUARD, LlamaServer, llama_server, templat
 
 pytestmark = pytest.mark.slow
 
-MODELS: Final[dict[int, tuple[dict[str, Any], dict[str, str]]]] = {
-    4: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}),
-    2: ({}, {"GUARDIAN_PLAN_TOKENS": "250"}),
-    3: ({"call_chance": 0.0}, {}),
+MODELS: Final[dict[int, tuple[dict[str, Any], dict[str, str], tuple[int, int, int]]]] = {
+    4: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}, (4, 4, 2)),
+    2: ({}, {"GUARDIAN_PLAN_TOKENS": "250"}, (4, 3, 2)),
+    3: ({"call_chance": 0.0}, {}, (8, 4, 1)),
 }
-"""By their seeds: what each is like, and settings. The first keeps nearest to the pages, with little room for drafts, so
+"""By their seeds: what each is like, settings, and how many turns each of its conversations has. The first keeps nearest to the pages, with little room for drafts, so
 that many of them pass; the second has little room for plans; with the third, which never calls the tool by itself, the
-ladder goes down to its last rung."""
-THREADS: Final[dict[str, tuple[int, dict[str, Any]]]] = {
-    "long": (8, {}),
-    "report": (4, {"guard_mode": "report", "search_by": "model"}),
-    "strict": (4, {"block_threshold": "controversial", "max_clarifications": 1, "max_retry": 1}),
+ladder goes down to its last rung; it says least, so the long conversation is its."""
+THREADS: Final[dict[str, dict[str, Any]]] = {
+    "long": {},
+    "report": {"guard_mode": "report", "search_by": "model"},
+    "strict": {"block_threshold": "controversial", "max_clarifications": 1, "max_retry": 1},
 }
-"""Conversations with each model: how many turns, and their settings."""
+"""Conversations with each model, and their settings."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> list[Played]:
 def _desk(folder: Path, seed: int, opened: ExitStack) -> Desk:
     folder.mkdir()
     tools = template("tools")
-    nature, settings = MODELS[seed]
+    nature, settings, _ = MODELS[seed]
     model = tiny_gguf.write(folder / "model", template=tools, seed=seed, text=TEXT, **nature)
     guard = tiny_gguf.write(folder / "guard", template=tools, seed=seed)
     served = opened.enter_context(llama_server(model, slots=2))
@@ -69,8 +69,8 @@ def _desk(folder: Path, seed: int, opened: ExitStack) -> Desk:
 
 async def _played(desk: Desk, seed: int) -> list[Played]:
     async with desk.opened() as opened:
-        for place, (name, (count, settings)) in enumerate(THREADS.items()):
-            for message in messages(10 * seed + place, count):
+        for place, (name, settings) in enumerate(THREADS.items()):
+            for message in messages(10 * seed + place, MODELS[seed][2][place]):
                 await opened.ask(f"{name}-{seed}", message, **settings)
         return [turn for played in opened.turns.values() for turn in played]
 
@@ -98,13 +98,13 @@ def test_the_turns_were_worth_looking_at(turns: list[Played]) -> None:
     seen = Counter(result.outcome for result in results)
     verdicts = [[report["verdict"] for report in turn.verdicts] for turn in turns]
 
-    assert len(turns) >= 45
-    assert len(planned) - degraded.count("plan") >= 25
+    assert len(turns) >= 30
+    assert len(planned) - degraded.count("plan") >= 15
     assert degraded.count("plan") >= 1
     assert sum(len(turn.drafting) for turn in turns) >= 22
     assert set(seen) == set(Outcome) - {Outcome.ERROR}
     # What the noise makes of the prompts decides how many: each change of a prompt is another walk.
-    assert seen[Outcome.ANSWERED] >= 8
+    assert seen[Outcome.ANSWERED] >= 5
     assert sum(said[-2:] == [Verdict.RETRY, Verdict.PASS] for said in verdicts) >= 2
     assert sum(said.count(Verdict.RETRY) for said in verdicts) >= 8
     assert any(said[-1:] == [Verdict.FAIL] for said in verdicts)

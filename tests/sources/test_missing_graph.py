@@ -26,9 +26,9 @@ def handbook(tmp_path: Path) -> Deployment:
     return deployment(environment={"GUARDIAN_DATA_DIR": str(tmp_path), "GUARDIAN_EMBEDDER": "off"})
 
 
-def test_a_graph_that_is_gone_is_not_found_empty(handbook: Deployment, tmp_path: Path) -> None:
+def test_a_graph_that_is_gone_is_not_found_empty(handbook: Deployment, handbook_data: Path, tmp_path: Path) -> None:
     """A question that needs the graph ends with "cannot say", and the doctor names the command that brings it back."""
-    index(handbook, profile_folders(handbook))
+    shutil.copytree(handbook_data, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(handbook.graph_folder)
 
     desk = Desk(tmp_path, tmp_path, "handbook")

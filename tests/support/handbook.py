@@ -1,0 +1,22 @@
+"""The bundled handbook, indexed once for a whole run of the suite: to read it in takes seconds of a processor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from filelock import FileLock
+
+from assistant.commands.index import index, profile_folders
+from assistant.wiring import deployment
+
+
+def indexed_handbook(place: Path) -> Path:
+    """Return a data directory below a folder that all workers share; whoever asks first makes it."""
+    ready = place / "handbook"
+    with FileLock(place / "handbook.lock"):
+        if not ready.is_dir():
+            made = place / "handbook-half"
+            deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(made), "GUARDIAN_EMBEDDER": "off"})
+            index(deployed, profile_folders(deployed))
+            made.rename(ready)
+    return ready
