@@ -13,8 +13,8 @@ how search ranked the page that is cited and which section of it is cited, for e
 
 Fitted on 180 drafts for five manuals, each judged right, partly right or wrong by somebody who read it: p is the
 probability that it is not wrong. Judged by the weights of the other four manuals, the mean AUC is .78; the three figures
-used before (margin, coverage, nearness either way) had .70 (docs/decisions.md). If no other page is clearly behind (a
-margin under .05), p is at most .6: of 24 such drafts eight were wrong, whatever the rest said.
+used before (margin, coverage, nearness either way) had .70 (docs/decisions.md). If another page, or another place of a
+long one, is as good (ahead by less than .05), p is at most .6: of such drafts a third was wrong, whatever the rest said.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _OF_BEHIND: Final = -0.9
 _MOST_NEARNESS: Final = 4.0
 """Standard deviations; beyond, a small knowledge base would be sure of anything."""
 _LEAST_LEAD: Final = 0.05
-"""A margin below which another page may answer as well."""
+"""How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
-"""The estimate of such a page at most."""
+"""The estimate of a page whose cited passages are not, at most."""
 _LEAST_COVERAGE: Final = 0.4
 """A page that has less of the question's words speaks of something else, unless its meaning is near."""
 _NEAR: Final = 1.0
@@ -116,6 +116,7 @@ class _Row:
     """A passage that a query found, and of which kind of source; figures as in `PassageTrace`."""
 
     source: Source
+    ref: str
     document: str
     confidence: float
     score: float
@@ -150,6 +151,7 @@ class _Ranking:
             rows += [
                 _Row(
                     trace.source,
+                    row.ref,
                     row.document,
                     row.confidence,
                     row.score,
@@ -246,7 +248,7 @@ def _pages(
         weights = _weights(ranking, said, question.ignored)
         for item in cited:
             key = item.document_key
-            page = _judge_page(item, ranking, weights, words)
+            page = _judge_page(item, ranking, weights, words, question.cited)
             if page and (key not in pages or page.estimate > pages[key].estimate):
                 pages[key] = page
     return pages
@@ -307,7 +309,9 @@ def _rankings(traces: Sequence[QueryTrace]) -> list[_Ranking]:
     return [_Ranking.of(same) for same in found.values()]
 
 
-def _judge_page(item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, float], words: _Words) -> _Page | None:
+def _judge_page(
+    item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, float], words: _Words, cited: Collection[str]
+) -> _Page | None:
     """Judge a cited item's page by one query; `None` where the query did not find the page."""
     own = [row for row in ranking.rows if row.document == item.document_key and row.source is item.source]
     if not own:
@@ -324,6 +328,8 @@ def _judge_page(item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, flo
     near = _nearness(own, others, ranking.spread)
     coverage = _share(weights, words.cited[item.document_key])
     estimate = _estimate(own, others, ranking, coverage, near, _aside(item, ranking.query))
+    if _lead(own, ranking, cited, by_words=near is None) < _LEAST_LEAD:
+        estimate = min(estimate, _MOST_WITHOUT_LEAD)
     return _Page(estimate, _share(weights, page), _as_said(missing, ranking.query), near or 0.0)
 
 
@@ -364,8 +370,35 @@ def _estimate(
     base, of_margin, of_coverage = _WORDS if near is None else _MEANING
     behind = max(0.0, -(near or 0.0))
     logit = base + of_margin * margin + of_coverage * coverage + _OF_ASIDE * aside + _OF_BEHIND * behind
-    estimate = 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
-    return estimate if margin >= _LEAST_LEAD else min(estimate, _MOST_WITHOUT_LEAD)
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
+
+
+def _lead(own: Sequence[_Row], ranking: _Ranking, cited: Collection[str], *, by_words: bool) -> float:
+    """Return how far the cited passages of a page are ahead of any other passage, as a share of the top: -1 to 1.
+
+    What stands right beside a cited passage, or is of another page and cited, too, is no rival. A long page is ahead of all
+    others by what it says anywhere.
+    """
+
+    def scored(row: _Row) -> float:
+        return row.score if by_words else row.fused or 0.0
+
+    mine = [row for row in own if row.ref in cited]
+    page = own[0].document
+    beside = {(page, number + step) for row in mine if (number := _number(row.ref)) >= 0 for step in (-1, 1)}
+    rivals = [
+        scored(row) for row in ranking.rows if row.ref not in cited and (row.document, _number(row.ref)) not in beside
+    ]
+    top = max(map(scored, ranking.rows), default=0.0)
+    if not mine or not rivals or top <= 0:
+        return 1.0
+    return (max(map(scored, mine)) - max(rivals)) / top
+
+
+def _number(ref: str) -> int:
+    """Return which passage of its document a ref names, from 0 on; -1 for one that is not counted."""
+    number = ref.rpartition("#")[2]
+    return int(number) if number.isascii() and number.isdigit() else -1
 
 
 def _aside(item: EvidenceItem, query: str) -> float:

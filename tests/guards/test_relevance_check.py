@@ -183,6 +183,16 @@ def test_a_page_without_a_lead_is_never_sure() -> None:
     assert found(traces=close).parts[0].estimate <= 0.6 < found().parts[0].estimate
 
 
+def test_a_place_of_a_long_page_that_another_place_is_as_good_as_is_never_sure() -> None:
+    """A long page is ahead of all others by what it says anywhere; what stands right beside the cited passage is no rival."""
+    far, beside = (CHAT.model_copy(update={"ref": f"doc:chat#{number}"}) for number in (5, 1))
+    of_far, of_beside = (
+        found(traces=[trace(DELETE, (CHAT, 20.0), (other, 20.0), (NOTES, 8.0), words=WORDS)]).parts[0].estimate
+        for other in (far, beside)
+    )
+    assert of_far <= 0.6 < of_beside
+
+
 def test_a_section_about_something_else_is_less_sure() -> None:
     """Words of its heading that neither the question nor the title has lower the estimate; those of the title do not."""
     bare, beside, titled = (
