@@ -44,7 +44,7 @@ MOST_ROWS: Final = 10
 _BODY_BONUS, _HEADING_SHARE, _HEADING_FIT, _TRUST, _OPENING_BONUS = 0.05, 0.8, 0.5, 3.0, 0.4
 _YES_OR_NO_BONUS, _REMEDY_BONUS, _MID_AIR, _ABOUT_ITSELF, _TOO_LONG = 0.2, 0.2, 0.1, 0.3, 0.2
 _SECOND_BEST, _SECOND_BODY, _TOO_ALIKE = 0.8, 0.95, 0.6
-_LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 450, 3, 900
+_LONG_PARAGRAPH, _SENTENCES, _MOST_CHARS = 900, 5, 900
 _NEARLY, _MOST_TRIED = 0.7, 5
 _ADDS, _MOST_BESIDE = 0.1, 3
 """Share of the question that a unit from elsewhere must add, and how many of these there may be."""

@@ -27,6 +27,7 @@ _TARGET = r"\(((?:[^()\n]|\n(?!\n)|\([^()\n]*\))*)\)"
 # Words in brackets that are no link, and a tag that does not end, are taken with what is looked for and left as they
 # are: nothing inside of them could be one, and to try each bracket anew would take the square of the time.
 _IMAGE = re.compile(r"!\[[^\]\n]*+(?:\]" + _TARGET + ")?")
+_BEHIND_CODE = re.compile(r"\]" + _TARGET)
 _LINK = re.compile(r"\[([^\]\n]++)(?:\]" + _TARGET + ")?")
 _REFERENCE = re.compile(r"\[([^\]\n]++)(?:\]\[([^\]\n]*)\])?")
 _DEFINITION = re.compile(r"^ {0,3}\[([^\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
@@ -161,12 +162,27 @@ def readable(
 def _readable(markdown: str, allowed_domains: Sequence[str], contacts: Contacts | None, kept: re.Pattern[str]) -> str:
     markdown = _OURS.sub("", without_navigation(markdown))
     markdown = _COMMENT.sub(lambda m: m[0] if m["open"] is not None else " ", in_markdown(markdown))
-    parts = split_code(markdown)
+    parts = _with_code_as_words(split_code(markdown), domains=allowed_domains, kept=kept)
     targets = {name.casefold(): target for name, target in _DEFINITION.findall(markdown)}
     known = contacts or Contacts()
     return "".join(
         part if i % 2 else _prose(part, targets, allowed_domains, known, kept) for i, part in enumerate(parts)
     )
+
+
+def _with_code_as_words(parts: Sequence[str], *, domains: Sequence[str], kept: re.Pattern[str]) -> list[str]:
+    """Join links whose words are code, of prose and code by turns: kept where they may be followed, else their words alone."""
+    joined = list(parts)
+    for at in range(1, len(joined) - 1, 2):
+        before, behind = joined[at - 1], _BEHIND_CODE.match(joined[at + 1])
+        if not behind or not before.endswith("[") or before.endswith("!["):
+            continue
+        rest, target = joined[at + 1][behind.end() :], behind[1]
+        if kept.fullmatch(target) and not foreign_links(f"[]({target})", domains):
+            joined[at + 1] = f"{_JOINT}{target}){rest}"
+        else:
+            joined[at - 1], joined[at + 1] = before[:-1], rest
+    return joined
 
 
 def _prose(

@@ -586,6 +586,20 @@ async def test_a_relative_link_stays_where_its_page_has_an_address_of_ours() -> 
     assert "(../water" not in (await drafted(QUESTION, items=items, spec=IN_JSON)).text
 
 
+@pytest.mark.parametrize(
+    ("link", "quoted"),
+    [
+        ("[`water`](https://kb.comindware.ru/a)", "[`water`](https://kb.comindware.ru/a)"),
+        ("[`water`](../water.md)", "`water`"),
+        ("[`water`](https://evil.ru/a)", "`water`"),
+    ],
+)
+async def test_a_link_whose_words_are_code_is_a_link_as_any(link: str, quoted: str) -> None:
+    """It stays one if it may be followed; else its words stand alone, without brackets or an address beside them."""
+    draft = await drafted(QUESTION, f"Boil {link} in the kettle.")
+    assert draft.text == f"Boil {quoted} in the kettle [1]."
+
+
 @pytest.mark.parametrize("link", ["[water](../water.md#hot)", "[water][none]"])
 async def test_a_link_to_a_place_of_ours_needs_no_trace(link: str) -> None:
     """The deployment's own pages are what the sources lead to; an address that stands alone stays readable."""
