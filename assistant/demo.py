@@ -29,7 +29,7 @@ class Stop:
 TOUR: Final = (
     Stop("Answered, in Russian", ("Как добавить свои документы?",)),
     Stop("Answered, in English", ("How do I resume a half-finished conversation?",)),
-    Stop("RETRY, then PASS", ("How do I add my own documents, and how do I print an answer?",)),
+    Stop("RETRY, then PASS", ("What is a profile, and how do I sort the answers?",)),
     Stop("Clarified, then answered", ("Не работает", "guardian index пишет, что база занята другим процессом")),
     Stop(
         "RETRY until FAIL, with a hand-off",

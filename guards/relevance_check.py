@@ -3,7 +3,7 @@
 Grounding proves that an answer stands in the documents. Whether these are the documents that answer is an estimate, by
 how search ranked the page that is cited and which section of it is cited, for each part of the question:
 
-    logit p = -1.0 + 2.2 margin + 2.2 coverage - 1.0 aside                 by words
+    logit p = -3.4 + 7.1 margin + 3.7 coverage - 1.0 aside                 by words
     logit p = -2.4 + 5.5 margin + 3.3 coverage - 1.0 aside - 0.9 behind    by words and meaning
 
     margin     of the page's best score to the best of another page, as a share of the top score: -1 to 1
@@ -15,6 +15,8 @@ Fitted on 180 drafts for five manuals, each judged right, partly right or wrong 
 probability that it is not wrong. Judged by the weights of the other four manuals, the mean AUC is .78; the three figures
 used before (margin, coverage, nearness either way) had .70 (docs/decisions.md). If another page, or another place of a
 long one, is as good (ahead by less than .05), p is at most .6: of such drafts a third was wrong, whatever the rest said.
+By words alone, margin and coverage weigh as they were fitted before on questions, and a weighty word of the question that
+the page lacks keeps it from being sure: nothing else speaks for it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from language.words import stems
 
 NAME: Final = "relevance"
 _A = RequiredAction
-_WORDS: Final = (-1.0, 2.2, 2.2)
+_WORDS: Final = (-3.4, 7.1, 3.7)
 _MEANING: Final = (-2.4, 5.5, 3.3)
 _OF_ASIDE: Final = -1.0
 _OF_BEHIND: Final = -0.9
@@ -97,7 +99,17 @@ class _Page:
     estimate: float
     coverage: float
     missing: tuple[str, ...]
-    near: float = 0.0
+    near: float | None = 0.0
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What one judgement of a page is preferred to another by."""
+        return not self.lacks, self.estimate
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a weighty word that the page lacks speaks against it: by words alone."""
+        return self.near is None and bool(self.missing)
 
 
 _NO_PAGE: Final = _Page(0.0, 0.0, ())
@@ -249,7 +261,7 @@ def _pages(
         for item in cited:
             key = item.document_key
             page = _judge_page(item, ranking, weights, words, question.cited)
-            if page and (key not in pages or page.estimate > pages[key].estimate):
+            if page and (key not in pages or page.rank > pages[key].rank):
                 pages[key] = page
     return pages
 
@@ -266,12 +278,12 @@ def _part(
     """Judge one part by its surest page."""
     if not pages:
         return PartFinding(text=text, status=PartStatus.PARTLY if alone else PartStatus.NOT_FOUND)
-    best = max(pages.values(), key=lambda page: page.estimate)
+    best = max(pages.values(), key=lambda page: page.rank)
     names = tuple(name for name in names_in(text, question.ignored) if not _stands(name, pages, question, words))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
-    if names or (best.coverage < _LEAST_COVERAGE and best.near < _NEAR):
+    if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
-    elif best.estimate >= question.sure:
+    elif best.estimate >= question.sure and not best.lacks:
         status, missing = PartStatus.ANSWERED, ()
     elif alone or best.estimate >= _HARDLY:
         status, missing = PartStatus.PARTLY, best.missing
@@ -319,8 +331,8 @@ def _judge_page(
     if item.lookup:
         return _Page(1.0, 1.0, ())
     if not any(row.score or row.fused for row in own):
-        # Who ranks without scores says by its confidence how sure it is, and nothing else is known.
-        return _Page(max(row.confidence for row in own), 1.0, ())
+        # Who ranks without scores says how far it is on topic, and nothing else is known: to answer takes more than that.
+        return _Page(max(row.confidence for row in own) ** 2, 1.0, ())
     page = words.page[item.document_key]
     most = max(weights.values(), default=0.0)
     missing = tuple(word for word, weight in weights.items() if word not in page and weight >= _MUCH * most)
@@ -330,7 +342,7 @@ def _judge_page(
     estimate = _estimate(own, others, ranking, coverage, near, _aside(item, ranking.query))
     if _lead(own, ranking, cited, by_words=near is None) < _LEAST_LEAD:
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
-    return _Page(estimate, _share(weights, page), _as_said(missing, ranking.query), near or 0.0)
+    return _Page(estimate, _share(weights, page), _as_said(missing, ranking.query), near)
 
 
 def _share(weights: Mapping[str, float], there: Collection[str]) -> float:

@@ -59,10 +59,10 @@ def statuses(finding: Finding) -> list[PartStatus]:
 
 
 def test_an_answer_from_a_page_far_ahead_of_the_next_is_sure() -> None:
-    """The estimate is the logistic of the fitted sum: here -1.0 + 2.2 * 0.6 + 2.2 * 1."""
+    """The estimate is the logistic of the fitted sum: here -3.4 + 7.1 * 0.6 + 3.7 * 1."""
     finding = found()
     assert (finding.status, finding.reasons) == (OK, ())
-    assert finding.parts[0].estimate == pytest.approx(0.926, abs=0.001)
+    assert finding.parts[0].estimate == pytest.approx(0.990, abs=0.001)
     assert finding.parts[0].refs == (CHAT.ref,)
 
 
@@ -249,7 +249,9 @@ def test_rows_of_a_lookup_and_sources_without_scores_are_as_sure_as_they_say() -
     row = EvidenceItem(source=Source.DB, ref="turns()#1", snippet="12", confidence=0.9, found="1")
     looked_up = QueryTrace(query=DELETE, source=Source.DB, passages=(PassageTrace.of(row),), found=1)
     assert found(evidence=[row], traces=[looked_up], cited=frozenset({row.ref})).status is OK
-    assert found(traces=[trace(DELETE, (CHAT, 0.0), (NOTES, 0.0))]).parts[0].estimate == CHAT.confidence
+    assert found(traces=[trace(DELETE, (CHAT, 0.0), (NOTES, 0.0))]).parts[0].estimate == pytest.approx(
+        CHAT.confidence**2
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ what these processes leave behind can be read with `guardian threads`.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,12 +34,11 @@ NODES = (
     "finalize",
     "safe_exit",
 )
-_MARK = re.compile(r" ?\[\d+\]")
 _LONG_S = 60.0
 
 
 class UncitedAtFirst:
-    """Drafts as the drafter does, but forgets the citations of the first draft: certain to be sent back, once.
+    """Drafts as the drafter does, but ends the first draft with a claim of its own: certain to be sent back, once.
 
     It keeps nothing between two drafts, so that a process that takes over drafts the same.
     """
@@ -50,7 +48,7 @@ class UncitedAtFirst:
 
     async def draft(self, request: DraftRequest) -> Draft:
         draft = await self._drafter.draft(request)
-        return draft if request.previous else Draft(draft.kind, _MARK.sub("", draft.text))
+        return draft if request.previous else Draft(draft.kind, f"{draft.text}\n\nThe desk was painted in 1907.")
 
 
 def product_graph(data: Path, saver: Any) -> Any:
