@@ -29,10 +29,7 @@ from graph.build import Graph, Ports, build_graph
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
-LONG: Final = MAX_MESSAGE_CHARS // 2
-SHORT: Final = LONG // 4
-"""Characters. What grows faster than it may shows from one to the other, however long both are: half as long as a message
-may be costs half, and what is not seen there takes a tenth of a second of the longest."""
+SHORT, LONG = 5_000, 20_000
 GROWTH: Final = (LONG / SHORT) ** 1.3
 LEAST: Final = 0.005
 """Seconds of what is judged: of less, the noise of a busy machine is a large part."""
@@ -222,8 +219,9 @@ def test_documents_take_no_more_time_than_their_length_allows(turns: Turns, grou
     assert growth(turns.as_documents, list(shapes(group))) <= GROWTH
 
 
-def test_the_shapes_are_many_and_as_long_as_they_are_asked_for() -> None:
+def test_the_shapes_are_many_and_as_long_as_a_message_may_be() -> None:
     """There are about two hundred, and each has the length it is asked for."""
     made = [shape for group in GROUPS for shape in shapes(group)]
     assert len(made) >= 200
     assert {len(shape(size)) for shape in made for size in (SHORT, LONG)} == {SHORT, LONG}
+    assert LONG == MAX_MESSAGE_CHARS
