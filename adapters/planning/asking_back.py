@@ -65,6 +65,9 @@ _PERIOD: Final = re.compile(
     |\bза\s+(?:(?:тот|этот|какой-то|некий|указанный|определённый|определенный|нужный)\s+(?:же\s+)?)?(?:период|промежуток|отрезок)\b""",
     _FLAGS,
 )
+_PREPOSITION: Final = re.compile(
+    r"(?:in|for|during|over|within|since|from|between|за|в|во|с|со|на|между)\s", re.IGNORECASE
+)
 _ANOTHER_SUBJECT: Final = re.compile(
     r"""^\W*(?:(?:ok|okay|well|no|нет|ладно|хорошо|ну|так)\W+)?
     (?:actually|instead|never\s*mind|forget\s+(?:it|that)|another\s+(?:question|topic|thing)|(?:a\s+)?different\s+(?:question|topic)
@@ -212,6 +215,25 @@ def _verb_in(match: re.Match[str]) -> str:
     return stem((said.get("verb") or said.get("does") or said.get("do") or "").lower())
 
 
+def _says_all(answer: str) -> bool:
+    """Whether an answer says what is wrong as well as with what, so that nothing of a vague message is missing in it."""
+    return len(tokens(answer)) > LONGEST_NAME and not lexicon.is_vague(answer)
+
+
+def _with_figure(asked: str, named: str) -> str:
+    """Return a question with a figure in the place of "the old version" or of "that period"; as it is without either."""
+    if not re.search(r"\d", named):
+        return asked
+    if gap := _VERSION.search(asked):
+        instead = named if _VERSION.search(named) else f"{gap.group().split()[-1]} {named}"
+    elif gap := _PERIOD.search(asked):
+        first = gap.group().split()[0]
+        instead = named if _PREPOSITION.match(named) else f"{first} {named}"
+    else:
+        return asked
+    return f"{asked[: gap.start()]}{instead}{asked[gap.end() :]}"
+
+
 def _place_of(match: re.Match[str]) -> tuple[int, int]:
     """Return where the pronoun of a match stands."""
     return match.span(next(name for name in ("word", "after", "subject") if match.groupdict().get(name)))
@@ -309,9 +331,11 @@ def name_in(text: str) -> str:
 
 
 def join_answer(asked: str, answer: str) -> str:
-    """Return a question with what its answer adds: in the place of the pronoun that was asked about, or behind it.
+    """Return a question with what its answer adds: in the place of what was asked about, or behind it.
 
-    An answer that names nothing adds nothing, and a pronoun is not replaced by what only says that something is wrong.
+    It takes the place of a pronoun, or of "the old version" and "that period"; of a message that said nothing that can be
+    looked for, it takes the whole place where it says more than a name. An answer that names nothing adds nothing, and
+    a pronoun is not replaced by what only says that something is wrong.
     """
     if names_nothing(answer):
         return asked
@@ -319,10 +343,15 @@ def join_answer(asked: str, answer: str) -> str:
     answer = _UNSURE.sub("", answer).strip()
     if match and set(stems(answer)) <= _nameless() | lexicon.vague_stems():
         return asked
+    if not match and _says_all(answer) and lexicon.is_vague(asked):
+        return answer
     asked = asked.rstrip(" ?.!\uff1f")
     named = answer.rstrip(" .!")
-    if match and "\n" not in named and len(tokens(named)) <= LONGEST_NAME:
-        start, end = _place_of(match)
-        return f"{asked[:start]}{named}{asked[end:]}?"
+    if "\n" not in named and len(tokens(named)) <= LONGEST_NAME:
+        if match:
+            start, end = _place_of(match)
+            return f"{asked[:start]}{named}{asked[end:]}?"
+        if (filled := _with_figure(asked, named)) != asked:
+            return f"{filled}?"
     mark = ", " if len(asked) + len(answer) + 2 <= LONGEST_JOINED else "\n"
     return f"{asked}{mark}{answer}"

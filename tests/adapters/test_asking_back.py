@@ -200,10 +200,23 @@ def test_an_answer_does_not_stand_alone(message: str) -> None:
         ("Как удалить это?", "диалог", "Как удалить диалог?"),
         ("It does not open!", "the lid", "It does not open, the lid"),
         ("How do I restore it?", "the one that I have used since last week", None),
+        ("How do I install the old version?", "5.2", "How do I install version 5.2?"),
+        ("Как обновить старую версию?", "версия 5.2", "Как обновить версия 5.2?"),
+        ("How many tickets were there in that period?", "May 2026", "How many tickets were there in May 2026?"),
+        ("Сколько заявок было за тот период?", "за май 2026", "Сколько заявок было за май 2026?"),
+        ("How do I install the old version?", "the German one", "How do I install the old version, the German one"),
+        ("It does not work!", "The import of tables ends with an error", "The import of tables ends with an error"),
+        (
+            "Не работает",
+            "Импорт таблиц заканчивается с ошибкой кодировки файла",
+            "Импорт таблиц заканчивается с ошибкой кодировки файла",
+        ),
     ],
 )
-def test_an_answer_takes_the_place_of_the_pronoun_or_follows(asked: str, answer: str, joined: str | None) -> None:
-    """A name of a few words is put where the pronoun stood; all else comes behind the question."""
+def test_an_answer_takes_the_place_of_what_was_asked_about_or_follows(
+    asked: str, answer: str, joined: str | None
+) -> None:
+    """A name stands where the pronoun stood, a figure where the version or the period did, and what says all where nothing was said."""
     assert join_answer(asked, answer) == (joined or f"{asked.rstrip('?')}, {answer}")
 
 
