@@ -61,6 +61,7 @@ class ChatState(TypedDict, total=False):
     drafted_from: str
     quoting: bool
     quoted: bool
+    kept: Json
     draft_answer: str
     draft_kind: str
     guardian: Json
@@ -101,6 +102,7 @@ def fresh_turn() -> Json:
         "drafted_from": "",
         "quoting": False,
         "quoted": False,
+        "kept": {},
         "draft_answer": "",
         "draft_kind": "",
         "guardian": {},

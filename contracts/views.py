@@ -94,6 +94,7 @@ class GuardianView(TypedDict):
     draft_kind: str
     quoting: bool
     quoted: bool
+    kept: Json
     retry_count: int
     degraded: list[str]
     model_calls: list[Json]

@@ -1,9 +1,10 @@
-"""`guardian_verify`: run every check on the draft and let DT-005 decide. It judges; it never writes."""
+"""`guardian_verify`: run every check on the draft and let DT-005 decide. It judges and chooses; it never writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from langgraph.runtime import Runtime
@@ -12,12 +13,13 @@ from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.decisions import EVIDENCE, record
 from contracts.decisions.evidence import could_not_ask
+from contracts.decisions.verdict import Judgement
 from contracts.errors import ConfigError, EntailmentUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import EntailmentChecker
 from contracts.profile import UNNAMED, Profile
 from contracts.reasons import Reason, broke, could_not_check
-from contracts.report import Finding
+from contracts.report import Finding, GuardianReport
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, fresh_turn
 from contracts.values import (
@@ -30,6 +32,7 @@ from contracts.values import (
     RequiredAction,
     Source,
     Track,
+    Verdict,
 )
 from contracts.views import GuardianView
 from guards.contract_check import check_contract
@@ -61,6 +64,9 @@ async def guardian_verify(
     `await guardian_verify(state)` judges by itself what a state has: a draft, evidence, a contract. What it lacks is as
     in a turn that has just begun; where no kind is said, a text is an answer.
 
+    A draft that lacked evidence alone is kept while more is searched for, and is judged once more beside the next one:
+    the better of the two stands, the earlier where they are alike.
+
     Args:
         state: Of the turn.
         runtime: Its settings; the defaults where there are none.
@@ -69,8 +75,80 @@ async def guardian_verify(
         entailment: Asked about claims, where one is connected.
         quotes: Whether a draft can be quoted where none of the model's passes.
     """
-    state = cast("GuardianView", {**fresh_turn(), **state})
-    context = (runtime.context if runtime else None) or Context()
+    judge_one = partial(
+        _judge_one,
+        context=(runtime.context if runtime else None) or Context(),
+        connected=connected,
+        profile=profile,
+        entailment=entailment,
+        quotes=quotes,
+    )
+    judged = await judge_one(cast("GuardianView", {**fresh_turn(), **state}))
+    kept = judged.state["kept"]
+    if kept and kept["draft_answer"] != judged.state["draft_answer"]:
+        # What the wider search brought stands behind the evidence of then, so that each citation means what it did.
+        seen = {item["ref"] for item in kept["evidence"]}
+        found = [*kept["evidence"], *(item for item in judged.state["evidence"] if item["ref"] not in seen)]
+        first = await judge_one(cast("GuardianView", {**judged.state, **kept, "evidence": found}))
+        if _worth(first) >= _worth(judged):
+            return {**_draft_of(first.state), **first.update()}
+    return judged.update()
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A draft, as the state has it, and what was found of it."""
+
+    state: GuardianView
+    kind: DraftKind
+    decisions: list[Json]
+    outcome: Judgement
+    report: GuardianReport
+    findings: Findings
+    degraded: tuple[str, ...]
+    calls: tuple[ModelCall, ...]
+
+    def update(self) -> Json:
+        """Return what the turn knows from now on."""
+        state, given = self.state, self.report.model_dump(mode="json")
+        return {
+            **({"kept": _draft_of(state)} if self._lacks_evidence_only() else {}),
+            "guardian": {**given, "judged_hash": judged_hash(state, given)},
+            "quoting": state["quoting"] or self.outcome.quote,
+            "decisions": [*state["decisions"], *self.decisions],
+            "degraded": list(dict.fromkeys([*state["degraded"], *self.degraded])),
+            "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in self.calls)],
+        }
+
+    def _lacks_evidence_only(self) -> bool:
+        others = [finding.status for name, finding in self.findings.named().items() if name != "evidence"]
+        good = all(status in {CheckStatus.OK, CheckStatus.NOT_ASKED} for status in others)
+        return good and self.outcome.verdict is Verdict.RETRY and self.kind is DraftKind.ANSWER
+
+
+def _draft_of(state: GuardianView) -> Json:
+    return {
+        "draft_answer": state["draft_answer"],
+        "draft_kind": state["draft_kind"],
+        "quoted": state["quoted"],
+        "evidence": state["evidence"],
+    }
+
+
+def _worth(judged: _Judged) -> tuple[bool, float]:
+    """Return what one draft of a turn is better by: PASS, then how likely it answers each part of the question."""
+    return judged.outcome.verdict is Verdict.PASS, min((part.estimate for part in judged.report.parts), default=0.0)
+
+
+async def _judge_one(
+    state: GuardianView,
+    *,
+    context: Context,
+    connected: Collection[Source],
+    profile: Profile,
+    entailment: EntailmentChecker | None,
+    quotes: bool,
+) -> _Judged:
     kind = DraftKind(state["draft_kind"] or (DraftKind.ANSWER if state["draft_answer"] else DraftKind.ABSTENTION))
     track = Track(state["track"] or Track.QUALITY)
     request_type = RequestType(state["request_type"] or RequestType.KNOWLEDGE_QA)
@@ -121,17 +199,11 @@ async def guardian_verify(
         quoting_left=quotes and context.quoting_draft and not (state["quoting"] or state["quoted"]),
         draft=draft,
     )
-    given = report.model_dump(mode="json")
     made = [record(NAME, decision)]
     if not _denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
-    return {
-        "guardian": {**given, "judged_hash": judged_hash(state, given)},
-        "quoting": state["quoting"] or decision.outcome.quote,
-        "decisions": [*state["decisions"], *(line.model_dump(mode="json") for line in made)],
-        "degraded": list(dict.fromkeys([*state["degraded"], *entailed.degraded])),
-        "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in entailed.calls)],
-    }
+    lines = [line.model_dump(mode="json") for line in made]
+    return _Judged(state, kind, lines, decision.outcome, report, findings, entailed.degraded, entailed.calls)
 
 
 def _grounding(

@@ -102,6 +102,7 @@ def test_whoever_builds_the_result_can_read_all_that_a_turn_wrote() -> None:
         "searches_made",
         "quoting",
         "quoted",
+        "kept",
         "final_answer",
         "result",
     }

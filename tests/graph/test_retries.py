@@ -25,7 +25,15 @@ from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest, SearchRequest
 from contracts.profile import Profile
 from contracts.report import GuardianReport
-from contracts.values import DraftKind, RequestType, RequiredAction, RiskLevel, Source, Verdict
+from contracts.values import (
+    DraftKind,
+    EvidenceCounted,
+    RequestType,
+    RequiredAction,
+    RiskLevel,
+    Source,
+    Verdict,
+)
 from graph.build import Ports, build_graph
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
@@ -432,3 +440,45 @@ def test_the_handbook_says_where_another_source_is_asked_at_all(root: Path, lang
         none += len(types) - len(new)
     among = len(types) * len(adding)
     assert {"en": f"{none} of the {among} pairs", "ru": f"{none} из {among} сочетаний"}[language] in page
+
+
+WORSE = "The kettle has a lid [1]."
+
+
+async def with_drafts(*texts: str, sureness: float = 0.8) -> dict[str, Any]:
+    """Return a turn that needs two passages: the first search has one, the wider one another beside it."""
+    one = passage(1)
+    lid = passage(
+        2, ref="lid#0", document="lid", snippet="The kettle has a lid. It is made of tin.", confidence=sureness
+    )
+
+    source = FakeSource(Source.DOC, lambda _: [lid, one] if len(source.requests) > 1 else [one])
+    ports = Ports(
+        FakeModerator(SAFE),
+        FakePlanner([plan(subqueries=[QUESTION])]),
+        {Source.DOC: source},
+        FakeDrafter([Draft(DraftKind.ANSWER, text) for text in texts]),
+    )
+    graph = build_graph(ports, PROFILE)
+    context = Context(role="user", evidence_counted=EvidenceCounted.SENT, min_evidence=2)
+    return await graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, context=context)
+
+
+@pytest.mark.parametrize(
+    ("second", "stands"),
+    [(WORSE, ANSWER), (f"{ANSWER} It is 250 degrees [1].", ANSWER)],
+    ids=["beside the question", "unproved"],
+)
+async def test_a_good_draft_is_not_lost_by_widening(second: str, stands: str) -> None:
+    """What lacked evidence alone is judged again with what the wider search brought; only a better draft replaces it."""
+    values = await with_drafts(ANSWER, second)
+    assert (values["guardian"]["verdict"], values["draft_answer"]) == (Verdict.PASS, stands)
+    assert [item["ref"] for item in values["evidence"]][1:] == ["lid#0"]
+    assert values["retry_count"] == 1
+
+
+async def test_a_better_draft_replaces_the_one_that_was_kept() -> None:
+    """What rests on evidence that is likelier to answer the question stands, and not what was drafted before it was found."""
+    better = "At 100 degrees the kettle boils [2]. It has a lid of tin [1]."
+    values = await with_drafts(ANSWER, better, sureness=1.0)
+    assert values["draft_answer"] == better

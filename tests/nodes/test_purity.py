@@ -78,6 +78,12 @@ def frozen(value: Any) -> Any:
     return value
 
 
+WRITES_AT_TIMES: dict[str, set[str]] = {
+    "guardian_verify": {"kept", "draft_answer", "draft_kind", "quoted", "evidence"},
+}
+"""Where a draft lacks evidence alone, or an earlier one stands in the place of the last."""
+
+
 HISTORY = [
     HumanMessage("Привет", id="h"),
     AIMessage("Здравствуйте!", id="h-answer", additional_kwargs={"turn_id": "h", "outcome": "answered"}),
@@ -145,7 +151,7 @@ async def test_no_kind_of_turn_makes_a_node_impure(name: str, changes: dict[str,
         with pytest.raises(NotJudged):
             await call(name, frozen(state), bound[name])
     else:
-        assert set(await call(name, frozen(state), bound[name])) <= MAY_WRITE[name]
+        assert set(await call(name, frozen(state), bound[name])) <= MAY_WRITE[name] | WRITES_AT_TIMES.get(name, set())
     assert state == before
 
 
