@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from assistant.profiles import load_profile, run_settings
 from assistant.settings import Settings
-from contracts.errors import ConfigError, NoIndex
+from contracts.errors import ConfigError, KnowledgeError, NoIndex
 from contracts.profile import Profile
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from contracts.ports import EvidenceSource, HandOffDesk
     from contracts.values import Source
     from graph.build import Ports
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ def knowledge_base(deployed: Deployment) -> Knowledge:
             embedder=embedder(deployed.settings.models),
         )
     try:
-        return KnowledgeBase(
+        knowledge = KnowledgeBase(
             deployed.knowledge_folder,
             norm_midpoint=profile.thresholds.norm_midpoint,
             default_version=profile.default_version,
@@ -122,6 +125,20 @@ def knowledge_base(deployed: Deployment) -> Knowledge:
             f"Nothing has been indexed for the profile {profile.name!r} in {deployed.settings.data_dir}.",
             f"Run `{index_command(deployed)}`, or set GUARDIAN_DATA_DIR to where the index is.",
         ) from error
+    if knowledge.outdated:
+        _renew(deployed)
+    return knowledge
+
+
+def _renew(deployed: Deployment) -> None:
+    """Make the index of an earlier version again; where it cannot be written, it is searched as it is, and that is said."""
+    from adapters.sources.markdown import renew
+
+    _LOG.warning("The index was made by another version of this program: it is made again, which is done once.")
+    try:
+        renew(deployed.knowledge_folder)
+    except KnowledgeError as error:
+        _LOG.warning("%s Until then some words are not found. Run `%s`.", error, index_command(deployed))
 
 
 def index_command(deployed: Deployment) -> str:

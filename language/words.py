@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
@@ -25,6 +26,10 @@ _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
 # Tried where a word begins, and nowhere inside it: a run of digits is no word from any of them.
 _WORD = re.compile(r"(?<!\w)\d*+[^\W\d]\w*", re.UNICODE)
 _LONGEST_TOKEN = 64
+_FLEETING: Final = ("ок", "ек", "ец")
+_FLEETING_FROM: Final = 5
+"""Letters of a stem; in shorter ones (срок, блок, чек) the vowel stays."""
+_VOWELS: Final = frozenset("аеиоуыэюя")
 _YO = str.maketrans("ёЁ", "еЕ")
 _local = threading.local()
 
@@ -49,9 +54,32 @@ def all_stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """Return the Snowball stem of one folded word: Russian for Cyrillic words, English for all others."""
+    """Return the Snowball stem of one folded word: Russian for Cyrillic words, English for all others.
+
+    Words of `language/stems.toml` have the stem that stands there, and Russian stems have no fleeting vowel: "список"
+    has that of "списки", "ячеек" that of "ячейка". Snowball has no step for either.
+    """
+    if (ours := own_stems().get(word)) is not None:
+        return ours
     russian, english = _stemmers()
-    return russian.stemWord(word) if _is_cyrillic(word) else english.stemWord(word)
+    return _without_fleeting_vowel(russian.stemWord(word)) if _is_cyrillic(word) else english.stemWord(word)
+
+
+def _without_fleeting_vowel(stemmed: str) -> str:
+    if len(stemmed) < _FLEETING_FROM or not stemmed.endswith(_FLEETING):
+        return stemmed
+    before, last = stemmed[-3], stemmed[-1]
+    if before in _VOWELS:
+        return f"{stemmed[:-2]}й{last}" if stemmed[-2] == "е" else stemmed
+    soft = "ь" if last == "ц" and before == "л" else ""
+    return f"{stemmed[:-2]}{soft}{last}"
+
+
+@cache
+def own_stems() -> dict[str, str]:
+    """Return the stems that are not Snowball's, by word: `language/stems.toml`."""
+    lines = tomllib.loads(files("language").joinpath("stems.toml").read_text("utf-8"))
+    return {word: ours for forms in lines.values() for ours, words in forms.items() for word in words.split()}
 
 
 @cache

@@ -9,11 +9,14 @@ import json
 import shutil
 import tarfile
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from adapters.sources.markdown import KnowledgeBase
+from adapters.sources.markdown.ingestion import alone
 from assistant.cli import main
 from assistant.commands.index import index, profile_folders
 from assistant.feedback import Rating
@@ -21,7 +24,7 @@ from assistant.hand_offs import desk, outbox
 from assistant.keys import keys_of
 from assistant.service import Caller, Question, Service, open_service
 from assistant.transcript import LOST
-from assistant.wiring import Deployment, deployment
+from assistant.wiring import Deployment, deployment, knowledge_base
 from contracts.result import StructuredAgentResult
 
 PACKED: Final = Path(__file__).parent / "data" / "upgrade" / "84380ac.tar.xz"
@@ -88,6 +91,28 @@ async def test_a_profile_with_its_index_is_taken_as_it_is(deployed: Deployment, 
     found, degraded = await service.search(PERSON, "backup", top_k=3)
     assert [item.title for item in found][:1] == ["Backups"]
     assert degraded == []
+
+
+def test_an_index_of_other_words_is_made_again_once(deployed: Deployment, caplog: pytest.LogCaptureFixture) -> None:
+    """Words that are made otherwise now than when the documents were read in would not be found."""
+    with KnowledgeBase(deployed.knowledge_folder) as before:
+        assert before.outdated
+    for said in (["The index was made by another version of this program: it is made again, which is done once."], []):
+        caplog.clear()
+        knowledge_base(deployed).close()
+        assert caplog.messages == said
+    with KnowledgeBase(deployed.knowledge_folder) as after:
+        assert not after.outdated
+
+
+def test_an_index_that_cannot_be_written_is_searched_as_it_is(
+    deployed: Deployment, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody else is indexing: what is there is searched, and what that costs is said with the way out."""
+    with alone(deployed.knowledge_folder), closing(knowledge_base(deployed)) as knowledge:
+        assert knowledge.count() == {"doc": 5, "policy": 1}
+    assert "Another process is indexing" in caplog.messages[-1]
+    assert "Until then some words are not found. Run `guardian index" in caplog.messages[-1]
 
 
 async def test_conversations_are_listed_and_shown(service: Service) -> None:

@@ -28,7 +28,7 @@ def item(name: str, snippet: str, **changes: object) -> EvidenceItem:
 CHAT = item("chat", "To delete a conversation, press the bin.")
 NOTES = item("notes", "A note is deleted by its owner.")
 ABOUT = item("about", "A profile makes the assistant somebody's own.")
-WORDS = {"delet": 1.5, "convers": 3.0}
+WORDS = {"delet": 1.5, "conversation": 3.0}
 
 
 def trace(query: str, *scores: tuple[EvidenceItem, float], **changes: object) -> QueryTrace:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from language.words import (
     Phrases,
     all_stems,
     detect,
+    own_stems,
     pattern_occurs,
     rephrased,
     stem,
@@ -46,19 +49,47 @@ def test_tokens_are_letters_and_digits(text: str, expected: list[str]) -> None:
     [
         ["форма", "формы", "форме", "форму", "формой", "формам"],
         ["роль", "роли", "ролью", "ролей"],
+        ["список", "списка", "списки", "списков"],
+        ["ячейка", "ячеек"],
+        ["столбец", "столбца", "столбцов"],
+        ["владелец", "владельца"],
+        ["имя", "имени", "имен"],
         ["install", "installs", "installed", "installing"],
+        ["register", "registration"],
+        ["choose", "chosen", "choice"],
         ["setting", "settings"],
     ],
 )
 def test_the_forms_of_a_word_have_one_stem(forms: list[str]) -> None:
-    """Russian words by Russian rules, all others by English ones."""
+    """Russian words by Russian rules, all others by English ones, fleeting vowels and irregular forms too."""
     assert len({stem(form) for form in forms}) == 1
 
 
-@pytest.mark.parametrize(("one", "other"), [("роль", "пароль"), ("форма", "платформа"), ("form", "platform")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("роль", "пароль"),
+        ("форма", "платформа"),
+        ("form", "platform"),
+        ("почта", "почти"),
+        ("права", "правила"),
+        ("времени", "временный"),
+        ("import", "important"),
+        ("conversation", "conversion"),
+        ("блок", "блк"),
+    ],
+)
 def test_other_words_have_other_stems(one: str, other: str) -> None:
-    """A word inside another word is not it."""
+    """A word inside another word is not it, nor is one that a stemmer takes for its neighbour."""
     assert stem(one) != stem(other)
+
+
+def test_no_word_has_two_stems_of_ours() -> None:
+    """A word of `stems.toml` stands there once, folded as texts are."""
+    lines = tomllib.loads(files("language").joinpath("stems.toml").read_text("utf-8"))
+    words = [word for forms in lines.values() for line in forms.values() for word in line.split()]
+    assert len(words) == len(own_stems())
+    assert words == [token for word in words for token in tokens(word)]
 
 
 def test_stop_words_go_and_order_and_repeats_stay() -> None:

@@ -1,6 +1,7 @@
 """Evidence from folders of Markdown files: reading them in, and searching them.
 
     ingest(folders, directory=...)      files -> SQLite, the system of record -> tantivy, the index
+    renew(directory)                    the index again, where an earlier version made it
     KnowledgeBase(directory)            searches what was read in; never writes
     DocumentSource(kb, Source.DOC)      one kind of it, as the graph's port
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from adapters.sources.markdown.ingestion import Folder as Folder
     from adapters.sources.markdown.ingestion import IngestReport as IngestReport
     from adapters.sources.markdown.ingestion import ingest as ingest
+    from adapters.sources.markdown.ingestion import renew as renew
     from adapters.sources.markdown.search import DocumentSource as DocumentSource
     from adapters.sources.markdown.search import KnowledgeBase as KnowledgeBase
 
@@ -25,6 +27,7 @@ _HOMES = {
     "IngestReport": "ingestion",
     "KnowledgeBase": "search",
     "ingest": "ingestion",
+    "renew": "ingestion",
 }
 
 

@@ -21,7 +21,7 @@ from adapters.sources.markdown.store import NAME as RECORD
 from adapters.sources.markdown.store import Entry
 from contracts.errors import IndexBusy, KnowledgeError
 from language.versions import natural
-from language.words import stems, stop_words
+from language.words import own_stems, stems, stop_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ K1 = 1.2
 VENDOR_ERRORS = (ValueError, OSError, RuntimeError)
 """What tantivy raises, but for its panics."""
 
-_FORMAT = 1
+_FORMAT = 2
 _HEAP = 128_000_000
 _KEPT_LIMITS = 32
 _FEW = 128
@@ -47,7 +47,8 @@ _UNVERSIONED = "-"
 
 def analyser() -> str:
     """Return what tells one way of making words from another: an index made otherwise is made again."""
-    return f"{_FORMAT}:{sha256(' '.join(sorted(stop_words())).encode()).hexdigest()[:16]}"
+    made_with = (sorted(stop_words()), sorted(own_stems().items()))
+    return f"{_FORMAT}:{sha256(repr(made_with).encode()).hexdigest()[:16]}"
 
 
 def version_term(version: str | None) -> str:

@@ -41,7 +41,7 @@ from adapters.sources.markdown.asking import (
     unknown_words,
     widened,
 )
-from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, opened, panicked, signature
+from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, analyser, opened, panicked, signature
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Reader
 from adapters.sources.meaning import DEPTH, NO_MEANING, Compared, Fusing, Meaning, meaning_of, other_length
@@ -144,6 +144,12 @@ class KnowledgeBase:
                     f"The knowledge base in {self._directory} was made by another version of this program.",
                     "Delete that folder and index again.",
                 )
+
+    @property
+    def outdated(self) -> bool:
+        """Whether an earlier version made other words of the documents than this one makes of questions."""
+        with self._reader() as reader:
+            return reader.meta("analyser") != analyser()
 
     def _missing(self) -> NoIndex:
         return NoIndex(f"Nothing is indexed in {self._directory}.", "Index a folder of Markdown files first.")
