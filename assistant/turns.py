@@ -283,8 +283,10 @@ class TurnRunner:
     async def _advance(self, turn: Turn, context: BaseModel | None, progress: _Progress, *, begun: bool) -> None:
         from langchain_core.messages import HumanMessage
 
+        from graph.streaming import steps_alone
+
         question = None if begun else {"messages": [HumanMessage(turn.question, id=turn.turn_id)]}
-        config: RunnableConfig = {**_of_run(turn), "recursion_limit": STEPS_PER_TURN}
+        config = steps_alone({**_of_run(turn), "recursion_limit": STEPS_PER_TURN})
         stream = self._graph.astream(question, config, context=context, stream_mode="tasks", durability="sync")
         # Closed before the lock is released, also where the callback raises: no node may run on after that.
         async with aclosing(cast("AsyncGenerator[Json]", stream)) as tasks:

@@ -45,6 +45,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         given = arguments[0] if arguments else options.pop("input")
         config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
         returned = (config or {}).get("configurable", {}).get(_RETURNED) is _OURS
+        steps = (config or {}).get("configurable", {}).get(_STEPS_ALONE) is _OURS
         options.pop("print_mode", None)  # it prints what is streamed as it is
         if options.get("output_keys") in _GUARDED:
             options["output_keys"] = [options["output_keys"]]  # so that the value comes with its name
@@ -57,7 +58,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
                         chunk = await anext(run)
                 except StopAsyncIteration:
                     return
-                yield withheld(chunk, whole=returned)
+                yield withheld(_without_input(chunk) if steps else chunk, whole=returned)
 
     async def ainvoke(self, *arguments: Any, **options: Any) -> Any:
         given = arguments[0] if arguments else options.pop("input")
@@ -109,8 +110,19 @@ _TOLD_HERE: Final = "__guardian_events"
 
 Two underscores: LangGraph keeps such keys out of the metadata of checkpoints and traces.
 """
+_STEPS_ALONE: Final = "__guardian_steps"
+"""The same of a run whose tasks are streamed without what they are given, which is most of a state for each of them."""
 _RETURNED: Final = "__guardian_returned"
 """The same of a run that is not streamed: it returns the state that it ended in to whoever called it."""
+
+
+def steps_alone(config: RunnableConfig) -> RunnableConfig:
+    """Return the settings of a run that streams its tasks with their names and results, and nothing of what they are given."""
+    return {**config, "configurable": {**config.get("configurable", {}), _STEPS_ALONE: _OURS}}
+
+
+def _without_input(chunk: Any) -> Any:
+    return {**chunk, "input": None} if _is_mapping(chunk) and "input" in chunk else chunk
 
 
 def _told_here(config: RunnableConfig | None) -> RunnableConfig:

@@ -25,6 +25,7 @@ _CITATION = re.compile(r"\[(0|[1-9][0-9]{0,2})\]")
 _MARKS_BEHIND = re.compile(r"^(?:[*_(]*\[(?:0|[1-9][0-9]{0,2})\][*_)]*[,.;]?\s*)+(?![:\w])")
 _AFTER_MARK = re.compile(r"(?<=\][.!?…])\s+(?=\w)")
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
+_INK: Final = re.compile(r"\S+")
 _QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _OPENER = re.compile(
     r"\W*+(?:(?:short answer|in short|briefly|короткий ответ|коротко|кратко)[*_]*[:,—-]+[\s*_]*)?(?:yes|no|yep|nope|of course|certainly|sure|absolutely|exactly|correct|right|true|false|great|excellent|perfect|done|ok|okay"
@@ -456,8 +457,12 @@ def _found_whole(claim: Claim, draft: str) -> Claim:
 
 def _dense(text: str) -> tuple[str, list[int]]:
     """Return a text without white space and the marks of quotes, and where each character of that stands."""
-    skipped = {i for match in _QUOTE_MARKS.finditer(text) for i in range(*match.span())} if ">" in text else set[int]()
-    places = [i for i, character in enumerate(text) if not character.isspace() and i not in skipped]
+    runs = [match.span() for match in _INK.finditer(text)]
+    places = [i for start, end in runs for i in range(start, end)]
+    if ">" not in text:
+        return "".join(text[start:end] for start, end in runs), places
+    skipped = {i for match in _QUOTE_MARKS.finditer(text) for i in range(*match.span())}
+    places = [i for i in places if i not in skipped]
     return "".join(text[i] for i in places), places
 
 

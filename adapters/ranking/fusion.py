@@ -28,10 +28,9 @@ def combined(
     """
     most = max(scores.values(), default=0.0)
     width = max(similarities.values(), default=floor) - floor
-    found: dict[T, float] = {}
-    for item in (*scores, *similarities):
-        by_words = scores.get(item, 0.0) / most if most > 0 else 0.0
-        by_meaning = max(0.0, similarities.get(item, floor) - floor) / width if width > 0 else 0.0
-        found[item] = share * by_words + (1 - share) * by_meaning
+    found = {item: share * (score / most) if most > 0 else 0.0 for item, score in scores.items()}
+    for item, similarity in similarities.items():
+        by_meaning = (similarity - floor) / width if similarity > floor else 0.0
+        found[item] = found.get(item, 0.0) + (1 - share) * by_meaning
     # Sorting is stable, and a dictionary keeps the order in which things were met.
     return sorted(found.items(), key=lambda entry: -entry[1])

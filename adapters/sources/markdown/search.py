@@ -15,7 +15,7 @@ import sqlite3
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -260,11 +260,9 @@ class KnowledgeBase:
             more = snapshot.scores(query.weights(), missing) if len(found) >= DEPTH else {}
             found |= dict.fromkeys(missing, 0.0) | more
         fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(found))
+        best = _undominated([(score, similarities.get(number)) for number, score in found.items()])
         return max(
-            (
-                fusing.confidence(confidence(score, query.idf_sum, self._midpoint), similarities.get(number))
-                for number, score in found.items()
-            ),
+            (fusing.confidence(confidence(score, query.idf_sum, self._midpoint), near) for score, near in best),
             default=0.0,
         )
 
@@ -513,6 +511,20 @@ def _says(snapshot: Snapshot, reader: Reader, word: str) -> bool:
     """Whether one of the passages that have a word's stem has the word in that very form."""
     found = snapshot.search([((stem(word),), 1.0)], Filter(), MOST_READ)
     return says(reader.passages([number for number, _ in found]).values(), word)
+
+
+def _undominated(found: Iterable[tuple[float, float | None]]) -> Iterator[tuple[float, float | None]]:
+    """Yield the pairs of score and similarity of which no other one has both as high: the surest is one of them."""
+    nearest: float | None = None
+    alone = False
+    for score, near in sorted(found, key=lambda pair: -pair[0]):
+        if near is None:
+            if not alone:
+                yield score, near
+            alone = True
+        elif nearest is None or near > nearest:
+            nearest = near
+            yield score, near
 
 
 def _near(snapshot: Snapshot, where: Filter, compared: Compared | None) -> list[int]:
