@@ -1,8 +1,8 @@
 """Does each claim rest on what it cites?
 
 Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`, and every number with its unit,
-version, date, identifier, URL and quoted name in it must occur in a snippet it cites. What only hints at a fault is
-advice: few words in common, a denial that the source does not have, a name that it does not have. No threshold of
+version, date, identifier, URL and quoted name in it must occur in a snippet it cites. A claim that nearly copies a sentence
+must not turn it round (`language.near_copy`). What only hints at a fault is advice: few words in common, a denial that the source does not have, a name that it does not have. No threshold of
 these carries over from one kind of text to another.
 """
 
@@ -19,6 +19,7 @@ from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, R
 from language.claims import Claim, claims, opener, stated, without_citations
 from language.cutting import in_short
 from language.names import names_missing
+from language.near_copy import changes, steps_misordered
 from language.nearest import exchanged_values
 from language.negation import opening, polarity_differs
 from language.values import Passage, missing_values, passage, values
@@ -33,6 +34,7 @@ _ACTIONS: Final = {
     "claim_without_citation": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
     "citation_unresolvable": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
     "value_not_in_cited_evidence": (_A.REGENERATE_DRAFT,),
+    "claim_changes_its_source": (_A.REGENERATE_DRAFT,),
 }
 
 
@@ -43,6 +45,7 @@ def check_grounding(
     request_type: RequestType,
     kind: DraftKind,
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
+    question: str = "",
 ) -> Finding:
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
 
@@ -52,7 +55,7 @@ def check_grounding(
     """
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    judged = [_judge(claim, draft, evidence) for claim in claims(draft, response_format)]
+    judged = [_judge(claim, draft, evidence, question) for claim in claims(draft, response_format)]
     if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
         # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
@@ -61,6 +64,10 @@ def check_grounding(
         "claim_without_citation": [item for one in judged for item in one.uncited],
         "citation_unresolvable": [item for one in judged for item in one.unresolvable],
         "value_not_in_cited_evidence": [item for one in judged for item in one.finding.missing],
+        "claim_changes_its_source": [
+            *(item for one in judged for item in one.changed),
+            *steps_misordered((one.finding.text, one.cited) for one in judged),
+        ],
     }
     found = {name: dict.fromkeys(items) for name, items in faults.items() if items}
     return Finding(
@@ -92,10 +99,12 @@ class _Judged:
     finding: ClaimFinding
     uncited: tuple[str, ...] = ()
     unresolvable: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    cited: tuple[Passage, ...] = ()
     remarks: tuple[Reason, ...] = ()
 
 
-def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judged:
+def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str) -> _Judged:
     known = [number for number in claim.cites if 1 <= number <= len(evidence)]
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
     cited = [passage(_citable(evidence[number - 1])) for number in known]
@@ -103,13 +112,15 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judge
     wanted = values(said, code=True)
     missing = missing_values(wanted, cited) if cited else []
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
+    rest = f"{question}\n{draft.replace(claim.text, ' ', 1)}"
+    changed = [] if missing else changes(without_citations(said), cited, rest)
     uncited = not claim.cites or (claim.borrowed and _share(without_citations(said), cited) <= _BORROWED)
     if uncited:
         status = ClaimStatus.UNCITED
     elif unresolvable:
         status = ClaimStatus.UNRESOLVABLE
     else:
-        status = ClaimStatus.UNSUPPORTED if missing else ClaimStatus.SUPPORTED
+        status = ClaimStatus.UNSUPPORTED if missing or changed else ClaimStatus.SUPPORTED
     remarks = tuple(_advice(claim, cited)) if cited else ()
     finding = ClaimFinding(
         text=draft[claim.start : claim.end] if claim.end else claim.text,
@@ -121,7 +132,9 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem]) -> _Judge
         missing=tuple(missing),
         advice=written(remarks),
     )
-    return _Judged(finding, (in_short(claim.text),) if uncited else (), unresolvable, remarks)
+    return _Judged(
+        finding, (in_short(claim.text),) if uncited else (), unresolvable, tuple(changed), tuple(cited), remarks
+    )
 
 
 def _advice(claim: Claim, cited: list[Passage]) -> Iterable[Reason]:

@@ -221,6 +221,7 @@ def _grounding(
         request_type=request_type,
         kind=kind,
         response_format=(spec or ArchitectSpec()).response_format,
+        question=state["question"].get("text", ""),
     )
 
 

@@ -41,6 +41,7 @@ _WANTING: Final = (
             "citation_unresolvable",
             "claim_not_entailed",
             "claim_contradicted",
+            "claim_changes_its_source",
             "clarification_without_question",
         },
     ),

@@ -1,0 +1,493 @@
+"""What a claim changes of the sentence that it nearly copies: a denial, an opposite, a quantity, a name, an order, a condition.
+
+A claim whose words are those of one or two sentences of its source, but for three at most, says what they say, unless
+one of these few words is among the changed ones. Where less is alike, a claim is a rephrasing, of which these words
+prove nothing (`language.negation` hints at them). Where two sentences are as near, one without a fault is enough.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, Final
+
+from language.clean import fold
+from language.nearest import places
+from language.values import Passage
+from language.words import stem, stems, stop_words, tokens
+
+_CANNOT: Final = re.compile(r"\bcannot\b", re.IGNORECASE)
+SIMILAR: Final = 0.8
+"""Share of the words of claim and sentence that are alike and in one order (Ratcliff and Obershelp, 1988)."""
+MOST_CHANGED: Final = 3
+"""Words that differ in such a near copy, or a sixth of it; more make it a rephrasing."""
+_LEAST_WORDS: Final = 4
+"""Words of a claim, from which one that is changed may be told from another sentence."""
+_LEAST_CONDITIONED: Final = 2
+"""Words of a claim that is the rest of a conditional sentence, word for word."""
+_AS_NEAR: Final = 0.05
+"""How much less alike another sentence may be to count as the one that was copied, too."""
+_SAID: Final = 0.5
+"""Share of a condition's words that question or draft say elsewhere, so that it need not be said again."""
+_WORD: Final = re.compile(r"\w+(?:[.,]\d+)*(?:['’-]\w+)*")
+_MARKS: Final = re.compile(r"\[\d{1,3}\]|(?<=\])\([^()\n]*\)|[\[\]]|[*`~]{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|<[^<>\n]*>")
+_ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
+"""What says yes or no to the question, and denies nothing of what follows."""
+_PART: Final = re.compile(r"[;:|()—–]|\.\s")
+"""Between the parts of a list or of a row that a claim has made a sentence of."""
+_NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w-]*")
+_ONE_CAPITAL: Final = re.compile(r"[A-ZА-ЯЁ][a-zа-яё-]*,?")
+_QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{1,80})[»”“\"]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """The words of a sentence: as they stand, folded, and which of them are names or quoted."""
+
+    raw: tuple[str, ...]
+    words: tuple[str, ...]
+    named: tuple[bool, ...]
+
+
+def changes(claim: str, cited: Iterable[Passage], context: str = "") -> list[str]:
+    """Return what a claim changes of the sentence that it nearly copies, each change as "old -> new"; empty where it does not.
+
+    Args:
+        claim: One claim, without its citations.
+        cited: The passages that it cites.
+        context: The question and the whole draft: a condition that stands there is not left out.
+    """
+    said = _sentence(_ANSWERS.sub("", claim, count=1))
+    passages = list(cited)
+    if len(said.words) < _LEAST_CONDITIONED:
+        return []
+    if dropped := _condition_left_out(said, passages, context):
+        return [dropped]
+    if len(said.words) < _LEAST_WORDS:
+        return []
+    spoken = f" {' '.join(tokens(claim))} "
+    if any(spoken in there.said for there in passages):
+        return []
+    if (found := _of_the_nearest(said, passages)) is not None:
+        return found
+    parts = [_sentence(part) for part in _PART.split(claim)]
+    whole = [part for part in parts if _LEAST_WORDS <= len(part.words) < len(said.words)]
+    return _denied_otherwise(said, passages) or [
+        change for part in whole for change in _of_the_nearest(part, passages, said) or ()
+    ]
+
+
+def _of_the_nearest(said: _Sentence, passages: Sequence[Passage], whole: _Sentence | None = None) -> list[str] | None:
+    """Return the changes of the sentence that is nearly copied; `None` where none is.
+
+    Args:
+        said: A claim, or a part of one.
+        passages: What it cites.
+        whole: The claim of a part: words that it has elsewhere are not left out.
+    """
+    near = sorted(_near(said, passages), key=lambda found: -found[0])
+    kept = frozenset((whole or said).words)
+    found = [_changed(sentence, said, kept) for ratio, sentence in near if ratio >= near[0][0] - _AS_NEAR]
+    if not found:
+        return None
+    return found[0] if all(found) else []
+
+
+def _near(said: _Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float, _Sentence]]:
+    """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are."""
+    own = Counter(said.words)
+    for there in passages:
+        single = _sentences(there.text)
+        for sentence in (*single, *(_joined(one, next_) for one, next_ in pairwise(single)), *_rests(there.text)):
+            other = Counter(sentence.words)
+            if max((own - other).total(), (other - own).total()) > _most_changed(said):
+                continue
+            ratio = SequenceMatcher(None, sentence.words, said.words, autojunk=False).ratio()
+            if ratio >= SIMILAR:
+                yield ratio, sentence
+
+
+def _most_changed(claim: _Sentence) -> int:
+    return max(MOST_CHANGED, len(claim.words) // 6)
+
+
+def _changed(source: _Sentence, claim: _Sentence, kept: frozenset[str]) -> list[str]:
+    """Return the changes between a sentence and its near copy that turn it round."""
+    matcher = SequenceMatcher(None, source.words, claim.words, autojunk=False)
+    edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
+    if sum(max(a_end - a, b_end - b) for _, a, a_end, b, b_end in edits) > _most_changed(claim) + 1:
+        return []
+    found: list[str] = []
+    moved = kept - frozenset(claim.words)
+    old = [word for _, a, a_end, _, _ in edits for word in source.words[a:a_end] if word not in moved]
+    new = [word for _, _, _, b, b_end in edits for word in claim.words[b:b_end]]
+    if _denials(old) % 2 != _denials(new) % 2 and not _means_the_same(old, new):
+        found.append(_told(old, new))
+    if _numbers(source.words) != _numbers(claim.words) and old and sorted(old) == sorted(new):
+        found.append(_told(old, new))
+    for kind, a, a_end, b, b_end in edits:
+        before, behind = [word for word in source.words[a:a_end] if word not in moved], claim.words[b:b_end]
+        if (
+            _opposed(before, behind)
+            or _quantified(before, behind, old, new)
+            or (kind == "replace" and _renamed(source, claim, (a, a_end), (b, b_end)))
+        ):
+            found.append(_told(before, behind))
+    return list(dict.fromkeys(found))
+
+
+def _told(old: Sequence[str], new: Sequence[str]) -> str:
+    return f"{' '.join(old) or '-'} -> {' '.join(new) or '-'}"
+
+
+# ------------------------------------------------------------------------------------------------- kinds of changes
+
+
+def _denials(words: Iterable[str]) -> int:
+    return sum(word in _data().denials for word in words)
+
+
+def _means_the_same(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether a denial is gone together with its word, or was put before the opposite: "not enabled", "disabled"."""
+    return _opposed(old, new) or _negated_forms(old, new)
+
+
+def _negated_forms(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether one side denies a word in itself and the other before it: "недоступен", "не доступен"."""
+    plain, other = (frozenset(map(stem, side)) for side in (old, new))
+    return any(f"{mark}{word}" in plain for mark in _IN_ITSELF for word in other) or any(
+        f"{mark}{word}" in other for mark in _IN_ITSELF for word in plain
+    )
+
+
+_IN_ITSELF: Final = ("не", "un", "in", "im", "non-")
+
+
+def _opposed(old: Iterable[str], new: Sequence[str]) -> bool:
+    return any(_opposites(one, other) for one in old for other in new)
+
+
+@lru_cache(maxsize=4096)
+def _opposites(one: str, other: str) -> bool:
+    if one == other:
+        return False
+    for mark in _IN_ITSELF:
+        if stem(other) == stem(mark + one) or stem(one) == stem(mark + other):
+            return True
+    return any(
+        (_begins(one, left, right) and _begins(other, right, left))
+        or (_begins(one, right, left) and _begins(other, left, right))
+        for left, right in _data().opposites
+    )
+
+
+def _begins(word: str, this: str, that: str) -> bool:
+    """Whether a word is of one side of a pair; short ones have no endings."""
+    whole = len(this) <= _NO_ENDING
+    return (word == this if whole else word.startswith(this)) and not (len(that) > len(this) and word.startswith(that))
+
+
+_NO_ENDING: Final = 3
+
+
+def _quantified(old: Sequence[str], new: Sequence[str], all_old: Sequence[str], all_new: Sequence[str]) -> bool:
+    """Whether an edit changes how many or how surely: a quantity for another, or one that was put in or left out."""
+    groups = _data().quantities
+    before, behind = ({groups[word] for word in words if word in groups} for words in (old, new))
+    there, here = ({groups[word] for word in words if word in groups} for words in (all_old, all_new))
+    if not (before and behind):
+        # "Also" is put in and left out as one likes, and what was only moved is no change.
+        before, behind = before - {groups["also"]}, behind - {groups["also"]}
+    return bool((before - here) | (behind - there)) and before != behind
+
+
+def _renamed(source: _Sentence, claim: _Sentence, old: tuple[int, int], new: tuple[int, int]) -> bool:
+    """Whether a name stands in the place of another; the first word of a sentence may have its capital of its place."""
+
+    def names(sentence: _Sentence, span: tuple[int, int]) -> set[str]:
+        sure = (
+            at for at in range(*span) if sentence.named[at] and (at > 0 or not _ONE_CAPITAL.fullmatch(sentence.raw[at]))
+        )
+        return {stem(sentence.words[at]) for at in sure}
+
+    before, behind = names(source, old), names(claim, new)
+    words = {stem(word) for word in (*source.words[slice(*old)],)}, {stem(word) for word in claim.words[slice(*new)]}
+    return bool(before and behind) and words[0].isdisjoint(words[1])
+
+
+def _numbers(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word[0].isdigit()]
+
+
+def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: str) -> str:
+    """Return the condition that a source sets and a claim, otherwise a copy of its sentence, does not; else nothing."""
+    if any(word in _data().condition_words for word in said.words):
+        return ""
+    known = frozenset(stems(context))
+    for there in passages:
+        for sentence in _sentences(there.text):
+            for condition, rest in _conditions(sentence):
+                if rest != said.words and not _copies(rest, said.words):
+                    continue
+                wanted = {stem(word) for word in condition if word not in stop_words()}
+                if len(wanted & known) < _SAID * max(1, len(wanted)) and not _stands_alone(said, passages):
+                    return _told(condition, ())
+    return ""
+
+
+def _copies(rest: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    if len(rest) < _LEAST_WORDS or abs(len(rest) - len(words)) > 1:
+        return False
+    return SequenceMatcher(None, rest, words, autojunk=False).ratio() >= _COPY
+
+
+_COPY: Final = 0.93
+"""How alike the rest of a sentence and a claim are that says it without its condition."""
+
+
+def _stands_alone(said: _Sentence, passages: Sequence[Passage]) -> bool:
+    """Whether a claim is a whole sentence somewhere else in its sources."""
+    return any(sentence.words == said.words for there in passages for sentence in _sentences(there.text))
+
+
+def _conditions(sentence: _Sentence) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield the conditional clauses at the beginning and the end of a sentence, each with the rest of the sentence."""
+    words = sentence.words
+    for begins in _data().conditions:
+        width = len(begins)
+        for at in range(len(words) - width):
+            if words[at : at + width] != begins:
+                continue
+            if at:
+                yield words[at:], words[:at]
+            else:
+                for end in _commas(sentence):
+                    if end > width:
+                        yield words[:end], words[end + (words[end : end + 1] in _THEN) :]
+
+
+_THEN: Final = (("then",), ("то",))
+
+
+def _commas(sentence: _Sentence) -> Iterator[int]:
+    """Yield how many words stand before each comma."""
+    yield from (at + 1 for at, raw in enumerate(sentence.raw) if raw.endswith(","))
+
+
+# ---------------------------------------------------------------------------------------------- the order of steps
+
+
+def steps_misordered(steps: Iterable[tuple[str, Sequence[Passage]]]) -> list[str]:
+    """Return the steps of numbered lists that stand before a step which the source has before them, each as "later -> earlier".
+
+    Steps that are no near copies of numbered steps of one list of the source have no order to keep.
+
+    Args:
+        steps: The claims of a draft in their order, each with the passages that it cites; those without a number are left out.
+    """
+    found: list[str] = []
+    before: tuple[int, _Step] | None = None
+    for text, cited in steps:
+        numbered = _NUMBERED.match(text)
+        step = _step_of(_sentence(text[numbered.end() :]), cited) if numbered else None
+        if numbered is None or step is None:
+            before = None
+            continue
+        number = int(numbered[1])
+        if before and before[0] < number and before[1].of == step.of and before[1].number > step.number:
+            found.append(_told(before[1].words, step.words))
+        before = (number, step)
+    return found
+
+
+_NUMBERED: Final = re.compile(r"\s*(?:>\s*)*(\d{1,3})[.)]\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step of a source: of which list, its number there, and its words."""
+
+    of: tuple[str, int]
+    number: int
+    words: tuple[str, ...]
+
+
+def _step_of(said: _Sentence, cited: Sequence[Passage]) -> _Step | None:
+    steps = [step for there in cited for step in _steps(there.text)]
+    alike = [(SequenceMatcher(None, step.words, said.words, autojunk=False).ratio(), step) for step in steps]
+    ratio, best = max(alike, key=lambda one: one[0], default=(0.0, None))
+    return best if ratio >= SIMILAR else None
+
+
+@lru_cache(maxsize=256)
+def _steps(text: str) -> tuple[_Step, ...]:
+    found: list[_Step] = []
+    lists = last = 0
+    for match in _STEP.finditer(text):
+        number = int(match[1])
+        lists += number <= last
+        last = number
+        found.append(_Step((text, lists), number, _sentence(match[2]).words))
+    return tuple(found)
+
+
+_STEP: Final = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+(.+)$", re.MULTILINE)
+
+
+# ------------------------------------------------------------------------- a denial among words that were copied
+
+
+def _denied_otherwise(said: _Sentence, passages: Sequence[Passage]) -> list[str]:
+    """Return the denial that a claim puts in or leaves out among a few words that it copies, wherever the rest is from.
+
+    Words around a denial are searched for without it on the other side. A sentence that denies anything else, in any
+    way, is not judged: it may say the same in other words.
+    """
+    sentences = [sentence.words for there in passages for sentence in _sentences(there.text)]
+    own = said.words
+    if not _denies_anything(own):
+        for words in sentences:
+            for copied in _around_denials(words):
+                if _holds(own, copied) and not any(_holds(other, copied) for other in sentences):
+                    return [_told(("not", *copied), copied)]
+        return []
+    if sum(word in _data().denials for word in own) != 1:
+        return []
+    for copied in _around_denials(own):
+        holding = [words for words in sentences if _holds(words, copied)]
+        if holding and not any(map(_denies_anything, holding)):
+            return [_told(copied, ("not", *copied))]
+    return []
+
+
+def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the words around each denial, without it: as many as tell that they were copied, on either side."""
+    for at, word in enumerate(words):
+        if word not in _data().denials:
+            continue
+        for before, behind in ((2, 1), (1, 2), (0, 3)):
+            left, right = words[max(0, at - before) : at], words[at + 1 : at + 1 + behind]
+            copied = (*left, *right)
+            if len(left) == before and len(right) == behind and _tells(copied) and right[0] not in stop_words():
+                yield copied
+
+
+def _tells(copied: Sequence[str]) -> bool:
+    return sum(word not in stop_words() for word in copied) >= _TELLING
+
+
+_TELLING: Final = 2
+"""Content words among three that tell that they were copied."""
+
+
+def _holds(words: tuple[str, ...], copied: tuple[str, ...]) -> bool:
+    return any(words[at : at + len(copied)] == copied for at in range(len(words) - len(copied) + 1))
+
+
+@lru_cache(maxsize=4096)
+def _denies_anything(words: tuple[str, ...]) -> bool:
+    data = _data()
+    return any(word in data.denials or word.startswith(data.forbids) for word in words)
+
+
+# ------------------------------------------------------------------------------------------------------- sentences
+
+
+@lru_cache(maxsize=512)
+def _sentences(text: str) -> tuple[_Sentence, ...]:
+    found = [place.text for place, _ in places(text)]
+    cells = [cell for row in found if "|" in row for cell in row.rsplit("\n", 1)[-1].split("|")]
+    return tuple(_sentence(part) for part in (*found, *cells))
+
+
+def _spelt_out(match: re.Match[str]) -> str:
+    """Return a contraction in full: "don't" is "do not"."""
+    verb = match["verb"]
+    return f"{_WHOLE.get(verb.lower(), verb)} not"
+
+
+_CONTRACTED: Final = re.compile(r"\b(?P<verb>[A-Za-z]{2,6})n['’]t\b")
+_WHOLE: Final = {"ca": "can", "wo": "will", "sha": "shall"}
+
+
+@lru_cache(maxsize=512)
+def _rests(text: str) -> tuple[_Sentence, ...]:
+    """Return what conditional sentences say where their condition holds."""
+    found: list[_Sentence] = []
+    for sentence in _sentences(text):
+        for _, rest in _conditions(sentence):
+            at = 0 if sentence.words[: len(rest)] == rest else len(sentence.words) - len(rest)
+            cut = slice(at, at + len(rest))
+            found.append(_Sentence(sentence.raw[cut], sentence.words[cut], sentence.named[cut]))
+    return tuple(found)
+
+
+def _joined(one: _Sentence, other: _Sentence) -> _Sentence:
+    return _Sentence(one.raw + other.raw, one.words + other.words, one.named + other.named)
+
+
+@lru_cache(maxsize=2048)
+def _sentence(text: str) -> _Sentence:
+    bare = _MARKS.sub("", text)
+    quoted = {at for match in _QUOTED.finditer(bare) for at in range(*match.span(1))}
+    raw: list[str] = []
+    named: list[bool] = []
+    words: list[str] = []
+    for match in _WORD.finditer(_CANNOT.sub("can not", _CONTRACTED.sub(_spelt_out, bare))):
+        ends = match.string[match.end() : match.end() + 1]
+        raw.append(f"{match.group()}{',' if ends == ',' else ''}")
+        named.append(bool(_NAME.fullmatch(match.group())) or match.start() in quoted)
+        words.append(fold(match.group()).replace("’", "'").replace("ё", "е"))
+    return _with_limits(_Sentence(tuple(raw), tuple(words), tuple(named)))
+
+
+def _with_limits(sentence: _Sentence) -> _Sentence:
+    """Return a sentence in which each turn of speech of `limits` is one word."""
+    raw, words, named = list(sentence.raw), list(sentence.words), list(sentence.named)
+    for phrase, name in _data().limits:
+        at = 0
+        while at <= len(words) - len(phrase):
+            if tuple(words[at : at + len(phrase)]) == phrase:
+                raw[at : at + len(phrase)] = [raw[at + len(phrase) - 1]]
+                words[at : at + len(phrase)] = [name]
+                named[at : at + len(phrase)] = [False]
+            at += 1
+    return _Sentence(tuple(raw), tuple(words), tuple(named))
+
+
+# ------------------------------------------------------------------------------------------------------- word lists
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    denials: frozenset[str]
+    forbids: tuple[str, ...]
+    limits: tuple[tuple[tuple[str, ...], str], ...]
+    quantities: dict[str, int]
+    conditions: tuple[tuple[str, ...], ...]
+    condition_words: frozenset[str]
+    opposites: tuple[tuple[str, str], ...]
+
+
+@cache
+def _data() -> _Lists:
+    read: dict[str, Any] = tomllib.loads(files("language").joinpath("near_copy.toml").read_text("utf-8"))
+    limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
+    pairs = (tuple(pair.split("/")) for pair in read["opposites"].split())
+    conditions = sorted((tuple(phrase.split()) for phrase in read["conditions"]), key=len, reverse=True)
+    return _Lists(
+        denials=frozenset(read["denials"].split()),
+        forbids=tuple(read["forbids"].split()),
+        limits=tuple(sorted((one for one in limits if len(one[0]) > 1), key=lambda one: -len(one[0]))),
+        quantities={word: number for number, line in enumerate(read["quantities"]) for word in line.split()},
+        conditions=tuple(conditions),
+        condition_words=frozenset(phrase[0] for phrase in conditions if len(phrase) == 1),
+        opposites=tuple((left, right) for left, right in pairs),
+    )

@@ -1,0 +1,119 @@
+"""What a near copy of a sentence may not change, and what it may."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from language.near_copy import changes, steps_misordered
+from language.values import passage
+
+BACKUP = (
+    "If the disk is full, the server stops writing backups of the database. A backup is kept for at most 30 days. "
+    "Every operator may restore a backup manually, but only an administrator can delete it. "
+    "The server needs 6 cores and 2 disks for the Search service."
+)
+BACKUP_RU = (
+    "Если диск заполнен, сервер перестаёт записывать копии базы данных. Копия хранится не более 30 дней. "
+    "Все операторы могут восстановить копию вручную, но удалить её может только администратор. "
+    "Серверу нужно 6 ядер и 2 диска для службы Поиск."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "changed"),
+    [
+        ("A backup is not kept for at most 30 days.", "- -> not"),
+        ("Every operator may not restore a backup manually, but only an administrator can delete it.", "- -> not"),
+        ("Every operator may restore a backup manually, but only an administrator can't delete it.", "- -> not"),
+        ("A backup is kept for at least 30 days.", "at-most -> at-least"),
+        ("Every operator may restore a backup automatically, but only an administrator can delete it.", "manually -> automatically"),
+        ("Every operator may restore a backup manually, but also an administrator can delete it.", "only -> also"),
+        ("Some operators may restore a backup manually, but only an administrator can delete it.", "every operator -> some operators"),
+        ("The server needs 6 cores and 2 disks for the Billing service.", "search -> billing"),
+        ("The server needs 2 cores and 6 disks for the Search service.", "6 2 -> 2 6"),
+        ("The server stops writing backups of the database.", "if the disk is full -> -"),
+        ("The server starts writing backups of the database.", "stops -> starts"),
+    ],
+)  # fmt: skip
+def test_a_changed_word_that_turns_a_copied_sentence_round_is_named(claim: str, changed: str) -> None:
+    """Denials, limits, opposites, quantities, names, the order of numbers, and a condition that is left out."""
+    assert changes(claim, [passage(BACKUP)]) == [changed]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Копия не хранится не более 30 дней.",
+        "Копия хранится не менее 30 дней.",
+        "Копия хранится более 30 дней.",
+        "Все операторы могут восстановить копию автоматически, но удалить её может только администратор.",
+        "Некоторые операторы могут восстановить копию вручную, но удалить её может только администратор.",
+        "Все операторы не могут восстановить копию вручную, но удалить её может только администратор.",
+        "Все операторы могут восстановить копию вручную, но добавить её может только администратор.",
+        "Серверу нужно 2 ядер и 6 диска для службы Поиск.",
+        "Серверу нужно 6 ядер и 2 диска для службы Биллинг.",
+        "Сервер перестаёт записывать копии базы данных.",
+    ],
+)
+def test_the_same_is_seen_in_russian(claim: str) -> None:
+    """Each of these differs from its source by a word or two, and says something else."""
+    assert changes(claim, [passage(BACKUP_RU)])
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("A backup is kept for no more than 30 days.", BACKUP),
+        ("A backup is stored for at most 30 days.", BACKUP),
+        ("Also, every operator may restore a backup manually, but only an administrator can delete it.", BACKUP),
+        ("Each operator may restore a backup manually, but only an administrator can delete it.", BACKUP),
+        ("When the disk is full, the server stops writing backups of the database.", BACKUP),
+        ("Копия хранится не больше 30 дней.", BACKUP_RU),
+        ("Каждый из операторов может восстановить копию вручную, но удалить её может только администратор.", BACKUP_RU),
+        ("The operator's role is not shown to anybody else.", "The role of the operator is hidden from all others."),
+        ("The service is not available at night.", "The service is unavailable at night."),
+        ("Служба не доступна по ночам.", "Служба недоступна по ночам."),
+        ("Port 80 is disabled by default.", "Port 80 is disabled by default. Port 90 is enabled by default."),
+        ("No: `GUARD_MODE` and `guard mode` are treated as one name.", "`GUARD_MODE` and `guard mode` are treated as one name."),
+        ("You have to restart the server twice.", "You must restart the server twice."),
+    ],
+)  # fmt: skip
+def test_other_words_for_the_same_are_let_be(claim: str, source: str) -> None:
+    """Limits in other words, a denial inside a word, a synonym, "also", yes and no, and what another sentence says."""
+    assert changes(claim, [passage(source)]) == []
+
+
+def test_a_condition_that_the_question_or_the_draft_states_is_not_left_out() -> None:
+    """Who asks what happens if the disk is full need not be told the condition a second time."""
+    claim = "The server stops writing backups of the database."
+    assert changes(claim, [passage(BACKUP)], "What happens if the disk is full?") == []
+
+
+def test_a_denial_among_a_few_copied_words_is_seen_in_a_rephrased_claim() -> None:
+    """The rest of the claim may be anybody's own words; a claim that forbids in other words is let be."""
+    source = [passage("Nightly jobs run on one node, so a script can not restart the search service by itself.")]
+    assert changes("This means for you that a script can restart the search service at any time.", source)
+    assert changes("It is forbidden that a script can restart the search service.", source) == []
+
+
+def test_steps_stand_in_the_order_of_their_source() -> None:
+    """Only steps of one list have an order, and only those that are copied."""
+    steps = [passage("1. Stop the search server.\n2. Copy the data folder.\n3. Start the search server again.")]
+    right = ["1. Stop the search server [1].", "2. Copy the data folder [1].", "3. Start the search server again [1]."]
+    wrong = [right[0], "2. Start the search server again [1].", "3. Copy the data folder [1]."]
+    assert steps_misordered((text, steps) for text in right) == []
+    assert steps_misordered((text, steps) for text in wrong) == [
+        "start the search server again -> copy the data folder"
+    ]
+    assert steps_misordered((text.lstrip("123. "), steps) for text in wrong) == []
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_no_sentence_of_the_handbook_changes_itself(root: Path, language: str) -> None:
+    """A quotation is never objected to, be it a sentence, an item or a row."""
+    for page in sorted((root / "knowledge" / language).glob("guard-*.md")):
+        text = passage(page.read_text("utf-8"))
+        for line in page.read_text("utf-8").splitlines():
+            assert changes(line, [text]) == []
