@@ -2,8 +2,8 @@
 
 Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`, and every number with its unit,
 version, date, identifier, URL and quoted name in it must occur in a snippet it cites. A claim that nearly copies a sentence
-must not turn it round (`language.near_copy`). What only hints at a fault is advice: few words in common, a denial that the source does not have, a name that it does not have. No threshold of
-these carries over from one kind of text to another.
+must not turn it round (`language.near_copy`). What only hints at a fault is advice: few words in common, a denial that the
+source does not have, a name that it does not have. No threshold of these carries over from one kind of text to another.
 """
 
 from __future__ import annotations

@@ -468,7 +468,7 @@ async def test_a_link_becomes_its_words_and_a_picture_nothing() -> None:
         "here <https://evil.ru>",
     ],
 )
-@pytest.mark.parametrize(("language", "note"), [(Language.EN, "link left out"), (Language.RU, "ссылка не приводится")])
+@pytest.mark.parametrize(("language", "note"), [(Language.EN, "link left out"), (Language.RU, "ссылка опущена")])
 async def test_a_link_elsewhere_whose_words_only_point_leaves_a_trace(link: str, language: Language, note: str) -> None:
     """Whoever needs the link learns, in the language of the answer, that the document has one (regression)."""
     items = evidence(f"Boil water in the kettle, see {link}.\n\n[w]: https://evil.ru/x\n[here]: https://evil.ru/y")
