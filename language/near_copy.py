@@ -102,12 +102,12 @@ def _of_the_nearest(said: _Sentence, passages: Sequence[Passage], whole: _Senten
 
 def _near(said: _Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float, _Sentence]]:
     """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are."""
-    own = Counter(said.words)
+    own, most = Counter(said.words), _most_changed(said)
     for there in passages:
-        single = _sentences(there.text)
-        for sentence in (*single, *(_joined(one, next_) for one, next_ in pairwise(single)), *_rests(there.text)):
-            other = Counter(sentence.words)
-            if max((own - other).total(), (other - own).total()) > _most_changed(said):
+        for sentence, other in _candidates(there.text):
+            if abs(len(sentence.words) - len(said.words)) > most or len(other.keys() - own.keys()) > most:
+                continue
+            if max((own - other).total(), (other - own).total()) > most:
                 continue
             ratio = SequenceMatcher(None, sentence.words, said.words, autojunk=False).ratio()
             if ratio >= SIMILAR:
@@ -232,14 +232,28 @@ def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: s
         return ""
     known = frozenset(stems(context))
     for there in passages:
-        for sentence in _sentences(there.text):
-            for condition, rest in _conditions(sentence):
-                if rest != said.words and not _copies(rest, said.words):
-                    continue
-                wanted = {stem(word) for word in condition if word not in stop_words()}
-                if len(wanted & known) < _SAID * max(1, len(wanted)) and not _stands_alone(said, passages):
-                    return _told(condition, ())
+        for condition, rest in _conditional(there.text):
+            if rest.words != said.words and not _copies(rest.words, said.words):
+                continue
+            wanted = {stem(word) for word in condition if word not in stop_words()}
+            if len(wanted & known) < _SAID * max(1, len(wanted)) and not _stands_alone(said, passages):
+                return _told(condition, ())
     return ""
+
+
+@lru_cache(maxsize=512)
+def _conditional(text: str) -> tuple[tuple[tuple[str, ...], _Sentence], ...]:
+    """Return the conditions of a text, each with what is said where it holds."""
+    found: list[tuple[tuple[str, ...], _Sentence]] = []
+    for place, _ in places(text):
+        if not any(word in place.text.lower() for word in _data().condition_words):
+            continue
+        sentence = _sentence(place.text)
+        for condition, rest in _conditions(sentence):
+            at = 0 if sentence.words[: len(rest)] == rest else len(sentence.words) - len(rest)
+            cut = slice(at, at + len(rest))
+            found.append((condition, _Sentence(sentence.raw[cut], sentence.words[cut], sentence.named[cut])))
+    return tuple(found)
 
 
 def _copies(rest: tuple[str, ...], words: tuple[str, ...]) -> bool:
@@ -418,15 +432,12 @@ _WHOLE: Final = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
 @lru_cache(maxsize=512)
-def _rests(text: str) -> tuple[_Sentence, ...]:
-    """Return what conditional sentences say where their condition holds."""
-    found: list[_Sentence] = []
-    for sentence in _sentences(text):
-        for _, rest in _conditions(sentence):
-            at = 0 if sentence.words[: len(rest)] == rest else len(sentence.words) - len(rest)
-            cut = slice(at, at + len(rest))
-            found.append(_Sentence(sentence.raw[cut], sentence.words[cut], sentence.named[cut]))
-    return tuple(found)
+def _candidates(text: str) -> tuple[tuple[_Sentence, Counter[str]], ...]:
+    """Return the sentences of a text, alone, in pairs and without their condition, each with its words counted."""
+    single = _sentences(text)
+    pairs = (_joined(one, next_) for one, next_ in pairwise(single))
+    rests = (rest for _, rest in _conditional(text))
+    return tuple((sentence, Counter(sentence.words)) for sentence in (*single, *pairs, *rests))
 
 
 def _joined(one: _Sentence, other: _Sentence) -> _Sentence:
