@@ -16,7 +16,7 @@ from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
-from language.claims import Claim, claims, opener, stated, without_citations
+from language.claims import Claim, claims, opener, stated, titles, without_citations
 from language.cutting import in_short
 from language.names import names_missing
 from language.near_copy import changes, steps_misordered
@@ -46,6 +46,7 @@ def check_grounding(
     kind: DraftKind,
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
     question: str = "",
+    sections: Iterable[str] = (),
 ) -> Finding:
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
 
@@ -56,6 +57,8 @@ def check_grounding(
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
     judged = [_judge(claim, draft, evidence, question) for claim in claims(draft, response_format)]
+    if response_format is not ResponseFormat.JSON:
+        judged += _titles(draft, evidence, " ".join((question, *sections)), judged)
     if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
         # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
@@ -78,6 +81,33 @@ def check_grounding(
         advice=tuple(dict.fromkeys(remark for one in judged for remark in one.remarks)),
         claims=tuple(one.finding for one in judged),
     )
+
+
+def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Sequence[_Judged]) -> list[_Judged]:
+    """Return the headings, and what else cites nothing, whose words nobody said: neither user, contract nor evidence."""
+    said = frozenset(stems(" ".join((known, _USUAL, *map(_citable, evidence)))))
+    claimed = {one.finding.text for one in judged if one.uncited}
+    found: list[_Judged] = []
+    for title in titles(draft):
+        words = set(stems(title))
+        own = words - said
+        if len(own) >= _OWN_WORDS and len(own) > len(words) / 2 and not any(title in text for text in claimed):
+            start = max(0, draft.find(title))
+            end = start + len(title) if title in draft else 0
+            finding = ClaimFinding(text=title, start=start, end=end, status=ClaimStatus.UNCITED)
+            found.append(_Judged(finding, uncited=(in_short(title),)))
+    return found
+
+
+_OWN_WORDS: Final = 2
+"""Content words of a heading that nobody said, from which on it is a claim."""
+_USUAL: Final = """
+answer short summary overview details note notes important warning example examples result results steps step solution cause causes fix check next
+before after requirements prerequisites explanation background conclusion question problem sources references further reading settings options limits
+ответ кратко коротко итог обзор подробности примечание важно внимание пример примеры результат шаги шаг решение причина причины исправление проверка далее
+до после требования условия пояснение вывод вопрос проблема источники ссылки дополнительно настройки параметры ограничения порядок действий инструкция способ вариант
+"""
+"""Words of headings that say what stands below, and nothing of the matter."""
 
 
 def is_quoted(finding: Finding, evidence: Sequence[EvidenceItem]) -> bool:
@@ -114,7 +144,12 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
     rest = f"{question}\n{draft.replace(claim.text, ' ', 1)}"
     changed = [] if missing else changes(without_citations(said), cited, rest)
-    uncited = not claim.cites or (claim.borrowed and _share(without_citations(said), cited) <= _BORROWED)
+    share = _share(without_citations(said), cited)
+    uncited = (
+        not claim.cites
+        or (claim.borrowed and share <= _BORROWED)
+        or (_is_code(claim) and not missing and share < _DISSIMILAR)
+    )
     if uncited:
         status = ClaimStatus.UNCITED
     elif unresolvable:
@@ -135,6 +170,11 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     return _Judged(
         finding, (in_short(claim.text),) if uncited else (), unresolvable, tuple(changed), tuple(cited), remarks
     )
+
+
+def _is_code(claim: Claim) -> bool:
+    """Whether a claim is a block of code, which cites nothing itself: what no source has a word of is not shown as one."""
+    return claim.text.startswith(("```", "~~~", "    ", "\t"))
 
 
 def _advice(claim: Claim, cited: list[Passage]) -> Iterable[Reason]:

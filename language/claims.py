@@ -59,6 +59,8 @@ _SHOWN_BY_TAG = re.compile(r"\b(?:alt|title|label|placeholder|aria-label|value)\
 _BREAK = re.compile(r"(?<=[.!?…:;\])])[*_]*\s*</?(?:br|p|div|li|tr)\b[^<>]*>\s*", re.IGNORECASE)
 # Alone and without a full stop, models write headings so.
 _BOLD = re.compile(r"\s*(?:\*\*|__)[^*_.!?…]*(?:\*\*|__)\s*")
+_RUN_IN: Final = re.compile(r"(?P<said>[^\s.!?…\[\]][^.!?…\n\[\]]{0,300}[.!?…])[*_~]{1,3}[ \t]+(?=[^\s\[(])")
+"""A sentence that ends inside of marks of emphasis and cites nothing; the one behind it stands in the same claim."""
 _DEEPEST: Final = 20
 _LONG_TITLE: Final = 5
 """Words of an underlined heading from which on it is read as a paragraph: models mean a rule by the line below."""
@@ -103,6 +105,36 @@ def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN
         if said is not None:
             return list(_of_leaves(said, ()))
     return list(_placed(_opened(_of_markdown(draft, hybrid=response_format is ResponseFormat.HYBRID)), draft))
+
+
+def titles(draft: str) -> list[str]:
+    """Return what a draft says in passing: headings that claim nothing, lines in bold, and what is in bold before a sentence.
+
+    None of it carries a citation. Who reads it takes it for true all the same, so its words have to be somebody's.
+    """
+    said = [block for block in blocks(draft) if block.kind is not BlockKind.CODE]
+    heads = [_without_rule(block.text) for block in _headings(said)]
+    prose = [block.text for block in said if block.kind is not BlockKind.HEADING]
+    alone = [line for text in prose for line in text.split("\n") if _BOLD.fullmatch(_MARKER.sub("", line, count=1))]
+    run_in = [match["said"] for text in prose for match in _RUN_IN.finditer(text)]
+    return [title for title in (*heads, *alone, *run_in) if not _cites(title)]
+
+
+def _headings(found: Iterable[Block]) -> Iterator[Block]:
+    """Yield the headings of a text, those in lists and quotes included."""
+    for block in found:
+        if block.kind is BlockKind.HEADING:
+            yield block
+        elif block.kind is BlockKind.QUOTE:
+            yield from _headings(blocks(_QUOTE_MARK.sub("", block.text)))
+        elif block.kind in (BlockKind.BULLETS, BlockKind.STEPS):
+            for part in block.parts:
+                inside = _MARKER.sub("", part, count=1)
+                yield from _headings(each for each in blocks(re.sub(r"\n[ \t]+", "\n", inside)) if each.text != part)
+
+
+def _without_rule(heading: str) -> str:
+    return heading_text(heading) if heading.lstrip().startswith("#") else heading.rpartition("\n")[0].strip()
 
 
 def stated(claim: str) -> str:

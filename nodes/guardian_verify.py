@@ -222,7 +222,14 @@ def _grounding(
         kind=kind,
         response_format=(spec or ArchitectSpec()).response_format,
         question=state["question"].get("text", ""),
+        sections=_titles_of(spec),
     )
+
+
+def _titles_of(spec: ArchitectSpec | None) -> list[str]:
+    """Return what the contract calls its sections, in every language."""
+    named = spec.required_sections if spec else ()
+    return [heading for section in named for heading in section.headings()]
 
 
 def _relevance(

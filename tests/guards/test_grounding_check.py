@@ -435,3 +435,54 @@ def test_what_is_counted_is_a_unit(source: str, said: str, status: CheckStatus) 
     item = EvidenceItem(source=Source.DOC, ref="doc:1#1", snippet=source, confidence=0.9)
     found = check_grounding(said, [item], request_type=RequestType.KNOWLEDGE_QA, kind=DraftKind.ANSWER)
     assert found.status is status, written(found.reasons)
+
+
+# ------------------------------------------------------------------------------------- what is said without a citation
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "**The vendor refunds all customers.** {}",
+        "_The vendor refunds all customers._ {}",
+        "~~The vendor refunds all customers.~~ {}",
+        "The vendor refunds all customers.* {}",
+        "# The vendor refunds all customers\n\n{}",
+        "**The vendor refunds all customers**\n\n{}",
+        "The vendor refunds all\n---\n\n{}",
+        "> ## The vendor refunds all customers\n\n{}",
+        "{}\n\n    The vendor refunds all customers\n",
+        "# Продавец вернёт деньги каждому покупателю\n\n{}",
+        "**Продавец вернёт деньги каждому покупателю.** {}",
+    ],
+)
+def test_no_form_hides_a_sentence_that_cites_nothing(lie: str) -> None:
+    """Marks of emphasis, headings, lines in bold and code whose words nobody said are claims without a citation."""
+    finding = check(lie.format("Port 8080 serves the page [1]."), "Port 8080 serves the page.")
+    assert [reason.name for reason in finding.reasons] == ["claim_without_citation"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "## Which port serves the page?",
+        "## Steps to check",
+        "**Solution**",
+        "**Note.** ",
+        "### The kettle and its port",
+        "## What to do",
+        "**Page port.** ",
+    ],
+)
+def test_headings_in_words_of_question_evidence_or_contract_claim_nothing(heading: str) -> None:
+    """So do those that only say what stands below."""
+    draft = f"{heading}{'' if heading.endswith(' ') else chr(10) * 2}Port 8080 serves the page [1]."
+    finding = check_grounding(
+        draft,
+        evidence("Port 8080 serves the page."),
+        request_type=RequestType.KNOWLEDGE_QA,
+        kind=DraftKind.ANSWER,
+        question="Where is the kettle's page?",
+        sections=("What to do",),
+    )
+    assert (finding.status, finding.reasons) == (CheckStatus.OK, ())
