@@ -98,6 +98,7 @@ def _state(case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profi
         draft_kind=str(case.draft_kind),
         quoting=False,
         quoted=False,
+        kept={},
         retry_count=0,
         degraded=[],
         model_calls=[],
