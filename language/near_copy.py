@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Final
@@ -151,7 +151,7 @@ def _told(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _denials(words: Iterable[str]) -> int:
-    return sum(word in _data().denials for word in words)
+    return sum(word in _LISTS.denials for word in words)
 
 
 def _means_the_same(old: Sequence[str], new: Sequence[str]) -> bool:
@@ -184,7 +184,7 @@ def _opposites(one: str, other: str) -> bool:
     return any(
         (_begins(one, left, right) and _begins(other, right, left))
         or (_begins(one, right, left) and _begins(other, left, right))
-        for left, right in _data().opposites
+        for left, right in _LISTS.opposites
     )
 
 
@@ -199,7 +199,7 @@ _NO_ENDING: Final = 3
 
 def _quantified(old: Sequence[str], new: Sequence[str], all_old: Sequence[str], all_new: Sequence[str]) -> bool:
     """Whether an edit changes how many or how surely: a quantity for another, or one that was put in or left out."""
-    groups = _data().quantities
+    groups = _LISTS.quantities
     before, behind = ({groups[word] for word in words if word in groups} for words in (old, new))
     there, here = ({groups[word] for word in words if word in groups} for words in (all_old, all_new))
     if not (before and behind):
@@ -228,7 +228,7 @@ def _numbers(words: Iterable[str]) -> list[str]:
 
 def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: str) -> str:
     """Return the condition that a source sets and a claim, otherwise a copy of its sentence, does not; else nothing."""
-    if any(word in _data().condition_words for word in said.words):
+    if any(word in _LISTS.condition_words for word in said.words):
         return ""
     known = frozenset(stems(context))
     for there in passages:
@@ -246,7 +246,7 @@ def _conditional(text: str) -> tuple[tuple[tuple[str, ...], _Sentence], ...]:
     """Return the conditions of a text, each with what is said where it holds."""
     found: list[tuple[tuple[str, ...], _Sentence]] = []
     for place, _ in places(text):
-        if not any(word in place.text.lower() for word in _data().condition_words):
+        if not any(word in place.text.lower() for word in _LISTS.condition_words):
             continue
         sentence = _sentence(place.text)
         for condition, rest in _conditions(sentence):
@@ -274,7 +274,7 @@ def _stands_alone(said: _Sentence, passages: Sequence[Passage]) -> bool:
 def _conditions(sentence: _Sentence) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield the conditional clauses at the beginning and the end of a sentence, each with the rest of the sentence."""
     words = sentence.words
-    for begins in _data().conditions:
+    for begins in _LISTS.conditions:
         width = len(begins)
         for at in range(len(words) - width):
             if words[at : at + width] != begins:
@@ -372,7 +372,7 @@ def _denied_otherwise(said: _Sentence, passages: Sequence[Passage]) -> list[str]
                 if _holds(own, copied) and not any(_holds(other, copied) for other in sentences):
                     return [_told(("not", *copied), copied)]
         return []
-    if sum(word in _data().denials for word in own) != 1:
+    if sum(word in _LISTS.denials for word in own) != 1:
         return []
     for copied in _around_denials(own):
         holding = [words for words in sentences if _holds(words, copied)]
@@ -384,7 +384,7 @@ def _denied_otherwise(said: _Sentence, passages: Sequence[Passage]) -> list[str]
 def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the words around each denial, without it: as many as tell that they were copied, on either side."""
     for at, word in enumerate(words):
-        if word not in _data().denials:
+        if word not in _LISTS.denials:
             continue
         for before, behind in ((2, 1), (1, 2), (0, 3)):
             left, right = words[max(0, at - before) : at], words[at + 1 : at + 1 + behind]
@@ -407,8 +407,7 @@ def _holds(words: tuple[str, ...], copied: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _denies_anything(words: tuple[str, ...]) -> bool:
-    data = _data()
-    return any(word in data.denials or word.startswith(data.forbids) for word in words)
+    return any(word in _LISTS.denials or word.startswith(_LISTS.forbids) for word in words)
 
 
 # ------------------------------------------------------------------------------------------------------- sentences
@@ -462,7 +461,7 @@ def _sentence(text: str) -> _Sentence:
 def _with_limits(sentence: _Sentence) -> _Sentence:
     """Return a sentence in which each turn of speech of `limits` is one word."""
     raw, words, named = list(sentence.raw), list(sentence.words), list(sentence.named)
-    for phrase, name in _data().limits:
+    for phrase, name in _LISTS.limits:
         at = 0
         while at <= len(words) - len(phrase):
             if tuple(words[at : at + len(phrase)]) == phrase:
@@ -487,8 +486,7 @@ class _Lists:
     opposites: tuple[tuple[str, str], ...]
 
 
-@cache
-def _data() -> _Lists:
+def _read() -> _Lists:
     read: dict[str, Any] = tomllib.loads(files("language").joinpath("near_copy.toml").read_text("utf-8"))
     limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
     pairs = (tuple(pair.split("/")) for pair in read["opposites"].split())
@@ -502,3 +500,7 @@ def _data() -> _Lists:
         condition_words=frozenset(phrase[0] for phrase in conditions if len(phrase) == 1),
         opposites=tuple((left, right) for left, right in pairs),
     )
+
+
+_LISTS: Final = _read()
+"""Read on import, and not in a turn: there no file is waited for."""
