@@ -91,7 +91,8 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
     for title in titles(draft):
         words = set(stems(title))
         own = words - said
-        if len(own) >= _OWN_WORDS and len(own) > len(words) / 2 and not any(title in text for text in claimed):
+        least = _OWN_WORDS if title.rstrip(' *_~)»”"').endswith((".", "!", "…")) else _OWN_WORDS + 1
+        if len(own) >= least and len(own) > len(words) / 2 and not any(title in text for text in claimed):
             start = max(0, draft.find(title))
             end = start + len(title) if title in draft else 0
             finding = ClaimFinding(text=title, start=start, end=end, status=ClaimStatus.UNCITED)
@@ -99,8 +100,8 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
     return found
 
 
-_OWN_WORDS: Final = 2
-"""Content words of a heading that nobody said, from which on it is a claim."""
+_OWN_WORDS: Final = 3
+"""Content words that nobody said, from which on a sentence in bold is a claim; a heading without a full stop, from one more on."""
 _USUAL: Final = """
 answer short summary overview details note notes important warning example examples result results steps step solution cause causes fix check next
 before after requirements prerequisites explanation background conclusion question problem sources references further reading settings options limits

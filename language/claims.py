@@ -120,17 +120,19 @@ def titles(draft: str) -> list[str]:
     return [title for title in (*heads, *alone, *run_in) if not _cites(title)]
 
 
-def _headings(found: Iterable[Block]) -> Iterator[Block]:
-    """Yield the headings of a text, those in lists and quotes included."""
+def _headings(found: Iterable[Block], depth: int = 0) -> Iterator[Block]:
+    """Yield the headings of a text, those in lists and quotes included; deeper than `_DEEPEST`, all is claims anyway."""
     for block in found:
         if block.kind is BlockKind.HEADING:
             yield block
+        elif depth >= _DEEPEST:
+            continue
         elif block.kind is BlockKind.QUOTE:
-            yield from _headings(blocks(_QUOTE_MARK.sub("", block.text)))
+            yield from _headings(blocks(_QUOTE_MARK.sub("", block.text)), depth + 1)
         elif block.kind in (BlockKind.BULLETS, BlockKind.STEPS):
             for part in block.parts:
-                inside = _MARKER.sub("", part, count=1)
-                yield from _headings(each for each in blocks(re.sub(r"\n[ \t]+", "\n", inside)) if each.text != part)
+                inside = re.sub(r"\n[ \t]+", "\n", _MARKER.sub("", part, count=1))
+                yield from _headings((each for each in blocks(inside) if each.text != part), depth + 1)
 
 
 def _without_rule(heading: str) -> str:

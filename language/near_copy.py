@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Final
 
 from language.clean import fold
@@ -30,8 +30,6 @@ MOST_CHANGED: Final = 3
 """Words that differ in such a near copy, or a sixth of it; more make it a rephrasing."""
 _LEAST_WORDS: Final = 4
 """Words of a claim, from which one that is changed may be told from another sentence."""
-_LEAST_CONDITIONED: Final = 2
-"""Words of a claim that is the rest of a conditional sentence, word for word."""
 _AS_NEAR: Final = 0.05
 """How much less alike another sentence may be to count as the one that was copied, too."""
 _SAID: Final = 0.5
@@ -66,18 +64,16 @@ def changes(claim: str, cited: Iterable[Passage], context: str = "") -> list[str
     """
     said = _sentence(_ANSWERS.sub("", claim, count=1))
     passages = list(cited)
-    if len(said.words) < _LEAST_CONDITIONED:
+    if len(said.words) < _LEAST_WORDS:
         return []
     if dropped := _condition_left_out(said, passages, context):
         return [dropped]
-    if len(said.words) < _LEAST_WORDS:
-        return []
     spoken = f" {' '.join(tokens(claim))} "
     if any(spoken in there.said for there in passages):
         return []
     if (found := _of_the_nearest(said, passages)) is not None:
         return found
-    parts = [_sentence(part) for part in _PART.split(claim)]
+    parts = [_sentence(part) for part in _PART.split(claim)[:_MOST_PARTS]]
     whole = [part for part in parts if _LEAST_WORDS <= len(part.words) < len(said.words)]
     return _denied_otherwise(said, passages) or [
         change for part in whole for change in _of_the_nearest(part, passages, said) or ()
@@ -102,16 +98,29 @@ def _of_the_nearest(said: _Sentence, passages: Sequence[Passage], whole: _Senten
 
 def _near(said: _Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float, _Sentence]]:
     """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are."""
+    if len(said.words) > _LONGEST:
+        return
     own, most = Counter(said.words), _most_changed(said)
+    alike: list[tuple[int, _Sentence]] = []
     for there in passages:
         for sentence, other in _candidates(there.text):
             if abs(len(sentence.words) - len(said.words)) > most or len(other.keys() - own.keys()) > most:
                 continue
-            if max((own - other).total(), (other - own).total()) > most:
-                continue
-            ratio = SequenceMatcher(None, sentence.words, said.words, autojunk=False).ratio()
-            if ratio >= SIMILAR:
-                yield ratio, sentence
+            if (differ := max((own - other).total(), (other - own).total())) <= most:
+                alike.append((differ, sentence))
+    for _, sentence in sorted(alike, key=lambda one: one[0])[:_MOST_COMPARED]:
+        ratio = SequenceMatcher(None, sentence.words, said.words, autojunk=False).ratio()
+        if ratio >= SIMILAR:
+            yield ratio, sentence
+
+
+_LONGEST: Final = 80
+"""Words of a sentence that is compared; longer ones are lists and logs, and time grows with the square."""
+_MOST_COMPARED: Final = 40
+"""Sentences that a claim is compared with word by word, those first that have the same words."""
+_MOST_PARTS: Final = 12
+_MOST_CONDITIONS: Final = 3
+"""Conditional clauses of one sentence."""
 
 
 def _most_changed(claim: _Sentence) -> int:
@@ -130,12 +139,14 @@ def _changed(source: _Sentence, claim: _Sentence, kept: frozenset[str]) -> list[
     new = [word for _, _, _, b, b_end in edits for word in claim.words[b:b_end]]
     if _denials(old) % 2 != _denials(new) % 2 and not _means_the_same(old, new):
         found.append(_told(old, new))
-    if _numbers(source.words) != _numbers(claim.words) and old and sorted(old) == sorted(new):
+    moved_numbers = old and sorted(old) == sorted(new) and _numbers(source.words) != _numbers(claim.words)
+    if moved_numbers and _ordered(source.words) != _ordered(claim.words):
         found.append(_told(old, new))
     for kind, a, a_end, b, b_end in edits:
         before, behind = [word for word in source.words[a:a_end] if word not in moved], claim.words[b:b_end]
+        denied = _denials(before) % 2 != _denials(behind) % 2
         if (
-            _opposed(before, behind)
+            (_opposed(before, behind) and not (denied and _negated_forms(before, behind)))
             or _quantified(before, behind, old, new)
             or (kind == "replace" and _renamed(source, claim, (a, a_end), (b, b_end)))
         ):
@@ -202,10 +213,14 @@ def _quantified(old: Sequence[str], new: Sequence[str], all_old: Sequence[str], 
     groups = _LISTS.quantities
     before, behind = ({groups[word] for word in words if word in groups} for words in (old, new))
     there, here = ({groups[word] for word in words if word in groups} for words in (all_old, all_new))
-    if not (before and behind):
-        # "Also" is put in and left out as one likes, and what was only moved is no change.
-        before, behind = before - {groups["also"]}, behind - {groups["also"]}
+    if not before or not behind:
+        # Most are put in and left out as one likes; what was only moved is no change.
+        return bool((before - here) & _LISTS.weighty)
     return bool((before - here) | (behind - there)) and before != behind
+
+
+_WEIGHTY: Final = frozenset(("some", "only", "sometimes", "usually", "rarely", "temporarily"))
+"""First words of the quantities that a sentence does not lose without saying more than it did."""
 
 
 def _renamed(source: _Sentence, claim: _Sentence, old: tuple[int, int], new: tuple[int, int]) -> bool:
@@ -223,7 +238,20 @@ def _renamed(source: _Sentence, claim: _Sentence, old: tuple[int, int], new: tup
 
 
 def _numbers(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word[0].isdigit()]
+    return [word for word in words if word[:1].isdigit()]
+
+
+def _ordered(words: Sequence[str]) -> list[frozenset[str]]:
+    """Return the numbers of a sentence in order; those with nothing but "and" or a comma between them have none."""
+    found: list[frozenset[str]] = []
+    together = False
+    for word in words:
+        if word[:1].isdigit():
+            found.append(found.pop() | {word} if together and found else frozenset((word,)))
+            together = True
+        elif word not in ("and", "or", "и", "или"):
+            together = False
+    return found
 
 
 def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: str) -> str:
@@ -236,6 +264,8 @@ def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: s
             if rest.words != said.words and not _copies(rest.words, said.words):
                 continue
             wanted = {stem(word) for word in condition if word not in stop_words()}
+            if wanted <= _LISTS.idle:
+                continue
             if len(wanted & known) < _SAID * max(1, len(wanted)) and not _stands_alone(said, passages):
                 return _told(condition, ())
     return ""
@@ -249,7 +279,9 @@ def _conditional(text: str) -> tuple[tuple[tuple[str, ...], _Sentence], ...]:
         if not any(word in place.text.lower() for word in _LISTS.condition_words):
             continue
         sentence = _sentence(place.text)
-        for condition, rest in _conditions(sentence):
+        if len(sentence.words) > _LONGEST:
+            continue
+        for condition, rest in islice(_conditions(sentence), _MOST_CONDITIONS):
             at = 0 if sentence.words[: len(rest)] == rest else len(sentence.words) - len(rest)
             cut = slice(at, at + len(rest))
             found.append((condition, _Sentence(sentence.raw[cut], sentence.words[cut], sentence.named[cut])))
@@ -310,7 +342,8 @@ def steps_misordered(steps: Iterable[tuple[str, Sequence[Passage]]]) -> list[str
     before: tuple[int, _Step] | None = None
     for text, cited in steps:
         numbered = _NUMBERED.match(text)
-        step = _step_of(_sentence(text[numbered.end() :]), cited) if numbered else None
+        behind = before[1].number if before else 0
+        step = _step_of(_sentence(text[numbered.end() :]), cited, behind) if numbered else None
         if numbered is None or step is None:
             before = None
             continue
@@ -333,10 +366,11 @@ class _Step:
     words: tuple[str, ...]
 
 
-def _step_of(said: _Sentence, cited: Sequence[Passage]) -> _Step | None:
+def _step_of(said: _Sentence, cited: Sequence[Passage], behind: int) -> _Step | None:
+    """Return the step that a claim copies; of equal ones the next behind a number."""
     steps = [step for there in cited for step in _steps(there.text)]
     alike = [(SequenceMatcher(None, step.words, said.words, autojunk=False).ratio(), step) for step in steps]
-    ratio, best = max(alike, key=lambda one: one[0], default=(0.0, None))
+    ratio, best = max(alike, key=lambda one: (one[0], one[1].number > behind), default=(0.0, None))
     return best if ratio >= SIMILAR else None
 
 
@@ -364,8 +398,8 @@ def _denied_otherwise(said: _Sentence, passages: Sequence[Passage]) -> list[str]
     Words around a denial are searched for without it on the other side. A sentence that denies anything else, in any
     way, is not judged: it may say the same in other words.
     """
-    sentences = [sentence.words for there in passages for sentence in _sentences(there.text)]
-    own = said.words
+    sentences = [one.words for there in passages for one in _sentences(there.text) if len(one.words) <= _LONGEST]
+    own = said.words[:_LONGEST]
     if not _denies_anything(own):
         for words in sentences:
             for copied in _around_denials(words):
@@ -433,7 +467,7 @@ _WHOLE: Final = {"ca": "can", "wo": "will", "sha": "shall"}
 @lru_cache(maxsize=512)
 def _candidates(text: str) -> tuple[tuple[_Sentence, Counter[str]], ...]:
     """Return the sentences of a text, alone, in pairs and without their condition, each with its words counted."""
-    single = _sentences(text)
+    single = [sentence for sentence in _sentences(text) if len(sentence.words) <= _LONGEST]
     pairs = (_joined(one, next_) for one, next_ in pairwise(single))
     rests = (rest for _, rest in _conditional(text))
     return tuple((sentence, Counter(sentence.words)) for sentence in (*single, *pairs, *rests))
@@ -451,10 +485,12 @@ def _sentence(text: str) -> _Sentence:
     named: list[bool] = []
     words: list[str] = []
     for match in _WORD.finditer(_CANNOT.sub("can not", _CONTRACTED.sub(_spelt_out, bare))):
+        if not (word := fold(match.group()).replace("’", "'").replace("ё", "е")):
+            continue  # nothing but signs that nobody sees
         ends = match.string[match.end() : match.end() + 1]
         raw.append(f"{match.group()}{',' if ends == ',' else ''}")
         named.append(bool(_NAME.fullmatch(match.group())) or match.start() in quoted)
-        words.append(fold(match.group()).replace("’", "'").replace("ё", "е"))
+        words.append(word)
     return _with_limits(_Sentence(tuple(raw), tuple(words), tuple(named)))
 
 
@@ -479,6 +515,8 @@ def _with_limits(sentence: _Sentence) -> _Sentence:
 class _Lists:
     denials: frozenset[str]
     forbids: tuple[str, ...]
+    idle: frozenset[str]
+    weighty: frozenset[int]
     limits: tuple[tuple[tuple[str, ...], str], ...]
     quantities: dict[str, int]
     conditions: tuple[tuple[str, ...], ...]
@@ -494,6 +532,8 @@ def _read() -> _Lists:
     return _Lists(
         denials=frozenset(read["denials"].split()),
         forbids=tuple(read["forbids"].split()),
+        idle=frozenset(map(stem, read["idle"].split())),
+        weighty=frozenset(number for number, line in enumerate(read["quantities"]) if line.split()[0] in _WEIGHTY),
         limits=tuple(sorted((one for one in limits if len(one[0]) > 1), key=lambda one: -len(one[0]))),
         quantities={word: number for number, line in enumerate(read["quantities"]) for word in line.split()},
         conditions=tuple(conditions),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 from langgraph.runtime import Runtime
 
@@ -64,8 +64,8 @@ async def guardian_verify(
     `await guardian_verify(state)` judges by itself what a state has: a draft, evidence, a contract. What it lacks is as
     in a turn that has just begun; where no kind is said, a text is an answer.
 
-    A draft that lacked evidence alone is kept while more is searched for, and is judged once more beside the next one:
-    the better of the two stands, the earlier where they are alike.
+    A draft that lacked more evidence and nothing else is kept while it is searched for. Where the next one does not pass, it is
+    judged once more over all that was found.
 
     Args:
         state: Of the turn.
@@ -89,9 +89,12 @@ async def guardian_verify(
         # What the wider search brought stands behind the evidence of then, so that each citation means what it did.
         seen = {item["ref"] for item in kept["evidence"]}
         found = [*kept["evidence"], *(item for item in judged.state["evidence"] if item["ref"] not in seen)]
-        first = await judge_one(cast("GuardianView", {**judged.state, **kept, "evidence": found}))
-        if _worth(first) >= _worth(judged):
+        update = judged.update()
+        accounts = {name: update[name] for name in ("degraded", "model_calls")}
+        first = await judge_one(cast("GuardianView", {**judged.state, **accounts, **kept, "evidence": found}))
+        if first.outcome.verdict is Verdict.PASS and judged.outcome.verdict is not Verdict.PASS:
             return {**_draft_of(first.state), **first.update()}
+        return {**update, **{name: first.update()[name] for name in accounts}}
     return judged.update()
 
 
@@ -112,7 +115,7 @@ class _Judged:
         """Return what the turn knows from now on."""
         state, given = self.state, self.report.model_dump(mode="json")
         return {
-            **({"kept": _draft_of(state)} if self._lacks_evidence_only() else {}),
+            **({"kept": _draft_of(state)} if self._lacks_more_evidence_only() else {}),
             "guardian": {**given, "judged_hash": judged_hash(state, given)},
             "quoting": state["quoting"] or self.outcome.quote,
             "decisions": [*state["decisions"], *self.decisions],
@@ -120,10 +123,18 @@ class _Judged:
             "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in self.calls)],
         }
 
-    def _lacks_evidence_only(self) -> bool:
-        others = [finding.status for name, finding in self.findings.named().items() if name != "evidence"]
-        good = all(status in {CheckStatus.OK, CheckStatus.NOT_ASKED} for status in others)
-        return good and self.outcome.verdict is Verdict.RETRY and self.kind is DraftKind.ANSWER
+    def _lacks_more_evidence_only(self) -> bool:
+        """Whether more of the same would do: a draft from the wrong source is none to keep."""
+        named = self.findings.named()
+        good = all(
+            named[name].status in {CheckStatus.OK, CheckStatus.NOT_ASKED} for name in named.keys() - {"evidence"}
+        )
+        more = all(reason.name in _MORE for reason in named["evidence"].reasons)
+        return good and more and self.outcome.verdict is Verdict.RETRY and self.kind is DraftKind.ANSWER
+
+
+_MORE: Final = frozenset({"insufficient_evidence_count", "low_evidence_confidence"})
+"""Reasons of the evidence check that more evidence mends."""
 
 
 def _draft_of(state: GuardianView) -> Json:
@@ -133,11 +144,6 @@ def _draft_of(state: GuardianView) -> Json:
         "quoted": state["quoted"],
         "evidence": state["evidence"],
     }
-
-
-def _worth(judged: _Judged) -> tuple[bool, float]:
-    """Return what one draft of a turn is better by: PASS, then how likely it answers each part of the question."""
-    return judged.outcome.verdict is Verdict.PASS, min((part.estimate for part in judged.report.parts), default=0.0)
 
 
 async def _judge_one(

@@ -65,6 +65,11 @@ _PERIOD: Final = re.compile(
     |\bза\s+(?:(?:тот|этот|какой-то|некий|указанный|определённый|определенный|нужный)\s+(?:же\s+)?)?(?:период|промежуток|отрезок)\b""",
     _FLAGS,
 )
+_FIGURE: Final = re.compile(
+    r"(?:(?:version|release|верси[а-яё]+|релиз[а-яё]*)\s+)?v?\d+(?:[.-]\w+){0,4}", re.IGNORECASE
+)
+_ANY_DAY: Final = date(2000, 1, 1)
+"""Whether words name a period does not depend on the day."""
 _PREPOSITION: Final = re.compile(
     r"(?:in|for|during|over|within|since|from|between|за|в|во|с|со|на|между)\s", re.IGNORECASE
 )
@@ -222,13 +227,13 @@ def _says_all(answer: str) -> bool:
 
 def _with_figure(asked: str, named: str) -> str:
     """Return a question with a figure in the place of "the old version" or of "that period"; as it is without either."""
-    if not re.search(r"\d", named):
-        return asked
-    if gap := _VERSION.search(asked):
+    if (gap := _VERSION.search(asked)) and _FIGURE.fullmatch(named):
         instead = named if _VERSION.search(named) else f"{gap.group().split()[-1]} {named}"
     elif gap := _PERIOD.search(asked):
         first = gap.group().split()[0]
         instead = named if _PREPOSITION.match(named) else f"{first} {named}"
+        if not period_of(instead, _ANY_DAY):
+            return asked
     else:
         return asked
     return f"{asked[: gap.start()]}{instead}{asked[gap.end() :]}"

@@ -442,10 +442,10 @@ def test_the_handbook_says_where_another_source_is_asked_at_all(root: Path, lang
     assert {"en": f"{none} of the {among} pairs", "ru": f"{none} из {among} сочетаний"}[language] in page
 
 
-WORSE = "The kettle has a lid [1]."
+STRICT = Context(role="user", evidence_counted=EvidenceCounted.SENT, min_evidence=2)
 
 
-async def with_drafts(*texts: str, sureness: float = 0.8) -> dict[str, Any]:
+async def with_drafts(*drafts: Draft, sureness: float = 0.8, context: Context = STRICT) -> dict[str, Any]:
     """Return a turn that needs two passages: the first search has one, the wider one another beside it."""
     one = passage(1)
     lid = passage(
@@ -457,28 +457,38 @@ async def with_drafts(*texts: str, sureness: float = 0.8) -> dict[str, Any]:
         FakeModerator(SAFE),
         FakePlanner([plan(subqueries=[QUESTION])]),
         {Source.DOC: source},
-        FakeDrafter([Draft(DraftKind.ANSWER, text) for text in texts]),
+        FakeDrafter(drafts),
     )
     graph = build_graph(ports, PROFILE)
-    context = Context(role="user", evidence_counted=EvidenceCounted.SENT, min_evidence=2)
     return await graph.ainvoke({"messages": [HumanMessage(QUESTION)]}, context=context)
 
 
 @pytest.mark.parametrize(
-    ("second", "stands"),
-    [(WORSE, ANSWER), (f"{ANSWER} It is 250 degrees [1].", ANSWER)],
-    ids=["beside the question", "unproved"],
+    "second",
+    [
+        Draft(DraftKind.ANSWER, f"{ANSWER} It is 250 degrees [1]."),
+        Draft(DraftKind.ABSTENTION, "The knowledge base does not say."),
+    ],
+    ids=["unproved", "abstains"],
 )
-async def test_a_good_draft_is_not_lost_by_widening(second: str, stands: str) -> None:
-    """What lacked evidence alone is judged again with what the wider search brought; only a better draft replaces it."""
-    values = await with_drafts(ANSWER, second)
-    assert (values["guardian"]["verdict"], values["draft_answer"]) == (Verdict.PASS, stands)
+async def test_a_good_draft_is_not_lost_by_widening(second: Draft) -> None:
+    """What lacked more evidence alone is judged again with what the wider search brought, where the next draft does not pass."""
+    values = await with_drafts(Draft(DraftKind.ANSWER, ANSWER), second)
+    assert (values["guardian"]["verdict"], values["draft_answer"]) == (Verdict.PASS, ANSWER)
     assert [item["ref"] for item in values["evidence"]][1:] == ["lid#0"]
     assert values["retry_count"] == 1
 
 
-async def test_a_better_draft_replaces_the_one_that_was_kept() -> None:
-    """What rests on evidence that is likelier to answer the question stands, and not what was drafted before it was found."""
-    better = "At 100 degrees the kettle boils [2]. It has a lid of tin [1]."
-    values = await with_drafts(ANSWER, better, sureness=1.0)
-    assert values["draft_answer"] == better
+async def test_a_draft_that_passes_replaces_the_one_that_was_kept() -> None:
+    """It was drafted from more, and the earlier one from less."""
+    better = Draft(DraftKind.ANSWER, "At 100 degrees the kettle boils [2]. It has a lid of tin [1].")
+    values = await with_drafts(Draft(DraftKind.ANSWER, ANSWER), better, sureness=1.0)
+    assert (values["guardian"]["verdict"], values["draft_answer"]) == (Verdict.PASS, better.text)
+
+
+async def test_a_question_is_asked_though_an_earlier_draft_was_kept() -> None:
+    """A kept draft that still lacks evidence stands in nobody's way."""
+    asks = Draft(DraftKind.CLARIFICATION, "Which kettle do you mean?")
+    strict = Context(role="user", min_evidence=2, sure_confidence=0.99)
+    values = await with_drafts(Draft(DraftKind.ANSWER, "At 100 degrees it boils [1]."), asks, context=strict)
+    assert values["guardian"]["reasons"] == ["clarification_needed"]
