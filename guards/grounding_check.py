@@ -143,8 +143,11 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     wanted = values(said, code=True)
     missing = missing_values(wanted, cited) if cited else []
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
-    rest = f"{question}\n{draft.replace(claim.text, ' ', 1)}"
-    changed = [] if missing else changes(without_citations(said), cited, rest)
+
+    def context() -> str:
+        return f"{question}\n{draft.replace(claim.text, ' ', 1)}"
+
+    changed = [] if missing else changes(without_citations(said), cited, context)
     share = _share(without_citations(said), cited)
     uncited = (
         not claim.cites

@@ -115,7 +115,7 @@ def titles(draft: str) -> list[str]:
     said = [block for block in blocks(draft) if block.kind is not BlockKind.CODE]
     heads = [_without_rule(block.text) for block in _headings(said)]
     prose = [block.text for block in said if block.kind is not BlockKind.HEADING]
-    alone = [line for text in prose for line in text.split("\n") if _BOLD.fullmatch(_MARKER.sub("", line, count=1))]
+    alone = [line for text in prose for line in text.split("\n") if _BOLD.fullmatch(_without_marker(line))]
     run_in = [match["said"] for text in prose for match in _RUN_IN.finditer(text)]
     return [title for title in (*heads, *alone, *run_in) if not _cites(title)]
 
@@ -131,8 +131,13 @@ def _headings(found: Iterable[Block], depth: int = 0) -> Iterator[Block]:
             yield from _headings(blocks(_QUOTE_MARK.sub("", block.text)), depth + 1)
         elif block.kind in (BlockKind.BULLETS, BlockKind.STEPS):
             for part in block.parts:
-                inside = re.sub(r"\n[ \t]+", "\n", _MARKER.sub("", part, count=1))
+                inside = re.sub(r"\n[ \t]+", "\n", _without_marker(part))
                 yield from _headings((each for each in blocks(inside) if each.text != part), depth + 1)
+
+
+def _without_marker(line: str) -> str:
+    marker = _MARKER.match(line)
+    return line[marker.end() :] if marker else line
 
 
 def _without_rule(heading: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -54,13 +54,14 @@ class _Sentence:
     named: tuple[bool, ...]
 
 
-def changes(claim: str, cited: Iterable[Passage], context: str = "") -> list[str]:
+def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = str) -> list[str]:
     """Return what a claim changes of the sentence that it nearly copies, each change as "old -> new"; empty where it does not.
 
     Args:
         claim: One claim, without its citations.
         cited: The passages that it cites.
-        context: The question and the whole draft: a condition that stands there is not left out.
+        context: Returns the question and the rest of the draft: a condition that stands there is not left out. It is asked
+            where a condition may be, and not for each claim.
     """
     said = _sentence(_ANSWERS.sub("", claim, count=1))
     passages = list(cited)
@@ -254,11 +255,10 @@ def _ordered(words: Sequence[str]) -> list[frozenset[str]]:
     return found
 
 
-def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: str) -> str:
+def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: Callable[[], str]) -> str:
     """Return the condition that a source sets and a claim, otherwise a copy of its sentence, does not; else nothing."""
     if any(word in _LISTS.condition_words for word in said.words):
         return ""
-    known = frozenset(stems(context))
     for there in passages:
         for condition, rest in _conditional(there.text):
             if rest.words != said.words and not _copies(rest.words, said.words):
@@ -266,6 +266,7 @@ def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: s
             wanted = {stem(word) for word in condition if word not in stop_words()}
             if wanted <= _LISTS.idle:
                 continue
+            known = frozenset(stems(context()))
             if len(wanted & known) < _SAID * max(1, len(wanted)) and not _stands_alone(said, passages):
                 return _told(condition, ())
     return ""

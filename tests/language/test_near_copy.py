@@ -88,7 +88,7 @@ def test_other_words_for_the_same_are_let_be(claim: str, source: str) -> None:
 def test_a_condition_that_the_question_or_the_draft_states_is_not_left_out() -> None:
     """Who asks what happens if the disk is full need not be told the condition a second time."""
     claim = "The server stops writing backups of the database."
-    assert changes(claim, [passage(BACKUP)], "What happens if the disk is full?") == []
+    assert changes(claim, [passage(BACKUP)], lambda: "What happens if the disk is full?") == []
 
 
 def test_a_denial_among_a_few_copied_words_is_seen_in_a_rephrased_claim() -> None:
