@@ -144,12 +144,8 @@ class KnowledgeBase:
                     f"The knowledge base in {self._directory} was made by another version of this program.",
                     "Delete that folder and index again.",
                 )
-
-    @property
-    def outdated(self) -> bool:
-        """Whether an earlier version made other words of the documents than this one makes of questions."""
-        with self._reader() as reader:
-            return reader.meta("analyser") != analyser()
+            self.outdated = reader.meta("analyser") != analyser()
+            """Whether an earlier version made other words of the documents than this one makes of questions."""
 
     def _missing(self) -> NoIndex:
         return NoIndex(f"Nothing is indexed in {self._directory}.", "Index a folder of Markdown files first.")
