@@ -132,7 +132,7 @@ def _headings(found: Iterable[Block], depth: int = 0) -> Iterator[Block]:
         elif block.kind in (BlockKind.BULLETS, BlockKind.STEPS):
             for part in block.parts:
                 inside = re.sub(r"\n[ \t]+", "\n", _without_marker(part))
-                yield from _headings((each for each in blocks(inside) if each.text != part), depth + 1)
+                yield from _headings(blocks(inside), depth + 1)
 
 
 def _without_marker(line: str) -> str:

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice, pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from language.clean import fold
 from language.nearest import places
@@ -76,7 +76,7 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
         return found
     parts = [_sentence(part) for part in _PART.split(claim)[:_MOST_PARTS]]
     whole = [part for part in parts if _LEAST_WORDS <= len(part.words) < len(said.words)]
-    return _denied_otherwise(said, passages) or [
+    return _find_denial_in_copied_words(said, passages) or [
         change for part in whole for change in _of_the_nearest(part, passages, said) or ()
     ]
 
@@ -91,7 +91,7 @@ def _of_the_nearest(said: _Sentence, passages: Sequence[Passage], whole: _Senten
     """
     near = sorted(_near(said, passages), key=lambda found: -found[0])
     kept = frozenset((whole or said).words)
-    found = [_changed(sentence, said, kept) for ratio, sentence in near if ratio >= near[0][0] - _AS_NEAR]
+    found = [_compare(sentence, said, kept) for ratio, sentence in near if ratio >= near[0][0] - _AS_NEAR]
     if not found:
         return None
     return found[0] if all(found) else []
@@ -101,18 +101,28 @@ def _near(said: _Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float,
     """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are."""
     if len(said.words) > _LONGEST:
         return
-    own, most = Counter(said.words), _most_changed(said)
-    alike: list[tuple[int, _Sentence]] = []
-    for there in passages:
-        for sentence, other in _candidates(there.text):
-            if abs(len(sentence.words) - len(said.words)) > most or len(other.keys() - own.keys()) > most:
-                continue
-            if (differ := max((own - other).total(), (other - own).total())) <= most:
-                alike.append((differ, sentence))
-    for _, sentence in sorted(alike, key=lambda one: one[0])[:_MOST_COMPARED]:
-        ratio = SequenceMatcher(None, sentence.words, said.words, autojunk=False).ratio()
+    candidates = (each for there in passages for each in _candidates(there.text))
+    yield from _alike(said.words, ((sentence, sentence.words, counted) for sentence, counted in candidates))
+
+
+_Item = TypeVar("_Item")
+
+
+def _alike(
+    words: tuple[str, ...], candidates: Iterable[tuple[_Item, tuple[str, ...], Counter[str]]]
+) -> Iterator[tuple[float, _Item]]:
+    """Yield what nearly is a copy of some words, with how alike it is: those are compared that have the same words."""
+    own, most = Counter(words), _most_changed(words)
+    same: list[tuple[int, tuple[str, ...], _Item]] = []
+    for item, others, counted in candidates:
+        if abs(len(others) - len(words)) > most or len(counted.keys() - own.keys()) > most:
+            continue
+        if (differ := max((own - counted).total(), (counted - own).total())) <= most:
+            same.append((differ, others, item))
+    for _, others, item in sorted(same, key=lambda one: one[0])[:_MOST_COMPARED]:
+        ratio = SequenceMatcher(None, others, words, autojunk=False).ratio()
         if ratio >= SIMILAR:
-            yield ratio, sentence
+            yield ratio, item
 
 
 _LONGEST: Final = 80
@@ -124,38 +134,38 @@ _MOST_CONDITIONS: Final = 3
 """Conditional clauses of one sentence."""
 
 
-def _most_changed(claim: _Sentence) -> int:
-    return max(MOST_CHANGED, len(claim.words) // 6)
+def _most_changed(words: Sequence[str]) -> int:
+    return max(MOST_CHANGED, len(words) // 6)
 
 
-def _changed(source: _Sentence, claim: _Sentence, kept: frozenset[str]) -> list[str]:
+def _compare(source: _Sentence, claim: _Sentence, kept: frozenset[str]) -> list[str]:
     """Return the changes between a sentence and its near copy that turn it round."""
     matcher = SequenceMatcher(None, source.words, claim.words, autojunk=False)
     edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
-    if sum(max(a_end - a, b_end - b) for _, a, a_end, b, b_end in edits) > _most_changed(claim) + 1:
+    if sum(max(a_end - a, b_end - b) for _, a, a_end, b, b_end in edits) > _most_changed(claim.words) + 1:
         return []
     found: list[str] = []
     moved = kept - frozenset(claim.words)
     old = [word for _, a, a_end, _, _ in edits for word in source.words[a:a_end] if word not in moved]
     new = [word for _, _, _, b, b_end in edits for word in claim.words[b:b_end]]
     if _denials(old) % 2 != _denials(new) % 2 and not _means_the_same(old, new):
-        found.append(_told(old, new))
+        found.append(_describe(old, new))
     moved_numbers = old and sorted(old) == sorted(new) and _numbers(source.words) != _numbers(claim.words)
-    if moved_numbers and _ordered(source.words) != _ordered(claim.words):
-        found.append(_told(old, new))
+    if moved_numbers and _number_groups(source.words) != _number_groups(claim.words):
+        found.append(_describe(old, new))
     for kind, a, a_end, b, b_end in edits:
         before, behind = [word for word in source.words[a:a_end] if word not in moved], claim.words[b:b_end]
         denied = _denials(before) % 2 != _denials(behind) % 2
         if (
-            (_opposed(before, behind) and not (denied and _negated_forms(before, behind)))
-            or _quantified(before, behind, old, new)
-            or (kind == "replace" and _renamed(source, claim, (a, a_end), (b, b_end)))
+            (_are_opposed(before, behind) and not (denied and _negated_forms(before, behind)))
+            or _changes_quantity(before, behind, old, new)
+            or (kind == "replace" and _changes_name(source, claim, (a, a_end), (b, b_end)))
         ):
-            found.append(_told(before, behind))
+            found.append(_describe(before, behind))
     return list(dict.fromkeys(found))
 
 
-def _told(old: Sequence[str], new: Sequence[str]) -> str:
+def _describe(old: Sequence[str], new: Sequence[str]) -> str:
     return f"{' '.join(old) or '-'} -> {' '.join(new) or '-'}"
 
 
@@ -168,7 +178,7 @@ def _denials(words: Iterable[str]) -> int:
 
 def _means_the_same(old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether a denial is gone together with its word, or was put before the opposite: "not enabled", "disabled"."""
-    return _opposed(old, new) or _negated_forms(old, new)
+    return _are_opposed(old, new) or _negated_forms(old, new)
 
 
 def _negated_forms(old: Sequence[str], new: Sequence[str]) -> bool:
@@ -182,7 +192,7 @@ def _negated_forms(old: Sequence[str], new: Sequence[str]) -> bool:
 _IN_ITSELF: Final = ("не", "un", "in", "im", "non-")
 
 
-def _opposed(old: Iterable[str], new: Sequence[str]) -> bool:
+def _are_opposed(old: Iterable[str], new: Sequence[str]) -> bool:
     return any(_opposites(one, other) for one in old for other in new)
 
 
@@ -209,7 +219,7 @@ def _begins(word: str, this: str, that: str) -> bool:
 _NO_ENDING: Final = 3
 
 
-def _quantified(old: Sequence[str], new: Sequence[str], all_old: Sequence[str], all_new: Sequence[str]) -> bool:
+def _changes_quantity(old: Sequence[str], new: Sequence[str], all_old: Sequence[str], all_new: Sequence[str]) -> bool:
     """Whether an edit changes how many or how surely: a quantity for another, or one that was put in or left out."""
     groups = _LISTS.quantities
     before, behind = ({groups[word] for word in words if word in groups} for words in (old, new))
@@ -224,7 +234,7 @@ _WEIGHTY: Final = frozenset(("some", "only", "sometimes", "usually", "rarely", "
 """First words of the quantities that a sentence does not lose without saying more than it did."""
 
 
-def _renamed(source: _Sentence, claim: _Sentence, old: tuple[int, int], new: tuple[int, int]) -> bool:
+def _changes_name(source: _Sentence, claim: _Sentence, old: tuple[int, int], new: tuple[int, int]) -> bool:
     """Whether a name stands in the place of another; the first word of a sentence may have its capital of its place."""
 
     def names(sentence: _Sentence, span: tuple[int, int]) -> set[str]:
@@ -242,7 +252,7 @@ def _numbers(words: Iterable[str]) -> list[str]:
     return [word for word in words if word[:1].isdigit()]
 
 
-def _ordered(words: Sequence[str]) -> list[frozenset[str]]:
+def _number_groups(words: Sequence[str]) -> list[frozenset[str]]:
     """Return the numbers of a sentence in order; those with nothing but "and" or a comma between them have none."""
     found: list[frozenset[str]] = []
     together = False
@@ -260,20 +270,20 @@ def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: C
     if any(word in _LISTS.condition_words for word in said.words):
         return ""
     for there in passages:
-        for condition, rest in _conditional(there.text):
-            if rest.words != said.words and not _copies(rest.words, said.words):
+        for condition, rest in _conditional_clauses(there.text):
+            if rest.words != said.words and not _is_copy(rest.words, said.words):
                 continue
             wanted = {stem(word) for word in condition if word not in stop_words()}
             if wanted <= _LISTS.idle:
                 continue
             known = frozenset(stems(context()))
             if len(wanted & known) < _SAID * max(1, len(wanted)) and not _stands_alone(said, passages):
-                return _told(condition, ())
+                return _describe(condition, ())
     return ""
 
 
 @lru_cache(maxsize=512)
-def _conditional(text: str) -> tuple[tuple[tuple[str, ...], _Sentence], ...]:
+def _conditional_clauses(text: str) -> tuple[tuple[tuple[str, ...], _Sentence], ...]:
     """Return the conditions of a text, each with what is said where it holds."""
     found: list[tuple[tuple[str, ...], _Sentence]] = []
     for place, _ in places(text):
@@ -289,7 +299,7 @@ def _conditional(text: str) -> tuple[tuple[tuple[str, ...], _Sentence], ...]:
     return tuple(found)
 
 
-def _copies(rest: tuple[str, ...], words: tuple[str, ...]) -> bool:
+def _is_copy(rest: tuple[str, ...], words: tuple[str, ...]) -> bool:
     if len(rest) < _LEAST_WORDS or abs(len(rest) - len(words)) > 1:
         return False
     return SequenceMatcher(None, rest, words, autojunk=False).ratio() >= _COPY
@@ -350,7 +360,7 @@ def steps_misordered(steps: Iterable[tuple[str, Sequence[Passage]]]) -> list[str
             continue
         number = int(numbered[1])
         if before and before[0] < number and before[1].of == step.of and before[1].number > step.number:
-            found.append(_told(before[1].words, step.words))
+            found.append(_describe(before[1].words, step.words))
         before = (number, step)
     return found
 
@@ -365,14 +375,16 @@ class _Step:
     of: tuple[str, int]
     number: int
     words: tuple[str, ...]
+    counted: Counter[str]
 
 
 def _step_of(said: _Sentence, cited: Sequence[Passage], behind: int) -> _Step | None:
     """Return the step that a claim copies; of equal ones the next behind a number."""
-    steps = [step for there in cited for step in _steps(there.text)]
-    alike = [(SequenceMatcher(None, step.words, said.words, autojunk=False).ratio(), step) for step in steps]
-    ratio, best = max(alike, key=lambda one: (one[0], one[1].number > behind), default=(0.0, None))
-    return best if ratio >= SIMILAR else None
+    if len(said.words) > _LONGEST:
+        return None
+    steps = ((step, step.words, step.counted) for there in cited for step in _steps(there.text))
+    alike = max(_alike(said.words, steps), key=lambda one: (one[0], one[1].number > behind), default=None)
+    return alike[1] if alike else None
 
 
 @lru_cache(maxsize=256)
@@ -383,7 +395,8 @@ def _steps(text: str) -> tuple[_Step, ...]:
         number = int(match[1])
         lists += number <= last
         last = number
-        found.append(_Step((text, lists), number, _sentence(match[2]).words))
+        words = _sentence(match[2]).words
+        found.append(_Step((text, lists), number, words, Counter(words)))
     return tuple(found)
 
 
@@ -393,7 +406,7 @@ _STEP: Final = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+(.+)$", re.MULTILINE)
 # ------------------------------------------------------------------------- a denial among words that were copied
 
 
-def _denied_otherwise(said: _Sentence, passages: Sequence[Passage]) -> list[str]:
+def _find_denial_in_copied_words(said: _Sentence, passages: Sequence[Passage]) -> list[str]:
     """Return the denial that a claim puts in or leaves out among a few words that it copies, wherever the rest is from.
 
     Words around a denial are searched for without it on the other side. A sentence that denies anything else, in any
@@ -405,14 +418,14 @@ def _denied_otherwise(said: _Sentence, passages: Sequence[Passage]) -> list[str]
         for words in sentences:
             for copied in _around_denials(words):
                 if _holds(own, copied) and not any(_holds(other, copied) for other in sentences):
-                    return [_told(("not", *copied), copied)]
+                    return [_describe(("not", *copied), copied)]
         return []
     if sum(word in _LISTS.denials for word in own) != 1:
         return []
     for copied in _around_denials(own):
         holding = [words for words in sentences if _holds(words, copied)]
         if holding and not any(map(_denies_anything, holding)):
-            return [_told(copied, ("not", *copied))]
+            return [_describe(copied, ("not", *copied))]
     return []
 
 
@@ -455,7 +468,7 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
     return tuple(_sentence(part) for part in (*found, *cells))
 
 
-def _spelt_out(match: re.Match[str]) -> str:
+def _spell_out(match: re.Match[str]) -> str:
     """Return a contraction in full: "don't" is "do not"."""
     verb = match["verb"]
     return f"{_WHOLE.get(verb.lower(), verb)} not"
@@ -469,26 +482,26 @@ _WHOLE: Final = {"ca": "can", "wo": "will", "sha": "shall"}
 def _candidates(text: str) -> tuple[tuple[_Sentence, Counter[str]], ...]:
     """Return the sentences of a text, alone, in pairs and without their condition, each with its words counted."""
     single = [sentence for sentence in _sentences(text) if len(sentence.words) <= _LONGEST]
-    pairs = (_joined(one, next_) for one, next_ in pairwise(single))
-    rests = (rest for _, rest in _conditional(text))
+    pairs = (_join(one, next_) for one, next_ in pairwise(single))
+    rests = (rest for _, rest in _conditional_clauses(text))
     return tuple((sentence, Counter(sentence.words)) for sentence in (*single, *pairs, *rests))
 
 
-def _joined(one: _Sentence, other: _Sentence) -> _Sentence:
+def _join(one: _Sentence, other: _Sentence) -> _Sentence:
     return _Sentence(one.raw + other.raw, one.words + other.words, one.named + other.named)
 
 
 @lru_cache(maxsize=2048)
 def _sentence(text: str) -> _Sentence:
-    bare = _MARKS.sub("", text)
+    bare = _CANNOT.sub("can not", _CONTRACTED.sub(_spell_out, _MARKS.sub("", text)))
     quoted = {at for match in _QUOTED.finditer(bare) for at in range(*match.span(1))}
     raw: list[str] = []
     named: list[bool] = []
     words: list[str] = []
-    for match in _WORD.finditer(_CANNOT.sub("can not", _CONTRACTED.sub(_spelt_out, bare))):
-        if not (word := fold(match.group()).replace("’", "'").replace("ё", "е")):
+    for match in _WORD.finditer(bare):
+        if not (word := fold(match.group()).replace("’", "'")):
             continue  # nothing but signs that nobody sees
-        ends = match.string[match.end() : match.end() + 1]
+        ends = bare[match.end() : match.end() + 1]
         raw.append(f"{match.group()}{',' if ends == ',' else ''}")
         named.append(bool(_NAME.fullmatch(match.group())) or match.start() in quoted)
         words.append(word)
@@ -525,7 +538,7 @@ class _Lists:
     opposites: tuple[tuple[str, str], ...]
 
 
-def _read() -> _Lists:
+def _load_lists() -> _Lists:
     read: dict[str, Any] = tomllib.loads(files("language").joinpath("near_copy.toml").read_text("utf-8"))
     limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
     pairs = (tuple(pair.split("/")) for pair in read["opposites"].split())
@@ -543,5 +556,5 @@ def _read() -> _Lists:
     )
 
 
-_LISTS: Final = _read()
+_LISTS: Final = _load_lists()
 """Read on import, and not in a turn: there no file is waited for."""

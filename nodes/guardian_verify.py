@@ -84,18 +84,20 @@ async def guardian_verify(
         quotes=quotes,
     )
     judged = await judge_one(cast("GuardianView", {**fresh_turn(), **state}))
-    kept = judged.state["kept"]
-    if kept and kept["draft_answer"] != judged.state["draft_answer"]:
+    update, kept = judged.update(), judged.state["kept"]
+    another = bool(kept) and kept["draft_answer"] != judged.state["draft_answer"]
+    # A violation of policy ends the turn, whatever was drafted before it.
+    if another and judged.outcome.verdict is not Verdict.PASS and judged.findings.policy.status is PolicyStatus.OK:
         # What the wider search brought stands behind the evidence of then, so that each citation means what it did.
         seen = {item["ref"] for item in kept["evidence"]}
         found = [*kept["evidence"], *(item for item in judged.state["evidence"] if item["ref"] not in seen)]
-        update = judged.update()
         accounts = {name: update[name] for name in ("degraded", "model_calls")}
         first = await judge_one(cast("GuardianView", {**judged.state, **accounts, **kept, "evidence": found}))
-        if first.outcome.verdict is Verdict.PASS and judged.outcome.verdict is not Verdict.PASS:
-            return {**_draft_of(first.state), **first.update()}
-        return {**update, **{name: first.update()[name] for name in accounts}}
-    return judged.update()
+        again = first.update()
+        if first.outcome.verdict is Verdict.PASS:
+            return {**_draft_of(first.state), **again}
+        update |= {name: again[name] for name in accounts}
+    return update
 
 
 @dataclass(frozen=True, slots=True)

@@ -492,3 +492,11 @@ async def test_a_question_is_asked_though_an_earlier_draft_was_kept() -> None:
     strict = Context(role="user", min_evidence=2, sure_confidence=0.99)
     values = await with_drafts(Draft(DraftKind.ANSWER, "At 100 degrees it boils [1]."), asks, context=strict)
     assert values["guardian"]["reasons"] == ["clarification_needed"]
+
+
+async def test_a_violation_of_policy_ends_the_turn_though_an_earlier_draft_was_kept() -> None:
+    """What a drafter wrote against the rules is never passed over."""
+    leaks = Draft(DraftKind.ANSWER, "The password: hunter2hunter2 opens the kettle [1].")
+    values = await with_drafts(Draft(DraftKind.ANSWER, ANSWER), leaks)
+    assert values["guardian"]["verdict"] == Verdict.FAIL
+    assert values["guardian"]["checks"]["policy"] == "violated"

@@ -110,6 +110,13 @@ def test_steps_stand_in_the_order_of_their_source() -> None:
     assert steps_misordered((text.lstrip("123. "), steps) for text in wrong) == []
 
 
+def test_a_step_that_comes_twice_is_in_its_place_both_times() -> None:
+    """A list that opens the same page at its beginning and its end is a copy of itself."""
+    said = ["1. Open the page of settings.", "2. Save the new value there.", "3. Open the page of settings."]
+    steps = [passage("\n".join(said))]
+    assert steps_misordered((text, steps) for text in said) == []
+
+
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_no_sentence_of_the_handbook_changes_itself(root: Path, language: str) -> None:
     """A quotation is never objected to, be it a sentence, an item or a row."""

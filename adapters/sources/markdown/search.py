@@ -256,7 +256,7 @@ class KnowledgeBase:
             more = snapshot.scores(query.weights(), missing) if len(found) >= DEPTH else {}
             found |= dict.fromkeys(missing, 0.0) | more
         fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(found))
-        best = _undominated([(score, similarities.get(number)) for number, score in found.items()])
+        best = _keep_undominated([(score, similarities.get(number)) for number, score in found.items()])
         return max(
             (fusing.confidence(confidence(score, query.idf_sum, self._midpoint), near) for score, near in best),
             default=0.0,
@@ -509,7 +509,7 @@ def _says(snapshot: Snapshot, reader: Reader, word: str) -> bool:
     return says(reader.passages([number for number, _ in found]).values(), word)
 
 
-def _undominated(found: Iterable[tuple[float, float | None]]) -> Iterator[tuple[float, float | None]]:
+def _keep_undominated(found: Iterable[tuple[float, float | None]]) -> Iterator[tuple[float, float | None]]:
     """Yield the pairs of score and similarity of which no other one has both as high: the surest is one of them."""
     nearest: float | None = None
     alone = False
