@@ -199,10 +199,7 @@ def _verdict(result: StructuredAgentResult, report: GuardianReport, say: Words, 
     checks = [f"{say[f'judged_check_{name}']}: {say[f'judged_{status}']}" for name, status in report.checks.items()]
     lines = [
         (say["judged_checks"], checks),
-        (
-            say["judged_verdict"],
-            [say["judged_risk"].format(verdict=report.verdict, risk=say[f"judged_risk_{report.risk_level}"])],
-        ),
+        (say["judged_verdict"], [verdict_line(report, say)]),
     ]
     shown = {remark for claim in report.claims for remark in claim.advice}
     lines += [
@@ -219,6 +216,14 @@ def _verdict(result: StructuredAgentResult, report: GuardianReport, say: Words, 
         lines.append((say["judged_then"], [say["judged_then_broke"].format(why=flat(result.block_reason or ""))]))
     text = labelled([(label, texts) for label, texts in lines if texts], width)
     return re.sub(rf"\b{report.verdict}\b", lambda found: paint(found.group(), report.verdict), text, count=1)
+
+
+def verdict_line(report: GuardianReport, say: Words) -> str:
+    """Return the verdict with its risk, and how faithful the draft is to its sources, where that is known."""
+    line = say["judged_risk"].format(verdict=report.verdict, risk=say[f"judged_risk_{report.risk_level}"])
+    if report.faithfulness is None:
+        return line
+    return f"{line}, {say['judged_faithfulness'].format(share=f'{report.faithfulness:.2f}')}"
 
 
 def _row(line: DecisionRecord, say: Words) -> str:

@@ -96,6 +96,7 @@ class Finding(BaseModel):
         advice: Remarks that never change a verdict.
         claims: What was found of each claim, where the guard judges claims.
         parts: What was found of each part of the question, where the guard judges parts.
+        faithfulness: See `GuardianReport`, where the guard judges claims.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -107,6 +108,7 @@ class Finding(BaseModel):
     advice: tuple[Reason, ...] = ()
     claims: tuple[ClaimFinding, ...] = ()
     parts: tuple[PartFinding, ...] = ()
+    faithfulness: float | None = Field(default=None, ge=0.0, le=1.0)
 
 
 class GuardianReport(BaseModel):
@@ -118,6 +120,8 @@ class GuardianReport(BaseModel):
         draft: The draft that was judged, what policy would not let it say masked; for operators only.
         claims: What each claim of it rests on, in order; empty where no claim was judged.
         parts: What it does for each part of the question; empty where relevance was not judged.
+        faithfulness: The mean share of the claims' words that their sources have, 0 to 1, a claim with a fault counting
+            for nothing; `None` where no claim says enough in the script of its sources.
         judged_hash: Of what was judged, and of the report itself (`guards.judged_hash`): the verdict belongs to that draft
             of that turn alone.
     """
@@ -133,6 +137,7 @@ class GuardianReport(BaseModel):
     draft: str = ""
     claims: list[ClaimFinding] = Field(default_factory=list[ClaimFinding])
     parts: list[PartFinding] = Field(default_factory=list[PartFinding])
+    faithfulness: float | None = Field(default=None, ge=0.0, le=1.0)
     judged_hash: str = ""
 
 

@@ -25,13 +25,14 @@ _OBJECTIONS: Final = ("failed", str(PolicyStatus.VIOLATED))
 
 @dataclass(frozen=True, slots=True)
 class JudgedDraft:
-    """A case, the verdict on it, what each guard found, and all reasons."""
+    """A case, the verdict on it, what each guard found, all reasons, and how faithful the draft is, 0 to 1."""
 
     case: DraftCase
     verdict: Verdict
     checks: Mapping[str, str]
     reasons: tuple[str, ...]
     advice: tuple[str, ...]
+    faithfulness: float | None = None
 
     @property
     def objected(self) -> frozenset[str]:
@@ -72,7 +73,9 @@ async def _judge(
     state = _state(case, passages, profile, runtime.context)
     update = await guardian_verify(state, runtime, connected=CONNECTED, profile=profile)
     report = GuardianReport.model_validate(update["guardian"])
-    return JudgedDraft(case, report.verdict, report.checks, tuple(report.reasons), tuple(report.advice))
+    return JudgedDraft(
+        case, report.verdict, report.checks, tuple(report.reasons), tuple(report.advice), report.faithfulness
+    )
 
 
 def _state(case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, context: Context) -> GuardianView:

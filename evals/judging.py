@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from contracts.values import Verdict
@@ -44,6 +45,12 @@ def noted(judged: Sequence[JudgedDraft]) -> Share:
     return Share(sum(any(remark.partition("=")[0] in _DOUBTS for remark in one.advice) for one in judged), len(judged))
 
 
+def faithful(judged: Sequence[JudgedDraft]) -> str:
+    """Write the median faithfulness of the drafts that have one."""
+    known = [one.faithfulness for one in judged if one.faithfulness is not None]
+    return f"{median(known):.2f}" if known else "–"
+
+
 def failed_good(judged: Sequence[JudgedDraft]) -> Share:
     """Return the share of good answers that were not let through."""
     mine = [one for one in judged if one.case.label is Label.GOOD]
@@ -64,7 +71,18 @@ def guard_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
 
 def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
     """Write, per fault and language, how many drafts its own guard objected to, and how many did not get through."""
-    rows = [["what is wrong", "language", "drafts", "found by", "found", "not let through", "doubted in advice"]]
+    rows = [
+        [
+            "what is wrong",
+            "language",
+            "drafts",
+            "found by",
+            "found",
+            "not let through",
+            "doubted in advice",
+            "faithfulness, median",
+        ]
+    ]
     for label in Label:
         for language in sorted({one.case.language for one in judged if one.case.label is label}):
             mine = [one for one in judged if one.case.label is label and one.case.language is language]
@@ -72,7 +90,9 @@ def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
                 out = str(Share(sum(map(stopped, part)), len(part)))
                 found = str(caught(part, label)) if label in GUARD_OF else "–"
                 name = "nothing (good answers)" if label is Label.GOOD else label.replace("_", " ")
-                rows.append([name, str(language), split, GUARD_OF.get(label, "–"), found, out, str(noted(part))])
+                rows.append(
+                    [name, str(language), split, GUARD_OF.get(label, "–"), found, out, str(noted(part)), faithful(part)]
+                )
     return table(rows)
 
 

@@ -10,18 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
+from language.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
 from language.claims import Claim, claims, opener, stated, titles, without_citations
 from language.cutting import in_short
+from language.likeness import is_invented, likeness
+from language.markup import in_markdown
 from language.names import names_missing
-from language.near_copy import changes, steps_misordered
+from language.near_copy import changes
 from language.nearest import exchanged_values
 from language.negation import opening, polarity_differs
+from language.rephrased import turned_round
+from language.step_order import misordered_steps
 from language.values import Passage, missing_values, passage, values
 from language.words import stems, tokens
 
@@ -35,6 +41,8 @@ _ACTIONS: Final = {
     "citation_unresolvable": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
     "value_not_in_cited_evidence": (_A.REGENERATE_DRAFT,),
     "claim_changes_its_source": (_A.REGENERATE_DRAFT,),
+    "claim_unlike_its_source": (_A.REGENERATE_DRAFT,),
+    "value_used_wrongly": (_A.REGENERATE_DRAFT,),
 }
 
 
@@ -47,16 +55,19 @@ def check_grounding(
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
     question: str = "",
     sections: Iterable[str] = (),
+    quoted: bool = False,
 ) -> Finding:
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
 
     Unresolvable citations, claims without one, and values that no cited snippet has fail the check; and so does an
     answer that cites nothing at all, be it too short to claim anything. The finding's `claims` say the same claim by
     claim, in the order of the draft.
+
+    A claim that has hardly a word of what it cites fails, where the draft was not put together of quotations (`quoted`).
     """
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    judged = [_judge(claim, draft, evidence, question) for claim in claims(draft, response_format)]
+    judged = [_judge(claim, draft, evidence, question, quoted=quoted) for claim in claims(draft, response_format)]
     if response_format is not ResponseFormat.JSON:
         judged += _titles(draft, evidence, " ".join((question, *sections)), judged)
     if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
@@ -69,8 +80,10 @@ def check_grounding(
         "value_not_in_cited_evidence": [item for one in judged for item in one.finding.missing],
         "claim_changes_its_source": [
             *(item for one in judged for item in one.changed),
-            *steps_misordered((one.finding.text, one.cited) for one in judged),
+            *misordered_steps((one.finding.text, one.cited) for one in judged),
         ],
+        "claim_unlike_its_source": [item for one in judged for item in one.unlike],
+        "value_used_wrongly": [item for one in judged for item in one.misused],
     }
     found = {name: dict.fromkeys(items) for name, items in faults.items() if items}
     return Finding(
@@ -80,7 +93,14 @@ def check_grounding(
         actions=tuple(dict.fromkeys(action for name in found for action in _ACTIONS[name])),
         advice=tuple(dict.fromkeys(remark for one in judged for remark in one.remarks)),
         claims=tuple(one.finding for one in judged),
+        faithfulness=_faithfulness(judged),
     )
+
+
+def _faithfulness(judged: Sequence[_Judged]) -> float | None:
+    shares = [0.0 if one.finding.status is not ClaimStatus.SUPPORTED else one.likeness for one in judged]
+    known = [share for share in shares if share is not None]
+    return round(sum(known) / len(known), 3) if known else None
 
 
 def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Sequence[_Judged]) -> list[_Judged]:
@@ -131,24 +151,35 @@ class _Judged:
     uncited: tuple[str, ...] = ()
     unresolvable: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    misused: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
     cited: tuple[Passage, ...] = ()
+    likeness: float | None = None
     remarks: tuple[Reason, ...] = ()
 
 
-def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str) -> _Judged:
+def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, *, quoted: bool) -> _Judged:
     known = [number for number in claim.cites if 1 <= number <= len(evidence)]
+    beside = [passage(_citable(item)) for number, item in enumerate(evidence, 1) if number not in known]
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
     cited = [passage(_citable(evidence[number - 1])) for number in known]
     said = stated(claim.text)
     wanted = values(said, code=True)
-    missing = missing_values(wanted, cited) if cited else []
+    missing = [
+        name for name in (missing_values(wanted, cited) if cited else ()) if not takes_argument(name, cited, question)
+    ]
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
 
     def context() -> str:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"
 
-    changed = [] if missing else changes(without_citations(said), cited, context)
+    changed = []
+    if not missing:
+        bare = without_citations(said)
+        changed = changes(bare, cited, context) or turned_round(bare, cited)
+    misused = [] if missing else _misused(without_citations(said), cited, beside)
     share = _share(without_citations(said), cited)
+    unlike = cited and not quoted and not claim.borrowed and is_invented(without_citations(said), cited)
     uncited = (
         not claim.cites
         or (claim.borrowed and share <= _BORROWED)
@@ -159,7 +190,7 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     elif unresolvable:
         status = ClaimStatus.UNRESOLVABLE
     else:
-        status = ClaimStatus.UNSUPPORTED if missing or changed else ClaimStatus.SUPPORTED
+        status = ClaimStatus.UNSUPPORTED if missing or changed or misused or unlike else ClaimStatus.SUPPORTED
     remarks = tuple(_advice(claim, cited)) if cited else ()
     finding = ClaimFinding(
         text=draft[claim.start : claim.end] if claim.end else claim.text,
@@ -172,8 +203,20 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
         advice=written(remarks),
     )
     return _Judged(
-        finding, (in_short(claim.text),) if uncited else (), unresolvable, tuple(changed), tuple(cited), remarks
+        finding,
+        uncited=(in_short(claim.text),) if uncited else (),
+        unresolvable=unresolvable,
+        changed=tuple(changed),
+        misused=tuple(misused),
+        unlike=(in_short(claim.text),) if unlike and not uncited else (),
+        cited=tuple(cited),
+        likeness=likeness(without_citations(said), cited) if cited else None,
+        remarks=remarks,
     )
+
+
+def _misused(claim: str, cited: Sequence[Passage], beside: Sequence[Passage]) -> list[str]:
+    return from_other_rows(claim, cited) or swapped_numbers(claim, cited) or bound_wrongly(claim, cited, beside)
 
 
 def _is_code(claim: Claim) -> bool:
@@ -194,7 +237,12 @@ def _advice(claim: Claim, cited: list[Passage]) -> Iterable[Reason]:
 
 def _citable(item: EvidenceItem) -> str:
     heads = (f"# {head}" for head in (item.title, item.heading) if head)
-    return "\n\n".join(filter(None, (*heads, item.snippet, item.found)))
+    # What a table's cell is about, its row says: tables of AsciiDoc have a line for each cell.
+    snippet = _as_tables(item.snippet) if "|===" in item.snippet else item.snippet
+    return "\n\n".join(filter(None, (*heads, snippet, item.found)))
+
+
+_as_tables = lru_cache(maxsize=256)(in_markdown)
 
 
 def _rests(finding: ClaimFinding) -> bool:

@@ -177,6 +177,7 @@ def judge(
         draft=draft,
         claims=list(findings.grounding.claims),
         parts=list(findings.relevance.parts),
+        faithfulness=findings.grounding.faithfulness,
     )
     return decision, report
 

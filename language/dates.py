@@ -29,9 +29,9 @@ DATE: Final = re.compile(
     rf"(?P<iso>(?P<iy>\d{{4}})-(?P<im>\d{{1,2}})-(?P<id>\d{{1,2}}))(?!\d|-\d)"
     rf"|(?P<ymd>(?P<yy>\d{{4}})[/.](?P<ym>\d{{1,2}})[/.](?P<yd>\d{{1,2}}))(?![\d/]|\.\d)"
     rf"|(?P<dmy>(?P<da>\d{{1,2}})(?P<mark>[./-])(?P<db>\d{{1,2}})(?P=mark)(?P<dy>\d{{4}}))(?![\d/]|[.-]\d)"
-    rf"|(?P<dm>(?P<wd>\d{{1,2}})(?:st|nd|rd|th|-?го|-?е)?{_S}(?:of{_S})?(?P<wm>{_MONTH})(?:,?{_S}(?P<wy>\d{{4}})(?!\d))?)"
-    rf"|(?P<md>(?P<em>{_MONTH}){_S}(?P<ed>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:])(?!{_S}?[-–][\d])(?:,?{_S}(?P<ey>\d{{4}})(?!\d))?)"
-    rf"|(?P<my>(?P<om>{_MONTH}),?{_S}(?P<oy>\d{{4}})(?!\d))"
+    rf"|(?P<dm>(?P<wd>\d{{1,2}})(?:st|nd|rd|th|-?го|-?е)?{_S}(?:of{_S})?(?P<wm>{_MONTH})(?:{_S}?,?{_S}(?P<wy>\d{{4}})(?!\d))?)"
+    rf"|(?P<md>(?P<em>{_MONTH}){_S}(?P<ed>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:])(?!{_S}?[-–][\d])(?:{_S}?,?{_S}(?P<ey>\d{{4}})(?!\d))?)"
+    rf"|(?P<my>(?P<om>{_MONTH}){_S}?,?{_S}(?P<oy>\d{{4}})(?!\d))"
     rf")",
     re.IGNORECASE,
 )

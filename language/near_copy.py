@@ -8,22 +8,18 @@ prove nothing (`language.negation` hints at them). Where two sentences are as ne
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
-from importlib.resources import files
 from itertools import islice, pairwise
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from language.clean import fold
 from language.nearest import places
+from language.turning_words import LISTS, Sentence, are_opposed, negated_forms, sentence_of
 from language.values import Passage
 from language.words import stem, stems, stop_words, tokens
 
-_CANNOT: Final = re.compile(r"\bcannot\b", re.IGNORECASE)
 SIMILAR: Final = 0.8
 """Share of the words of claim and sentence that are alike and in one order (Ratcliff and Obershelp, 1988)."""
 MOST_CHANGED: Final = 3
@@ -34,24 +30,11 @@ _AS_NEAR: Final = 0.05
 """How much less alike another sentence may be to count as the one that was copied, too."""
 _SAID: Final = 0.5
 """Share of a condition's words that question or draft say elsewhere, so that it need not be said again."""
-_WORD: Final = re.compile(r"\w+(?:[.,]\d+)*(?:['’-]\w+)*")
-_MARKS: Final = re.compile(r"\[\d{1,3}\]|(?<=\])\([^()\n]*\)|[\[\]]|[*`~]{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|<[^<>\n]*>")
 _ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
 """What says yes or no to the question, and denies nothing of what follows."""
 _PART: Final = re.compile(r"[;:|()—–]|\.\s")
 """Between the parts of a list or of a row that a claim has made a sentence of."""
-_NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w-]*")
 _ONE_CAPITAL: Final = re.compile(r"[A-ZА-ЯЁ][a-zа-яё-]*,?")
-_QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{1,80})[»”“\"]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """The words of a sentence: as they stand, folded, and which of them are names or quoted."""
-
-    raw: tuple[str, ...]
-    words: tuple[str, ...]
-    named: tuple[bool, ...]
 
 
 def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = str) -> list[str]:
@@ -63,25 +46,27 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
         context: Returns the question and the rest of the draft: a condition that stands there is not left out. It is asked
             where a condition may be, and not for each claim.
     """
-    said = _sentence(_ANSWERS.sub("", claim, count=1))
+    said = sentence_of(_ANSWERS.sub("", claim, count=1))
     passages = list(cited)
     if len(said.words) < _LEAST_WORDS:
         return []
-    if dropped := _condition_left_out(said, passages, context):
+    if dropped := _condition_left_out(said, passages, context, _is_copy):
         return [dropped]
     spoken = f" {' '.join(tokens(claim))} "
     if any(spoken in there.said for there in passages):
         return []
     if (found := _of_the_nearest(said, passages)) is not None:
         return found
-    parts = [_sentence(part) for part in _PART.split(claim)[:_MOST_PARTS]]
+    if dropped := _condition_left_out(said, passages, context, _is_rephrased):
+        return [dropped]
+    parts = [sentence_of(part) for part in _PART.split(claim)[:_MOST_PARTS]]
     whole = [part for part in parts if _LEAST_WORDS <= len(part.words) < len(said.words)]
     return _find_denial_in_copied_words(said, passages) or [
         change for part in whole for change in _of_the_nearest(part, passages, said) or ()
     ]
 
 
-def _of_the_nearest(said: _Sentence, passages: Sequence[Passage], whole: _Sentence | None = None) -> list[str] | None:
+def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence | None = None) -> list[str] | None:
     """Return the changes of the sentence that is nearly copied; `None` where none is.
 
     Args:
@@ -97,7 +82,7 @@ def _of_the_nearest(said: _Sentence, passages: Sequence[Passage], whole: _Senten
     return found[0] if all(found) else []
 
 
-def _near(said: _Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float, _Sentence]]:
+def _near(said: Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float, Sentence]]:
     """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are."""
     if len(said.words) > _LONGEST:
         return
@@ -138,7 +123,7 @@ def _most_changed(words: Sequence[str]) -> int:
     return max(MOST_CHANGED, len(words) // 6)
 
 
-def _compare(source: _Sentence, claim: _Sentence, kept: frozenset[str]) -> list[str]:
+def _compare(source: Sentence, claim: Sentence, kept: frozenset[str]) -> list[str]:
     """Return the changes between a sentence and its near copy that turn it round."""
     matcher = SequenceMatcher(None, source.words, claim.words, autojunk=False)
     edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
@@ -157,7 +142,7 @@ def _compare(source: _Sentence, claim: _Sentence, kept: frozenset[str]) -> list[
         before, behind = [word for word in source.words[a:a_end] if word not in moved], claim.words[b:b_end]
         denied = _denials(before) % 2 != _denials(behind) % 2
         if (
-            (_are_opposed(before, behind) and not (denied and _negated_forms(before, behind)))
+            (are_opposed(before, behind) and not (denied and negated_forms(before, behind)))
             or _changes_quantity(before, behind, old, new)
             or (kind == "replace" and _changes_name(source, claim, (a, a_end), (b, b_end)))
         ):
@@ -173,71 +158,29 @@ def _describe(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _denials(words: Iterable[str]) -> int:
-    return sum(word in _LISTS.denials for word in words)
+    return sum(word in LISTS.denials for word in words)
 
 
 def _means_the_same(old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether a denial is gone together with its word, or was put before the opposite: "not enabled", "disabled"."""
-    return _are_opposed(old, new) or _negated_forms(old, new)
-
-
-def _negated_forms(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether one side denies a word in itself and the other before it: "недоступен", "не доступен"."""
-    plain, other = (frozenset(map(stem, side)) for side in (old, new))
-    return any(f"{mark}{word}" in plain for mark in _IN_ITSELF for word in other) or any(
-        f"{mark}{word}" in other for mark in _IN_ITSELF for word in plain
-    )
-
-
-_IN_ITSELF: Final = ("не", "un", "in", "im", "non-")
-
-
-def _are_opposed(old: Iterable[str], new: Sequence[str]) -> bool:
-    return any(_opposites(one, other) for one in old for other in new)
-
-
-@lru_cache(maxsize=4096)
-def _opposites(one: str, other: str) -> bool:
-    if one == other:
-        return False
-    for mark in _IN_ITSELF:
-        if stem(other) == stem(mark + one) or stem(one) == stem(mark + other):
-            return True
-    return any(
-        (_begins(one, left, right) and _begins(other, right, left))
-        or (_begins(one, right, left) and _begins(other, left, right))
-        for left, right in _LISTS.opposites
-    )
-
-
-def _begins(word: str, this: str, that: str) -> bool:
-    """Whether a word is of one side of a pair; short ones have no endings."""
-    whole = len(this) <= _NO_ENDING
-    return (word == this if whole else word.startswith(this)) and not (len(that) > len(this) and word.startswith(that))
-
-
-_NO_ENDING: Final = 3
+    return are_opposed(old, new) or negated_forms(old, new)
 
 
 def _changes_quantity(old: Sequence[str], new: Sequence[str], all_old: Sequence[str], all_new: Sequence[str]) -> bool:
     """Whether an edit changes how many or how surely: a quantity for another, or one that was put in or left out."""
-    groups = _LISTS.quantities
+    groups = LISTS.quantities
     before, behind = ({groups[word] for word in words if word in groups} for words in (old, new))
     there, here = ({groups[word] for word in words if word in groups} for words in (all_old, all_new))
     if not before or not behind:
         # Most are put in and left out as one likes; what was only moved is no change.
-        return bool((before - here) & _LISTS.weighty)
+        return bool((before - here) & LISTS.weighty)
     return bool((before - here) | (behind - there)) and before != behind
 
 
-_WEIGHTY: Final = frozenset(("some", "only", "sometimes", "usually", "rarely", "temporarily"))
-"""First words of the quantities that a sentence does not lose without saying more than it did."""
-
-
-def _changes_name(source: _Sentence, claim: _Sentence, old: tuple[int, int], new: tuple[int, int]) -> bool:
+def _changes_name(source: Sentence, claim: Sentence, old: tuple[int, int], new: tuple[int, int]) -> bool:
     """Whether a name stands in the place of another; the first word of a sentence may have its capital of its place."""
 
-    def names(sentence: _Sentence, span: tuple[int, int]) -> set[str]:
+    def names(sentence: Sentence, span: tuple[int, int]) -> set[str]:
         sure = (
             at for at in range(*span) if sentence.named[at] and (at > 0 or not _ONE_CAPITAL.fullmatch(sentence.raw[at]))
         )
@@ -265,16 +208,21 @@ def _number_groups(words: Sequence[str]) -> list[frozenset[str]]:
     return found
 
 
-def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: Callable[[], str]) -> str:
+def _condition_left_out(
+    said: Sentence,
+    passages: Sequence[Passage],
+    context: Callable[[], str],
+    is_same: Callable[[tuple[str, ...], tuple[str, ...]], bool],
+) -> str:
     """Return the condition that a source sets and a claim, otherwise a copy of its sentence, does not; else nothing."""
-    if any(word in _LISTS.condition_words for word in said.words):
+    if any(word in LISTS.condition_words for word in said.words) or _IN_THAT_CASE.search(" ".join(said.words)):
         return ""
     for there in passages:
         for condition, rest in _conditional_clauses(there.text):
-            if rest.words != said.words and not _is_copy(rest.words, said.words):
+            if rest.words != said.words and not is_same(rest.words, said.words):
                 continue
             wanted = {stem(word) for word in condition if word not in stop_words()}
-            if wanted <= _LISTS.idle:
+            if wanted <= LISTS.idle:
                 continue
             known = frozenset(stems(context()))
             if len(wanted & known) < _SAID * max(1, len(wanted)) and not _stands_alone(said, passages):
@@ -283,19 +231,19 @@ def _condition_left_out(said: _Sentence, passages: Sequence[Passage], context: C
 
 
 @lru_cache(maxsize=512)
-def _conditional_clauses(text: str) -> tuple[tuple[tuple[str, ...], _Sentence], ...]:
+def _conditional_clauses(text: str) -> tuple[tuple[tuple[str, ...], Sentence], ...]:
     """Return the conditions of a text, each with what is said where it holds."""
-    found: list[tuple[tuple[str, ...], _Sentence]] = []
+    found: list[tuple[tuple[str, ...], Sentence]] = []
     for place, _ in places(text):
-        if not any(word in place.text.lower() for word in _LISTS.condition_words):
+        if not any(word in place.text.lower() for word in LISTS.condition_words):
             continue
-        sentence = _sentence(place.text)
+        sentence = sentence_of(place.text)
         if len(sentence.words) > _LONGEST:
             continue
         for condition, rest in islice(_conditions(sentence), _MOST_CONDITIONS):
             at = 0 if sentence.words[: len(rest)] == rest else len(sentence.words) - len(rest)
             cut = slice(at, at + len(rest))
-            found.append((condition, _Sentence(sentence.raw[cut], sentence.words[cut], sentence.named[cut])))
+            found.append((condition, Sentence(sentence.raw[cut], sentence.words[cut], sentence.named[cut])))
     return tuple(found)
 
 
@@ -305,19 +253,31 @@ def _is_copy(rest: tuple[str, ...], words: tuple[str, ...]) -> bool:
     return SequenceMatcher(None, rest, words, autojunk=False).ratio() >= _COPY
 
 
+def _is_rephrased(rest: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    ours, theirs = (frozenset(stem(word) for word in side if word not in stop_words()) for side in (words, rest))
+    shared = len(ours & theirs)
+    return shared >= _LEAST_WORDS and shared >= _REPHRASED * max(len(ours), len(theirs))
+
+
+_IN_THAT_CASE: Final = re.compile(
+    r"^(?:then|otherwise|тогда|иначе)\b|\b(?:in (?:this|that) case|в (?:этом|таком) случае)\b"
+)
+"""What points back at a condition that was said before."""
+_REPHRASED: Final = 0.75
+"""Share of the content words that both have, where the rest of the sentence is told in another order."""
 _COPY: Final = 0.93
 """How alike the rest of a sentence and a claim are that says it without its condition."""
 
 
-def _stands_alone(said: _Sentence, passages: Sequence[Passage]) -> bool:
+def _stands_alone(said: Sentence, passages: Sequence[Passage]) -> bool:
     """Whether a claim is a whole sentence somewhere else in its sources."""
     return any(sentence.words == said.words for there in passages for sentence in _sentences(there.text))
 
 
-def _conditions(sentence: _Sentence) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _conditions(sentence: Sentence) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield the conditional clauses at the beginning and the end of a sentence, each with the rest of the sentence."""
     words = sentence.words
-    for begins in _LISTS.conditions:
+    for begins in LISTS.conditions:
         width = len(begins)
         for at in range(len(words) - width):
             if words[at : at + width] != begins:
@@ -333,80 +293,15 @@ def _conditions(sentence: _Sentence) -> Iterator[tuple[tuple[str, ...], tuple[st
 _THEN: Final = (("then",), ("то",))
 
 
-def _commas(sentence: _Sentence) -> Iterator[int]:
+def _commas(sentence: Sentence) -> Iterator[int]:
     """Yield how many words stand before each comma."""
     yield from (at + 1 for at, raw in enumerate(sentence.raw) if raw.endswith(","))
-
-
-# ---------------------------------------------------------------------------------------------- the order of steps
-
-
-def steps_misordered(steps: Iterable[tuple[str, Sequence[Passage]]]) -> list[str]:
-    """Return the steps of numbered lists that stand before a step which the source has before them, each as "later -> earlier".
-
-    Steps that are no near copies of numbered steps of one list of the source have no order to keep.
-
-    Args:
-        steps: The claims of a draft in their order, each with the passages that it cites; those without a number are left out.
-    """
-    found: list[str] = []
-    before: tuple[int, _Step] | None = None
-    for text, cited in steps:
-        numbered = _NUMBERED.match(text)
-        behind = before[1].number if before else 0
-        step = _step_of(_sentence(text[numbered.end() :]), cited, behind) if numbered else None
-        if numbered is None or step is None:
-            before = None
-            continue
-        number = int(numbered[1])
-        if before and before[0] < number and before[1].of == step.of and before[1].number > step.number:
-            found.append(_describe(before[1].words, step.words))
-        before = (number, step)
-    return found
-
-
-_NUMBERED: Final = re.compile(r"\s*(?:>\s*)*(\d{1,3})[.)]\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A step of a source: of which list, its number there, and its words."""
-
-    of: tuple[str, int]
-    number: int
-    words: tuple[str, ...]
-    counted: Counter[str]
-
-
-def _step_of(said: _Sentence, cited: Sequence[Passage], behind: int) -> _Step | None:
-    """Return the step that a claim copies; of equal ones the next behind a number."""
-    if len(said.words) > _LONGEST:
-        return None
-    steps = ((step, step.words, step.counted) for there in cited for step in _steps(there.text))
-    alike = max(_alike(said.words, steps), key=lambda one: (one[0], one[1].number > behind), default=None)
-    return alike[1] if alike else None
-
-
-@lru_cache(maxsize=256)
-def _steps(text: str) -> tuple[_Step, ...]:
-    found: list[_Step] = []
-    lists = last = 0
-    for match in _STEP.finditer(text):
-        number = int(match[1])
-        lists += number <= last
-        last = number
-        words = _sentence(match[2]).words
-        found.append(_Step((text, lists), number, words, Counter(words)))
-    return tuple(found)
-
-
-_STEP: Final = re.compile(r"^[ \t]*(\d{1,3})[.)][ \t]+(.+)$", re.MULTILINE)
 
 
 # ------------------------------------------------------------------------- a denial among words that were copied
 
 
-def _find_denial_in_copied_words(said: _Sentence, passages: Sequence[Passage]) -> list[str]:
+def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) -> list[str]:
     """Return the denial that a claim puts in or leaves out among a few words that it copies, wherever the rest is from.
 
     Words around a denial are searched for without it on the other side. A sentence that denies anything else, in any
@@ -420,7 +315,7 @@ def _find_denial_in_copied_words(said: _Sentence, passages: Sequence[Passage]) -
                 if _holds(own, copied) and not any(_holds(other, copied) for other in sentences):
                     return [_describe(("not", *copied), copied)]
         return []
-    if sum(word in _LISTS.denials for word in own) != 1:
+    if sum(word in LISTS.denials for word in own) != 1:
         return []
     for copied in _around_denials(own):
         holding = [words for words in sentences if _holds(words, copied)]
@@ -432,7 +327,7 @@ def _find_denial_in_copied_words(said: _Sentence, passages: Sequence[Passage]) -
 def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the words around each denial, without it: as many as tell that they were copied, on either side."""
     for at, word in enumerate(words):
-        if word not in _LISTS.denials:
+        if word not in LISTS.denials:
             continue
         for before, behind in ((2, 1), (1, 2), (0, 3)):
             left, right = words[max(0, at - before) : at], words[at + 1 : at + 1 + behind]
@@ -455,31 +350,21 @@ def _holds(words: tuple[str, ...], copied: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _denies_anything(words: tuple[str, ...]) -> bool:
-    return any(word in _LISTS.denials or word.startswith(_LISTS.forbids) for word in words)
+    return any(word in LISTS.denials or word.startswith(LISTS.forbids) for word in words)
 
 
 # ------------------------------------------------------------------------------------------------------- sentences
 
 
 @lru_cache(maxsize=512)
-def _sentences(text: str) -> tuple[_Sentence, ...]:
+def _sentences(text: str) -> tuple[Sentence, ...]:
     found = [place.text for place, _ in places(text)]
     cells = [cell for row in found if "|" in row for cell in row.rsplit("\n", 1)[-1].split("|")]
-    return tuple(_sentence(part) for part in (*found, *cells))
-
-
-def _spell_out(match: re.Match[str]) -> str:
-    """Return a contraction in full: "don't" is "do not"."""
-    verb = match["verb"]
-    return f"{_WHOLE.get(verb.lower(), verb)} not"
-
-
-_CONTRACTED: Final = re.compile(r"\b(?P<verb>[A-Za-z]{2,6})n['’]t\b")
-_WHOLE: Final = {"ca": "can", "wo": "will", "sha": "shall"}
+    return tuple(sentence_of(part) for part in (*found, *cells))
 
 
 @lru_cache(maxsize=512)
-def _candidates(text: str) -> tuple[tuple[_Sentence, Counter[str]], ...]:
+def _candidates(text: str) -> tuple[tuple[Sentence, Counter[str]], ...]:
     """Return the sentences of a text, alone, in pairs and without their condition, each with its words counted."""
     single = [sentence for sentence in _sentences(text) if len(sentence.words) <= _LONGEST]
     pairs = (_join(one, next_) for one, next_ in pairwise(single))
@@ -487,74 +372,5 @@ def _candidates(text: str) -> tuple[tuple[_Sentence, Counter[str]], ...]:
     return tuple((sentence, Counter(sentence.words)) for sentence in (*single, *pairs, *rests))
 
 
-def _join(one: _Sentence, other: _Sentence) -> _Sentence:
-    return _Sentence(one.raw + other.raw, one.words + other.words, one.named + other.named)
-
-
-@lru_cache(maxsize=2048)
-def _sentence(text: str) -> _Sentence:
-    bare = _CANNOT.sub("can not", _CONTRACTED.sub(_spell_out, _MARKS.sub("", text)))
-    quoted = {at for match in _QUOTED.finditer(bare) for at in range(*match.span(1))}
-    raw: list[str] = []
-    named: list[bool] = []
-    words: list[str] = []
-    for match in _WORD.finditer(bare):
-        if not (word := fold(match.group()).replace("’", "'")):
-            continue  # nothing but signs that nobody sees
-        ends = bare[match.end() : match.end() + 1]
-        raw.append(f"{match.group()}{',' if ends == ',' else ''}")
-        named.append(bool(_NAME.fullmatch(match.group())) or match.start() in quoted)
-        words.append(word)
-    return _with_limits(_Sentence(tuple(raw), tuple(words), tuple(named)))
-
-
-def _with_limits(sentence: _Sentence) -> _Sentence:
-    """Return a sentence in which each turn of speech of `limits` is one word."""
-    raw, words, named = list(sentence.raw), list(sentence.words), list(sentence.named)
-    for phrase, name in _LISTS.limits:
-        at = 0
-        while at <= len(words) - len(phrase):
-            if tuple(words[at : at + len(phrase)]) == phrase:
-                raw[at : at + len(phrase)] = [raw[at + len(phrase) - 1]]
-                words[at : at + len(phrase)] = [name]
-                named[at : at + len(phrase)] = [False]
-            at += 1
-    return _Sentence(tuple(raw), tuple(words), tuple(named))
-
-
-# ------------------------------------------------------------------------------------------------------- word lists
-
-
-@dataclass(frozen=True, slots=True)
-class _Lists:
-    denials: frozenset[str]
-    forbids: tuple[str, ...]
-    idle: frozenset[str]
-    weighty: frozenset[int]
-    limits: tuple[tuple[tuple[str, ...], str], ...]
-    quantities: dict[str, int]
-    conditions: tuple[tuple[str, ...], ...]
-    condition_words: frozenset[str]
-    opposites: tuple[tuple[str, str], ...]
-
-
-def _load_lists() -> _Lists:
-    read: dict[str, Any] = tomllib.loads(files("language").joinpath("near_copy.toml").read_text("utf-8"))
-    limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
-    pairs = (tuple(pair.split("/")) for pair in read["opposites"].split())
-    conditions = sorted((tuple(phrase.split()) for phrase in read["conditions"]), key=len, reverse=True)
-    return _Lists(
-        denials=frozenset(read["denials"].split()),
-        forbids=tuple(read["forbids"].split()),
-        idle=frozenset(map(stem, read["idle"].split())),
-        weighty=frozenset(number for number, line in enumerate(read["quantities"]) if line.split()[0] in _WEIGHTY),
-        limits=tuple(sorted((one for one in limits if len(one[0]) > 1), key=lambda one: -len(one[0]))),
-        quantities={word: number for number, line in enumerate(read["quantities"]) for word in line.split()},
-        conditions=tuple(conditions),
-        condition_words=frozenset(phrase[0] for phrase in conditions if len(phrase) == 1),
-        opposites=tuple((left, right) for left, right in pairs),
-    )
-
-
-_LISTS: Final = _load_lists()
-"""Read on import, and not in a turn: there no file is waited for."""
+def _join(one: Sentence, other: Sentence) -> Sentence:
+    return Sentence(one.raw + other.raw, one.words + other.words, one.named + other.named)

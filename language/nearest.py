@@ -26,6 +26,8 @@ _DELIMITER = re.compile(r"[\s|:-]+")
 _HEADING = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 _KEPT: Final = "\ue000"
 """For the spaces inside a code span while sentences are cut: none ends there."""
+_BLOCK: Final = "\ue002"
+"""In the place of a block of code."""
 _CLAIM_SHARE: Final = 0.8
 """Share of the claim's words that a place must have to be the one that is quoted."""
 _PLACE_SHARE: Final = 0.5
@@ -77,9 +79,12 @@ def _exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str
         frozenset(url for found in there for url in found.urls - wanted.urls),
         frozenset(name for found in there for name in found.quoted - wanted.quoted),
     )
+    named = frozenset(name for found in there for name in found.identifiers)
     suspects = Values(
         wanted.figures if instead.numbers else (),
-        wanted.identifiers if instead.identifiers else frozenset(),
+        frozenset(name for name in wanted.identifiers if not _goes_on(name, named))
+        if instead.identifiers
+        else frozenset(),
         wanted.urls if instead.urls else frozenset(),
         wanted.quoted if instead.quoted else frozenset(),
     )
@@ -130,6 +135,11 @@ def _identifiers(text: str) -> frozenset[str]:
     return values(text).identifiers
 
 
+def _goes_on(name: str, named: Iterable[str]) -> bool:
+    """Whether a command is one of the place's with its arguments, or the other way round: it was not exchanged."""
+    return any(name.startswith(f"{known} ") or known.startswith(f"{name} ") for known in named)
+
+
 def _said_too_often(suspects: Values, there: Sequence[Values]) -> list[str]:
     """Return the numbers that a claim has more often than each of the places, which have others instead: "1 to 1"."""
     own = Counter(figure.normal[0] for figure in suspects.figures if figure.normal)
@@ -165,14 +175,28 @@ def places(text: str) -> Sequence[tuple[Passage, frozenset[str]]]:
 
 def _cut(text: str) -> tuple[list[str], list[str]]:
     """Return the sentences, items and rows of a text, and the lines of its code blocks."""
-    prose, code = list[str](), list[str]()
+    pieces = pieces_in_order(text)
+    return [piece for piece, is_code in pieces if not is_code], [piece for piece, is_code in pieces if is_code]
+
+
+def pieces_in_order(text: str) -> list[tuple[str, bool]]:
+    """Return the sentences, items and rows of a text and the lines of its code blocks as they follow, and which are code."""
+    prose, blocks = list[str](), list[list[str]]()
     for i, part in enumerate(code_parts(text)):
         if i % 2 and _FENCED.match(part):
-            code += part.split("\n")[1:]
+            prose.append(_BLOCK)
+            blocks.append(part.split("\n")[1:])
         else:
             prose.append(re.sub(r"\s", _KEPT, part) if i % 2 and part.startswith("`") else part)
-    split = _sentences([part for part in _PARAGRAPH.split("".join(prose)) if part])
-    return [part.replace(_KEPT, " ").strip() for part in split if part.strip()], [line for line in code if line.strip()]
+    found: list[tuple[str, bool]] = []
+    following = iter(blocks)
+    for split in _sentences([part for part in _PARAGRAPH.split("".join(prose)) if part]):
+        # A block stands where its mark does, and interrupts no sentence.
+        if piece := split.replace(_BLOCK, "").replace(_KEPT, " ").strip():
+            found.append((piece, False))
+        for _ in range(split.count(_BLOCK)):
+            found += [(line, True) for line in next(following, []) if line.strip()]
+    return found
 
 
 def _sentences(parts: Sequence[str]) -> list[str]:

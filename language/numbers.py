@@ -18,11 +18,9 @@ NUMBER: Final = (
 )
 """A number without its sign, as part of a regular expression."""
 
-SCALE: Final = (
-    r"(?:тыс(?:яч[аиу]?|\.)?|млн\.?|миллион(?:а|ов)?|млрд\.?|миллиард(?:а|ов)?|thousand|million|billion)(?![^\W\d])"
-)
+SCALE: Final = r"(?:тыс(?:яч[аиу]?|\.)?|млн\.?|миллион(?:а|ов)?|млрд\.?|миллиард(?:а|ов)?|thousand|million|billion)(?![^\W\d])|(?<=\d)[kк](?![^\W_])"
 """A word behind a number that multiplies it."""
-_SCALES: Final = {"ты": 10**3, "th": 10**3, "млн": 10**6, "милли": 10**6, "млр": 10**9}
+_SCALES: Final = {"ты": 10**3, "th": 10**3, "k": 10**3, "к": 10**3, "млн": 10**6, "милли": 10**6, "млр": 10**9}
 
 
 def number(text: str) -> str:

@@ -89,9 +89,15 @@ _BETWEEN = re.compile(
 )
 _TOGETHER = re.compile(r"[ \u00a0\u202f]*+(?:(?:,|and|и)[ \u00a0\u202f]*+)?", re.IGNORECASE)
 _HALVES = re.compile(
-    r"(?<!\w)(?:(?P<half>half an?|пол)[ \u00a0-]?(?P<one>[^\W\d_]+)|(?:полтора|полторы|полутора|one and a half)[ \u00a0](?P<more>[^\W\d_]+))",
+    r"(?<!\w)(?:(?:полтора|полторы|полутора|one and a half|an? (?P<unit>[^\W\d_]+) and a half)(?:[ \u00a0](?P<more>[^\W\d_]+))?"
+    r"|(?P<half>half an?|пол)[ \u00a0-]?(?P<one>[^\W\d_]+))",
     re.IGNORECASE,
 )
+_SHARES: Final = (
+    (re.compile(r"(?<!\w)(?:half|halves|halved|наполовину|вдвое|половин[аеуыо]й?)(?!\w)", re.IGNORECASE), "50"),
+    (re.compile(r"(?<!\w)(?:a quarter|one quarter|четверть|четверти)(?!\w)", re.IGNORECASE), "25"),
+)
+"""Words for a share, which is written as a percentage as well."""
 _VERSION_BEFORE = re.compile(
     r"(?:(?<!\w)(?:version|versions|ver\.?|release|верси[яюиейхм]+|релиз[а-яё]*|редакци[яюией]+)(?:[ \u00a0]+(?:№|no\.))?|(?<!\w)[A-Z][A-Za-z+#.]*[a-z])"
     r"[ \u00a0]+(?:v\.?)?$"
@@ -398,7 +404,16 @@ def _with_ranges(found: list[Figure], text: str) -> list[Figure]:
     return found
 
 
+def _halves(text: str) -> Iterator[Figure]:
+    """Yield "half an hour", "полтора часа": halves of a unit, which are written without a figure."""
+    for match in _HALVES.finditer(text):
+        value, word = ("0.5", match["one"]) if match["half"] else ("1.5", match["unit"] or match["more"])
+        if word and (unit := meaning(f" {word}")):
+            yield Figure(match.group(), *match.span(), (), amounts(value, unit))
+
+
 def _words(text: str) -> Iterator[Figure]:
+    yield from _halves(text)
     if CARDINALS.keys().isdisjoint(tokens(text)):
         return  # as mostly; the expression takes long
     for match in _WORD_FIGURE.finditer(text):
@@ -530,9 +545,10 @@ class Passage:
         for word in set(tokens(_COUNTED.sub(_GONE, self.text))):
             if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
                 found |= amounts("1", meaning(f" {word}"))
-        for match in _HALVES.finditer(self.text):
-            word, by = (match["one"], "1/2") if match["half"] else (match["more"], "3/2")
-            found |= amounts(by, meaning(f" {word}"))
+        found |= {amount for figure in _halves(self.text) for amount in figure.unit}
+        found |= {
+            amount for words, share in _SHARES if words.search(self.text) for amount in amounts(share, meaning("%"))
+        }
         return frozenset(found)
 
     @cached_property
@@ -585,10 +601,13 @@ class Passage:
     @cached_property
     def said(self) -> str:
         """Its words in order, in every reading."""
+        said = _said(self.text)
+        if "[" in self.text and (bare := _CITATION.sub("", self.text)) != self.text:
+            said += _said(bare)  # a claim is read without what looks like a citation
         if not any(mark in self.text for mark in ("<", "](", "][")):
-            return _said(self.text)
+            return said
         parts = code_parts(self.text)
-        return _said(self.text) + "".join(_said(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
+        return said + "".join(_said(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
 
     @cached_property
     def said_stems(self) -> str:
@@ -805,4 +824,5 @@ def _address(url: str) -> str:
 
 
 def _flat(text: str) -> str:
-    return " ".join(re.sub(r"[*`«»“”„\"]", "", fold(text)).split())
+    # Folded, "№" would be the letters "no", and one word with the name behind it.
+    return " ".join(re.sub(r"[*`«»“”„\"]", "", fold(text.replace("№", "# "))).split())

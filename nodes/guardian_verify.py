@@ -231,6 +231,7 @@ def _grounding(
         response_format=(spec or ArchitectSpec()).response_format,
         question=state["question"].get("text", ""),
         sections=_titles_of(spec),
+        quoted=state["quoted"] or state["quoting"],
     )
 
 

@@ -42,6 +42,8 @@ _WANTING: Final = (
             "claim_not_entailed",
             "claim_contradicted",
             "claim_changes_its_source",
+            "claim_unlike_its_source",
+            "value_used_wrongly",
             "clarification_without_question",
         },
     ),

@@ -34,6 +34,8 @@ _WHY: Final = {
     "claim_contradicted": "why_unproven",
     "value_not_in_cited_evidence": "why_unproven",
     "claim_changes_its_source": "why_unproven",
+    "claim_unlike_its_source": "why_unproven",
+    "value_used_wrongly": "why_unproven",
     "relevance_doubtful": "why_doubtful",
     "does_not_answer": "why_doubtful",
     "missing_required_sections": "why_form",

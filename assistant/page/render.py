@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from assistant.caller_faults import InsideFault, hidden
 from assistant.events import Degraded, Judged, NodeFinished, Searched, TurnEnded, TurnEvent
 from assistant.feedback import Feedback, Rating
-from assistant.judged import MARKS, in_words, pieces
+from assistant.judged import MARKS, in_words, pieces, verdict_line
 from assistant.page.markdown import leads_out, safe_html, words
 from assistant.progress import phrases
 from assistant.service import STOPPED
@@ -345,10 +345,9 @@ def _report(result: StructuredAgentResult, look: Look) -> str:
 
 def _verdict(report: GuardianReport, look: Look) -> list[tuple[str, str]]:
     say = look.words
-    verdict = say["judged_risk"].format(verdict=report.verdict, risk=say[f"judged_risk_{report.risk_level}"])
     checks = [f"{say[f'judged_check_{name}']}: {say[f'judged_{status}']}" for name, status in report.checks.items()]
     return [
-        (words(say["judged_verdict"]), words(verdict)),
+        (words(say["judged_verdict"]), words(verdict_line(report, say))),
         (words(say["judged_checks"]), words("; ".join(checks))),
         (words(say["judged_reasons"]), _list([in_words(reason, say) for reason in report.reasons])),
         (words(say["judged_actions"]), words(", ".join(report.required_actions))),

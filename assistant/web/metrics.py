@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _NODE_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TURN_S: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
+_SHARES: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
 _PARTS: Final = frozenset(
     {
         *("moderation", "plan", "draft", "embeddings", "reranker", "entailment", "policy", "lookups", "hand_off"),
@@ -52,6 +53,9 @@ class Metrics:
         self._retries = Counter("retries", "Drafts that were tried again", **to)
         self._routes = Counter("routes", "Messages by what DT-002 made of them", ["action", "flow"], **to)
         self._degraded = Counter("degraded", "Parts that did not work as configured in a turn", ["part"], **to)
+        self._faithfulness = Histogram(
+            "faithfulness", "Share of an answer's words that its sources have", buckets=_SHARES, **to
+        )
         self._node_seconds = Histogram("node_seconds", "Seconds in a node", ["node"], buckets=_NODE_S, **to)
         self._turn_seconds = Histogram(
             "turn_seconds", "Seconds from a turn's start to its result", buckets=_TURN_S, **to
@@ -109,6 +113,8 @@ class Metrics:
         self._turns.labels(result.outcome).inc()
         if result.action is not None:
             self._routes.labels(result.action, result.flow or "none").inc()
+        if result.guardian is not None and result.guardian.faithfulness is not None:
+            self._faithfulness.observe(result.guardian.faithfulness)
         told = result.diagnostics
         if told.answer_ms is not None:
             self._turn_seconds.observe(told.answer_ms / 1000)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from language.near_copy import changes, steps_misordered
+from language.near_copy import changes
 from language.values import passage
 
 BACKUP = (
@@ -96,25 +96,6 @@ def test_a_denial_among_a_few_copied_words_is_seen_in_a_rephrased_claim() -> Non
     source = [passage("Nightly jobs run on one node, so a script can not restart the search service by itself.")]
     assert changes("This means for you that a script can restart the search service at any time.", source)
     assert changes("It is forbidden that a script can restart the search service.", source) == []
-
-
-def test_steps_stand_in_the_order_of_their_source() -> None:
-    """Only steps of one list have an order, and only those that are copied."""
-    steps = [passage("1. Stop the search server.\n2. Copy the data folder.\n3. Start the search server again.")]
-    right = ["1. Stop the search server [1].", "2. Copy the data folder [1].", "3. Start the search server again [1]."]
-    wrong = [right[0], "2. Start the search server again [1].", "3. Copy the data folder [1]."]
-    assert steps_misordered((text, steps) for text in right) == []
-    assert steps_misordered((text, steps) for text in wrong) == [
-        "start the search server again -> copy the data folder"
-    ]
-    assert steps_misordered((text.lstrip("123. "), steps) for text in wrong) == []
-
-
-def test_a_step_that_comes_twice_is_in_its_place_both_times() -> None:
-    """A list that opens the same page at its beginning and its end is a copy of itself."""
-    said = ["1. Open the page of settings.", "2. Save the new value there.", "3. Open the page of settings."]
-    steps = [passage("\n".join(said))]
-    assert steps_misordered((text, steps) for text in said) == []
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

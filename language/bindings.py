@@ -1,0 +1,522 @@
+"""What a source says of a command, a name or a number, and whether a claim says it of another one.
+
+A value that stands in a passage proves that there is such a value, not that it does, is or measures what is said of it.
+What a source says of it is the clause, step or row that has it, and the heading above. A claim takes a wrong one where its
+words are those of another value of the same kind and not of this one: words that nobody has say nothing, for they may
+be synonyms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, pairwise, zip_longest
+from typing import Final
+
+from language.clean import fold
+from language.lexicon import light_stems
+from language.nearest import pieces_in_order
+from language.values import Passage
+from language.words import stem, stop_words
+
+_PLACEHOLDER: Final = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…|[A-Z][A-Z_]+|[А-ЯЁ][А-ЯЁ_]+")
+"""What stands in a command for something else: `<id>`, `{name}`, `NAME`."""
+_MARKED: Final = re.compile(r"<[^<>]*>|\{[^{}]*\}|\.\.\.|…")
+"""What a draft may write for it, too: in capitals it would be any word."""
+_ARGUMENT: Final = re.compile(r"[^\s\"'`«»“”?!,;()]+")
+_SPAN: Final = re.compile(r"`([^`\n]+)`")
+_HEADING: Final = re.compile(r"#{1,6} ")
+_CLAUSE: Final = re.compile(
+    r"[;:](?=\s)|\.\s|\s[–—-]\s|,?\s(?:then|and then|or|while|whereas|but|а затем|затем|или|тогда как)\s|,\s(?:and|so|а|и|но)?\s?",
+    re.IGNORECASE,
+)
+_AND: Final = re.compile(r"\s(?:and|и)\s", re.IGNORECASE)
+_NAME: Final = re.compile(
+    r"\*\*([^*\n]{2,60})\*\*|\[([^\]\n]{2,60})\]\(|(?<![\w`/.-])([A-ZА-ЯЁ][\w-]*(?:[ \u00a0][A-ZА-ЯЁ][\w-]*)*)"
+)
+_NUMBER: Final = re.compile(r"(?<![\w.,:/-])\d++(?:[ \u00a0]\d{3}(?!\d))*+(?:[.,:]\d++)*+(?![\w-])")
+_LINK: Final = re.compile(r"\]\([^()\s]*\)")
+_ASSIGNED: Final = re.compile(r"`[^`=\n]*+=[^`\n]*+`")
+_WORD: Final = re.compile(r"[^\W_]+")
+_SAID: Final = 0.7
+"""Share of a clause's words that speak of another value, from which on they are that one's."""
+_APART: Final = 0.3
+"""By how much this share must exceed that of the value which the clause has."""
+_HEAD_WEIGHT: Final = 0.5
+"""What a word is worth that only the heading above has: it may head several values."""
+_LEAST_WORDS: Final = 2
+_MOST_USES: Final = 600
+"""Of one passage."""
+
+
+def takes_argument(command: str, cited: Iterable[Passage], asked: str = "") -> bool:
+    """Whether a command is one of some passages with an argument of the user's, or with a placeholder for it.
+
+    Args:
+        command: Folded, as `language.values` has it: `guardian threads delete my-chat`.
+        cited: The passages.
+        asked: The question: what stands in it may be put in.
+    """
+    words = command.split()
+    if len(words) < _LEAST_WORDS:
+        return False
+    known = frozenset(word for word in _ARGUMENT.findall(fold(asked)) if not word.isalpha())
+    return any(
+        all(_fits(theirs, word, known) for theirs, word in zip_longest(use.words, words, fillvalue=""))
+        for there in cited
+        for use in _uses(there.text)
+        if len(use.words) >= _LEAST_WORDS and fold(use.words[0]) == words[0]
+    )
+
+
+def _fits(theirs: str, word: str, known: frozenset[str]) -> bool:
+    """Whether a word of a command may stand where a passage has another; where one of the two ends, it is empty."""
+    if not word:
+        return theirs.startswith("[")
+    return fold(theirs) == word or bool(_PLACEHOLDER.fullmatch(theirs) or _MARKED.fullmatch(word)) or word in known
+
+
+def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[Passage] = ()) -> list[str]:
+    """Return the commands, names and numbers of which a claim says what its sources say of others.
+
+    Args:
+        claim: One claim, without its citations.
+        cited: The passages that it cites.
+        found_beside: The other passages of the turn: the right command may stand there.
+    """
+    uses = [use for there in cited for use in _uses(there.text)]
+    if not uses:
+        return []
+    beside = [use for there in found_beside for use in _uses(there.text)]
+    every, said = [name for name, _, _ in _named_in(claim)], _words(claim)
+    if len(every) > _MOST_NAMES:
+        return []
+    found: list[str] = []
+    for clause in _clauses(claim):
+        for name, kind, _ in _named_in(clause):
+            words = _words(clause, without=name)
+            own = [use for use in uses if use.kind == kind and _is_same(use.name, name, kind)]
+            if not own or not words:
+                continue
+            others = (
+                use
+                for use in (*uses, *(beside if kind in _TYPED else ()))
+                if use.kind == kind and not any(_is_same(use.name, one, kind) for one in every)
+            )
+            if any(_belongs(words, use, own) for use in others if kind in _TYPED or not use.own_words <= said):
+                found.append(name)
+    return list(dict.fromkeys(found))
+
+
+_TYPED: Final = ("command", "option", "path")
+_MOST_NAMES: Final = 24
+"""Values of a claim; one that has more is a list, and time would grow with the square."""
+
+
+def _belongs(words: frozenset[str], other: _Use, own: Sequence[_Use]) -> bool:
+    """Whether words are said of another value, and not of a claim's own."""
+    if other.kind not in _TYPED:
+        words -= other.own_words
+    if not words:
+        return False
+    share, least = _share(words, other), max(_share(words, use) for use in own)
+    if len(words) < _LEAST_WORDS:
+        return other.kind == "command" and least == 0 and words <= other.own_words
+    apart = _APART if other.kind in _TYPED or len(words) > _LEAST_WORDS else 2 * _APART
+    return share >= _SAID and share - least >= apart
+
+
+def _clauses(claim: str) -> Iterator[str]:
+    """Yield the clauses of a claim; "and" parts two where both name something."""
+    kept = _SPAN.sub(lambda span: re.sub(r"[\s;:,.]", "\ue000", span.group()), claim)
+    cuts = [0, *(place for match in _CLAUSE.finditer(kept) for place in match.span()), len(kept)]
+    for start, end in pairwise(cuts):
+        clause = claim[start:end]
+        parts = _AND.split(clause)
+        if len(parts) > 1 and all(map(_named_in, parts)):
+            yield from parts
+        elif clause.strip():
+            yield clause
+
+
+@lru_cache(maxsize=2048)
+def _named_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Return what a text names, each folded, with its kind and its words as they stand."""
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for span in _SPAN.findall(text):
+        name = " ".join(fold(span).split())
+        found[name] = _kind(name), tuple(span.split())
+    bare = _SPAN.sub(" ", text)
+    for match in _NAME.finditer(bare):
+        raw = next(filter(None, match.groups()))
+        alone = match[3] and " " not in raw and _begins_sentence(bare, match.start())
+        if not alone and (name := " ".join(_WORD.findall(fold(raw)))) and not name.isdigit():
+            found.setdefault(name, ("name", ()))
+    for match in _NUMBER.finditer(bare):
+        found.setdefault(re.sub(r"[ \u00a0]", "", match.group()), ("number", ()))
+    return tuple((name, kind, words) for name, (kind, words) in found.items())
+
+
+def _begins_sentence(text: str, at: int) -> bool:
+    return not text[:at].strip(" \t*_#>|-\n") or text[:at].rstrip()[-1:] in ".!?:|\n"
+
+
+def _kind(name: str) -> str:
+    if name.startswith("-"):
+        return "option"
+    if " " in name:
+        return "command"
+    if "/" in name or "\\" in name:
+        return "path"
+    return "code"
+
+
+def _is_same(one: str, other: str, kind: str) -> bool:
+    """Whether two values are one: a command with its arguments, a name with more words or another ending."""
+    if one == other:
+        return True
+    if kind == "name":
+        theirs, ours = _stems_in(one), _stems_in(other)
+        return theirs <= ours or ours <= theirs
+    return one.startswith(f"{other} ") or other.startswith(f"{one} ")
+
+
+def _words(text: str, without: str = "") -> frozenset[str]:
+    """Return the stems that say what is done, of what, and with which other values."""
+    own = frozenset(_WORD.findall(without))
+    said = (
+        word
+        for word in _WORD.findall(fold(_ASSIGNED.sub(" ", _LINK.sub("]", text))))
+        if word not in stop_words() and word not in own
+    )
+    return frozenset(map(stem, said)) - light_stems() - _RUNS
+
+
+_RUNS: Final = frozenset(
+    map(
+        stem,
+        [
+            "run",
+            "runs",
+            "running",
+            "use",
+            "uses",
+            "using",
+            "execute",
+            "executes",
+            "enter",
+            "type",
+            "press",
+            "click",
+            "select",
+            "choose",
+            "open",
+            "command",
+            "commands",
+            "option",
+            "flag",
+            "parameter",
+            "button",
+            "menu",
+            "tab",
+            "field",
+            "page",
+            "followed",
+            "first",
+            "next",
+            "with",
+            "выполните",
+            "выполнить",
+            "запустите",
+            "запустить",
+            "используйте",
+            "использовать",
+            "введите",
+            "ввести",
+            "нажмите",
+            "нажать",
+            "выберите",
+            "выбрать",
+            "откройте",
+            "открыть",
+            "команда",
+            "команду",
+            "командой",
+            "опция",
+            "опцию",
+            "параметр",
+            "параметром",
+            "кнопка",
+            "кнопку",
+            "кнопкой",
+            "меню",
+            "вкладка",
+            "вкладку",
+            "поле",
+            "сначала",
+            "затем",
+            "можно",
+            "нужно",
+            "помощью",
+            "служит",
+            "позволяет",
+        ],
+    )
+)
+"""Words for using a command, whatever it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A value in one place of a passage.
+
+    Attributes:
+        name: Folded.
+        words: Those of a command, as they stand.
+        near: The stems of the clause, step or row that has it; of a line of code, of what stands before the block.
+        above: Those of the heading.
+    """
+
+    name: str
+    kind: str
+    words: tuple[str, ...]
+    near: frozenset[str]
+    above: frozenset[str]
+
+    @property
+    def own_words(self) -> frozenset[str]:
+        """The stems of the name itself: `guardian threads delete` deletes."""
+        return _stems_in(self.name)
+
+
+def _share(words: frozenset[str], use: _Use) -> float:
+    near = words & (use.near | use.own_words)
+    above = (words & use.above) - near
+    return (len(near) + _HEAD_WEIGHT * len(above)) / len(words)
+
+
+@lru_cache(maxsize=4096)
+def _stems_in(name: str) -> frozenset[str]:
+    return frozenset(stem(part) for part in re.findall(r"[^\W\d_]+", name))
+
+
+@lru_cache(maxsize=256)
+def _uses(text: str) -> tuple[_Use, ...]:
+    found: list[_Use] = []
+    above = before = frozenset[str]()
+    for piece, is_code in pieces_in_order(text):
+        if is_code:
+            line = piece.strip().removeprefix("$ ")
+            found.append(_Use(fold(line), _kind(fold(line)), tuple(line.split()), before, above))
+            continue
+        # "Delete it:", and the block; or a sentence, and a list of commands.
+        before = _words(piece)
+        if _HEADING.match(piece):
+            above = before
+            continue
+        for name, kind, words in _named_in(piece):
+            near = _words(piece) if kind != "number" or "|" in piece else _around(piece, name)
+            found.append(_Use(name, kind, words, near, above))
+        if len(found) > _MOST_USES:
+            break
+    return tuple(found[:_MOST_USES])
+
+
+def _around(piece: str, number: str) -> frozenset[str]:
+    """Return the words of the clauses that have a number."""
+    return frozenset().union(
+        *(_words(clause) for clause in _clauses(piece) if number in {n for n, _, _ in _named_in(clause)})
+    )
+
+
+# -------------------------------------------------------------------------------------------------- rows and numbers
+
+
+def from_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
+    """Return the values of a claim that only other rows of a table have than the one which it speaks of.
+
+    A row is spoken of where all words of its first cell are in the claim; of a claim that is a row, in its first cell.
+    """
+    said = _cell_words(claim)
+    first = _cell_words(_cells(claim)[0]) if _cells(claim) else frozenset[str]()
+    right, wrong = set[str](), set[str]()
+    for there in cited:
+        tables = _tables(there.text)
+        right |= tables.beside
+        for rows in tables.tables:
+            own = [row for row in rows if (row.key == first if first else row.key <= said and row.is_named)]
+            own = [row for row in own if not any(row.key < other.key for other in own)]
+            # Of a table of which no row is named, any may be meant.
+            right.update(*(row.key | row.values for row in own or rows))
+            wrong.update(*(row.values for row in rows if own and row not in own))
+    return sorted(word for word in said & wrong - right if any(map(str.isdigit, word)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    key: frozenset[str]
+    values: frozenset[str]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether more than a plain number tells it from others."""
+        return not all(map(str.isdigit, self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The rows of a text under each head, and the words of what else it says."""
+
+    tables: tuple[tuple[_Row, ...], ...]
+    beside: frozenset[str]
+
+
+@lru_cache(maxsize=256)
+def _tables(text: str) -> _Tables:
+    heads: dict[str, list[_Row]] = {}
+    beside: list[str] = []
+    for piece, is_code in pieces_in_order(text):
+        head, _, line = piece.rpartition("\n")
+        cells = _cells(line)
+        if is_code or len(cells) < _LEAST_CELLS:
+            beside.append(piece)
+        elif len(heads) < _MOST_TABLES:
+            heads.setdefault(head, []).append(_Row(_cell_words(cells[0]), _cell_words(" | ".join(cells[1:]))))
+    rows = (tuple(row for row in rows if row.key) for rows in heads.values())
+    return _Tables(tuple(one for one in rows if len(one) > 1), _cell_words("\n".join((*beside, *heads))))
+
+
+_LEAST_CELLS: Final = 2
+_MOST_TABLES: Final = 20
+_TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
+
+
+def _cells(line: str) -> list[str]:
+    row = line.strip()
+    return [cell.strip() for cell in row.strip("|").split("|")] if row.startswith("|") else []
+
+
+def _cell_words(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in _TOKEN.findall(fold(text)) if word not in stop_words())
+
+
+def swapped_numbers(claim: str, cited: Iterable[Passage]) -> list[str]:
+    """Return pairs of numbers that a claim gives to each other's thing, each as "a <-> b".
+
+    Of the words around each of two numbers those are compared that the other has not: they were exchanged where the source
+    has more of each number's words around the other one than around itself.
+    """
+    own = _numbers_with_words(claim)
+    if len(own) < _LEAST_WORDS:
+        return []
+    found: list[str] = []
+    for there in cited:
+        known: dict[str, list[frozenset[str]]] = {}
+        for number, words in _numbers_of_passage(there.text):
+            if number in own:
+                known.setdefault(number, []).append(words)
+        for one, other in combinations(sorted(known)[:_MOST_NUMBERS], 2):
+            ours, theirs = own[one] - own[other], own[other] - own[one]
+            if _more_around(ours, known[other], known[one]) and _more_around(theirs, known[one], known[other]):
+                found.append(f"{one} <-> {other}")
+    return found
+
+
+def _more_around(words: frozenset[str], there: Iterable[frozenset[str]], here: Iterable[frozenset[str]]) -> bool:
+    return max(len(words & around) for around in there) > max(len(words & around) for around in here)
+
+
+_MOST_PARTS: Final = 100
+"""Of one sentence."""
+_MOST_NUMBERS: Final = 20
+"""Of one part of a sentence, and of one claim that are compared with each other."""
+
+
+@lru_cache(maxsize=256)
+def _numbers_of_passage(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    pieces = [piece for piece, is_code in pieces_in_order(text) if not is_code][:_MOST_USES]
+    return tuple(pair for piece in pieces for pair in _numbers_with_words(piece).items())
+
+
+def _numbers_with_words(text: str) -> dict[str, frozenset[str]]:
+    """Return the numbers of a sentence, each with the words of its part; parts end at commas and joining words.
+
+    Of a row, a number's words are those of its cell, its column's head and the row's first cell.
+    """
+    head, _, line = text.rpartition("\n")
+    if cells := _cells(line):
+        heads = _cells(head) or [""] * len(cells)
+        parts = [
+            (f"{title} {cells[0] if at else ''} {cell}", cell)
+            for at, (title, cell) in enumerate(zip(heads, cells, strict=False))
+        ]
+    else:
+        parts = [(part, part) for part in _parts_with_numbers(text)]
+    found: dict[str, frozenset[str]] = {}
+    for around, part in parts[:_MOST_PARTS]:
+        numbers = {re.sub(r"\s", "", written) for written in _NUMBERS.findall(part)}
+        if 0 < len(numbers) <= _MOST_NUMBERS:
+            words = _around_words(around)
+            found |= {number: found.get(number, frozenset()) | words for number in numbers}
+    return found
+
+
+def _parts_with_numbers(text: str) -> list[str]:
+    """Return the parts of a sentence; what has no number belongs to the part before it that has, or to the next."""
+    found: list[str] = []
+    waiting = ""
+    for part in _PART.split(text):
+        if _NUMBERS.search(part):
+            found.append(f"{waiting} {part}")
+            waiting = ""
+        elif found:
+            found[-1] += f" {part}"
+        else:
+            waiting += f" {part}"
+    return found
+
+
+def _around_words(part: str) -> frozenset[str]:
+    said = (word for word in _WORD.findall(fold(part)) if word not in _JOINS and not word.isdigit())
+    return frozenset(map(stem, said))
+
+
+_NUMBERS: Final = re.compile(
+    r"(?<![\w-])[A-ZА-ЯЁ]+\d+(?:-\d+)+(?![\w-])|(?<![\w.,:/])(?<![^\W\d]-)\d+(?:[ \u00a0]\d{3}(?!\d))*(?:[.,:]\d+)*(?!\d)"
+)
+"""Codes that end with numbers, and numbers; the ends of a range are two."""
+_PART: Final = re.compile(r"[,;()](?!\d)|\s(?:and|or|while|but|и|или|а|но)\s", re.IGNORECASE)
+_JOINS: Final = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "is",
+        "are",
+        "be",
+        "by",
+        "with",
+        "from",
+        "for",
+        "в",
+        "на",
+        "по",
+        "за",
+        "с",
+        "к",
+        "от",
+        "до",
+        "для",
+        "из",
+        "у",
+        "о",
+        "br",
+    ]
+)

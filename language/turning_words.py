@@ -1,0 +1,150 @@
+"""Words that turn a sentence round, and the words of sentences as they are compared. The lists are `turning_words.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final
+
+from language.clean import fold
+from language.words import stem
+
+_CANNOT: Final = re.compile(r"\bcannot\b", re.IGNORECASE)
+_WORD: Final = re.compile(r"\w+(?:[.,]\d+)*(?:['’-]\w+)*")
+_MARKS: Final = re.compile(r"\[\d{1,3}\]|(?<=\])\([^()\n]*\)|[\[\]]|[*`~]{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|<[^<>\n]*>")
+_NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w-]*")
+_QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{1,80})[»”“\"]")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The words of a sentence: as they stand, folded, and which of them are names or quoted."""
+
+    raw: tuple[str, ...]
+    words: tuple[str, ...]
+    named: tuple[bool, ...]
+
+
+def negated_forms(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether one side denies a word in itself and the other before it: "недоступен", "не доступен"."""
+    plain, other = (frozenset(map(stem, side)) for side in (old, new))
+    return any(f"{mark}{word}" in plain for mark in _IN_ITSELF for word in other) or any(
+        f"{mark}{word}" in other for mark in _IN_ITSELF for word in plain
+    )
+
+
+_IN_ITSELF: Final = ("не", "un", "in", "im", "non-")
+
+
+def are_opposed(old: Iterable[str], new: Sequence[str]) -> bool:
+    return any(opposites(one, other) for one in old for other in new)
+
+
+@lru_cache(maxsize=4096)
+def opposites(one: str, other: str) -> bool:
+    if one == other:
+        return False
+    for mark in _IN_ITSELF if min(len(one), len(other)) > _NO_ENDING else ():
+        if stem(other) == stem(mark + one) or stem(one) == stem(mark + other):
+            return True
+    return any(
+        (_begins(one, left, right) and _begins(other, right, left))
+        or (_begins(one, right, left) and _begins(other, left, right))
+        for left, right in LISTS.opposites
+    )
+
+
+def _begins(word: str, this: str, that: str) -> bool:
+    """Whether a word is of one side of a pair; short ones have no endings."""
+    whole = len(this) <= _NO_ENDING
+    return (word == this if whole else word.startswith(this)) and not (len(that) > len(this) and word.startswith(that))
+
+
+_NO_ENDING: Final = 3
+
+
+def _spell_out(match: re.Match[str]) -> str:
+    """Return a contraction in full: "don't" is "do not"."""
+    verb = match["verb"]
+    return f"{_WHOLE.get(verb.lower(), verb)} not"
+
+
+_CONTRACTED: Final = re.compile(r"\b(?P<verb>[A-Za-z]{2,6})n['’]t\b")
+_WHOLE: Final = {"ca": "can", "wo": "will", "sha": "shall"}
+
+
+@lru_cache(maxsize=2048)
+def sentence_of(text: str) -> Sentence:
+    bare = _CANNOT.sub("can not", _CONTRACTED.sub(_spell_out, _MARKS.sub("", text)))
+    quoted = {at for match in _QUOTED.finditer(bare) for at in range(*match.span(1))}
+    raw: list[str] = []
+    named: list[bool] = []
+    words: list[str] = []
+    for match in _WORD.finditer(bare):
+        if not (word := fold(match.group()).replace("’", "'")):
+            continue  # nothing but signs that nobody sees
+        ends = bare[match.end() : match.end() + 1]
+        raw.append(f"{match.group()}{',' if ends == ',' else ''}")
+        named.append(bool(_NAME.fullmatch(match.group())) or match.start() in quoted)
+        words.append(word)
+    return _with_limits(Sentence(tuple(raw), tuple(words), tuple(named)))
+
+
+def _with_limits(sentence: Sentence) -> Sentence:
+    """Return a sentence in which each turn of speech of `limits` is one word."""
+    raw, words, named = list(sentence.raw), list(sentence.words), list(sentence.named)
+    for phrase, name in LISTS.limits:
+        at = 0
+        while at <= len(words) - len(phrase):
+            if tuple(words[at : at + len(phrase)]) == phrase:
+                raw[at : at + len(phrase)] = [raw[at + len(phrase) - 1]]
+                words[at : at + len(phrase)] = [name]
+                named[at : at + len(phrase)] = [False]
+            at += 1
+    return Sentence(tuple(raw), tuple(words), tuple(named))
+
+
+# ------------------------------------------------------------------------------------------------------- word lists
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    denials: frozenset[str]
+    forbids: tuple[str, ...]
+    idle: frozenset[str]
+    weighty: frozenset[int]
+    limits: tuple[tuple[tuple[str, ...], str], ...]
+    quantities: dict[str, int]
+    conditions: tuple[tuple[str, ...], ...]
+    condition_words: frozenset[str]
+    opposites: tuple[tuple[str, str], ...]
+
+
+_WEIGHTY: Final = frozenset(("some", "only", "sometimes", "usually", "rarely", "temporarily"))
+"""First words of the quantities that a sentence does not lose without saying more than it did."""
+
+
+def _load_lists() -> _Lists:
+    read: dict[str, Any] = tomllib.loads(files("language").joinpath("turning_words.toml").read_text("utf-8"))
+    limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
+    pairs = (tuple(pair.split("/")) for pair in read["opposites"].split())
+    conditions = sorted((tuple(phrase.split()) for phrase in read["conditions"]), key=len, reverse=True)
+    return _Lists(
+        denials=frozenset(read["denials"].split()),
+        forbids=tuple(read["forbids"].split()),
+        idle=frozenset(map(stem, read["idle"].split())),
+        weighty=frozenset(number for number, line in enumerate(read["quantities"]) if line.split()[0] in _WEIGHTY),
+        limits=tuple(sorted((one for one in limits if len(one[0]) > 1), key=lambda one: -len(one[0]))),
+        quantities={word: number for number, line in enumerate(read["quantities"]) for word in line.split()},
+        conditions=tuple(conditions),
+        condition_words=frozenset(phrase[0] for phrase in conditions if len(phrase) == 1),
+        opposites=tuple((left, right) for left, right in pairs),
+    )
+
+
+LISTS: Final = _load_lists()
+"""Read on import, and not in a turn: there no file is waited for."""
