@@ -27,6 +27,8 @@ _SCALES: Final = {"ты": 10**3, "th": 10**3, "млн": 10**6, "милли": 10*
 
 def number(text: str) -> str:
     """Normalise a number's format: "1 500,50", "1,500.50", "1.500,50" and "1500.5" are one."""
+    if text.isdecimal() and not text.startswith("0"):
+        return text  # most numbers
     text = _BLANK.sub("", text).replace("−", "-")
     if re.fullmatch(r"-?(?!0)\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
         text = text.replace(",", "")
