@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any, Final
 
 from contracts.values import Language, RequestType
@@ -254,9 +255,9 @@ def infer_category(text: str, language: Language) -> str:
 def infer_topic(text: str) -> str:
     """Return the content words of a text in their order, at most six: its subject in a few words."""
     stop = stop_words()
-    words = re.findall(r"(?<![\w./-])[_./-]*+[^\W_][\w./-]*", text)
-    kept = [word for word in words if not all(part in stop for part in tokens(word))]
-    return " ".join(dict.fromkeys(kept[:6]))
+    words = (match.group() for match in re.finditer(r"(?<![\w./-])[_./-]*+[^\W_][\w./-]*", text))
+    kept = islice((word for word in words if not all(part in stop for part in tokens(word))), 6)
+    return " ".join(dict.fromkeys(kept))
 
 
 @cache

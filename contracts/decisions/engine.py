@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from functools import reduce
 from itertools import pairwise, product
-from operator import and_
 from typing import Generic, TypeVar
 
 from contracts.errors import DecisionError, TableError
@@ -253,11 +251,12 @@ class DecisionTable(Generic[Outcome]):
         gaps: list[Mapping[str, Value]] = []
         if 0 in met:
             met.remove(0)
-            gaps += [
-                dict(zip(self.columns, values, strict=True))
-                for values, bits in zip(product(*samples), product(*fitting), strict=True)
-                if not reduce(and_, bits, -1)
-            ]
+            for values, bits in zip(product(*samples), product(*fitting), strict=True):
+                rows = -1
+                for fits in bits:
+                    rows &= fits
+                if not rows:
+                    gaps.append(dict(zip(self.columns, values, strict=True)))
         hits = [[row.id for place, row in enumerate(self.rows) if rows >> place & 1] for rows in met]
         winners = {first for first, *_ in hits}
         overlaps = {(first, other) for first, *others in hits for other in others}

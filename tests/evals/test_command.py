@@ -211,7 +211,8 @@ BUNDLED = str(ROOT / "evals" / "cases" / "messages_en.jsonl")
 
 def test_cases_that_are_held_back_are_never_named(tmp_path: Path) -> None:
     """Also where the bundled file is named, and where they are asked: whoever tunes must not read them."""
-    done = run(BUNDLED, "--misses", "--held-back", "--data", str(tmp_path))  # public sets have nothing that is held back
+    # Without the public sets, of which nothing is held back.
+    done = run(BUNDLED, "--misses", "--held-back", "--data", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "| held back |" in done.stdout
     held_back = {case.id for case in read_cases(Path(BUNDLED)) if case.held_back}
