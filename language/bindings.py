@@ -326,7 +326,7 @@ def _uses(text: str) -> tuple[_Use, ...]:
 
 def _around(piece: str, number: str) -> frozenset[str]:
     """Return the words of the clauses that have a number."""
-    return frozenset().union(
+    return frozenset[str]().union(
         *(_words(clause) for clause in _clauses(piece) if number in {n for n, _, _ in _named_in(clause)})
     )
 

@@ -61,6 +61,7 @@ _BREAK = re.compile(r"(?<=[.!?…:;\])])[*_]*\s*</?(?:br|p|div|li|tr)\b[^<>]*>\s
 _BOLD = re.compile(r"\s*(?:\*\*|__)[^*_.!?…]*(?:\*\*|__)\s*")
 _RUN_IN: Final = re.compile(r"(?P<said>[^\s.!?…\[\]][^.!?…\n\[\]]{0,300}[.!?…])[*_~]{1,3}[ \t]+(?=[^\s\[(])")
 """A sentence that ends inside of marks of emphasis and cites nothing; the one behind it stands in the same claim."""
+_RUN_IN_ENDS: Final = re.compile(r"[.!?…][*_~]{1,3}[ \t]+[^\s\[(]")
 _DEEPEST: Final = 20
 _LONG_TITLE: Final = 5
 """Words of an underlined heading from which on it is read as a paragraph: models mean a rule by the line below."""
@@ -116,7 +117,8 @@ def titles(draft: str) -> list[str]:
     heads = [_without_rule(block.text) for block in _headings(said)]
     prose = [block.text for block in said if block.kind is not BlockKind.HEADING]
     alone = [line for text in prose for line in text.split("\n") if _BOLD.fullmatch(_without_marker(line))]
-    run_in = [match["said"] for text in prose for match in _RUN_IN.finditer(text)]
+    # Looked for first: the sentence before it is looked for from each character on, and hardly any text has such an end.
+    run_in = [match["said"] for text in prose if _RUN_IN_ENDS.search(text) for match in _RUN_IN.finditer(text)]
     return [title for title in (*heads, *alone, *run_in) if not _cites(title)]
 
 

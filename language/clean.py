@@ -107,6 +107,7 @@ def _is_of_one_script(word: str) -> bool:
     return all("a" <= c <= "z" for c in letters) or all("а" <= c <= "я" for c in letters)
 
 
+@lru_cache(maxsize=4096)
 def _look_alike(character: str, script: str) -> str:
     of_script = script in unicodedata.name(character, "")
     if not character.isalpha() or (of_script and (character.isascii() or script != "LATIN")):

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any, Final
 
 from contracts.values import Language, RequestType
 from language.clean import fold, skeleton
+from language.remembering import remember
 from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
 
 _VOWEL = re.compile("[aeiouyаеиоуыэюя]")
@@ -98,21 +100,19 @@ def _lead_in(name: str) -> frozenset[str]:
     return frozenset(stems(" ".join((*words["pointers"], *words["words"]))))
 
 
+@remember
 def casual_kind(text: str) -> str | None:
     """Return greetings, thanks, farewells or small_talk where a message is nothing else; `None` otherwise."""
     stemmed = all_stems(text)
-    rest = Counter(stemmed)
-    found: list[str] = []
-    for kind, phrases in _casual().items():
-        hits = phrases.find_in(stemmed)
-        if hits and kind != "fillers":
-            found.append(kind)
-        for phrase in hits:
-            for part in all_stems(phrase):
-                if rest[part]:
-                    rest[part] -= 1
+    hits = {kind: phrases.find_in(stemmed) for kind, phrases in _casual().items()}
+    found = [kind for kind, phrases in hits.items() if phrases and kind != "fillers"]
     if not found or ("?" in text and "small_talk" not in found):
         return None
+    rest = Counter(stemmed)
+    for phrase in (phrase for phrases in hits.values() for phrase in phrases):
+        for part in all_stems(phrase):
+            if rest[part]:
+                rest[part] -= 1
     stop = _stop_stems()
     if any(count and word not in stop for word, count in rest.items()):
         return None
@@ -255,9 +255,9 @@ def infer_category(text: str, language: Language) -> str:
 def infer_topic(text: str) -> str:
     """Return the content words of a text in their order, at most six: its subject in a few words."""
     stop = stop_words()
-    words = re.findall(r"(?<![\w./-])[_./-]*+[^\W_][\w./-]*", text)
-    kept = [word for word in words if not all(part in stop for part in tokens(word))]
-    return " ".join(dict.fromkeys(kept[:6]))
+    words = (match.group() for match in re.finditer(r"(?<![\w./-])[_./-]*+[^\W_][\w./-]*", text))
+    kept = islice((word for word in words if not all(part in stop for part in tokens(word))), 6)
+    return " ".join(dict.fromkeys(kept))
 
 
 @cache

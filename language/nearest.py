@@ -195,7 +195,7 @@ def pieces_in_order(text: str) -> list[tuple[str, bool]]:
         if piece := split.replace(_BLOCK, "").replace(_KEPT, " ").strip():
             found.append((piece, False))
         for _ in range(split.count(_BLOCK)):
-            found += [(line, True) for line in next(following, []) if line.strip()]
+            found += [(line, True) for line in next(following, list[str]()) if line.strip()]
     return found
 
 

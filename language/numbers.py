@@ -25,6 +25,8 @@ _SCALES: Final = {"ты": 10**3, "th": 10**3, "k": 10**3, "к": 10**3, "млн":
 
 def number(text: str) -> str:
     """Normalise a number's format: "1 500,50", "1,500.50", "1.500,50" and "1500.5" are one."""
+    if text.isdecimal() and not text.startswith("0"):
+        return text  # most numbers
     text = _BLANK.sub("", text).replace("−", "-")
     if re.fullmatch(r"-?(?!0)\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
         text = text.replace(",", "")

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING
 
 from language.remembering import remember_items
+
+if TYPE_CHECKING:
+    from razdel.segmenters.sentenize import SentSegmenter
 
 _WHOLE = re.compile(
     r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|(?<!\[)\[[^\]\n]{0,1000}+\]\([^)\n]{0,1000}+\)|https?://\S+"
@@ -18,9 +23,6 @@ _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 @remember_items
 def sentences(text: str) -> list[str]:
     """Split one paragraph into sentences; code spans, links, URLs and entities are never cut, and no semicolon ends one."""
-    # razdel reads its rules on import; the CLI's `--help` has no use for them.
-    from razdel import sentenize
-
     masks: list[str] = []
 
     def mask(match: re.Match[str]) -> str:
@@ -30,12 +32,21 @@ def sentences(text: str) -> list[str]:
     # These two are ours; in a text they mean nothing.
     flat = _WHOLE.sub(mask, " ".join(text.replace("\ue000", "").replace("\ue001", "").split()))
     found: list[str] = []
-    for part in (each.text.strip() for each in sentenize(flat)):
+    for part in (each.text.strip() for each in _segmenter()(flat)):
         if found and found[-1].endswith(";"):
             found[-1] = f"{found[-1]} {part}"
         elif part:
             found.append(part)
     return [_unmask(sentence, masks) for sentence in found]
+
+
+@cache
+def _segmenter() -> SentSegmenter:
+    """Return razdel's rules, asked only of marks before a blank: of any other they say that it ends no sentence."""
+    # They are read on import; the CLI's `--help` has no use for them.
+    from razdel.segmenters.sentenize import DELIMITER, SentSegmenter, SentSplitter
+
+    return SentSegmenter(SentSplitter(rf"{DELIMITER}(?=\s)"))
 
 
 def _unmask(text: str, masks: list[str]) -> str:

@@ -97,13 +97,17 @@ def sentence_of(text: str) -> Sentence:
 def _with_limits(sentence: Sentence) -> Sentence:
     """Return a sentence in which each turn of speech of `limits` is one word."""
     raw, words, named = list(sentence.raw), list(sentence.words), list(sentence.named)
+    known = set(words)  # looked for first: hardly any sentence has a word of hardly any turn
     for phrase, name in LISTS.limits:
+        if not known.issuperset(phrase):
+            continue
         at = 0
         while at <= len(words) - len(phrase):
             if tuple(words[at : at + len(phrase)]) == phrase:
                 raw[at : at + len(phrase)] = [raw[at + len(phrase) - 1]]
                 words[at : at + len(phrase)] = [name]
                 named[at : at + len(phrase)] = [False]
+                known.add(name)
             at += 1
     return Sentence(tuple(raw), tuple(words), tuple(named))
 

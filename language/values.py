@@ -196,7 +196,8 @@ def values(text: str, *, code: bool = False) -> Values:
         code: Whether its fenced blocks are quotations: then each word of them is a value, but for comments, strings
             and what stands in angle brackets for something else.
     """
-    return _with_code(text) if code else _without_code(text)
+    # Without a fence both read the same: one of the two is enough, and remembered once.
+    return _with_code(text) if code and ("```" in text or "~~~" in text) else _without_code(text)
 
 
 @remember

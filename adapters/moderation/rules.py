@@ -39,7 +39,8 @@ _APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u00b4]")
 _DASH = re.compile("[\u2010-\u2015\u2212]")
 _GAP = re.compile(r"[\s_*~]+")
 _SPACED_OUT = re.compile(r"(?<!\w)[^\W\d_](?!\w)(?:[^\w\n]{1,3}[^\W\d_](?!\w)){4,}")
-_CYRILLIC = re.compile("[а-я]")
+_LETTER_OF = {"ru": re.compile("[а-я]"), "en": re.compile("[a-z]")}
+"""A text without one matches no rule of the language."""
 _NOT_WORD = re.compile(r"\W+")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _QUOTED = re.compile(
@@ -165,7 +166,7 @@ class _View:
 
     def matches(self, rule: Rule) -> Iterator[re.Match[str]]:
         """Yield what a rule finds."""
-        if rule.text.language == "ru" and not self._has_cyrillic:
+        if rule.text.language in self._languages_without_a_letter:
             return iter(())
         if self._runs is None:
             return rule.pattern.finditer(self._text)
@@ -203,8 +204,8 @@ class _View:
         return after > 0 and match.end() <= self._quotes[after - 1][1]
 
     @cached_property
-    def _has_cyrillic(self) -> bool:
-        return _CYRILLIC.search(self._text) is not None
+    def _languages_without_a_letter(self) -> list[str]:
+        return [language for language, letter in _LETTER_OF.items() if not letter.search(self._text)]
 
     @cached_property
     def _quotes(self) -> list[tuple[int, int]]:

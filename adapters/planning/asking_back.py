@@ -179,8 +179,14 @@ def gap_in(message: str, today: date) -> Gap | None:
 
     A pronoun may stand for what another question of the same message names, so all have to be such.
     """
-    found = [_gap_of(query, today) for query in questions(message) if not lexicon.is_casual(query)]
-    return found[0] if found and all(found) else None
+    first: Gap | None = None
+    for query in questions(message):
+        if lexicon.is_casual(query):
+            continue
+        if not (gap := _gap_of(query, today)):
+            return None
+        first = first or gap
+    return first
 
 
 def _gap_of(query: str, today: date) -> Gap | None:

@@ -234,7 +234,8 @@ class DecisionTable(Generic[Outcome]):
     def prove(self) -> Proof:
         """Try every region: is one without a row, a row without one, or one with two?
 
-        Which rows a value fits is asked once for each column and kept as bits, so that a region costs a few ANDs.
+        Which rows a value fits is asked once for each column and kept as bits. Which rows meet is put together column by
+        column, regions with the same rows as one; region by region is looked for gaps alone, where there is one.
         """
         samples = self._samples()
         fitting = [
@@ -244,16 +245,18 @@ class DecisionTable(Generic[Outcome]):
             ]
             for name, values in zip(self.columns, samples, strict=True)
         ]
+        met = {-1}
+        for bits in fitting:
+            met = {rows & fits for rows in met for fits in set(bits)}
         gaps: list[Mapping[str, Value]] = []
-        met: dict[int, None] = {}
-        for values, bits in zip(product(*samples), product(*fitting), strict=True):
-            rows = -1
-            for fits in bits:
-                rows &= fits
-            if rows:
-                met[rows] = None
-            else:
-                gaps.append(dict(zip(self.columns, values, strict=True)))
+        if 0 in met:
+            met.remove(0)
+            for values, bits in zip(product(*samples), product(*fitting), strict=True):
+                rows = -1
+                for fits in bits:
+                    rows &= fits
+                if not rows:
+                    gaps.append(dict(zip(self.columns, values, strict=True)))
         hits = [[row.id for place, row in enumerate(self.rows) if rows >> place & 1] for rows in met]
         winners = {first for first, *_ in hits}
         overlaps = {(first, other) for first, *others in hits for other in others}

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from benchmarks.load import Asked, Run, Server, drive, judged, serving, slope_of
+from tests.support.fork_server import Program
 
+ROOT = Path(__file__).resolve().parents[2]
 CLIENTS, TURNS = 2, 4
 
 
 @pytest.fixture(scope="module")
 def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server over the handbook."""
-    with serving(Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("load") / "data"))) as running:
-        yield running
+    """A server over the handbook, forked: starting an interpreter is four seconds of work, and 14 turns are not one."""
+
+    def start(command: Sequence[str], **options: Any) -> Program[str]:
+        return Program(command[command.index("-m") + 1 :], cwd=ROOT, **options)
+
+    data = Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("load") / "data"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.load.subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
+        with serving(data) as running:
+            yield running
 
 
 @pytest.mark.slow

@@ -206,20 +206,24 @@ def test_messages_of_ones_own_are_judged_by_the_moderator_in_force(data: Path, t
     assert "1 of them could not be judged" in done.stdout
 
 
-def test_cases_that_are_held_back_are_never_named() -> None:
+BUNDLED = str(ROOT / "evals" / "cases" / "messages_en.jsonl")
+
+
+def test_cases_that_are_held_back_are_never_named(tmp_path: Path) -> None:
     """Also where the bundled file is named, and where they are asked: whoever tunes must not read them."""
-    done = run(str(ROOT / "evals" / "cases" / "messages_en.jsonl"), "--misses", "--held-back")
+    # Without the public sets, of which nothing is held back.
+    done = run(BUNDLED, "--misses", "--held-back", "--data", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "| held back |" in done.stdout
-    held_back = {case.id for case in read_cases(ROOT / "evals" / "cases" / "messages_en.jsonl") if case.held_back}
+    held_back = {case.id for case in read_cases(Path(BUNDLED)) if case.held_back}
     named = {line.partition(":")[0] for line in done.stdout.splitlines()}
     assert held_back
     assert not held_back & named
 
 
-def test_what_is_held_back_is_left_out_unless_it_is_asked_for() -> None:
+def test_what_is_held_back_is_left_out_unless_it_is_asked_for(tmp_path: Path) -> None:
     """The figures that one sees while tuning are of the cases that one may tune on."""
-    done = run(str(ROOT / "evals" / "cases" / "messages_en.jsonl"))
+    done = run(BUNDLED, "--data", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "has been left out" in done.stdout
     assert "held back |" not in done.stdout

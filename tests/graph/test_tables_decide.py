@@ -290,10 +290,9 @@ CELLS: Final = [(row, cell.name) for row in OUTPUT.rows for cell in fields(Shown
 
 
 @pytest.mark.parametrize(("row", "cell"), CELLS, ids=[f"{row.id}/{cell}" for row, cell in CELLS])
-async def test_each_cell_of_the_output_table_shows_or_hides_something(row: Row[Shown], cell: str) -> None:
+async def test_each_cell_of_the_output_table_shows_or_hides_something(row: Row[Shown], cell: str, walks: Any) -> None:
     """Turned over, it puts one part of the turn before its reader, or takes it away; not on record alone."""
     turn = TURNS[SHOWN_IN[row.id]]
-    before, _ = await turn.done()
     with changed(OUTPUT, row, replace(row.then, **{cell: not getattr(row.then, cell)})):
         after, _ = await turn.done()
-    assert after != before
+    assert after != walks[SHOWN_IN[row.id]][0]
