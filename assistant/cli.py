@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from typing import Final, NoReturn, TextIO, TypeAlias, cast
 
 from contracts.errors import ConfigError, GuardianError, InputError
@@ -147,8 +148,9 @@ def _complain_of_system(error: OSError) -> int:
     return 1
 
 
+@cache
 def build_parser() -> argparse.ArgumentParser:
-    """Build the command line with all its help."""
+    """Build the command line with all its help; it is the same for every command of a process."""
     codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
     parser = _command(
         None,

@@ -64,17 +64,27 @@ def test_a_python_without_venv_is_told_with_the_package_to_install(tmp_path: Pat
     assert not (tmp_path / "venv").exists()
 
 
-def test_the_next_python_is_tried_where_the_first_has_no_venv_and_what_works_is_kept(tmp_path: Path) -> None:
-    """One incomplete Python does not stop an install that another can carry out; a second run makes nothing anew."""
-    python(tmp_path / "bin", "python3", version="3.13", venv=False)
-    python(tmp_path / "bin", "python3.11", version="3.11")
-    done = create(tmp_path)
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an environment with nothing but pip, for copying only, made by the second Python of a machine.
+
+    To make one takes pip three seconds.
+    """
+    place = tmp_path_factory.mktemp("environment")
+    python(place / "bin", "python3", version="3.13", venv=False)
+    python(place / "bin", "python3.11", version="3.11")
+    done = create(place)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "venv" / "bin" / "python").exists()
-    mark = tmp_path / "venv" / "mark"
+    return place / "venv"
+
+
+def test_the_next_python_is_tried_where_the_first_has_no_venv_and_what_works_is_kept(environment: Path) -> None:
+    """One incomplete Python does not stop an install that another can carry out; a second run makes nothing anew."""
+    assert (environment / "bin" / "python").exists()
+    mark = environment / "mark"
     mark.touch()
-    shutil.rmtree(tmp_path / "bin")
-    assert create(tmp_path).returncode == 0
+    shutil.rmtree(environment.parent / "bin")
+    assert create(environment.parent).returncode == 0
     assert mark.exists()
 
 
@@ -206,14 +216,6 @@ def test_the_lock_holds_all_that_its_packages_ask_for() -> None:
     """It is installed as it stands, without looking for what is missing, so nothing may be missing."""
     done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an environment with nothing but pip, for copying only: to make one takes pip five seconds."""
-    venv = tmp_path_factory.mktemp("environment") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    return venv
 
 
 @pytest.mark.parametrize("uv", ["is not locked", "fails"])

@@ -171,11 +171,11 @@ def test_an_installed_wheel_works_without_the_checkout(installed: Place) -> None
     assert f"{pages} added" in installed.run("guardian", "index")
     answer = installed.run("guardian", "ask", "How do I add my own documents?", "--quiet")
     assert "[1]" in answer
-    assert "GUARDIAN_DATA_DIR" in installed.run("guardian", "show", "settings")
-    assert "--held-back" in installed.run("guardian", "eval", "--help")
     asked = "from assistant import ask; print(ask('How do I add my own documents?', thread='t'))"
     assert installed.run("python", "-c", asked) == answer
-    assert "comindware" in installed.run("guardian", "show", "settings", "--profile", "comindware")
+    settings = installed.run("guardian", "show", "settings", "--profile", "comindware")
+    assert "GUARDIAN_DATA_DIR" in settings
+    assert "comindware" in settings
 
 
 @pytest.mark.slow

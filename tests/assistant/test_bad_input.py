@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from adapters.checkpoints import database
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support import fork_server
 from tests.support.cli_helpers import (
@@ -451,15 +452,15 @@ def test_a_second_writer_of_the_index_is_told_to_wait(desk: Desk) -> None:
     desk.index()
 
 
-@pytest.mark.slow
-def test_conversations_locked_by_another_program_are_told(desk: Desk) -> None:
-    """A database browser holds them: exit code 1 after a few seconds, and the same command works afterwards."""
+def test_conversations_locked_by_another_program_are_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database browser holds them: exit code 1 after a while, and the same command works afterwards."""
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.3)
     desk.here("ask", "Hello!", "--thread", "t")
     with contextlib.closing(sqlite3.connect(desk.folder / "threads.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        desk.run("ask", QUESTION, "--thread", "t", "--id", "one").complains(1, "locked", "Close the program")
+        desk.here("ask", QUESTION, "--thread", "t", "--id", "one").complains(1, "locked", "Close the program")
         other.execute("ROLLBACK")
-    assert ANSWER in desk.run("ask", QUESTION, "--thread", "t", "--id", "one").out
+    assert ANSWER in desk.here("ask", QUESTION, "--thread", "t", "--id", "one").out
 
 
 @pytest.mark.parametrize(
@@ -518,9 +519,9 @@ def begun(desk: Desk) -> bool:
     """Whether a turn is on record."""
     with (
         contextlib.suppress(sqlite3.Error),
-        contextlib.closing(sqlite3.connect(desk.folder / "threads.db")) as database,
+        contextlib.closing(sqlite3.connect(desk.folder / "threads.db")) as transcript,
     ):
-        return bool(database.execute("SELECT count(*) FROM turns WHERE status = 'running'").fetchone()[0])
+        return bool(transcript.execute("SELECT count(*) FROM turns WHERE status = 'running'").fetchone()[0])
     return False
 
 

@@ -8,14 +8,15 @@ import shutil
 import socket
 import subprocess
 import threading
+from base64 import b64encode
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, ViewportSize, expect, sync_playwright
 
 from assistant.keys import keys_of
 from assistant.service import Caller, Question, open_service
@@ -26,6 +27,7 @@ from tests.support.wire.server_process import FakeServer, fake_server
 ROLES = {"anna": "user", "vera": "user", "olga": "operator", "tess": "user", "gone": "user"}
 FEW = {"tess": 1}
 """Who may begin few turns a minute, and how many."""
+WINDOW: Final[ViewportSize] = {"width": 1200, "height": 850}
 PATIENCE_MS = 60_000
 """What is waited for comes at once, or on a busy machine late."""
 EVIL_SENTENCE = (
@@ -59,6 +61,7 @@ class Served:
         model: The scripted language model behind it.
         browser: For contexts of a test's own.
         asked: The addresses that browsers asked for.
+        windows: Those that stay open between tests, by their languages.
     """
 
     url: str
@@ -67,27 +70,64 @@ class Served:
     model: FakeServer
     browser: Browser
     asked: list[str] = field(default_factory=list[str])
+    windows: dict[str, Page] = field(default_factory=dict[str, Page])
 
     @contextmanager
-    def visit(self, name: str = "anna", *, at: str = "", url: str = "", **options: Any) -> Generator[Page]:
-        """Open the page as one of the owners of keys; whatever goes wrong in it fails the test."""
-        wrong: list[str] = []
-        context = self.context(name, **options)
+    def visit(self, name: str = "anna", *, at: str = "", locale: str = "en-US") -> Generator[Page]:
+        """Open the page as one of the owners of keys, in a window that the next test uses on; what goes wrong fails the test.
+
+        Gradio's code, new to a browser, takes it two seconds to load and to compile. Of a visit nothing stays: what the
+        page stored is deleted, and other windows are closed.
+        """
+        page = self.windows.pop(locale, None) or self._context(locale=locale).new_page()
+        context = page.context
+        try:
+            login = b64encode(f"{name}:{self.keys[name]}".encode()).decode()
+            context.set_extra_http_headers({"Authorization": f"Basic {login}"})
+            with self._watched(page, f"{self.url}{at}"):
+                yield page
+            page.set_viewport_size(WINDOW)
+            for other in context.pages:
+                if other != page:
+                    other.close()
+            # From a page of the server's that stores nothing, behind the one that may do so on being left.
+            page.goto(f"{self.url}page/style.css")
+            page.evaluate("localStorage.clear(); sessionStorage.clear()")
+            context.clear_cookies()
+        except BaseException:
+            context.close()
+            raise
+        self.windows[locale] = page
+
+    @contextmanager
+    def visit_anew(self, name: str = "anna", *, url: str = "", **options: Any) -> Generator[Page]:
+        """Open the page in a browser that has never been here and asks for the key itself, with its dialog."""
+        context = self._context(http_credentials={"username": name, "password": self.keys[name]}, **options)
         try:
             page = context.new_page()
-            page.on("pageerror", lambda error: wrong.append(str(error)))
-            page.goto(f"{url or self.url}{at}")
-            page.locator("#g-threads h2").wait_for(state="attached")
-            yield page
-            assert wrong == []
-            assert page.evaluate("window.hacked") is None
+            with self._watched(page, url or self.url):
+                yield page
         finally:
             context.close()
 
-    def context(self, name: str, **options: Any) -> BrowserContext:
-        given: Any = {"locale": "en-US", "viewport": {"width": 1200, "height": 850}, "color_scheme": "light", **options}
-        credentials: Any = {"username": name, "password": self.keys[name]}
-        context = self.browser.new_context(http_credentials=credentials, **given)
+    @contextmanager
+    def _watched(self, page: Page, url: str) -> Generator[None]:
+        wrong: list[str] = []
+
+        def see(error: Error) -> None:
+            wrong.append(str(error))
+
+        page.on("pageerror", see)
+        page.goto(url)
+        page.locator("#g-threads h2").wait_for(state="attached")
+        yield
+        assert wrong == []
+        assert page.evaluate("window.hacked") is None
+        page.remove_listener("pageerror", see)
+
+    def _context(self, **options: Any) -> BrowserContext:
+        given: Any = {"locale": "en-US", "viewport": WINDOW, "color_scheme": "light", **options}
+        context = self.browser.new_context(**given)
         context.set_default_timeout(PATIENCE_MS)
 
         def noted(request: Request) -> None:

@@ -162,7 +162,7 @@ def test_nothing_of_what_the_users_view_hides_is_sent_to_the_user(served: Served
     drafts = [{"when": {"purpose": "draft"}, "times": 1, "reply": reply} for reply in (wrong, right)]
     served.model.script([plan(**hidden), *drafts])
     port = int(served.url.rstrip("/").rpartition(":")[2])
-    with recorded(port) as wire, served.visit(url=f"http://127.0.0.1:{wire.port}/") as page:
+    with recorded(port) as wire, served.visit_anew(url=f"http://127.0.0.1:{wire.port}/") as page:
         turn = ask(page, QUESTION)
         text = turn.locator(".answer").inner_text()
         result = stored(served, conversation(page))
@@ -278,7 +278,7 @@ def test_two_tabs_on_one_conversation_lose_and_mix_nothing(served: Served) -> No
 def test_a_connection_that_breaks_in_mid_turn_is_taken_up_again_by_the_page_itself(served: Served) -> None:
     """The page comes back with the running turn, its answer, and what was being written; Gradio says nothing."""
     port = int(served.url.rstrip("/").rpartition(":")[2])
-    with recorded(port) as wire, served.visit(url=f"http://127.0.0.1:{wire.port}/") as page:
+    with recorded(port) as wire, served.visit_anew(url=f"http://127.0.0.1:{wire.port}/") as page:
         with served.model.held():
             begin(page, QUESTION)
             page.locator("#g-box textarea").fill("And then?")
@@ -330,7 +330,7 @@ def test_conversations_are_listed_exported_begun_anew_and_deleted(served: Served
         assert "c=" not in page.url
         page.get_by_role("button", name="How do I lend a book to a reader?", exact=True).click()
         expect(page.locator("article.turn .tools")).to_have_count(1)
-        page.on("dialog", lambda dialog: dialog.accept())
+        page.once("dialog", lambda dialog: dialog.accept())
         page.get_by_role("button", name="Delete: How do I lend").click()
         expect(page.locator(".notice")).to_contain_text("deleted")
         assert page.get_by_role("button", name="How do I lend a book to a reader?", exact=True).count() == 0
@@ -394,7 +394,7 @@ def test_what_is_refused_before_it_reaches_the_page_is_said_with_a_way_out(serve
         page.locator("#g-send").click()
         expect(page.locator("#g-trouble")).to_contain_text("larger than the assistant takes")
         page.locator("#g-box textarea").fill("")
-    with served.visit("gone", locale="ru-RU") as page:
+    with served.visit_anew("gone", locale="ru-RU") as page:
         keys_of(deployment(environment=desk.environment)).remove("gone")
         page.locator("#g-box textarea").fill(RUSSIAN)
         page.locator("#g-send").click()
@@ -542,7 +542,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
         "is_mobile": True,
         "device_scale_factor": 1,
     }
-    with served.visit("olga", **phone) as page:
+    with served.visit_anew("olga", **phone) as page:
         turn = ask(page, QUESTION)
         for panel in turn.locator("summary").all():
             panel.click()
@@ -557,7 +557,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
         page.keyboard.press("Escape")
         expect(page.locator("#g-new")).not_to_be_visible()
     served.model.script(told("en"))
-    with served.visit(**phone) as page:
+    with served.visit_anew(**phone) as page:
         ask(page, QUESTION)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         picture(page, "phone")
