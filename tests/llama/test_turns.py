@@ -23,7 +23,7 @@ from tests.support.llama.server import GUARD, LlamaServer, llama_server, templat
 pytestmark = pytest.mark.slow
 
 MODELS: Final[dict[int, tuple[dict[str, Any], dict[str, str], tuple[int, int, int]]]] = {
-    10: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "130"}, (4, 4, 2)),
+    4: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}, (4, 4, 2)),
     2: ({}, {"GUARDIAN_PLAN_TOKENS": "250"}, (4, 3, 2)),
     3: ({"call_chance": 0.0}, {}, (8, 4, 1)),
 }
