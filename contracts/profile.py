@@ -122,7 +122,7 @@ class Role(_Part):
 
 
 class PolicyRule(_Part):
-    """A topic that is forbidden: where its pattern or one of its words is found, the request is denied.
+    """A topic that is forbidden: where its pattern or one of its words is found, the request is denied, and a draft fails.
 
     Attributes:
         pattern: A regular expression over the message.

@@ -8,6 +8,7 @@ makes a support desk useless.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -20,10 +21,10 @@ from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.reasons import Reason, could_not_check
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.article_ids import article_ids
-from language.clean import skeleton
 from language.demands import asks_for_secrets, question_asks_for_secrets
 from language.links import foreign_links
 from language.personal_data import Contacts, personal_data
+from language.readings import as_seen, readings
 from language.remembering import Seen
 from language.secrets import secrets
 from language.spans import Span, replaced
@@ -39,6 +40,8 @@ FOREIGN_LINK: Final = "foreign-link"
 LOW_ARTICLE_ID: Final = "low-article-id"
 ASKS_FOR_SECRETS: Final = "asks-for-secrets"
 
+_BROKEN: Final = re.compile(r"[\w@.+-](?:[*`~]{1,4}|<[^<>\n]{1,80}>|&#?\w{1,10};){1,4}[\w@.+-]")
+"""Marks, tags or entities inside of what reads as one word."""
 _HARMLESS: Final = Seen(16_384)
 """Hashes of texts in which nothing was to be masked, with what was looked for."""
 
@@ -78,11 +81,14 @@ def check_request(message: str, request_type: RequestType, profile: Profile, rol
     All violated rules are reported. A source that the role may use and that is merely not connected is no denial.
     """
     denied = [(rule, RequiredAction.SAFE_REFUSAL) for rule in _not_for_the_role(request_type, profile, role)]
-    text = skeleton(message)
-    denied += [
-        (rule.id, rule.action) for rule in profile.policy if role not in rule.except_roles and _touches(rule, text)
-    ]
-    return _finding(denied)
+    return _finding([*denied, *_topics(message, profile, role)])
+
+
+def _topics(text: str, profile: Profile, role: str) -> Iterator[tuple[str, RequiredAction]]:
+    """Yield the forbidden topics that a text speaks of, however it is spelt, each with the rule's action."""
+    for rule in profile.policy:
+        if role not in rule.except_roles and any(_touches(rule, reading) for reading in readings(text)):
+            yield rule.id, rule.action
 
 
 def _not_for_the_role(request_type: RequestType, profile: Profile, role: str) -> Iterator[str]:
@@ -104,11 +110,11 @@ def _touches(rule: PolicyRule, text: str) -> bool:
 
 
 def check_answer(answer: str, profile: Profile, role: str, *, asks: bool = False) -> PolicyFinding:
-    """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids, and
-    whether it wants credentials, codes or money of its reader.
+    """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids, forbidden
+    topics, and whether it wants credentials, codes or money of its reader.
 
     Placeholders, the profile's contacts, loopback and documentation addresses, and links inside code pass.
-    What escapes hide in JSON is judged as it reads.
+    What escapes hide in JSON, and what marks, tags or entities inside of a word do, is judged as it reads.
 
     Args:
         answer: The draft.
@@ -120,7 +126,10 @@ def check_answer(answer: str, profile: Profile, role: str, *, asks: bool = False
     found = [*violations(answer, profile, role), *violations(whole, profile, role)]
     # A block is code, in which links pass.
     found += (violation for violation in violations(block, profile, role) if violation.rule != FOREIGN_LINK)
+    if _BROKEN.search(answer):
+        found += violations(as_seen(answer), profile, role)
     pairs = [(violation.rule, violation.action) for violation in found]
+    pairs += _topics(answer, profile, role)
     if asks and question_asks_for_secrets(answer):
         pairs.append((ASKS_FOR_SECRETS, RequiredAction.SAFE_REFUSAL))
     return _finding(pairs)

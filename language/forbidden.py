@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from language.clean import skeleton, unescaped
+from language.clean import skeleton
+from language.readings import as_seen
 from language.remembering import remember
 from language.structured import inside_json
 from language.words import pattern_occurs
@@ -21,10 +22,6 @@ _ALIKE: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict
 # One line break may stand between two words; a blank line ends what is said.
 _BETWEEN: Final = r"(?: \n? ?|\n ?)"
 _SPACES = re.compile(r"[^\S\n]+")
-_LINK = re.compile(r"!?\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
-_CITATION = re.compile(r"\[\d{1,3}\]")
-# What a reader of Markdown does not see; an underscore inside a word is a part of a name.
-_MARKS = re.compile(r"[*`]|~~|^[ \t]*(?:>[ \t]?)+|(?<![^\W_])_+|_+(?![^\W_])|\\(?=[^\w\s])", re.MULTILINE)
 
 
 def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
@@ -59,7 +56,7 @@ def said_literally(phrases: Iterable[str], text: str) -> bool:
 def _read(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ways to read a text, as written and as a reader sees it, with what JSON says in it; and each as typed."""
     written = (text, *filter(None, inside_json(text)))
-    readings = tuple(dict.fromkeys(skeleton(reading) for source in written for reading in (source, _seen(source))))
+    readings = tuple(dict.fromkeys(skeleton(reading) for source in written for reading in (source, as_seen(source))))
     return readings, tuple(dict.fromkeys(_SPACES.sub(" ", reading.translate(_ALIKE)) for reading in readings))
 
 
@@ -78,8 +75,3 @@ def _phrase(entry: str) -> re.Pattern[str]:
     before = r"(?<![^\W_])" if re.match(r"[^\W_]", literal) else ""
     behind = r"(?![^\W_])" if re.search(r"[^\W_]$", literal) else ""
     return re.compile(before + literal + behind)
-
-
-def _seen(text: str) -> str:
-    """Return a Markdown text without its marks, about as its reader sees it."""
-    return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", unescaped(text))))

@@ -17,6 +17,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from contracts.errors import ConfigError
+from language.words import stop_words
 
 _WORDS_BETWEEN = re.compile(r"<<(\d)>>")
 _PART = re.compile(r"<<([a-z_]+)>>")
@@ -109,6 +110,25 @@ class Pack:
     told_before: re.Pattern[str] | None
     told_after: re.Pattern[str] | None
     mentions: tuple[str, ...]
+
+    def has_word(self, one: str, other: str) -> bool:
+        """Whether two words, in lower case, joined begin as a long one of the rules does that is longer than the first of them."""
+        word = f"{one}{other}"
+        if one in stop_words() or other in self._words:
+            return False  # two words of their own: "god mode"
+        return any(word[:size] in self._beginnings for size in range(max(_LEAST_LETTERS, len(one) + 1), len(word) + 1))
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        return frozenset(word for word in self._words if len(word) >= _LEAST_LETTERS)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(word for rule in self.rules for word in _LETTERS.findall(rule.pattern.pattern))
+
+
+_LEAST_LETTERS = 5
+_LETTERS = re.compile(r"(?<!\\)[^\W\d_]{4,}")
 
 
 def read_pack(path: Path | None = None) -> Pack:

@@ -3,7 +3,8 @@
 Its reach is small and is stated here, because a guard that promises more than it holds is worse than none:
 
 - It knows classic jailbreaks and prompt injection by their wording, in English and Russian. New wordings, other
-  languages, base64, leetspeak, words cut in two ("ig nore") and attacks spread over several messages pass.
+  languages, paraphrases and attacks spread over several messages pass. How a known wording is written does not matter: spelt, cut in two,
+  with tags, entities, signs or digits in it, and once coded in base64, in hexadecimal, as an address or backwards.
 - Words of harm are no rule: on published sets they fire as often on safe prompts as on unsafe ones. A harmful
   question in plain words is Safe here.
 - A mention is told from a use by punctuation and by the shape of the sentence: a strong rule that matches inside
@@ -19,7 +20,7 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -27,6 +28,7 @@ from adapters.moderation.pack import Pack, Rule, read_pack
 from contracts.report import ModerationResult
 from contracts.values import HarmCategory, ModerationState, SafetyLevel
 from language.clean import clean, skeleton
+from language.readings import DIGITS_FOR_LETTERS, MIXED_WORD, SIGNS_INSIDE, as_seen, decoded
 
 PROVIDER = "rules"
 
@@ -39,6 +41,10 @@ _APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u00b4]")
 _DASH = re.compile("[\u2010-\u2015\u2212]")
 _GAP = re.compile(r"[\s_*~]+")
 _SPACED_OUT = re.compile(r"(?<!\w)[^\W\d_](?!\w)(?:[^\w\n]{1,3}[^\W\d_](?!\w)){4,}")
+_LISTED_WORDS = re.compile(r"(?<!\w)[^\W\d_]{2,20}(?:[,;/|+] ?[^\W\d_]{2,20}){3,20}(?!\w)")
+_SIGNS_BETWEEN = re.compile(r"[,;/|+] ?")
+_CUT_WORD = re.compile(r"(?<![^\W_])(?=([^\W\d_]{1,12}) ([^\W\d_]{1,12})(?![^\W_]))")
+_WITH_SIGNS = re.compile(rf"(?<![^\W_])[^\W\d_]{{1,20}}(?:{SIGNS_INSIDE.pattern}[^\W\d_]{{1,20}}){{1,20}}(?![^\W_])")
 _LETTER_OF = {"ru": re.compile("[а-я]"), "en": re.compile("[a-z]")}
 """A text without one matches no rule of the language."""
 _NOT_WORD = re.compile(r"\W+")
@@ -136,30 +142,56 @@ def matching_view(text: str) -> str:
     return _GAP.sub(lambda match: "\n" if "\n" in match.group() else " ", text)
 
 
-def closed_up(view: str) -> tuple[str, list[tuple[int, int]]]:
+_Runs = list[tuple[int, int]]
+"""Where a text was written otherwise, in characters."""
+
+
+def closed_up(view: str) -> tuple[str, _Runs]:
     """Close up runs of at least five letters that stand apart; return the text and where the runs are in it."""
+    return _rewrite(view, ((run.span(), _NOT_WORD.sub("", run.group())) for run in _SPACED_OUT.finditer(view)))
+
+
+def _rewrite(view: str, changes: Iterable[tuple[tuple[int, int], str]]) -> tuple[str, _Runs]:
+    """Return a text with changes in it, and where they are; they come in order."""
     parts: list[str] = []
-    spans: list[tuple[int, int]] = []
-    length = end = 0
-    for run in _SPACED_OUT.finditer(view):
-        word = _NOT_WORD.sub("", run.group())
-        parts += (view[end : run.start()], word)
-        length += run.start() - end + len(word)
+    spans: _Runs = []
+    length = done = 0
+    for (start, end), word in changes:
+        if start < done:
+            continue
+        parts += (view[done:start], word)
+        length += start - done + len(word)
         spans.append((length - len(word), length))
-        end = run.end()
-    return "".join((*parts, view[end:])), spans
+        done = end
+    return "".join((*parts, view[done:])), spans
+
+
+def _rewritten(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
+    """Yield a message with its spelt words closed up, without signs inside of words or between listed ones, with letters for digits,
+    and with words joined that were cut in two.
+    """
+    yield closed_up(view)
+    yield _rewrite(view, ((word.span(), SIGNS_INSIDE.sub("", word.group())) for word in _WITH_SIGNS.finditer(view)))
+    yield _rewrite(view, ((run.span(), _SIGNS_BETWEEN.sub(" ", run.group())) for run in _LISTED_WORDS.finditer(view)))
+    for letters in DIGITS_FOR_LETTERS:
+        yield _rewrite(view, ((word.span(), word.group().translate(letters)) for word in MIXED_WORD.finditer(view)))
+    cut = (match for match in _CUT_WORD.finditer(view) if pack.has_word(*match.groups()))
+    yield _rewrite(view, (((match.start(1), match.end(2)), f"{match[1]}{match[2]}") for match in cut))
 
 
 def _views(text: str, pack: Pack) -> list[_View]:
     view = matching_view(text)
-    closed, runs = closed_up(view)
-    return [_View(view, pack, None), *([_View(closed, pack, runs)] if runs else [])]
+    views = [_View(view, pack, None), *(_View(said, pack, runs) for said, runs in _rewritten(view, pack) if runs)]
+    hidden = decoded(text)
+    seen = (as_seen(text),) if "<" in text or "&" in text else ()
+    read = dict.fromkeys(matching_view(one) for one in (*seen, *hidden))
+    return views + [_View(one, pack, None) for one in read if one != view]
 
 
 class _View:
     """A message as the rules see it; with runs, only what touches a run that was closed up counts."""
 
-    def __init__(self, text: str, pack: Pack, runs: list[tuple[int, int]] | None) -> None:
+    def __init__(self, text: str, pack: Pack, runs: _Runs | None) -> None:
         self._text = text
         self._pack = pack
         self._runs = runs
@@ -216,6 +248,6 @@ class _View:
         return self._pack.report.search(_QUOTED.sub(" ", self._text)) is not None
 
 
-def _touches(match: re.Match[str], runs: list[tuple[int, int]]) -> bool:
+def _touches(match: re.Match[str], runs: _Runs) -> bool:
     before = bisect_left(runs, match.end(), key=lambda span: span[0])
     return before > 0 and match.start() < runs[before - 1][1]

@@ -1,0 +1,208 @@
+"""The ways to read one text: as it is written, and as what its writer hid in the way of writing.
+
+A word may be spelt with signs between its letters, with tags, entities or marks inside, with digits for letters, in Latin
+letters for Russian ones, backwards, or coded. Whatever is looked for in a text, a rule or a topic, is looked for in each reading;
+none of them takes the place of the text, so nothing is lost by a reading that nobody meant.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+from urllib.parse import unquote
+
+from language.clean import clean, skeleton, unescaped
+from language.remembering import remember
+from language.words import stop_words, tokens
+
+_LONGEST: Final = 4_000
+"""Characters of a text that is read backwards, of a piece that is decoded, and of what comes of it."""
+_MOST_PIECES: Final = 8
+"""Pieces of a text that are decoded."""
+_LEAST_WORDS: Final = 2
+"""Common words that a text must have, read backwards or decoded, to be taken for one."""
+_TAG: Final = re.compile(r"<!--.{0,500}?-->|</?[A-Za-z][^<>]{0,300}>|<[!?][^<>]{0,300}>", re.DOTALL)
+_LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\](?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+_CITATION: Final = re.compile(r"\[\d{1,3}\]")
+_MARKS: Final = re.compile(r"[*`]|~~|^[ \t]*(?:>[ \t]?)+|(?<![^\W_])_+|_+(?![^\W_])|\\(?=[^\w\s])", re.MULTILINE)
+"""What a reader of Markdown does not see; an underscore inside a word is a part of a name."""
+_APART: Final = re.compile(
+    r"(?<![^\W_])[^\W\d_](?![^\W_])(?:[^\w\n]{1,3}|_{1,3}|[^\S\n]{0,2}[-–—._/|,·•*+~:;'’][^\S\n]{0,2})(?=[^\W\d_](?![^\W_]))"
+)
+"""A letter that stands alone, and what stands between it and the next that does."""
+SIGNS_INSIDE: Final = re.compile(r"(?<=[^\W\d_])[-–—._/\\|,·•*+~:;'’`^=#!?]{1,3}(?=[^\W\d_])")
+"""Signs between two letters of what may be one word."""
+_REPEATED: Final = re.compile(r"([^\W\d_])\1{2,}")
+DIGITS_FOR_LETTERS: Final = (str.maketrans("013456789@$!|", "oieasgtbgasil"), str.maketrans("0346@", "озаба"))
+"""Of Latin words, and of Cyrillic ones."""
+MIXED_WORD: Final = re.compile(
+    r"(?<![^\W_])(?=[\w@$!|]{0,40}?[^\W\d_])(?=[\w@$!|]{0,40}?[\d@$!|])[\w@$!|]{3,40}(?![\w@$|])"
+)
+"""A word of letters and of signs that may stand for some."""
+_CODED: Final = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/]{12,4000}={0,2}|[A-Za-z0-9_-]{12,4000}={0,2})(?![\w+/=-])")
+_HEX: Final = re.compile(r"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{2}[ :]?){8,2000}(?!\w)")
+_PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f]{2}){3}")
+_LATIN_OF: Final = (
+    *(
+        ("shch", "щ"),
+        ("sch", "щ"),
+        ("yo", "ё"),
+        ("zh", "ж"),
+        ("kh", "х"),
+        ("ts", "ц"),
+        ("ch", "ч"),
+        ("sh", "ш"),
+        ("yu", "ю"),
+        ("ya", "я"),
+    ),
+    *(
+        ("ju", "ю"),
+        ("ja", "я"),
+        ("a", "а"),
+        ("b", "б"),
+        ("v", "в"),
+        ("g", "г"),
+        ("d", "д"),
+        ("e", "е"),
+        ("z", "з"),
+        ("i", "и"),
+        ("j", "й"),
+    ),
+    *(
+        ("k", "к"),
+        ("l", "л"),
+        ("m", "м"),
+        ("n", "н"),
+        ("o", "о"),
+        ("p", "п"),
+        ("r", "р"),
+        ("s", "с"),
+        ("t", "т"),
+        ("u", "у"),
+        ("f", "ф"),
+    ),
+    *(("h", "х"), ("c", "ц"), ("y", "ы"), ("w", "в"), ("q", "к"), ("x", "кс"), ("'", "ь")),
+)
+_LATIN: Final = re.compile("|".join(re.escape(latin) for latin, _ in _LATIN_OF))
+_TO_CYRILLIC: Final = dict(_LATIN_OF)
+
+
+def as_seen(text: str) -> str:
+    """Return a text about as its reader sees it: without tags, entities, and the marks of Markdown."""
+    bare = _TAG.sub("", unescaped(text)) if "<" in text or "&" in text else text
+    return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", bare)))
+
+
+@remember
+def readings(text: str) -> tuple[str, ...]:
+    """Return the ways to read a text, each in lower case with one letter for those that look alike; the text itself first."""
+    first = skeleton(clean(text))
+    found = [first, *_without_signs(first)]
+    if (seen := skeleton(as_seen(clean(text)))) != first:
+        found += [seen, *_without_signs(seen)]
+    for hidden in decoded(text):
+        found += (skeleton(clean(hidden)),)
+    return tuple(dict.fromkeys(found))
+
+
+def _without_signs(text: str) -> Iterator[str]:
+    """Yield a text with its spelt words closed up, with digits read as letters, words joined in pairs, and in Cyrillic."""
+    closed = _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", closed_up(text)))
+    yield closed
+    if any(spelt_runs(text)):
+        # The first or the last letter may be a word of its own: "у", "a", "I".
+        yield closed_up(text, before=1)
+        yield closed_up(text, behind=1)
+    for letters in DIGITS_FOR_LETTERS:
+        read = MIXED_WORD.sub(lambda word, letters=letters: word.group().translate(letters), text)
+        if read != text:
+            yield _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", closed_up(read)))
+    yield _in_pairs(closed)
+    if any("a" <= letter <= "z" for letter in closed):
+        yield _LATIN.sub(lambda match: _TO_CYRILLIC[match.group()], closed)
+
+
+def closed_up(text: str, *, before: int = 0, behind: int = 0) -> str:
+    """Return a text with no gap between letters that stand alone, three at least: "p a s s", "п.а.р".
+
+    Args:
+        text: Any.
+        before: How many letters at the beginning of each run stay apart.
+        behind: How many at its end.
+    """
+    parts: list[str] = []
+    done = 0
+    for start, end in spelt_runs(text):
+        word = re.sub(r"[\W_]+", "", text[start:end])
+        last = len(word) - behind
+        parts += (text[done:start], f"{word[:before]} {word[before:last]} {word[last:]}" if before + behind else word)
+        done = end
+    return "".join((*parts, text[done:]))
+
+
+def spelt_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a text has three letters or more that stand alone, one after the other."""
+    start = end = count = 0
+    for match in _APART.finditer(text):
+        if count and match.start() == end:
+            count += 1
+        else:
+            if count >= _LEAST_LETTERS - 1:
+                yield start, end + 1
+            start, count = match.start(), 1
+        end = match.end()
+    if count >= _LEAST_LETTERS - 1:
+        yield start, end + 1
+
+
+_LEAST_LETTERS: Final = 3
+
+
+def _in_pairs(text: str) -> str:
+    """Return the words of a text joined with the next one each: "sal ary" is a word in two."""
+    words = tokens(text)
+    return " ".join(f"{one}{other}" for one, other in pairwise(words))
+
+
+def decoded(text: str) -> Iterator[str]:
+    """Yield what pieces of a text say in base64, in hexadecimal, in an address or backwards, where that is words."""
+    pieces = [piece for pattern in (_CODED, _HEX) for piece in list(pattern.finditer(text))[:_MOST_PIECES]]
+    for match in pieces:
+        for said in _decode(match.group()):
+            if _is_words(said):
+                yield said
+    if _PERCENT.search(text) and _is_words(said := unquote(text)):
+        yield said
+    if len(text) <= _LONGEST and _common(backwards := text[::-1]) > max(_LEAST_WORDS, _common(text)):
+        yield backwards
+
+
+def _decode(piece: str) -> Iterator[str]:
+    bare = piece.removeprefix("0x").translate(_NO_GAPS)
+    ways = (
+        lambda: bytes.fromhex(bare),
+        lambda: base64.b64decode(piece + "=" * (-len(piece) % 4), validate=True),
+        lambda: base64.urlsafe_b64decode(piece + "=" * (-len(piece) % 4)),
+    )
+    for way in ways:
+        try:
+            yield way().decode("utf-8")
+        except (ValueError, binascii.Error):
+            continue
+
+
+_NO_GAPS: Final = str.maketrans("", "", " :")
+
+
+def _is_words(said: str) -> bool:
+    """Whether a text is written for people: letters and blanks for the most part, and two words of them."""
+    plain = sum(letter.isalpha() or letter.isspace() for letter in said)
+    return plain >= 0.8 * len(said) > 0 and len(tokens(said)) >= _LEAST_WORDS
+
+
+def _common(text: str) -> int:
+    return sum(word in stop_words() for word in tokens(text))
