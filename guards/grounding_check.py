@@ -174,10 +174,12 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"
 
     changed = []
-    if not missing:
-        bare = without_citations(said)
+    bare = without_citations(said)
+    # What stands there word by word says what it says.
+    verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited)
+    if not missing and not verbatim:
         changed = changes(bare, cited, context) or turned_round(bare, cited)
-    misused = [] if missing else _misused(without_citations(said), cited, beside)
+    misused = [] if missing or verbatim else _misused(bare, cited, beside)
     share = _share(without_citations(said), cited)
     unlike = cited and not quoted and not claim.borrowed and is_invented(without_citations(said), cited)
     uncited = (

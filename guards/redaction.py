@@ -9,10 +9,12 @@ from typing import Final
 from contracts.evidence import Article, EvidenceItem, PassageTrace, QueryTrace
 from contracts.profile import Profile
 from guards.policy_check import mask
+from language.orders import ORDERS, without_orders
 from language.secrets import without_credentials
 from language.spans import MARK
 
 _SHOWN: Final = ("snippet", "title", "heading", "version", "found", "document", "ref")
+_QUOTED: Final = ("snippet", "title", "heading", "found")
 _IDS: Final = ("document", "ref", "copy_of")
 """They are shown, too: the name of a file, where a source has no address."""
 _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
@@ -22,9 +24,11 @@ def redacted(items: Iterable[EvidenceItem], profile: Profile, role: str) -> list
     """Return evidence in which secrets and personal data are masked; `EvidenceItem.redacted` names the rules.
 
     An address is no secret, but loses the user name and password that it may carry; one that still holds something is
-    left out. Evidence that was redacted before stays as it is.
+    left out. Evidence that was redacted before stays as it is. Sentences that give orders to their reader are taken out, and a
+    passage of nothing else is left out.
     """
-    return [_redacted(item, profile, role) for item in items]
+    fit = (_redacted(item, profile, role) for item in items)
+    return [item for item in fit if item.snippet.strip() or ORDERS not in item.redacted]
 
 
 def redacted_trace(trace: QueryTrace, profile: Profile, role: str) -> QueryTrace:
@@ -46,6 +50,11 @@ def _redacted(item: EvidenceItem, profile: Profile, role: str) -> EvidenceItem:
         if found:
             changed[name] = said
             rules += found
+    for name in _QUOTED:
+        said, ordered = without_orders(str(changed.get(name, getattr(item, name))))
+        if ordered:
+            changed[name] = said
+            rules.append(ORDERS)
     if item.url and (address := _address(item.url, profile, role)) != item.url:
         changed["url"] = address
         rules += mask(item.url, profile, role)[1]

@@ -1,4 +1,4 @@
-"""The embedded moderation provider: a rule pack (`rules.toml`) over a message's matching view. No model, no network.
+"""The embedded moderation provider: a rule pack (`language/attack_rules.toml`) over a message's matching view. No model, no network.
 
 Its reach is small and is stated here, because a guard that promises more than it holds is worse than none:
 
@@ -18,77 +18,16 @@ What was measured stands in `tests/adapters/test_moderation_rules.py`, which hol
 from __future__ import annotations
 
 import asyncio
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property
 
-from adapters.moderation.pack import Pack, Rule, read_pack
 from contracts.report import ModerationResult
 from contracts.values import HarmCategory, ModerationState, SafetyLevel
-from language.clean import clean, skeleton
-from language.readings import DIGITS_FOR_LETTERS, MIXED_WORD, SIGNS_INSIDE, as_seen, decoded
+from language.attack_rules import Pack
+from language.attacks import find, shipped_pack
 
 PROVIDER = "rules"
 
 _LONG = 2_000
 """Characters from which a message is judged in a thread: below, the work is shorter than the way there."""
-_SENTENCE_REACH = 200
-"""Characters before a match in which the beginning of its sentence is looked for."""
-
-_APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u00b4]")
-_DASH = re.compile("[\u2010-\u2015\u2212]")
-_GAP = re.compile(r"[\s_*~]+")
-_SPACED_OUT = re.compile(r"(?<!\w)[^\W\d_](?!\w)(?:[^\w\n]{1,3}[^\W\d_](?!\w)){4,}")
-_LISTED_WORDS = re.compile(r"(?<!\w)[^\W\d_]{2,20}(?:[,;/|+] ?[^\W\d_]{2,20}){3,20}(?!\w)")
-_SIGNS_BETWEEN = re.compile(r"[,;/|+] ?")
-_CUT_WORD = re.compile(r"(?<![^\W_])(?=([^\W\d_]{1,12}) ([^\W\d_]{1,12})(?![^\W_]))")
-_WITH_SIGNS = re.compile(rf"(?<![^\W_])[^\W\d_]{{1,20}}(?:{SIGNS_INSIDE.pattern}[^\W\d_]{{1,20}}){{1,20}}(?![^\W_])")
-_LETTER_OF = {"ru": re.compile("[а-я]"), "en": re.compile("[a-z]")}
-"""A text without one matches no rule of the language."""
-_NOT_WORD = re.compile(r"\W+")
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
-_QUOTED = re.compile(
-    r'"[^"\n]{2,300}"|«[^«»\n]{2,300}»|“[^“”\n]{2,300}”|„[^„“”\n]{2,300}[“”]'
-    r"|```[^`]{2,2000}```|`[^`\n]{2,300}`|(?<!\w)'[^'\n]{2,300}'(?!\w)"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """The ids of the rules that matched, in the pack's order.
-
-    Attributes:
-        strong: Attacks.
-        weak: What may be one.
-        mentioned: Strong rules that matched only where an attack is quoted, asked about or told of; they count as weak.
-    """
-
-    strong: tuple[str, ...] = ()
-    weak: tuple[str, ...] = ()
-    mentioned: tuple[str, ...] = ()
-
-    @property
-    def level(self) -> SafetyLevel:
-        """Unsafe with a strong rule, Controversial with a weak or a mentioned one, else Safe."""
-        if self.strong:
-            return SafetyLevel.UNSAFE
-        return SafetyLevel.CONTROVERSIAL if self.weak or self.mentioned else SafetyLevel.SAFE
-
-    def __str__(self) -> str:
-        named = (("strong", self.strong), ("weak", self.weak), ("mentioned", self.mentioned))
-        return "; ".join(f"{name}: {', '.join(ids)}" for name, ids in named if ids)
-
-
-@cache
-def shipped_pack() -> Pack:
-    """Return the pack that ships, read and compiled once per process (a fifth of a second).
-
-    Raises:
-        ConfigError: It cannot be read.
-    """
-    return read_pack()
 
 
 class RuleModerator:
@@ -121,133 +60,3 @@ class RuleModerator:
             model=f"rules-{self._pack.version}",
             provider=PROVIDER,
         )
-
-
-def find(text: str, pack: Pack) -> Findings:
-    """Return the rules of a pack that a message matches."""
-    views = _views(text, pack)
-    found: dict[str, list[str]] = {"strong": [], "weak": [], "mentioned": []}
-    for rule in pack.rules:
-        mentions = [view.is_mention(match) for view in views for match in view.matches(rule)]
-        if not all(mentions):
-            found[rule.text.strength].append(rule.id)
-        elif mentions and rule.strong:
-            found["mentioned"].append(rule.id)
-    return Findings(*(tuple(ids) for ids in found.values()))
-
-
-def matching_view(text: str) -> str:
-    """Return the form of a message that the rules are written for (the top of `rules.toml` describes it)."""
-    text = _DASH.sub("-", _APOSTROPHE.sub("'", skeleton(clean(text))))
-    return _GAP.sub(lambda match: "\n" if "\n" in match.group() else " ", text)
-
-
-_Runs = list[tuple[int, int]]
-"""Where a text was written otherwise, in characters."""
-
-
-def closed_up(view: str) -> tuple[str, _Runs]:
-    """Close up runs of at least five letters that stand apart; return the text and where the runs are in it."""
-    return _rewrite(view, ((run.span(), _NOT_WORD.sub("", run.group())) for run in _SPACED_OUT.finditer(view)))
-
-
-def _rewrite(view: str, changes: Iterable[tuple[tuple[int, int], str]]) -> tuple[str, _Runs]:
-    """Return a text with changes in it, and where they are; they come in order."""
-    parts: list[str] = []
-    spans: _Runs = []
-    length = done = 0
-    for (start, end), word in changes:
-        if start < done:
-            continue
-        parts += (view[done:start], word)
-        length += start - done + len(word)
-        spans.append((length - len(word), length))
-        done = end
-    return "".join((*parts, view[done:])), spans
-
-
-def _rewritten(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
-    """Yield a message with its spelt words closed up, without signs inside of words or between listed ones, with letters for digits,
-    and with words joined that were cut in two.
-    """
-    yield closed_up(view)
-    yield _rewrite(view, ((word.span(), SIGNS_INSIDE.sub("", word.group())) for word in _WITH_SIGNS.finditer(view)))
-    yield _rewrite(view, ((run.span(), _SIGNS_BETWEEN.sub(" ", run.group())) for run in _LISTED_WORDS.finditer(view)))
-    for letters in DIGITS_FOR_LETTERS:
-        yield _rewrite(view, ((word.span(), word.group().translate(letters)) for word in MIXED_WORD.finditer(view)))
-    cut = (match for match in _CUT_WORD.finditer(view) if pack.has_word(*match.groups()))
-    yield _rewrite(view, (((match.start(1), match.end(2)), f"{match[1]}{match[2]}") for match in cut))
-
-
-def _views(text: str, pack: Pack) -> list[_View]:
-    view = matching_view(text)
-    views = [_View(view, pack, None), *(_View(said, pack, runs) for said, runs in _rewritten(view, pack) if runs)]
-    hidden = decoded(text)
-    seen = (as_seen(text),) if "<" in text or "&" in text else ()
-    read = dict.fromkeys(matching_view(one) for one in (*seen, *hidden))
-    return views + [_View(one, pack, None) for one in read if one != view]
-
-
-class _View:
-    """A message as the rules see it; with runs, only what touches a run that was closed up counts."""
-
-    def __init__(self, text: str, pack: Pack, runs: _Runs | None) -> None:
-        self._text = text
-        self._pack = pack
-        self._runs = runs
-
-    def matches(self, rule: Rule) -> Iterator[re.Match[str]]:
-        """Yield what a rule finds."""
-        if rule.text.language in self._languages_without_a_letter:
-            return iter(())
-        if self._runs is None:
-            return rule.pattern.finditer(self._text)
-        return (match for match in rule.loose.finditer(self._text) if _touches(match, self._runs))
-
-    def is_mention(self, match: re.Match[str]) -> bool:
-        """Tell whether a match is only quoted, asked about, or told of somebody else."""
-        asked_or_told = self._is_asked_about(match.start()) or self._is_told(match)
-        return asked_or_told or (self._is_quoted(match) and self._reports)
-
-    def _is_asked_about(self, start: int) -> bool:
-        beginning = self._beginning(start)
-        if beginning is None:
-            return False
-        question = self._pack.question.match(self._text, beginning)
-        return question is not None and beginning < start
-
-    def _is_told(self, match: re.Match[str]) -> bool:
-        before, after = self._pack.told_before, self._pack.told_after
-        # What is found may end with the comma behind it, with which the words of who told it begin.
-        if after is not None and after.match(self._text, max(match.start(), match.end() - 2)):
-            return True
-        beginning = self._beginning(match.start())
-        return (
-            before is not None and beginning is not None and bool(before.search(self._text, beginning, match.start()))
-        )
-
-    def _beginning(self, start: int) -> int | None:
-        reach = max(0, start - _SENTENCE_REACH)
-        ends = [end.end() for end in _SENTENCE_END.finditer(self._text, reach, start)]
-        return ends[-1] if ends else None if reach else 0
-
-    def _is_quoted(self, match: re.Match[str]) -> bool:
-        after = bisect_right(self._quotes, match.start(), key=lambda span: span[0])
-        return after > 0 and match.end() <= self._quotes[after - 1][1]
-
-    @cached_property
-    def _languages_without_a_letter(self) -> list[str]:
-        return [language for language, letter in _LETTER_OF.items() if not letter.search(self._text)]
-
-    @cached_property
-    def _quotes(self) -> list[tuple[int, int]]:
-        return [quote.span() for quote in _QUOTED.finditer(self._text)]
-
-    @cached_property
-    def _reports(self) -> bool:
-        return self._pack.report.search(_QUOTED.sub(" ", self._text)) is not None
-
-
-def _touches(match: re.Match[str], runs: _Runs) -> bool:
-    before = bisect_left(runs, match.end(), key=lambda span: span[0])
-    return before > 0 and match.start() < runs[before - 1][1]

@@ -35,11 +35,12 @@ from urllib.parse import quote
 
 import pytest
 
-from adapters.moderation.pack import Pack, Rule, read_pack
-from adapters.moderation.rules import RuleModerator, closed_up, find, matching_view
+from adapters.moderation.rules import RuleModerator
 from contracts.errors import ConfigError
 from contracts.values import HarmCategory, Language, ModerationState, SafetyLevel
 from evals.cases import CASES, MessageCase, read_cases
+from language.attack_rules import Pack, Rule, read_pack
+from language.attacks import closed_up, find, matching_view
 from tests.support import fork_server
 
 PACK = read_pack()
@@ -336,8 +337,8 @@ def test_support_requests_pass(public_data: Path) -> None:
 _HOSTILE = """
 import json, sys
 from dataclasses import replace
-from adapters.moderation.pack import read_pack
-from adapters.moderation.rules import find
+from language.attack_rules import read_pack
+from language.attacks import find
 
 pack = read_pack()
 for seed in json.loads(sys.stdin.read()) + [rule.text.examples[0] + " " for rule in pack.rules]:

@@ -96,7 +96,7 @@ def _import_what_a_turn_needs() -> None:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     os.wait()
-    from adapters.moderation.rules import shipped_pack
+    from language.attacks import shipped_pack
 
     # Data of the product, which each process would compile again.
     shipped_pack()

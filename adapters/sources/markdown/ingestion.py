@@ -25,9 +25,10 @@ from adapters.sources.markdown.texts import Text, Texts, as_written, written
 from contracts.errors import IndexBusy, KnowledgeError
 from contracts.values import Source
 from language.markup import unknown
+from language.orders import orders_in
 from language.words import detect
 
-FORMAT = 3
+FORMAT = 4
 """Raised when pages are cut or described otherwise: every document is then read again."""
 MAX_BYTES = 10_000_000
 LOCK = "writer.lock"
@@ -480,8 +481,22 @@ def _told_by(row: FileRow, text: Text) -> FileRow:
         kb_id=matter.kb_id,
         source=str(matter.source) if matter.source else None,
         version=matter.version,
-        warning="; ".join(filter(None, (matter.problem, text.problem))),
+        warning="; ".join(filter(None, (matter.problem, text.problem, _orders(text)))),
     )
+
+
+def _orders(text: Text) -> str:
+    """Return in which lines a text gives orders to its reader; nothing where it does not."""
+    lines = [text.text.count("\n", 0, start) for _, start, _ in orders_in(text.text)[:_MOST_NAMED]]
+    if not lines:
+        return ""
+    places = [text.lines[line] if text.lines else line + 1 for line in lines] if text.has_lines else []
+    where = f"line {', '.join(map(str, places))} " if places else ""
+    return f"{where}gives orders to whoever reads it, and is not quoted: take it out, or put it in quotation marks"
+
+
+_MOST_NAMED = 5
+"""Lines of a file that a warning names."""
 
 
 def _page(text: Text, key: str) -> tuple[Header, chunks.Page]:

@@ -271,6 +271,15 @@ class KnowledgeBase:
         with _unavailable(Source.DOC), self._reader() as reader:
             return reader.count()
 
+    def warnings(self) -> list[tuple[str, str]]:
+        """Return the files that are not indexed as they might be, by name, each with why.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        with _unavailable(Source.DOC), self._reader() as reader:
+            return reader.warnings()
+
     def close(self) -> None:
         """Let go of the database; the object may still be used."""
         _close_all(self._idle)

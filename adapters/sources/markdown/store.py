@@ -474,5 +474,10 @@ class Reader:
         sql = "SELECT source, count(*) FROM documents WHERE state <> 'removing' GROUP BY source ORDER BY source"
         return dict(self._db.execute(sql).fetchall())
 
+    def warnings(self) -> list[tuple[str, str]]:
+        """Return the files that are not indexed as they might be, by name, each with why."""
+        sql = "SELECT path, warning FROM files WHERE warning <> '' AND unfit = '' AND left_out = 0 ORDER BY path"
+        return self._db.execute(sql).fetchall()
+
     def close(self) -> None:
         self._db.close()

@@ -18,6 +18,7 @@ from adapters.sources.documents.pdf import PAGE, PAGE_HEADING, PAGE_LINES
 from adapters.sources.markdown import files
 from adapters.sources.markdown.chunks import Chunk
 from contracts.values import Dialect
+from language.hidden import without_hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Texts:
         return None if _flattened(path, reading) else sha256(content).hexdigest()
 
     def read(self, root: Path, path: str, content: bytes, reading: Reading) -> Text:
-        """Return a file as Markdown.
+        """Return a file as Markdown, without what its reader does not see.
 
         Args:
             root: The folder that is indexed.
@@ -94,7 +95,7 @@ class Texts:
         """
         if ending(path) in LIBRARIES:
             return Text(self._converted(ending(path), content), sha256(content).hexdigest(), lines=())
-        text = files.decode(content)
+        text = without_hidden(files.decode(content))
         if not _flattened(path, reading):
             return Text(text, sha256(content).hexdigest())
         flat = flatten(text, reading, page=root / path, root=root)

@@ -1,6 +1,6 @@
 """A rule pack: the data of the embedded moderation provider, read, checked and compiled.
 
-`rules.toml` explains how a rule is written. Each expression is compiled twice: as written, and loosely, for the parts
+`attack_rules.toml` explains how a rule is written. Each expression is compiled twice: as written, and loosely, for the parts
 of a message whose letters stood apart ("i g n o r e"), where the borders of words are lost.
 """
 
@@ -32,7 +32,7 @@ class _Part(BaseModel):
 
 
 class RuleText(_Part):
-    """One rule as written; what each key means stands at the top of `rules.toml`."""
+    """One rule as written; what each key means stands at the top of `attack_rules.toml`."""
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     language: Literal["en", "ru", "any"]
@@ -139,7 +139,7 @@ def read_pack(path: Path | None = None) -> Pack:
     """
     name = str(path) if path else "the rule pack"
     try:
-        raw = path.read_bytes() if path else files("adapters.moderation").joinpath("rules.toml").read_bytes()
+        raw = path.read_bytes() if path else files("language").joinpath("attack_rules.toml").read_bytes()
         return compile_pack(PackText.model_validate(tomllib.loads(raw.decode("utf-8"))))
     except OSError as error:
         raise ConfigError(f"{name} cannot be read: {error.strerror}.", "Check the path and its permissions.") from error
