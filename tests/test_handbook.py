@@ -263,7 +263,8 @@ def commands(parser: argparse.ArgumentParser, *names: str) -> Iterator[tuple[tup
             yield from commands(command, *names, name)
 
 
-COMMANDS: Final = dict(commands(build_parser()))
+PARSER: Final = build_parser()
+COMMANDS: Final = dict(commands(PARSER))
 
 
 def options(parser: argparse.ArgumentParser) -> list[str]:
@@ -500,7 +501,7 @@ def test_every_command_that_a_page_shows_is_one(page: Page, capsys: pytest.Captu
         calls = list(called(line))
         for arguments in calls:
             try:
-                build_parser().parse_args(arguments)
+                PARSER.parse_args(arguments)
             except SystemExit:
                 wrong.append(f"{line}: {capsys.readouterr().err.splitlines()[-2]}")
         if not calls:

@@ -37,7 +37,8 @@ def commands(parser: argparse.ArgumentParser, *names: str) -> Iterator[tuple[tup
                 yield from commands(inner, *names, name)
 
 
-PAGES = dict(commands(build_parser()))
+PARSER = build_parser()
+PAGES = dict(commands(PARSER))
 
 
 def examples(parser: argparse.ArgumentParser) -> list[str]:
@@ -78,7 +79,7 @@ def test_every_help_page_has_examples_that_can_be_typed(names: tuple[str, ...]) 
     for line in found:
         words = shlex.split(line.partition(" | ")[0])
         assert words[: len(names) + 1] == ["guardian", *names]
-        options = build_parser().parse_args(words[1:])
+        options = PARSER.parse_args(words[1:])
         assert (ROOT / "assistant" / "commands" / f"{options.module}.py").is_file()
 
 

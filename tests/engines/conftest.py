@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,25 +9,21 @@ import pytest
 from adapters.sources.markdown import ingest
 from tests.support.engines.kinds import Servers
 from tests.support.engines.qdrant_server import serving
+from tests.support.memory import memory
 from tests.support.shelves import embedder, filled
 from tests.support.wire.server_process import FakeServer, fake_server
 
-ENOUGH = 2_000_000_000
-"""Bytes; a collection takes some 10 million."""
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 
 
 @pytest.fixture(scope="session")
 def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
-    """Both kinds of servers; PostgreSQL is started where it is first asked for."""
-    with TemporaryDirectory(dir=_memory()) as folder, serving(Path(folder)) as qdrant:
+    """Both kinds of servers; PostgreSQL is started where it is first asked for.
+
+    To make a collection takes Qdrant most of a second on a busy disk.
+    """
+    with TemporaryDirectory(dir=memory()) as folder, serving(Path(folder)) as qdrant:
         yield Servers(qdrant, lambda: request.getfixturevalue("postgres_server"))
-
-
-def _memory() -> str | None:
-    """Return a folder in memory: to make a collection takes Qdrant most of a second on a busy disk."""
-    shared = Path("/dev/shm")  # noqa: S108  # the folder made there is of this process alone
-    return str(shared) if shared.is_dir() and shutil.disk_usage(shared).free > ENOUGH else None
 
 
 @pytest.fixture(scope="session")

@@ -7,17 +7,16 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
@@ -76,19 +75,27 @@ class FakeServer:
 
     def reset(self) -> None:
         """Be as new: no script, no options, nothing asked."""
-        self.script([])
-        self.options(strict=False, delay_ms=0, window=None, api_key=None)
-        self.clear()
+        options = {"strict": False, "delay_ms": 0, "window": None, "api_key": None}
+        with closing(self._connected()) as line:
+            _ask(line, "PUT", "/__script", [])
+            _ask(line, "PUT", "/__options", options)
+            _ask(line, "DELETE", "/__requests")
 
     def _ask(self, method: str, path: str, body: object = None) -> str:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.root}{path}", data, method=method)  # noqa: S310  # loopback
-        try:
-            with _DIRECT.open(request, timeout=10) as reply:
-                return reply.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                raise AssertionError(error.read().decode()) from None
+        with closing(self._connected()) as line:
+            return _ask(line, method, path, body)
+
+    def _connected(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=10)
+
+
+def _ask(line: HTTPConnection, method: str, path: str, body: object = None) -> str:
+    line.request(method, path, None if body is None else json.dumps(body).encode())
+    reply = line.getresponse()
+    said = reply.read().decode()
+    if reply.status >= HTTPStatus.BAD_REQUEST:
+        raise AssertionError(said)
+    return said
 
 
 @contextmanager
