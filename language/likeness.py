@@ -16,11 +16,14 @@ from language.values import Passage
 from language.words import detect, stems
 
 _SPAN: Final = re.compile(r"`[^`\n]*`")
-_LEAST_WORDS: Final = 4
+_LEAST_WORDS: Final = 3
 """Words from which on the share of a claim says something."""
+_LEAST_TYPED: Final = 4
+"""The same where something is to be typed, or comes: that is told in one's own words."""
 _HARDLY: Final = 0.1
 _FEW: Final = 0.25
-"""The same where there are more words than the fewest, and nothing to be typed: what is done with that is told in one's own words."""
+"""The same of a claim with more than `_MANY_WORDS`."""
+_MANY_WORDS: Final = 4
 
 
 def is_invented(claim: str, cited: Sequence[Passage]) -> bool:
@@ -30,11 +33,11 @@ def is_invented(claim: str, cited: Sequence[Passage]) -> bool:
         claim: One claim, without its citations.
         cited: The passages that it cites.
     """
-    words = _words(claim)
-    if len(words) < _LEAST_WORDS or is_lead_in(claim) or not _is_of_one_script(claim, cited):
+    words, typed = _words(claim), "`" in claim
+    least = _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
+    if len(words) < least or is_lead_in(claim) or not _is_of_one_script(claim, cited):
         return False
-    few = len(words) > _LEAST_WORDS and "`" not in claim
-    return share_of(words, cited) < (_FEW if few else _HARDLY)
+    return share_of(words, cited) < (_FEW if len(words) > _MANY_WORDS and not typed else _HARDLY)
 
 
 def likeness(claim: str, cited: Sequence[Passage]) -> float | None:

@@ -101,11 +101,21 @@ def test_an_unsupported_value_asks_for_another_draft() -> None:
     assert check("It boils at 90 degrees [1].", "Boils at 100.").actions == (RequiredAction.REGENERATE_DRAFT,)
 
 
-def test_dissimilarity_is_advice_and_never_a_fault() -> None:
-    """No threshold of likeness carries over from one text to another, so it fails nothing."""
-    finding = check("Elephants migrate southwards [1].", "The kettle is made of copper.")
-    assert finding.status is CheckStatus.OK
-    assert written(finding.advice) == ("claim_unlike_its_source=[Elephants migrate southwards [1].]",)
+@pytest.mark.parametrize(("quoted", "status"), [(False, CheckStatus.FAILED), (True, CheckStatus.OK)])
+def test_hardly_a_common_word_is_a_fault_of_a_models_draft_and_advice_of_a_quoted_one(
+    quoted: bool, status: CheckStatus
+) -> None:
+    """A claim with no word of what it cites is an invention, where no quotation is meant."""
+    finding = check_grounding(
+        "Elephants migrate southwards [1].",
+        evidence("The kettle is made of copper."),
+        request_type=RequestType.KNOWLEDGE_QA,
+        kind=DraftKind.ANSWER,
+        quoted=quoted,
+    )
+    told = ("claim_unlike_its_source=[Elephants migrate southwards [1].]",)
+    assert (finding.status, written(finding.advice)) == (status, told)
+    assert written(finding.reasons) == (() if quoted else told)
 
 
 # ----------------------------------------------------------------------------------------------- values and formats

@@ -62,7 +62,6 @@ async def test_a_model_that_would_obey_a_page_neither_sees_the_order_nor_gets_it
     assert "100 degrees" in sent
     assert "previous instructions" not in sent
     assert "closed" not in result.answer_text
-    assert all("previous" not in item.snippet for item in result.evidence)
 
 
 # ------------------------------------------------------------------------------------------------------- accounting
