@@ -141,8 +141,12 @@ def _folder(deployed: Deployment) -> Finding:
 
 
 def _index(deployed: Deployment) -> Finding:
+    from adapters.sources.markdown import KnowledgeBase
+
     base = knowledge_base(deployed)
-    counts, notes = base.count(), base.warnings()
+    counts = base.count()
+    # A server's index is filled from one on some machine, where its notes are.
+    notes = base.warnings() if isinstance(base, KnowledgeBase) else []
     base.close()
     seen = ", ".join(f"{kind}: {counted(number, 'document|documents')}" for kind, number in counts.items()) or "empty"
     if url := deployed.settings.index_url:

@@ -564,7 +564,7 @@ def test_what_is_harmless_for_one_role_is_still_masked_for_another() -> None:
         assert masked(text, profile, "user") == "Write to [redacted: email] about it."
 
 
-SALARY = with_rules(PolicyRule(id="salary", words=["salary", "зарплата"], action=RequiredAction.ESCALATE_TO_HUMAN))
+SALARY = with_rules(PolicyRule(id="salary", words=("salary", "зарплата"), action=RequiredAction.ESCALATE_TO_HUMAN))
 
 
 @pytest.mark.parametrize(
