@@ -9,6 +9,7 @@ be synonyms.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,6 +43,7 @@ _ASSIGNED: Final = re.compile(r"`[^`=\n]*+=[^`\n]*+`")
 _WORD: Final = re.compile(r"[^\W_]+")
 _SAID: Final = 0.7
 """Share of a clause's words that speak of another value, from which on they are that one's."""
+_HALF: Final = 0.5
 _APART: Final = 0.3
 """By how much this share must exceed that of the value which the clause has."""
 _HEAD_WEIGHT: Final = 0.5
@@ -97,6 +99,8 @@ def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[P
     for clause in _clauses(claim):
         for name, kind, _ in _named_in(clause):
             words = _words(clause, without=name)
+            if len(words) < _LEAST_WORDS and kind == "name":
+                words = _words(claim, without=name)  # "That is Daphne, the server for ..."
             own = [use for use in uses if use.kind == kind and _is_same(use.name, name, kind)]
             if not own or not words:
                 continue
@@ -124,6 +128,8 @@ def _belongs(words: frozenset[str], other: _Use, own: Sequence[_Use]) -> bool:
     share, least = _share(words, other), max(_share(words, use) for use in own)
     if len(words) < _LEAST_WORDS:
         return other.kind == "command" and least == 0 and words <= other.own_words
+    if other.kind == "command" and least == 0 and share >= _HALF:
+        return True  # not a word is said of its own
     apart = _APART if other.kind in _TYPED or len(words) > _LEAST_WORDS else 2 * _APART
     return share >= _SAID and share - least >= apart
 
@@ -339,30 +345,46 @@ def from_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
 
     A row is spoken of where all words of its first cell are in the claim; of a claim that is a row, in its first cell.
     """
-    said = _cell_words(claim)
+    said, spoken = _cell_words(claim), f" {' '.join(_CODE_NAME.findall(fold(claim)))} "
     first = _cell_words(_cells(claim)[0]) if _cells(claim) else frozenset[str]()
     right, wrong = set[str](), set[str]()
     for there in cited:
         tables = _tables(there.text)
         right |= tables.beside
         for rows in tables.tables:
-            own = [row for row in rows if (row.key == first if first else row.key <= said and row.is_named)]
-            own = [row for row in own if not any(row.key < other.key for other in own)]
-            # Of a table of which no row is named, any may be meant.
-            right.update(*(row.key | row.values for row in own or rows))
-            wrong.update(*(row.values for row in rows if own and row not in own))
+            own = [row for row in rows if (row.key == first if first else row.is_named_in(said, spoken))]
+            own = [row for row in own if not any(row.tells < other.tells for other in own)]
+            named = frozenset[str]().union(*(row.tells for row in own))
+            # Of a table of which no row is named, any may be meant; and so may one that is half named beside others.
+            meant = [row for row in rows if row in own or not own or row.tells & said - named]
+            right.update(*(row.key | row.values for row in meant))
+            wrong.update(*(row.values for row in rows if row not in meant))
     return sorted(word for word in said & wrong - right if any(map(str.isdigit, word)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
+    """A row of a table.
+
+    Attributes:
+        key: The words of its first cell.
+        tells: Those of them that most other rows have not; all where there is none.
+        codes: Cells that are a code, as `high-iops-ha`.
+        values: The words of its other cells.
+    """
+
     key: frozenset[str]
+    tells: frozenset[str]
+    codes: frozenset[str]
     values: frozenset[str]
 
-    @property
-    def is_named(self) -> bool:
-        """Whether more than a plain number tells it from others."""
-        return not all(map(str.isdigit, self.key))
+    def is_named_in(self, words: frozenset[str], codes: str) -> bool:
+        """Whether a claim names it, by its first cell or a code; a plain number does not tell it from others."""
+        if any(f" {code} " in codes for code in self.codes):
+            return True
+        # One plain word may be anybody's.
+        tells = len(self.tells) > 1 or any(map(str.isdigit, "".join(self.tells)))
+        return self.tells <= words and tells and not all(map(str.isdigit, self.tells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +397,7 @@ class _Tables:
 
 @lru_cache(maxsize=256)
 def _tables(text: str) -> _Tables:
-    heads: dict[str, list[_Row]] = {}
+    heads: dict[str, list[list[str]]] = {}
     beside: list[str] = []
     for piece, is_code in pieces_in_order(text):
         head, _, line = piece.rpartition("\n")
@@ -383,12 +405,24 @@ def _tables(text: str) -> _Tables:
         if is_code or len(cells) < _LEAST_CELLS:
             beside.append(piece)
         elif len(heads) < _MOST_TABLES:
-            heads.setdefault(head, []).append(_Row(_cell_words(cells[0]), _cell_words(" | ".join(cells[1:]))))
-    rows = (tuple(row for row in rows if row.key) for rows in heads.values())
-    return _Tables(tuple(one for one in rows if len(one) > 1), _cell_words("\n".join((*beside, *heads))))
+            heads.setdefault(head, []).append(cells)
+    tables = tuple(tuple(_rows(rows)) for rows in heads.values() if len(rows) > 1)
+    return _Tables(tables, _cell_words("\n".join((*beside, *heads))))
+
+
+def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
+    keys = [_cell_words(cells[0]) for cells in table]
+    counted = Counter(word for key in keys for word in key)
+    for key, cells in zip(keys, table, strict=True):
+        if key:
+            tells = frozenset(word for word in key if counted[word] * 2 <= len(table)) or key
+            codes = frozenset(code for cell in cells if _CODE_NAME.fullmatch(code := fold(cell.strip("` "))))
+            yield _Row(key, tells, codes, _cell_words(" | ".join(cells[1:])))
 
 
 _LEAST_CELLS: Final = 2
+_TAG: Final = re.compile(r"</?[a-z]{1,6}/?>", re.IGNORECASE)
+_CODE_NAME: Final = re.compile(r"[a-z][a-z0-9.]*(?:[-_][a-z0-9.]+)+")
 _MOST_TABLES: Final = 20
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
 
@@ -399,7 +433,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _cell_words(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in _TOKEN.findall(fold(text)) if word not in stop_words())
+    return frozenset(stem(word) for word in _TOKEN.findall(fold(_TAG.sub(" ", text))) if word not in stop_words())
 
 
 def swapped_numbers(claim: str, cited: Iterable[Passage]) -> list[str]:

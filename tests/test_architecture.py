@@ -31,6 +31,7 @@ MAY_IMPORT = {
         "Stemmer",
         "confusable_homoglyphs",
         "markdown_it",
+        "pydantic",
         "razdel",
         "regex",
     },

@@ -56,7 +56,7 @@ async def test_a_failed_turn_is_submitted_with_its_ids() -> None:
     [ticket] = desk.tickets
     assert (ticket.thread_id, ticket.turn_id, ticket.role) == ("t", "q", "operator")
     assert (ticket.question, ticket.verdict) == ("When does it boil?", "FAIL")
-    assert ticket.reasons == ("value_not_in_cited_evidence",)
+    assert ticket.reasons == ("value_not_in_cited_evidence", "claim_unlike_its_source")
     assert ticket.record.model_dump(mode="json") == end["result"]["hand_off"]
     assert ticket.answer == end["final_answer"]
 

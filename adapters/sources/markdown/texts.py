@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -95,7 +96,7 @@ class Texts:
         """
         if ending(path) in LIBRARIES:
             return Text(self._converted(ending(path), content), sha256(content).hexdigest(), lines=())
-        text = without_hidden(files.decode(content))
+        text = _as_seen(files.decode(content))
         if not _flattened(path, reading):
             return Text(text, sha256(content).hexdigest())
         flat = flatten(text, reading, page=root / path, root=root)
@@ -121,6 +122,16 @@ class Texts:
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
+
+
+def _as_seen(text: str) -> str:
+    """Return a page without what its reader does not see; its front matter stays as it is."""
+    head = _FRONT_MATTER.match(text)
+    start = head.end() if head else 0
+    return f"{text[:start]}{without_hidden(text[start:])}"
+
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
 def _flattened(path: str, reading: Reading) -> bool:
