@@ -20,7 +20,7 @@ from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, R
 from language.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
 from language.claims import Claim, claims, opener, stated, titles, without_citations
 from language.cutting import in_short
-from language.likeness import is_invented, likeness
+from language.likeness import inventions, likeness
 from language.markup import in_markdown
 from language.names import names_missing
 from language.near_copy import changes
@@ -181,7 +181,8 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
         changed = changes(bare, cited, context) or turned_round(bare, cited)
     misused = [] if missing or verbatim else _misused(bare, cited, beside)
     share = _share(without_citations(said), cited)
-    unlike = cited and not quoted and not claim.borrowed and is_invented(without_citations(said), cited)
+    asked = cited and not quoted and not claim.borrowed and not _is_code(claim)
+    unlike = [in_short(part) for part in inventions(bare, cited)] if asked else []
     uncited = (
         not claim.cites
         or (claim.borrowed and share <= _BORROWED)
@@ -210,7 +211,7 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
         unresolvable=unresolvable,
         changed=tuple(changed),
         misused=tuple(misused),
-        unlike=(in_short(claim.text),) if unlike and not uncited else (),
+        unlike=() if uncited else tuple(in_short(claim.text) if part == in_short(bare) else part for part in unlike),
         cited=tuple(cited),
         likeness=likeness(without_citations(said), cited) if cited else None,
         remarks=remarks,

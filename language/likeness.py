@@ -26,13 +26,28 @@ _FEW: Final = 0.25
 _MANY_WORDS: Final = 4
 
 
-def is_invented(claim: str, cited: Sequence[Passage]) -> bool:
-    """Whether a claim has hardly a word of what it cites; one in another script than its sources is not asked.
+def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
+    """Return a claim, or the parts of it, that have hardly a word of what it cites: "Port 80 is open; all is free of charge".
 
     Args:
         claim: One claim, without its citations.
-        cited: The passages that it cites.
+        cited: The passages that it cites; a text in another script than theirs is not asked.
     """
+    if is_invented(claim, cited):
+        return [claim]
+    parts = [part.strip() for part in _PART.split(claim)[:_MOST_PARTS]]
+    return [part for part in parts if part != claim.strip() and is_invented(part, cited)]
+
+
+_PART: Final = re.compile(
+    r"[;()—–|^]|\s-\s|\]\([^()\s]*\)|(?<!\w)\[|(?<=[.!?])\s|,\s(?:and|but|while|а|но|и|причём|причем)\s"
+)
+"""Between what one sentence says and what it adds."""
+_MOST_PARTS: Final = 100
+
+
+def is_invented(claim: str, cited: Sequence[Passage]) -> bool:
+    """Whether a text has hardly a word of some passages."""
     words, typed = _words(claim), "`" in claim
     least = _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
     if len(words) < least or is_lead_in(claim) or not _is_of_one_script(claim, cited):

@@ -75,6 +75,8 @@ _WORD_FIGURE = re.compile(
     rf"(?<![\w-])(?:{'|'.join(sorted(CARDINALS, key=len, reverse=True)).replace('е', '[её]')})(?=[ \u00a0-][^\W\d_])",
     re.IGNORECASE,
 )
+_IN_SHORT = re.compile(r".{0,2}\b(?:в двух|in two|in a few)\s(?:словах|words)", re.IGNORECASE)
+"""What counts no words."""
 _NOUN = re.compile(r"[ \u00a0]([^\W\d_]{4,})")
 _NUMBERED = re.compile(
     r"(?<!\w)(?:chapters?|steps?|sections?|pages?|parts?|items?|figures?|tables?|versions?|lines?|levels?|appendix|no|nr|p|ch|sec|fig|port|"
@@ -421,6 +423,8 @@ def _words(text: str) -> Iterator[Figure]:
         value = str(CARDINALS[fold(match.group())])
         following = _UNIT.match(text, match.end())
         unit = meaning(following.group(), text[following.end() : following.end() + 5]) if following else ()
+        if _IN_SHORT.match(text, max(0, match.start() - 3)):
+            continue
         if following and unit:
             yield Figure(text[match.start() : following.end()], *match.span(), (value,), amounts(value, unit))
         elif noun := _NEXT_WORD.match(text, match.end()):
@@ -528,6 +532,13 @@ class Passage:
         if "|" in line or "`" in line or "=" in line or "_" in line or not dimensions & self.dimensions:
             return True
         return any(_measures(word, dimensions) for word in re.findall(r"[^\W\d_]+", line))
+
+    def may_count(self, forms: Iterable[str], dimensions: frozenset[str]) -> bool:
+        """Whether a bare number stands in a line that counts such things, or says of nothing else that it counts it."""
+        wanted = frozenset(forms)
+        lines = [line for line in self._unmarked.splitlines() if not wanted.isdisjoint(_numbers_of_line(line))]
+        counted = [{d for word in tokens(line) for d, _ in meaning(f" {word}")} & COUNTS for line in lines]
+        return not lines or any(not there or there & dimensions for there in counted)
 
     @cached_property
     def bare(self) -> frozenset[str]:
@@ -721,7 +732,7 @@ def _unmeasured(figure: Figure, text: Passage) -> bool:
         return False
     dimensions = frozenset(dimension for dimension, _ in figure.unit)
     if dimensions & COUNTS:
-        return True
+        return text.may_count(figure.normal, dimensions)
     return not text.unmeasured(dimensions).isdisjoint(figure.normal)
 
 
