@@ -309,6 +309,9 @@ def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) ->
     """
     sentences = [one.words for there in passages for one in _sentences(there.text) if len(one.words) <= _LONGEST]
     own = said.words[:_LONGEST]
+    if _LIMITING.intersection(own):
+        return []  # "not before", "only there": denied is something else
+    sentences = [words for words in sentences if _LIMITING.isdisjoint(words)]
     if not _denies_anything(own):
         for words in sentences:
             for copied in _around_denials(words):
@@ -322,6 +325,25 @@ def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) ->
         if holding and not any(map(_denies_anything, holding)):
             return [_describe(copied, ("not", *copied))]
     return []
+
+
+_LIMITING: Final = frozenset(
+    [
+        "only",
+        "before",
+        "until",
+        "till",
+        "unless",
+        "except",
+        "just",
+        "только",
+        "лишь",
+        "пока",
+        "прежде",
+        "кроме",
+        "исключительно",
+    ]
+)
 
 
 def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """What a rephrased claim turns round of the clause of its source that it is most like: an opposite, a limit, a quantity.
 
 A near copy is compared word by word (`language.near_copy`). Here nothing but single words of closed classes is compared, and
-only between clauses that speak of the same. Where several clauses are as near, one without a fault is enough.
+only between clauses that speak of the same. Where several clauses are as near, one that says the same as the claim is enough;
+one that says nothing of it proves neither.
 """
 
 from __future__ import annotations
@@ -32,26 +33,51 @@ _CUT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
+    """A clause, or a whole sentence.
+
+    Attributes:
+        words: As they are compared.
+        content: The stems of its content words.
+        forms: Those of all its words.
+        whole: The words of the sentence.
+        denials: How many words deny something.
+        denies_anything: Whether one of them does, or forbids.
+        denied: The stem of the word right behind the first denial, at most one without content between them.
+        extents: Words that say of how many it holds, by what they say.
+        is_row: Whether it is a row of a table.
+    """
+
     words: tuple[str, ...]
     content: frozenset[str]
+    forms: frozenset[str]
+    whole: tuple[str, ...]
+    denials: int
+    denies_anything: bool
+    denied: str
+    extents: dict[str, str]
     is_row: bool
 
-    @property
-    def denials(self) -> int:
-        return sum(word in LISTS.denials for word in self.words)
 
-    @property
-    def denies_anything(self) -> bool:
-        return any(word in LISTS.denials or word.startswith(LISTS.forbids) for word in self.words)
+def _clause(words: tuple[str, ...], whole: tuple[str, ...], *, is_row: bool) -> _Clause:
+    forms = {word: stem(word) for word in words}
+    denials = [at for at, word in enumerate(words) if word in LISTS.denials]
+    return _Clause(
+        words=words,
+        content=frozenset(form for word, form in forms.items() if word not in stop_words() and not word[:1].isdigit()),
+        forms=frozenset(forms.values()),
+        whole=whole,
+        denials=len(denials),
+        denies_anything=bool(denials) or any(word.startswith(LISTS.forbids) for word in words),
+        denied=_denied_word(words, denials[0]) if denials else "",
+        extents={_EXTENTS[word]: word for word in reversed(words) if word in _EXTENTS},
+        is_row=is_row,
+    )
 
-    @property
-    def denied_word(self) -> str:
-        """The stem of the word right behind the first denial, a word without content between them left out."""
-        at = next((at for at, word in enumerate(self.words) if word in LISTS.denials), len(self.words))
-        if self.words[at : at + 1] in (("without",), ("без",)):
-            return ""
-        behind = (word for word in self.words[at + 1 : at + 3] if word not in stop_words())
-        return stem(next(behind, ""))
+
+def _denied_word(words: Sequence[str], at: int) -> str:
+    if words[at] in ("without", "без"):
+        return ""
+    return stem(next((word for word in words[at + 1 : at + 3] if word not in stop_words()), ""))
 
 
 def turned_round(claim: str, cited: Iterable[Passage]) -> list[str]:
@@ -62,9 +88,9 @@ def turned_round(claim: str, cited: Iterable[Passage]) -> list[str]:
         cited: The passages that it cites.
     """
     passages = list(cited)
-    known = [clause for there in passages for clause in _clauses_of(there.text)]
+    known = list({clause.words: clause for there in passages for clause in _clauses_of(there.text)}.values())
     found = list(_other_limits(sentence_of(claim), passages))
-    for clause in _clauses(claim):
+    for clause in _clauses(claim)[:_MOST_CLAUSES]:
         near = _nearest(clause, known)
         for compare in (_opposed, _other_extent, _denied):
             changes = [compare(other, clause) for other in near]
@@ -83,7 +109,12 @@ def _nearest(clause: _Clause, known: Sequence[_Clause]) -> list[_Clause]:
     if best < _SAME:
         return []
     near = [(share, other) for share, other in shares if share >= best * _AS_NEAR]
-    return [other for _, other in sorted(near, key=lambda one: -one[0])]
+    return [other for _, other in sorted(near, key=lambda one: -one[0])[:_MOST_NEAR]]
+
+
+_MOST_CLAUSES: Final = 60
+_MOST_NEAR: Final = 12
+"""Clauses of one claim that are compared, and with how many each."""
 
 
 _Change = list[str] | None
@@ -92,16 +123,30 @@ _Change = list[str] | None
 
 def _opposed(source: _Clause, claim: _Clause) -> _Change:
     """Return the opposites of a claim's words that the source has in their place."""
-    if claim.denials != source.denials:
-        return None  # "not enabled" is "disabled"
+    if claim.denials != source.denials or claim.denies_anything != source.denies_anything:
+        return None  # "not enabled" is "disabled", and what is longer is refused where at most so many may be
     own, theirs = _only_in(claim, source), _only_in(source, claim)
-    return [f"{old} -> {new}" for old in theirs for new in own if opposites(old, new)] or None
+    pairs = [
+        (old, new) for old in theirs for new in own if opposites(old, new) and not _of_time(old, new, source, claim)
+    ]
+    # A sentence that has both sides itself says of each what the other is not.
+    return [f"{old} -> {new}" for old, new in pairs if not any(opposites(old, word) for word in source.whole)] or None
+
+
+def _of_time(old: str, new: str, source: _Clause, claim: _Clause) -> bool:
+    """Whether two words only say what is before what, of which the two sides may stand either way round."""
+    if old not in _TIMES or new not in _TIMES:
+        return False
+    behind, here = (clause.words[clause.words.index(word) + 1 :][:2] for clause, word in ((source, old), (claim, new)))
+    return frozenset(map(stem, behind)).isdisjoint(map(stem, here))
+
+
+_TIMES: Final = frozenset(["before", "after", "до", "после", "перед"])
 
 
 def _only_in(clause: _Clause, other: _Clause) -> list[str]:
     """Return the words of a clause that the other has in no form."""
-    forms = {stem(word) for word in other.words}
-    return sorted(word for word in set(clause.words) if word not in other.words and stem(word) not in forms)
+    return sorted(word for word in set(clause.words) if stem(word) not in other.forms)
 
 
 def _denied(source: _Clause, claim: _Clause) -> _Change:
@@ -110,14 +155,16 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
         return []
     if claim.is_row or source.is_row:
         return []  # its cells are no sentence
-    if any(_EXTENTS.get(word) in ("some", "except") for word in (*claim.words, *source.words)):
+    if {"some", "except"} & (claim.extents.keys() | source.extents.keys()):
         return []  # "only then" is "not before"
     for one, other in ((source, claim), (claim, source)):
-        if one.denials == 1 and not other.denies_anything:
-            word = one.denied_word
-            if word.isalpha() and word in other.content:
-                pair = (f"not {word}", word) if one is source else (word, f"not {word}")
-                return [" -> ".join(pair)]
+        if one.denials == 1 and not other.denies_anything and one.denied.isalpha() and one.denied in other.content:
+            if any(
+                opposites(word, stated) for stated in other.words if stem(stated) == one.denied for word in other.whole
+            ):
+                return None  # "it is off: enable it"
+            pair = f"not {one.denied}", one.denied
+            return [" -> ".join(pair if one is source else reversed(pair))]
     return None if source.denials == claim.denials else []
 
 
@@ -130,9 +177,7 @@ _DENIED: Final = 0.6
 
 def _other_extent(source: _Clause, claim: _Clause) -> _Change:
     """Return the word that says of all what the source says of some, that leaves out an exception, or makes one."""
-    theirs, ours = (
-        {_EXTENTS[word]: word for word in reversed(clause.words) if word in _EXTENTS} for clause in (source, claim)
-    )
+    theirs, ours = source.extents, claim.extents
     if "all" in ours and theirs.keys() - {"all"} and not ours.keys() - {"all"}:
         if "some" in theirs and "all" in theirs:
             return []
@@ -169,6 +214,8 @@ def _other_limits(said: Sentence, passages: Sequence[Passage]) -> Iterator[str]:
     own = _limits(said)
     if not own:
         return
+    if _refuses(said.words):
+        return  # what is more is refused: at most so much may be
     theirs: dict[str, set[str]] = {}
     for there in passages:
         for number, limit in _limits_of(there.text):
@@ -181,7 +228,16 @@ def _other_limits(said: Sentence, passages: Sequence[Passage]) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _limits_of(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(pair for place, _ in places(text) for pair in _limits(sentence_of(place.text)))
+    said = (sentence_of(place.text) for place, _ in places(text))
+    return tuple((number, "" if _refuses(one.words) else limit) for one in said for number, limit in _limits(one))
+
+
+def _refuses(words: Iterable[str]) -> bool:
+    return any(word in LISTS.denials or word.startswith((*LISTS.forbids, *_ENDS)) for word in words)
+
+
+_ENDS: Final = ("gone", "delet", "expir", "удал", "истек", "превы", "exceed")
+"""Beginnings of words for what becomes of what is past a limit."""
 
 
 def _limits(said: Sentence) -> list[tuple[str, str]]:
@@ -271,10 +327,6 @@ def _clauses_of(text: str) -> tuple[_Clause, ...]:
 
 def _clauses(text: str) -> list[_Clause]:
     parts = [text, *_CUT.split(text)] if _CUT.search(text) else [text]
-    is_row = "|" in text
     found = [sentence_of(part).words for part in parts]
-    return [_Clause(words, _content(words), is_row) for words in found if len(words) <= _LONGEST]
-
-
-def _content(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(stem(word) for word in words if word not in stop_words() and not word[:1].isdigit())
+    whole = found[0][:_LONGEST]
+    return [_clause(words, whole, is_row="|" in text) for words in found if len(words) <= _LONGEST]

@@ -51,6 +51,9 @@ _BEFORE: Final = re.compile(
 """One thing and another that is done before or after it."""
 
 
+_DENIED: Final = re.compile(r"\b(?:not|never|don['’]t|не|никогда|нельзя)\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class _Step:
     """A step of a source: of which list, its place there, and its words."""
@@ -92,6 +95,8 @@ def _in_turn(text: str) -> Iterator[str]:
     parts = [part for part in _THEN.split(bare) if part.strip()]
     if len(parts) > 1:
         yield from parts
+    elif _DENIED.search(bare):
+        yield bare  # "do not start before ..." says the reverse
     elif match := _BEFORE.match(bare):
         pairs = (match["soon"], match["late"]), (match["one"], match["other"]), (match["early"], match["next"])
         yield from next((pair for pair in pairs if pair[0]), (bare,))

@@ -48,7 +48,7 @@ def are_opposed(old: Iterable[str], new: Sequence[str]) -> bool:
 def opposites(one: str, other: str) -> bool:
     if one == other:
         return False
-    for mark in _IN_ITSELF if min(len(one), len(other)) > _NO_ENDING else ():
+    for mark in _IN_ITSELF if min(len(one), len(other)) > _NO_ENDING and not {one, other} & _NO_DENIALS else ():
         if stem(other) == stem(mark + one) or stem(one) == stem(mark + other):
             return True
     return any(
@@ -59,12 +59,98 @@ def opposites(one: str, other: str) -> bool:
 
 
 def _begins(word: str, this: str, that: str) -> bool:
-    """Whether a word is of one side of a pair; short ones have no endings."""
-    whole = len(this) <= _NO_ENDING
-    return (word == this if whole else word.startswith(this)) and not (len(that) > len(this) and word.startswith(that))
+    """Whether a word is of one side of a pair: it begins so, and a short one goes on with no more than an ending."""
+    if len(this) < _NO_ENDING:
+        there = word == this
+    else:
+        there = word.startswith(this) and (len(this) > _NO_ENDING or word[len(this) :] in _ENDINGS)
+    return there and not word.startswith(_REMOTE) and not (len(that) > len(this) and word.startswith(that))
 
 
 _NO_ENDING: Final = 3
+_ENDINGS: Final = frozenset(
+    [
+        "",
+        "s",
+        "es",
+        "e",
+        "er",
+        "est",
+        "ed",
+        "d",
+        "den",
+        "des",
+        "de",
+        "ds",
+        "ing",
+        "ding",
+        "ting",
+        "ped",
+        "ping",
+        "en",
+        "y",
+        "ый",
+        "ая",
+        "ое",
+        "ые",
+        "ого",
+        "ому",
+        "ым",
+        "ых",
+        "ой",
+        "ую",
+        "ом",
+        "а",
+        "о",
+        "ы",
+        "и",
+        "ей",
+        "его",
+        "ему",
+        "им",
+        "их",
+        "его",
+        "ем",
+        "ую",
+        "ий",
+        "ью",
+        "ье",
+    ]
+)
+"""Of words whose beginning in a pair has three letters."""
+_REMOTE: Final = "удаленн"
+"""Remote, and not deleted."""
+_NO_DENIALS: Final = frozenset(
+    [
+        "inform",
+        "import",
+        "important",
+        "invoice",
+        "unless",
+        "indeed",
+        "instore",
+        "install",
+        "installed",
+        "instance",
+        "index",
+        "input",
+        "increase",
+        "include",
+        "included",
+        "indicate",
+        "несколько",
+        "некоторый",
+        "некоторые",
+        "некоторых",
+        "некогда",
+        "неделя",
+        "недели",
+        "неделю",
+        "неделе",
+        "нелли",
+    ]
+)
+"""What begins like a denial and is none."""
 
 
 def _spell_out(match: re.Match[str]) -> str:
