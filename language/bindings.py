@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, pairwise, zip_longest
+from itertools import combinations, islice, pairwise, zip_longest
 from typing import Final
 
 from language.clean import fold
@@ -22,7 +22,10 @@ from language.nearest import pieces_in_order
 from language.values import Passage
 from language.words import stem, stop_words
 
-_PLACEHOLDER: Final = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…|[A-Z][A-Z_]+|[А-ЯЁ][А-ЯЁ_]+")
+_PLACEHOLDER: Final = re.compile(
+    r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…|[A-Z]+(?:_[A-Z]+)+|(?:NAME|ID|FILE|PATH|DIR|FOLDER|URL|HOST|PORT|USER|KEY|VALUE|NUMBER|TEXT|VERSION|ADDRESS)"
+    r"|[А-ЯЁ]+(?:_[А-ЯЁ]+)*"
+)
 """What stands in a command for something else: `<id>`, `{name}`, `NAME`."""
 _MARKED: Final = re.compile(r"<[^<>]*>|\{[^{}]*\}|\.\.\.|…")
 """What a draft may write for it, too: in capitals it would be any word."""
@@ -77,7 +80,12 @@ def _fits(theirs: str, word: str, known: frozenset[str]) -> bool:
     """Whether a word of a command may stand where a passage has another; where one of the two ends, it is empty."""
     if not word:
         return theirs.startswith("[")
-    return fold(theirs) == word or bool(_PLACEHOLDER.fullmatch(theirs) or _MARKED.fullmatch(word)) or word in known
+    if fold(theirs) == word or _MARKED.fullmatch(word):
+        return True
+    if word.startswith("-") or theirs.startswith("-"):
+        return False
+    # An example's argument is no word: "support-17", "./docs".
+    return bool(_PLACEHOLDER.fullmatch(theirs)) or (word in known and not theirs.isalpha())
 
 
 def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[Passage] = ()) -> list[str]:
@@ -322,19 +330,27 @@ def _uses(text: str) -> tuple[_Use, ...]:
         if _HEADING.match(piece):
             above = before
             continue
-        for name, kind, words in _named_in(piece):
-            near = _words(piece) if kind != "number" or "|" in piece else _around(piece, name)
-            found.append(_Use(name, kind, words, near, above))
+        named = _named_in(piece)[:_MOST_NAMED]
+        around = {} if "|" in piece else _around_numbers(piece)
+        found += [_Use(name, kind, words, around.get(name, before), above) for name, kind, words in named]
         if len(found) > _MOST_USES:
             break
     return tuple(found[:_MOST_USES])
 
 
-def _around(piece: str, number: str) -> frozenset[str]:
-    """Return the words of the clauses that have a number."""
-    return frozenset[str]().union(
-        *(_words(clause) for clause in _clauses(piece) if number in {n for n, _, _ in _named_in(clause)})
-    )
+_MOST_NAMED: Final = 100
+"""Values of one sentence, step or row."""
+
+
+def _around_numbers(piece: str) -> dict[str, frozenset[str]]:
+    """Return the words of the clauses that have a number, by number."""
+    found: dict[str, frozenset[str]] = {}
+    for clause in islice(_clauses(piece), _MOST_NAMED):
+        numbers = [name for name, kind, _ in _named_in(clause)[:_MOST_NAMED] if kind == "number"]
+        if numbers:
+            words = _words(clause)
+            found |= {number: found.get(number, frozenset[str]()) | words for number in numbers}
+    return found
 
 
 # -------------------------------------------------------------------------------------------------- rows and numbers
@@ -483,8 +499,9 @@ def _numbers_with_words(text: str) -> dict[str, frozenset[str]]:
     if cells := _cells(line):
         heads = _cells(head) or [""] * len(cells)
         parts = [
-            (f"{title} {cells[0] if at else ''} {cell}", cell)
+            (f"{title} {cells[0]} {cell}", cell)
             for at, (title, cell) in enumerate(zip(heads, cells, strict=False))
+            if at  # the first says what the row is about
         ]
     else:
         parts = [(part, part) for part in _parts_with_numbers(text)]

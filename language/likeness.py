@@ -15,11 +15,12 @@ from language.names import names
 from language.values import Passage
 from language.words import detect, stems
 
+_FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _SPAN: Final = re.compile(r"`[^`\n]*`")
 _LEAST_WORDS: Final = 3
 """Words from which on the share of a claim says something."""
 _LEAST_TYPED: Final = 4
-"""The same where something is to be typed, or comes: that is told in one's own words."""
+"""The same where something is to be typed, or comes, or two numbers are compared: that is told in one's own words."""
 _HARDLY: Final = 0.1
 _FEW: Final = 0.25
 """The same of a claim with more than `_MANY_WORDS`."""
@@ -48,7 +49,7 @@ _MOST_PARTS: Final = 100
 
 def is_invented(claim: str, cited: Sequence[Passage]) -> bool:
     """Whether a text has hardly a word of some passages."""
-    words, typed = _words(claim), "`" in claim
+    words, typed = _words(claim), "`" in claim or len(_FIGURE.findall(claim)) > 1
     least = _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
     if len(words) < least or is_lead_in(claim) or not _is_of_one_script(claim, cited):
         return False

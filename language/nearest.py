@@ -182,10 +182,10 @@ def _cut(text: str) -> tuple[list[str], list[str]]:
 def pieces_in_order(text: str) -> list[tuple[str, bool]]:
     """Return the sentences, items and rows of a text and the lines of its code blocks as they follow, and which are code."""
     prose, blocks = list[str](), list[list[str]]()
-    for i, part in enumerate(code_parts(text)):
+    for i, part in enumerate(code_parts(text.replace(_BLOCK, ""))):
         if i % 2 and _FENCED.match(part):
             prose.append(_BLOCK)
-            blocks.append(part.split("\n")[1:])
+            blocks.append([line for line in part.split("\n")[1:] if not _FENCED.match(line)])
         else:
             prose.append(re.sub(r"\s", _KEPT, part) if i % 2 and part.startswith("`") else part)
     found: list[tuple[str, bool]] = []

@@ -96,8 +96,13 @@ _HALVES = re.compile(
     re.IGNORECASE,
 )
 _SHARES: Final = (
-    (re.compile(r"(?<!\w)(?:half|halves|halved|наполовину|вдвое|половин[аеуыо]й?)(?!\w)", re.IGNORECASE), "50"),
-    (re.compile(r"(?<!\w)(?:a quarter|one quarter|четверть|четверти)(?!\w)", re.IGNORECASE), "25"),
+    (
+        re.compile(
+            r"(?<!\w)(?:half(?![ -]an?\b)|halves|halved|наполовину|вдвое|половин[аеуыо]й?)(?!\w)", re.IGNORECASE
+        ),
+        "50",
+    ),
+    (re.compile(r"(?<!\w)(?:(?:a|one) quarter of(?! an?\b)|четверть|четверти)(?!\w)", re.IGNORECASE), "25"),
 )
 """Words for a share, which is written as a percentage as well."""
 _VERSION_BEFORE = re.compile(
