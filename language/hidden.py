@@ -20,23 +20,30 @@ _VOID: Final = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
 _WHITE: Final = r"(?:white|#f{3}\b|#f{6}\b|rgba?\(\s*255\s*,\s*255\s*,\s*255[^)]*\)|transparent)"
-_HIDES: Final = re.compile(
-    r"\shidden(?=[\s=]|$)|\scolor\s*=\s*[\"']?"
-    + _WHITE
-    + r"|\sstyle\s*=\s*[\"'](?:[^\"']*[;\s])?(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
-    r"|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])|text-indent\s*:\s*-\d{3}|(?:left|top)\s*:\s*-\d{4}"
-    r"|(?:max-)?(?:width|height)\s*:\s*0(?![.\d])|color\s*:\s*" + _WHITE + r")",
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
+_HIDDEN: Final = re.compile(r"\shidden(?=[\s=/]|$)", re.IGNORECASE)
+_STYLE: Final = re.compile(r"\sstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))", re.IGNORECASE)
+_NOT_SHOWN: Final = re.compile(
+    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*(?:0(?:\.0+)?(?![.\d])|1px)|opacity\s*:\s*0(?:\.0+)?(?![.\d])"
+    r"|text-indent\s*:\s*-\d{3}|(?:left|top)\s*:\s*-\d{3}|clip\s*:\s*rect\(\s*0)",
     re.IGNORECASE,
 )
-_BACKGROUND: Final = re.compile(r"background(?:-color)?\s*:\s*(?!\s*" + _WHITE + ")", re.IGNORECASE)
-"""On another ground white letters are seen."""
+_NO_SIZE: Final = re.compile(r"(?:^|[;\s])(?:max-)?(?:width|height)\s*:\s*0(?![.\d])", re.IGNORECASE)
+_CUT_OFF: Final = re.compile(r"overflow(?:-[xy])?\s*:\s*hidden", re.IGNORECASE)
+_IN_WHITE: Final = re.compile(rf"(?:^|[;\s])color\s*:\s*{_WHITE}", re.IGNORECASE)
+_WHITE_FONT: Final = re.compile(rf"\scolor\s*=\s*[\"']?{_WHITE}", re.IGNORECASE)
+_GROUND: Final = re.compile(r"background|bgcolor", re.IGNORECASE)
+_GROUND_REACH: Final = 1_000
+"""Characters in front of white letters in which what they stand on may be said: on another ground they are seen."""
 _COMMENT: Final = re.compile(r"<!--")
 _COMMENT_END: Final = "-->"
 _LINE_COMMENT: Final = re.compile(
     r"^ {0,3}\[[^\[\]\n]{1,40}\]:[ \t]*(?:#|<>)[ \t]*(?:\([^\n]*\)|\"[^\n]*\"|'[^\n]*')[ \t]*$", re.MULTILINE
 )
 """A definition of a link to nowhere, which people use as a comment: `[//]: # (...)`."""
-_RUN: Final = re.compile(rf"(?:{INVISIBLE.pattern}){{4,}}|[\U000e0000-\U000e007f]+")
+_RUN: Final = re.compile(
+    rf"(?:{INVISIBLE.pattern}){{4,}}|(?<![\U0001f3f4\U000e0000-\U000e007f])[\U000e0000-\U000e007f]+"
+)
 """More invisible characters than any script joins letters with; and letters that are tags."""
 _INK: Final = re.compile(r"[^\n]+")
 
@@ -59,48 +66,56 @@ def without_hidden(markdown: str) -> str:
 
 def _hidden(text: str) -> Iterator[tuple[int, int]]:
     """Yield where something is hidden, in order; nothing within another."""
-    found = sorted((*_comments(text), *_elements(text), *(match.span() for match in _LINE_COMMENT.finditer(text))))
-    if not found:
-        return
     in_code = _code_ranges(text)
+    lines = (match.span() for match in _LINE_COMMENT.finditer(text) if not in_code(match.start()))
     done = 0
-    for start, end in found:
-        if start >= done and not in_code(start):
+    for start, end in sorted((*_comments(text, in_code), *_elements(text, in_code), *lines)):
+        if start >= done:
             yield start, end
             done = end
 
 
-def _comments(text: str) -> Iterator[tuple[int, int]]:
+def _comments(text: str, in_code: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
     done = end = 0
     for match in _COMMENT.finditer(text):
-        if match.start() >= done:
+        if match.start() >= done and not in_code(match.start()):
             # Where no more of them ends, that is not looked for again.
             end = text.find(_COMMENT_END, match.end()) if end >= 0 else end
             done = end + len(_COMMENT_END) if end >= 0 else _block_end(text, match.end())
             yield match.start(), done
 
 
-def _elements(text: str) -> Iterator[tuple[int, int]]:
-    hides = name = ""
-    start = depth = 0
+def _elements(text: str, in_code: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+    name = ""
+    start = behind = depth = 0
     for tag in _TAG.finditer(text):
+        if in_code(tag.start()):
+            continue
         said = tag["name"].lower()
-        if hides:
+        if name:
             if said == name and not tag.group().endswith("/>"):
                 depth += -1 if tag["closes"] else 1
             if depth == 0:
                 yield start, tag.end()
-                hides = ""
-        elif not tag["closes"] and said not in _VOID and (said in _NEVER_SHOWN or _is_hidden(tag["rest"])):
-            hides, name, start, depth = tag.group(), said, tag.start(), 1
-    if hides:
+                name = ""
+        elif not tag["closes"] and said not in _VOID and (said in _NEVER_SHOWN or _is_hidden(tag, text)):
+            name, start, behind, depth = said, tag.start(), tag.end(), 1
+    if name and name not in _NEVER_SHOWN:
         # Nothing closes it: a browser would hide all the rest, which no page means.
-        yield start, _block_end(text, start + len(hides))
+        yield start, _block_end(text, behind)
 
 
-def _is_hidden(attributes: str) -> bool:
-    found = _HIDES.search(attributes)
-    return found is not None and not ("color" in found.group().lower() and _BACKGROUND.search(attributes))
+def _is_hidden(tag: re.Match[str], text: str) -> bool:
+    rest = tag["rest"]
+    if not rest:
+        return False
+    style = next((next(filter(None, found.groups()), "") for found in _STYLE.finditer(rest)), "")
+    if _HIDDEN.search(_QUOTED.sub('""', rest)) or _NOT_SHOWN.search(style):
+        return True
+    if _NO_SIZE.search(style) and _CUT_OFF.search(style):
+        return True
+    white = _IN_WHITE.search(style) or _WHITE_FONT.search(rest)
+    return bool(white) and not _GROUND.search(text, max(0, tag.start() - _GROUND_REACH), tag.end())
 
 
 def _block_end(text: str, at: int) -> int:

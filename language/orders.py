@@ -8,12 +8,14 @@ password, is nobody's answer, whoever wrote it into the page. Such sentences are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
 from language.attacks import find, shipped_pack
-from language.clean import INVISIBLE, skeleton, unescaped
+from language.clean import INVISIBLE, skeleton
 from language.demands import asks_for_secrets
+from language.readings import as_seen
 from language.remembering import remember
 from language.spans import Span
 from language.words import tokens
@@ -23,13 +25,16 @@ ORDERS: Final = "orders-to-the-reader"
 _MAY_ORDER: Final = re.compile(
     r"ignor|disregard|forget|overrid|overwrit|bypass|discard|neglect|jailbreak|prompt|pretend|act(?:ing)? as|role-?play|reveal|assistant|chatbot"
     r"|\bdan\b|unlimited|unfilter|uncensor|unrestrict|from now on|you(?:'re| are) (?:now|no longer|a |an )|(?:previous|prior|above|new) (?:instruct|direct|rules)"
-    r"|language model|\bai\b|\bllm\b|\bbot\b|when(?:ever)? (?:you )?(?:summ|answ|quot|cit|us)|instead,? (?:tell|inform|advise)|(?:disregard|ignore)|\bии\b|\bии-|бот\w{0,2}\b|помощник|посоветуй|скажи|сообщи\b|ответь|передай|developer mode|god mode|im_start|\[/?(?:inst|system|assistant)|<<sys|system:|забуд|игнор|отброс|пренебр|промпт|промт|отныне|притвор|представь|вообрази"
+    r"|model|gpt|a\.i\.|\bai\b|\bllm\b|\bbot\b|when(?:ever)? (?:you )?(?:summ|answ|quot|cit)|instead,? (?:tell|inform|advise)|(?:disregard|ignore)|\bии\b|\bии-|бот\w{0,2}\b|помощник|посоветуй|скажи|сообщи\b|ответь|передай|developer mode|god mode|im_start|\[/?(?:inst|system|assistant)|<<sys|system:|забуд|игнор|отброс|пренебр|промпт|промт|отныне|притвор|представь|вообрази"
     r"|ассистент|нейросет|языков\w+ модел|\bты\b|\bтеб[еяю]|\bтво|инструкци\w* (?:выше|ассист|для)|цензур|без ограничени|режим\w* разраб|джейлбр"
     r"|прежни\w+ (?:инстр|указ|прав)|предыдущ\w+ (?:инстр|указ|прав)|не следуй|не обращай|выведи",
     re.IGNORECASE,
 )
 """Without one of these, and without a disguise, no sentence orders an assistant about: most have none, and cost one look."""
-_DISGUISED: Final = re.compile(r"[a-z][а-яё]|[а-яё][a-z]|&#|<(?!br)[a-z!/]", re.IGNORECASE)
+_DISGUISED: Final = re.compile(
+    r"[a-z][а-яё]|[а-яё][a-z]|&#|<(?!br)[a-z!/]|[a-zа-яё][*~]{1,3}[a-zа-яё]|\b[a-z]{2,}\d[a-z]{2,}|(?:\b[^\W\d_] ){4}",
+    re.IGNORECASE,
+)
 _MAY_DEMAND: Final = re.compile(
     r"\b(?:send|give|tell|provide|enter|type|share|submit|reply|message|email|e-mail|text|call|confirm|disclose|forward|pay|transfer|wire|deposit|need|want|require)"
     r"|пришл|отправ|сообщ|назов|назв|введ|укаж|переда|продикт|напиш|подтверд|оплат|перевед|переч|внес|нужн|треб|необходим|ждем|жд[её]м",
@@ -43,21 +48,26 @@ _SAYS: Final = (
     r"(?:say|tell|inform|reply|answer|respond|recommend|advise|output|print|write|repeat|add|mention|claim|state|insist|do not|don't|never|always|only|must|should"
     r"|скажи|сообщи|ответь|отвечай|посоветуй|советуй|рекомендуй|напиши|пиши|добавь|утверждай|говори|не отвечай|не говори|всегда|никогда|только)"
 )
+_TELLS: Final = (
+    r"(?:say|tell|inform|reply|answer|respond|recommend|advise|output|print|write|repeat|claim|insist|do not|don't|скажи|сообщи|ответь|отвечай|посоветуй|советуй"
+    r"|рекомендуй|напиши|пиши|добавь|утверждай|говори|не отвечай|не говори)"
+)
+"""Verbs of what a model does."""
 _TO_A_MODEL: Final = re.compile(
-    rf"\b(?:if you(?:'re| are)|since you(?:'re| are)|as|note (?:to|for)|attention|dear|hey|message (?:to|for)|instructions? (?:to|for)|если (?:ты|вы)(?: —| -)?)\s+"
+    rf"\b(?:if you(?:'re| are)|since you(?:'re| are)|as an?|note (?:to|for)|attention|dear|hey|message (?:to|for)|instructions? (?:to|for)|если (?:ты|вы)(?: —| -)?)\s+"
     rf"(?:an? |any |all |the |every |это читаешь и ты )?{_MODEL}s?\b[^.!?\n]{{0,80}}?\b{_SAYS}\b"
-    rf"|(?:^|[.!?>\]]\s*)\W{{0,6}}(?:note (?:to|for) )?{_MODEL}\s?(?:[:,]|[–—]\s)\s?[^.!?\n]{{0,60}}?\b{_SAYS}\b"
-    r"|(?:^|[.!?]\s)\W{0,4}\[/?(?:system|inst|assistant)\]|(?:^|[.!?]\s)\W{0,4}(?:disregard|ignore) (?:all |everything )?(?:the |of the )?above\b"
-    r"|\bwhen(?:ever)? (?:you )?(?:summari[sz]|answer|quot|cit|us)(?:e|ing|ising|izing) (?:from |about )?this (?:page|text|document|passage|article)\b"
-    r"|\b(?:скажи|сообщи|ответь|отвечай|посоветуй|передай|напиши)(?: же)? (?:любому |каждому |всем )?(?:пользовател|клиент|покупател|читател|спрашивающ)\w{1,4}\b"
-    r"|\binstead,? (?:tell|inform|advise) (?:the |every |all )?(?:users?|customers?|readers?)\b",
+    rf"|(?:^|[.!?>\]]\s*)\W{{0,6}}(?:note (?:to|for) )?{_MODEL}\s?(?:[:,]|[–—]\s)\s?[^.!?\n]{{0,60}}?\b{_TELLS}\b"
+    r"|(?:^|[.!?]\s)\W{0,4}\[/?(?:system|inst|assistant)\]\s*(?:you|always|never|ignore|reply|answer|say|tell|ты|вы|отвечай|скажи|всегда|никогда)\b|(?:^|[.!?]\s)\W{0,4}(?:disregard|ignore) (?:all |everything )?(?:the |of the )?above(?:\s?[.,!:]| and\b|$)"
+    r"|\bwhen(?:ever)? (?:you )?(?:summari[sz]|answer|quot|cit)(?:e|ing|ising|izing) (?:from |about )?this (?:page|text|document|passage|article)\b"
+    r"|\b(?:скажи|сообщи|ответь|отвечай|посоветуй|передай|напиши)(?: же)? (?:любому |каждому |всем )?(?:пользовател|клиент|покупател|читател|спрашивающ)\w{1,4},? что\b"
+    r"|\bdo not follow\b[^.!?\n]{0,60}\binstead,? (?:tell|inform|advise) (?:the |every |all )?(?:users?|customers?|readers?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 """What is said to a model by its name, or to whoever answers from the page."""
 _SENDS_AWAY: Final = re.compile(
-    r"\b(?:send|e-?mail|forward|submit|message|text|отправьте|пришлите|вышлите|перешлите|сообщите|продиктуйте|назовите)\b[^.!?\n]{0,60}?"
+    r"(?<!not )(?<!never )(?<!n't )(?<!to )(?<!не )(?<!никогда )\b(?:send|e-?mail|forward|submit|отправьте|пришлите|вышлите|перешлите|продиктуйте|назовите)\b[^.!?\n]{0,60}?"
     r"\b(?:passwords?|passcodes?|pin(?: code)?|cvv|card numbers?|seed phrase|sms codes?|codes? from (?:the )?sms|private keys?|парол[ьия]|код[ы]? из (?:sms|смс)|пин-?код|номер карты|cvc)\b"
-    r"[^.!?\n]{0,80}?(?:[\w.+-]+@[\w-]+\.|https?://|\bto (?:us|our)\b|\bнам\b|\bв поддержку|\bоператор)",
+    r"(?! (?:reset|link|fingerprint|hash|policy))[^.!?\n]{0,80}?(?:[\w.+-]+@[\w-]+\.|\bto (?:us|our (?:support|team|operator))\b|\bнам\b|\bв поддержку|\bоператору)",
     re.IGNORECASE,
 )
 """Secrets that somebody is to be sent."""
@@ -65,20 +75,45 @@ _QUOTED: Final = re.compile(r"\"[^\"\n]{2,300}\"|«[^«»\n]{2,300}»|“[^“�
 _LEAST_BESIDE: Final = 3
 """Words beside a quotation that say something of it."""
 _LONGEST: Final = 4_000
-"""Characters of a sentence that are looked at; what is longer is a table or a log."""
+"""Characters of a unit that are looked at in one go; what is longer is a table or a log."""
+_OVERLAP: Final = 300
 
 
 def orders_in(text: str) -> list[Span]:
     """Return where the sentences of a text are that give orders to its reader, in characters, each with `ORDERS`."""
     found: list[Span] = []
-    at = 0
-    for line in text.splitlines(keepends=True):
-        if _gives_orders(line):
-            pieces = list(_sentences(line, at))
-            bad = [(start, end) for start, end in pieces if _gives_orders(text[start:end])]
-            found += [Span(ORDERS, start, end) for start, end in bad or [(at, at + len(line.rstrip("\n")))]]
-        at += len(line)
+    for start, end in _units(text):
+        unit = text[start:end]
+        if not any(_gives_orders(" ".join(part.split())) for part in _windows(unit)):
+            continue
+        row = unit.lstrip().startswith("|")
+        pieces = [(start, end)] if row else [(start + a, start + b) for a, b in _sentences(unit)]
+        bad = [(a, b) for a, b in pieces if any(_gives_orders(" ".join(part.split())) for part in _windows(text[a:b]))]
+        found += [Span(ORDERS, a, b) for a, b in bad or [(start, end)]]
     return found
+
+
+def _units(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the paragraphs, items and rows of a text, without the line break at their end; a wrapped line goes on."""
+    start = at = 0
+    for line in text.splitlines(keepends=True):
+        if not line.strip() or _BEGINS.match(line):
+            if start < at:
+                yield start, start + len(text[start:at].rstrip("\n"))
+            start = at + len(line) if not line.strip() else at
+        at += len(line)
+    if start < at:
+        yield start, start + len(text[start:at].rstrip("\n"))
+
+
+_BEGINS: Final = re.compile(r"[ \t]*(?:[-*+|>#]|\d{1,3}[.)]|`{3}|~{3})")
+"""What a line begins with that is a unit of its own."""
+
+
+def _windows(text: str) -> Iterator[str]:
+    """Yield a text in parts that are looked at, each with the end of the one before."""
+    for at in range(0, max(1, len(text)), _LONGEST - _OVERLAP):
+        yield text[at : at + _LONGEST]
 
 
 def without_orders(text: str) -> tuple[str, bool]:
@@ -92,24 +127,23 @@ def without_orders(text: str) -> tuple[str, bool]:
     return "".join((*parts, text[done:])), bool(spans)
 
 
-def _sentences(line: str, at: int) -> list[tuple[int, int]]:
-    cuts = [0, *(match.end() for match in _END.finditer(line)), len(line)]
-    return [(at + start, at + end) for start, end in pairwise(cuts) if line[start:end].strip()]
+def _sentences(unit: str) -> list[tuple[int, int]]:
+    cuts = [0, *(match.end() for match in _END.finditer(unit)), len(unit)]
+    return [(start, end) for start, end in pairwise(cuts) if unit[start:end].strip()]
 
 
 _END: Final = re.compile(r"[.!?…]+[*_)\]»”\"]{0,4}\s+")
 
 
 @remember
-def _gives_orders(sentence: str) -> bool:
-    said = sentence[:_LONGEST]
+def _gives_orders(said: str) -> bool:
     bare = _QUOTED.sub(" ", said)
     if len(tokens(bare)) >= _LEAST_BESIDE:
         said = bare  # what is quoted is an example, where something is said of it
     hidden = bool(_DISGUISED.search(said)) or len(INVISIBLE.findall(said)) > 1
     if hidden or _MAY_ORDER.search(said):
-        plain = skeleton(unescaped(said)) if hidden else said
-        if _TO_A_MODEL.search(plain) or find(said, shipped_pack(), as_written=True).strong:
+        plain = skeleton(as_seen(said)) if hidden else said
+        if _TO_A_MODEL.search(plain) or find(said, shipped_pack(), as_written=not hidden).strong:
             return True
     if _SENDS_AWAY.search(said):
         return True
