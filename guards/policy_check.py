@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -106,7 +107,12 @@ def _not_for_the_role(request_type: RequestType, profile: Profile, role: str) ->
 def _touches(rule: PolicyRule, text: str) -> bool:
     if rule.pattern and pattern_occurs(rule.pattern, text):
         return True
-    return bool(rule.words) and bool(Phrases(rule.words).find(text))
+    return bool(rule.words) and bool(_phrases(rule.words).find(text))
+
+
+@lru_cache(maxsize=64)
+def _phrases(words: tuple[str, ...]) -> Phrases:
+    return Phrases(words)
 
 
 def check_answer(answer: str, profile: Profile, role: str, *, asks: bool = False) -> PolicyFinding:

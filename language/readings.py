@@ -21,6 +21,8 @@ from language.words import stop_words, tokens
 
 _LONGEST: Final = 4_000
 """Characters of a text that is read backwards, of a piece that is decoded, and of what comes of it."""
+_SHORT: Final = 80
+"""Characters of a text that is read backwards, whatever it says."""
 _MOST_PIECES: Final = 8
 """Pieces of a text that are decoded."""
 _LEAST_WORDS: Final = 2
@@ -31,20 +33,24 @@ _CITATION: Final = re.compile(r"\[\d{1,3}\]")
 _MARKS: Final = re.compile(r"[*`]|~~|^[ \t]*(?:>[ \t]?)+|(?<![^\W_])_+|_+(?![^\W_])|\\(?=[^\w\s])", re.MULTILINE)
 """What a reader of Markdown does not see; an underscore inside a word is a part of a name."""
 _APART: Final = re.compile(
-    r"(?<![^\W_])[^\W\d_](?![^\W_])(?:[^\w\n]{1,3}|_{1,3}|[^\S\n]{0,2}[-–—._/|,·•*+~:;'’][^\S\n]{0,2})(?=[^\W\d_](?![^\W_]))"
+    r"(?<![^\W_])[^\W\d_](?![^\W_])(?!, | -)(?:[^\w\n]{1,3}|_{1,3}|[^\S\n]{0,2}[-–—._/|,·•*+~:;'’][^\S\n]{0,2})(?=[^\W\d_](?![^\W_]))"
 )
 """A letter that stands alone, and what stands between it and the next that does."""
 SIGNS_INSIDE: Final = re.compile(r"(?<=[^\W\d_])[-–—._/\\|,·•*+~:;'’`^=#!?]{1,3}(?=[^\W\d_])")
 """Signs between two letters of what may be one word."""
 _REPEATED: Final = re.compile(r"([^\W\d_])\1{2,}")
-DIGITS_FOR_LETTERS: Final = (str.maketrans("013456789@$!|", "oieasgtbgasil"), str.maketrans("0346@", "озаба"))
-"""Of Latin words, and of Cyrillic ones."""
+DIGITS_FOR_LETTERS: Final = (
+    str.maketrans("013456789@$!|", "oieasgtbgasil"),
+    str.maketrans("013456789@$!|", "oleasgtbgasll"),
+    str.maketrans("0346@", "озаба"),
+)
+"""Of Latin words in two ways, and of Cyrillic ones."""
 MIXED_WORD: Final = re.compile(
     r"(?<![^\W_])(?=[\w@$!|]{0,40}?[^\W\d_])(?=[\w@$!|]{0,40}?[\d@$!|])[\w@$!|]{3,40}(?![\w@$|])"
 )
 """A word of letters and of signs that may stand for some."""
-_CODED: Final = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/]{12,4000}={0,2}|[A-Za-z0-9_-]{12,4000}={0,2})(?![\w+/=-])")
-_HEX: Final = re.compile(r"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{2}[ :]?){8,2000}(?!\w)")
+_CODED: Final = re.compile(r"(?<![\w+/=-])(?:[A-Za-z0-9+/]{8,4000}={0,2}|[A-Za-z0-9_-]{8,4000}={0,2})(?![\w+/=-])")
+_HEX: Final = re.compile(r"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{2}[ :]?){5,2000}(?!\w)")
 _PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f]{2}){3}")
 _LATIN_OF: Final = (
     *(
@@ -122,7 +128,8 @@ def _without_signs(text: str) -> Iterator[str]:
         if read != text:
             yield _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", closed_up(read)))
     yield _in_pairs(closed)
-    if any("a" <= letter <= "z" for letter in closed):
+    if any("a" <= letter <= "z" for letter in closed) and _common(closed) < _LEAST_WORDS:
+        # A text of English words is no Russian in Latin letters.
         yield _LATIN.sub(lambda match: _TO_CYRILLIC[match.group()], closed)
 
 
@@ -163,9 +170,9 @@ _LEAST_LETTERS: Final = 3
 
 
 def _in_pairs(text: str) -> str:
-    """Return the words of a text joined with the next one each: "sal ary" is a word in two."""
-    words = tokens(text)
-    return " ".join(f"{one}{other}" for one, other in pairwise(words))
+    """Return the words of each sentence joined with the next one each: "sal ary" is a word in two. Words of their own stay apart."""
+    pairs = (pair for sentence in re.split(r"[.!?;:,\n]", text) for pair in pairwise(tokens(sentence)))
+    return " ".join(f"{one}{other}" for one, other in pairs if not {one, other} & stop_words())
 
 
 def decoded(text: str) -> Iterator[str]:
@@ -177,7 +184,8 @@ def decoded(text: str) -> Iterator[str]:
                 yield said
     if _PERCENT.search(text) and _is_words(said := unquote(text)):
         yield said
-    if len(text) <= _LONGEST and _common(backwards := text[::-1]) > max(_LEAST_WORDS, _common(text)):
+    backwards = text[::-1]
+    if len(text) <= _SHORT or (len(text) <= _LONGEST and _common(backwards) > max(_LEAST_WORDS, _common(text))):
         yield backwards
 
 
@@ -199,9 +207,13 @@ _NO_GAPS: Final = str.maketrans("", "", " :")
 
 
 def _is_words(said: str) -> bool:
-    """Whether a text is written for people: letters and blanks for the most part, and two words of them."""
+    """Whether a text is written for people: letters and blanks for the most part, and two words of them, or one in one case."""
     plain = sum(letter.isalpha() or letter.isspace() for letter in said)
-    return plain >= 0.8 * len(said) > 0 and len(tokens(said)) >= _LEAST_WORDS
+    one_word = said.isalpha() and len(said) >= _LONG_WORD and said[1:] == said[1:].lower()
+    return plain >= 0.8 * len(said) > 0 and (one_word or len(tokens(said)) >= _LEAST_WORDS)
+
+
+_LONG_WORD: Final = 5
 
 
 def _common(text: str) -> int:

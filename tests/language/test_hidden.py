@@ -23,6 +23,8 @@ from language.hidden import without_hidden
         ("a\U000e0041\U000e0042b", "ab"),
         ("<div hidden>x\n\nb", "\n\nb"),
         ("<!-- x\n\nb", "\n\nb"),
+        ("`<!--` begins one. <!-- x -->b", "`<!--` begins one. b"),
+        ("<p style=display:none>x</p>b", "b"),
     ],
 )
 def test_what_a_page_hides_is_gone_and_lines_stay(page: str, seen: str) -> None:
@@ -42,6 +44,10 @@ def test_what_a_page_hides_is_gone_and_lines_stay(page: str, seen: str) -> None:
         '[x]: https://a.test "title"',
         "a < b > c",
         "a family: 👨\u200d👩\u200d👧",
+        '<tr style="background:#333"><th style="color:#fff">Name</th></tr>',
+        '<a title="Show hidden files" href="x">Files</a>',
+        '<div class="flex hidden">Text</div>',
+        "Press <style> to go on",
         "plain",
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from language.rephrased import turned_round
+from language.turning_words import opposites
 from language.values import passage
 
 LIBRARY = passage(
@@ -62,3 +63,44 @@ def test_a_word_that_turns_a_rephrased_claim_round_is_named(claim: str, change: 
 def test_the_same_in_other_words_is_let_be(claim: str) -> None:
     """A faithful rephrasing, and what the source does not speak of, have nothing that was turned round."""
     assert turned_round(claim, [LIBRARY, LIBRARY_RU]) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Passwords of fewer than 8 characters are refused.", "A password has at least 8 characters."),
+        ("Файлы более 25 МБ отклоняются.", "Размер файла - не более 25 МБ."),
+        ("The password must be at least 8 characters long.", "Passwords shorter than 8 characters are rejected."),
+        ("Файл журнала сохраняется на сервере.", "Файл журнала копируется на удалённый сервер."),
+        ("Publish the page only after saving it.", "Save the page before you publish it."),
+        ("The option is off by default, so you have to enable it first.", "The option is not enabled by default."),
+        ("Снимите флажок, чтобы выключить уведомления.", "Флажок «Уведомления» включает уведомления; снимите его, чтобы отключить их."),
+    ],
+)  # fmt: skip
+def test_a_limit_and_what_is_refused_beyond_it_agree(claim: str, source: str) -> None:
+    """So do before and after the other way round, remote and kept, and the two halves of a switch."""
+    assert turned_round(claim, [passage(source)]) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("новая", "старая"),
+        ("левую", "правую"),
+        ("show", "hides"),
+        ("adds", "removes"),
+        ("saved", "discards"),
+        ("off", "on"),
+    ],
+)
+def test_short_words_of_a_pair_have_endings(one: str, other: str) -> None:
+    """Beginnings of three letters go on with an ending; of two, with nothing."""
+    assert opposites(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("form", "inform"), ("port", "import"), ("сколько", "несколько"), ("only", "off")]
+)
+def test_what_only_begins_like_a_denial_is_no_opposite(one: str, other: str) -> None:
+    """ "In-", "im-" and "не-" begin other words, too."""
+    assert not opposites(one, other)
