@@ -159,15 +159,15 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
         return []  # "only then" is "not before"
     for one, other in ((source, claim), (claim, source)):
         if one.denials == 1 and not other.denies_anything and one.denied.isalpha() and one.denied in other.content:
-            if any(
-                opposites(word, stated) for stated in other.words if stem(stated) == one.denied for word in other.whole
-            ):
+            if any(word.startswith(_OFF) for word in (*other.words, *other.whole)):
                 return None  # "it is off: enable it"
             pair = f"not {one.denied}", one.denied
             return [" -> ".join(pair if one is source else reversed(pair))]
     return None if source.denials == claim.denials else []
 
 
+_OFF: Final = ("off", "disabl", "inactiv", "выключ", "отключ", "неактив")
+"""Beginnings of words for what is not on, which need no denial."""
 _DENIED: Final = 0.6
 """Share of a clause's words that a clause of the source must have to deny the same."""
 

@@ -102,5 +102,5 @@ def test_short_words_of_a_pair_have_endings(one: str, other: str) -> None:
     ("one", "other"), [("form", "inform"), ("port", "import"), ("сколько", "несколько"), ("only", "off")]
 )
 def test_what_only_begins_like_a_denial_is_no_opposite(one: str, other: str) -> None:
-    """ "In-", "im-" and "не-" begin other words, too."""
+    """Other words begin with in-, im- and не-, too."""
     assert not opposites(one, other)
