@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
+from assistant.web.connections import MOST_HEADER_BYTES, Connection
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
             ws="none",
             access_log=False,
             log_config=_LOGGING,
+            http=Connection,
+            h11_max_incomplete_event_size=MOST_HEADER_BYTES,
             server_header=False,
             # Who asked is told from the connection: a header says what its sender likes.
             proxy_headers=False,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.keys import Keys
+from assistant.keys import Keys, key_in
 from assistant.service import Caller
 from contracts.errors import ConfigError
 from tests.support.cli_helpers import Desk
@@ -148,3 +148,9 @@ def test_a_key_counts_for_every_profile_of_its_data_folder(desk: Desk) -> None:
     assert other.here("keys", "add", "anna").code == 0
     assert keys_of(desk).wanted
     assert "anna" in desk.here("keys", "list").out
+
+
+@pytest.mark.parametrize("value", ["Basic ====\xff", "Basic \u00e9", "Basic !!", "Basic /w==", "Bearer", "Basic", ""])
+def test_what_is_no_key_is_none(value: str) -> None:
+    """No base64, no ASCII and no UTF-8 are a request without a key, and no fault of the server."""
+    assert key_in({"authorization": value}) == ""
