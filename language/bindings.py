@@ -76,6 +76,14 @@ def takes_argument(command: str, cited: Iterable[Passage], asked: str = "") -> b
     )
 
 
+def _parts(command: str) -> tuple[str, ...]:
+    """Return the words of a command; a placeholder is one, whatever it says: `<the name of the server>`."""
+    return tuple(_SPACED.sub(lambda one: re.sub(r"\s", "", one.group()), command).split())
+
+
+_SPACED: Final = re.compile(r"<[^<>\n]{1,80}>|\{[^{}\n]{1,80}\}")
+
+
 def _fits(theirs: str, word: str, known: frozenset[str]) -> bool:
     """Whether a word of a command may stand where a passage has another; where one of the two ends, it is empty."""
     if not word:
@@ -161,7 +169,7 @@ def _named_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for span in _SPAN.findall(text):
         name = " ".join(fold(span).split())
-        found[name] = _kind(name), tuple(span.split())
+        found[name] = _kind(name), _parts(span)
     bare = _SPAN.sub(" ", text)
     for match in _NAME.finditer(bare):
         raw = next(filter(None, match.groups()))
@@ -323,7 +331,7 @@ def _uses(text: str) -> tuple[_Use, ...]:
     for piece, is_code in pieces_in_order(text):
         if is_code:
             line = piece.strip().removeprefix("$ ")
-            found.append(_Use(fold(line), _kind(fold(line)), tuple(line.split()), before, above))
+            found.append(_Use(fold(line), _kind(fold(line)), _parts(line), before, above))
             continue
         # "Delete it:", and the block; or a sentence, and a list of commands.
         before = _words(piece)
