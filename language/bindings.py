@@ -446,7 +446,7 @@ def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
 
 _LEAST_CELLS: Final = 2
 _TAG: Final = re.compile(r"</?[a-z]{1,6}/?>", re.IGNORECASE)
-_CODE_NAME: Final = re.compile(r"[a-z][a-z0-9.]*(?:[-_][a-z0-9.]+)+")
+_CODE_NAME: Final = re.compile(r"(?<![a-z0-9._-])[a-z][a-z0-9.]*+(?:[-_][a-z0-9.]++)++")
 _MOST_TABLES: Final = 20
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
 
