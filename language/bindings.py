@@ -46,7 +46,6 @@ _ASSIGNED: Final = re.compile(r"`[^`=\n]*+=[^`\n]*+`")
 _WORD: Final = re.compile(r"[^\W_]+")
 _SAID: Final = 0.7
 """Share of a clause's words that speak of another value, from which on they are that one's."""
-_HALF: Final = 0.5
 _APART: Final = 0.3
 """By how much this share must exceed that of the value which the clause has."""
 _HEAD_WEIGHT: Final = 0.5
@@ -93,7 +92,7 @@ def _fits(theirs: str, word: str, known: frozenset[str]) -> bool:
     if word.startswith("-") or theirs.startswith("-"):
         return False
     # An example's argument is no word: "support-17", "./docs".
-    return bool(_PLACEHOLDER.fullmatch(theirs)) or (word in known and not theirs.isalpha())
+    return bool(_PLACEHOLDER.fullmatch(theirs)) or (word in known and (not theirs.isalpha() or theirs.isupper()))
 
 
 def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[Passage] = ()) -> list[str]:
@@ -144,8 +143,6 @@ def _belongs(words: frozenset[str], other: _Use, own: Sequence[_Use]) -> bool:
     share, least = _share(words, other), max(_share(words, use) for use in own)
     if len(words) < _LEAST_WORDS:
         return other.kind == "command" and least == 0 and words <= other.own_words
-    if other.kind == "command" and least == 0 and share >= _HALF:
-        return True  # not a word is said of its own
     apart = _APART if other.kind in _TYPED or len(words) > _LEAST_WORDS else 2 * _APART
     return share >= _SAID and share - least >= apart
 

@@ -25,7 +25,7 @@ _HIDDEN: Final = re.compile(r"\shidden(?=[\s=/]|$)", re.IGNORECASE)
 _STYLE: Final = re.compile(r"\sstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))", re.IGNORECASE)
 _NOT_SHOWN: Final = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*(?:0(?:\.0+)?(?![.\d])|1px)|opacity\s*:\s*0(?:\.0+)?(?![.\d])"
-    r"|text-indent\s*:\s*-\d{3}|(?:left|top)\s*:\s*-\d{3}|clip\s*:\s*rect\(\s*0)",
+    r"|text-indent\s*:\s*-\d{3}|(?:left|top)\s*:\s*-\d{4}|clip\s*:\s*rect\(\s*0)",
     re.IGNORECASE,
 )
 _NO_SIZE: Final = re.compile(r"(?:^|[;\s])(?:max-)?(?:width|height)\s*:\s*0(?![.\d])", re.IGNORECASE)
@@ -67,9 +67,16 @@ def without_hidden(markdown: str) -> str:
 def _hidden(text: str) -> Iterator[tuple[int, int]]:
     """Yield where something is hidden, in order; nothing within another."""
     in_code = _code_ranges(text)
+    comments = list(_comments(text, in_code))
+    starts = [start for start, _ in comments]
+
+    def is_no_tag(place: int) -> bool:
+        at = bisect_right(starts, place) - 1
+        return in_code(place) or (at >= 0 and place < comments[at][1])
+
     lines = (match.span() for match in _LINE_COMMENT.finditer(text) if not in_code(match.start()))
     done = 0
-    for start, end in sorted((*_comments(text, in_code), *_elements(text, in_code), *lines)):
+    for start, end in sorted((*comments, *_elements(text, is_no_tag), *lines)):
         if start >= done:
             yield start, end
             done = end
@@ -85,12 +92,12 @@ def _comments(text: str, in_code: Callable[[int], bool]) -> Iterator[tuple[int, 
             yield match.start(), done
 
 
-def _elements(text: str, in_code: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+def _elements(text: str, is_no_tag: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+    tags = [tag for tag in _TAG.finditer(text) if not is_no_tag(tag.start())]
+    last = {tag["name"].lower(): tag.start() for tag in tags if tag["closes"]}
     name = ""
     start = behind = depth = 0
-    for tag in _TAG.finditer(text):
-        if in_code(tag.start()):
-            continue
+    for tag in tags:
         said = tag["name"].lower()
         if name:
             if said == name and not tag.group().endswith("/>"):
@@ -98,11 +105,18 @@ def _elements(text: str, in_code: Callable[[int], bool]) -> Iterator[tuple[int, 
             if depth == 0:
                 yield start, tag.end()
                 name = ""
-        elif not tag["closes"] and said not in _VOID and (said in _NEVER_SHOWN or _is_hidden(tag, text)):
-            name, start, behind, depth = said, tag.start(), tag.end(), 1
-    if name and name not in _NEVER_SHOWN:
-        # Nothing closes it: a browser would hide all the rest, which no page means.
-        yield start, _block_end(text, behind)
+        elif tag.start() >= behind and not tag["closes"] and said not in _VOID:
+            never = said in _NEVER_SHOWN
+            if not never and not _is_hidden(tag, text):
+                continue
+            if last.get(said, -1) > tag.start():
+                name, start, depth = said, tag.start(), 1
+            elif not never:
+                # Nothing closes it: a browser would hide all the rest, which no page means.
+                behind = _block_end(text, tag.end())
+                yield tag.start(), behind
+    if name:
+        yield start, _block_end(text, start)
 
 
 def _is_hidden(tag: re.Match[str], text: str) -> bool:

@@ -37,7 +37,14 @@ def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
     if is_invented(claim, cited):
         return [claim]
     parts = [part.strip() for part in _PART.split(claim)[:_MOST_PARTS]]
-    return [part for part in parts if part != claim.strip() and is_invented(part, cited)]
+    return [part for part in parts if part != claim.strip() and not _ASIDE.match(part) and is_invented(part, cited)]
+
+
+_ASIDE: Final = re.compile(
+    r"\W*(?:see|cf|e\.g|i\.e|for (?:example|instance)|that is|roughly|about|approximately|см|смотрите|например|то есть|т\. ?е|примерно|около)\b",
+    re.IGNORECASE,
+)
+"""What begins an example, a pointer, or the same in other measures."""
 
 
 _PART: Final = re.compile(

@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from typing import Final, TypeVar
 
 from language.nearest import places
-from language.turning_words import LISTS, Sentence, are_opposed, negated_forms, sentence_of
+from language.turning_words import LIMITING, LISTS, Sentence, are_opposed, negated_forms, sentence_of
 from language.values import Passage
 from language.words import stem, stems, stop_words, tokens
 
@@ -309,9 +309,9 @@ def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) ->
     """
     sentences = [one.words for there in passages for one in _sentences(there.text) if len(one.words) <= _LONGEST]
     own = said.words[:_LONGEST]
-    if _LIMITING.intersection(own):
+    if LIMITING.intersection(own):
         return []  # "not before", "only there": denied is something else
-    sentences = [words for words in sentences if _LIMITING.isdisjoint(words)]
+    sentences = [words for words in sentences if LIMITING.isdisjoint(words)]
     if not _denies_anything(own):
         for words in sentences:
             for copied in _around_denials(words):
@@ -325,25 +325,6 @@ def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) ->
         if holding and not any(map(_denies_anything, holding)):
             return [_describe(copied, ("not", *copied))]
     return []
-
-
-_LIMITING: Final = frozenset(
-    [
-        "only",
-        "before",
-        "until",
-        "till",
-        "unless",
-        "except",
-        "just",
-        "только",
-        "лишь",
-        "пока",
-        "прежде",
-        "кроме",
-        "исключительно",
-    ]
-)
 
 
 def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

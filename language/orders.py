@@ -41,7 +41,7 @@ _MAY_DEMAND: Final = re.compile(
     re.IGNORECASE,
 )
 _MODEL: Final = (
-    r"(?:ai|a\.i\.|llm|(?:large )?language model|gpt|chat ?bot|bot|assistant|model|ии(?:-\w+)?|языков\w+ модел\w+|нейросет\w+|чат-?бот\w{0,2}"
+    r"(?:ai|a\.i\.|llm|(?:large |language |ai )+model|gpt|chat ?bot|bot|assistant|(?<=the )model|ии(?:-\w+)?|языков\w+ модел\w+|нейросет\w+|чат-?бот\w{0,2}"
     r"|бот\w{0,2}|ассистент\w{0,2}|помощник\w{0,2})"
 )
 _SAYS: Final = (
@@ -49,14 +49,14 @@ _SAYS: Final = (
     r"|скажи|сообщи|ответь|отвечай|посоветуй|советуй|рекомендуй|напиши|пиши|добавь|утверждай|говори|не отвечай|не говори|всегда|никогда|только)"
 )
 _TELLS: Final = (
-    r"(?:say|tell|inform|reply|answer|respond|recommend|advise|output|print|write|repeat|claim|insist|do not|don't|скажи|сообщи|ответь|отвечай|посоветуй|советуй"
+    r"(?:say|tell|inform|reply|answer|respond|reply|recommend|advise|print|write|repeat|insist|do not|don't|скажи|сообщи|ответь|отвечай|посоветуй|советуй"
     r"|рекомендуй|напиши|пиши|добавь|утверждай|говори|не отвечай|не говори)"
 )
 """Verbs of what a model does."""
 _TO_A_MODEL: Final = re.compile(
     rf"\b(?:if you(?:'re| are)|since you(?:'re| are)|as an?|note (?:to|for)|attention|dear|hey|message (?:to|for)|instructions? (?:to|for)|если (?:ты|вы)(?: —| -)?)\s+"
     rf"(?:an? |any |all |the |every |это читаешь и ты )?{_MODEL}s?\b[^.!?\n]{{0,80}}?\b{_SAYS}\b"
-    rf"|(?:^|[.!?>\]]\s*)\W{{0,6}}(?:note (?:to|for) )?{_MODEL}\s?(?:[:,]|[–—]\s)\s?[^.!?\n]{{0,60}}?\b{_TELLS}\b"
+    rf"|(?:^|[.!?>\]]\s*)\W{{0,6}}(?:note (?:to|for) )?{_MODEL}\s?(?:[:,]|[–—]\s)\s?[^.!?\n]{{0,60}}?\b{_TELLS}\b(?! (?:speed|access|protection|quality|is|are|and|of)\b|,)"
     r"|(?:^|[.!?]\s)\W{0,4}\[/?(?:system|inst|assistant)\]\s*(?:you|always|never|ignore|reply|answer|say|tell|ты|вы|отвечай|скажи|всегда|никогда)\b|(?:^|[.!?]\s)\W{0,4}(?:disregard|ignore) (?:all |everything )?(?:the |of the )?above(?:\s?[.,!:]| and\b|$)"
     r"|\bwhen(?:ever)? (?:you )?(?:summari[sz]|answer|quot|cit)(?:e|ing|ising|izing) (?:from |about )?this (?:page|text|document|passage|article)\b"
     r"|\b(?:скажи|сообщи|ответь|отвечай|посоветуй|передай|напиши)(?: же)? (?:любому |каждому |всем )?(?:пользовател|клиент|покупател|читател|спрашивающ)\w{1,4},? что\b"
@@ -65,7 +65,7 @@ _TO_A_MODEL: Final = re.compile(
 )
 """What is said to a model by its name, or to whoever answers from the page."""
 _SENDS_AWAY: Final = re.compile(
-    r"(?<!not )(?<!never )(?<!n't )(?<!to )(?<!не )(?<!никогда )\b(?:send|e-?mail|forward|submit|отправьте|пришлите|вышлите|перешлите|продиктуйте|назовите)\b[^.!?\n]{0,60}?"
+    r"(?<!not )(?<!never )(?<!n't )(?<!to )(?<!will )(?<!can )(?<!may )(?<!must )(?<!should )(?<!не )(?<!никогда )\b(?:send|e-?mail|forward|submit|отправьте|пришлите|вышлите|перешлите|продиктуйте|назовите)\b(?:(?!\b(?:tickets?|requests?|forms?|about|public|запрос|заявк|форм)|,)[^.!?\n]){0,60}?"
     r"\b(?:passwords?|passcodes?|pin(?: code)?|cvv|card numbers?|seed phrase|sms codes?|codes? from (?:the )?sms|private keys?|парол[ьия]|код[ы]? из (?:sms|смс)|пин-?код|номер карты|cvc)\b"
     r"(?! (?:reset|link|fingerprint|hash|policy))[^.!?\n]{0,80}?(?:[\w.+-]+@[\w-]+\.|\bto (?:us|our (?:support|team|operator))\b|\bнам\b|\bв поддержку|\bоператору)",
     re.IGNORECASE,
@@ -102,12 +102,15 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
                 yield start, start + len(text[start:at].rstrip("\n"))
             start = at + len(line) if not line.strip() else at
         at += len(line)
+        if _FENCE.match(line):
+            start = at  # a fence stays
     if start < at:
         yield start, start + len(text[start:at].rstrip("\n"))
 
 
-_BEGINS: Final = re.compile(r"[ \t]*(?:[-*+|>#]|\d{1,3}[.)]|`{3}|~{3})")
-"""What a line begins with that is a unit of its own."""
+_BEGINS: Final = re.compile(r"[ \t]*(?:[-*+|>#]|\d{1,3}[.)]|`{3}|~{3})| {4}|\t|[ \t]*[\w-]{1,30}:(?:\s|$)")
+"""What a line begins with that is a unit of its own: marks, code, and `key: value`."""
+_FENCE: Final = re.compile(r"[ \t]*(?:`{3}|~{3})")
 
 
 def _windows(text: str) -> Iterator[str]:

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from language.nearest import places
-from language.turning_words import LISTS, Sentence, opposites, sentence_of
+from language.turning_words import LIMITING, LISTS, Sentence, opposites, sentence_of
 from language.values import Passage
 from language.words import stem, stop_words
 
@@ -137,8 +138,20 @@ def _of_time(old: str, new: str, source: _Clause, claim: _Clause) -> bool:
     """Whether two words only say what is before what, of which the two sides may stand either way round."""
     if old not in _TIMES or new not in _TIMES:
         return False
-    behind, here = (clause.words[clause.words.index(word) + 1 :][:2] for clause, word in ((source, old), (claim, new)))
-    return frozenset(map(stem, behind)).isdisjoint(map(stem, here))
+    behind, here = (_content_behind(clause, word) for clause, word in ((source, old), (claim, new)))
+    return behind.isdisjoint(here)
+
+
+def _content_behind(clause: _Clause, word: str) -> frozenset[str]:
+    behind = (
+        stem(one)
+        for one in clause.words[clause.words.index(word) + 1 :]
+        if one not in _LEADS and one not in stop_words()
+    )
+    return frozenset(islice(behind, 1))
+
+
+_LEADS: Final = frozenset(["того", "тем", "как", "that", "you"])
 
 
 _TIMES: Final = frozenset(["before", "after", "до", "после", "перед"])
@@ -155,7 +168,8 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
         return []
     if claim.is_row or source.is_row:
         return []  # its cells are no sentence
-    if {"some", "except"} & (claim.extents.keys() | source.extents.keys()):
+    limited = {"some", "except"} & (claim.extents.keys() | source.extents.keys())
+    if limited or any(clause.denials and not LIMITING.isdisjoint(clause.whole) for clause in (source, claim)):
         return []  # "only then" is "not before"
     for one, other in ((source, claim), (claim, source)):
         if one.denials == 1 and not other.denies_anything and one.denied.isalpha() and one.denied in other.content:

@@ -118,6 +118,24 @@ _ENDINGS: Final = frozenset(
     ]
 )
 """Of words whose beginning in a pair has three letters."""
+LIMITING: Final = frozenset(
+    [
+        "only",
+        "before",
+        "until",
+        "till",
+        "unless",
+        "except",
+        "just",
+        "только",
+        "лишь",
+        "пока",
+        "прежде",
+        "кроме",
+        "исключительно",
+    ]
+)
+"""Words with which a denial denies something else: "not before", "only there"."""
 _REMOTE: Final = "удаленн"
 """Remote, and not deleted."""
 _NO_DENIALS: Final = frozenset(

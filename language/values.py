@@ -489,10 +489,11 @@ class Passage:
         found = {number(piece) for piece in _PIECES.findall(self.text)}
         found |= {number(f"0{piece}") for piece in _POINTED.findall(self.text)}
         for line in self.lines:
+            comma = bool(_CYRILLIC.search(line))
             for match in _FIGURE.finditer(line):
                 if match["number"]:
                     minus = "-" if match["sign"] else ""
-                    forms = readings(match["number"], decimal_comma=bool(_CYRILLIC.search(line)))
+                    forms = readings(match["number"], decimal_comma=comma)
                     found.update(number(minus + form) for form in forms)
         found.update(form for figure in self.figures if figure.kind == "number" for form in figure.normal)
         words = (_word_number(word) for word in tokens(self.text))

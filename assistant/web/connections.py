@@ -17,19 +17,28 @@ class Connection(H11Protocol):
     """Uvicorn's connection, with a time for each request."""
 
     _waiting: asyncio.TimerHandle | None = None
+    _begun = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Wait for the first request from now on."""
+        """Wait for a first byte from now on."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a request, if this was not all of it."""
+        """Begin the time of a request with its first byte, not with that of its connection."""
+        if self.conn.their_state is h11.IDLE and not self._begun:
+            self._stop_waiting()
+            self._begun = True
         super().data_received(data)
-        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+
+    def handle_events(self) -> None:
+        """Wait for the rest of a request, if this was not all of it: what came behind another's end is read here, too."""
+        super().handle_events()
+        if self.conn.their_state is h11.SEND_BODY or (self._begun and self.conn.their_state is h11.IDLE):
             self._wait()
         else:
             self._stop_waiting()
+            self._begun = False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
@@ -47,4 +56,7 @@ class Connection(H11Protocol):
 
     def _give_up(self) -> None:
         self._waiting = None
-        self.transport.close()
+        if self.flow.read_paused:
+            self._wait()  # the application has not read what came
+        else:
+            self.transport.close()
