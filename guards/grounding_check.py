@@ -173,14 +173,13 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     def context() -> str:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"
 
-    changed = []
     bare = without_citations(said)
-    # What stands there word by word says what it says.
+    # What stands there word by word is no rephrasing; yet a condition may have stood before it.
     verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited)
-    if not missing and not verbatim:
-        changed = changes(bare, cited, context) or turned_round(bare, cited)
+    changed = [] if missing else changes(bare, cited, context)
+    changed = changed or ([] if missing or verbatim else turned_round(bare, cited))
     misused = [] if missing or verbatim else _misused(bare, cited, beside)
-    share = _share(without_citations(said), cited)
+    share = _share(bare, cited)
     asked = cited and not quoted and not claim.borrowed and not _is_code(claim)
     unlike = [in_short(part) for part in inventions(bare, cited)] if asked else []
     uncited = (
@@ -213,7 +212,7 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
         misused=tuple(misused),
         unlike=() if uncited else tuple(in_short(claim.text) if part == in_short(bare) else part for part in unlike),
         cited=tuple(cited),
-        likeness=likeness(without_citations(said), cited) if cited else None,
+        likeness=likeness(bare, cited) if cited else None,
         remarks=remarks,
     )
 

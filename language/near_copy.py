@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice, pairwise
-from typing import Final, TypeVar
+from typing import Final
 
 from language.nearest import places
 from language.turning_words import LIMITING, LISTS, Sentence, are_opposed, negated_forms, sentence_of
@@ -83,31 +83,20 @@ def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence
 
 
 def _near(said: Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float, Sentence]]:
-    """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are."""
+    """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are: those that have its words."""
     if len(said.words) > _LONGEST:
         return
-    candidates = (each for there in passages for each in _candidates(there.text))
-    yield from _alike(said.words, ((sentence, sentence.words, counted) for sentence, counted in candidates))
-
-
-_Item = TypeVar("_Item")
-
-
-def _alike(
-    words: tuple[str, ...], candidates: Iterable[tuple[_Item, tuple[str, ...], Counter[str]]]
-) -> Iterator[tuple[float, _Item]]:
-    """Yield what nearly is a copy of some words, with how alike it is: those are compared that have the same words."""
-    own, most = Counter(words), _most_changed(words)
-    same: list[tuple[int, tuple[str, ...], _Item]] = []
-    for item, others, counted in candidates:
-        if abs(len(others) - len(words)) > most or len(counted.keys() - own.keys()) > most:
+    own, most = Counter(said.words), _most_changed(said.words)
+    same: list[tuple[int, Sentence]] = []
+    for sentence, counted in (each for there in passages for each in _candidates(there.text)):
+        if abs(len(sentence.words) - len(said.words)) > most or len(counted.keys() - own.keys()) > most:
             continue
         if (differ := max((own - counted).total(), (counted - own).total())) <= most:
-            same.append((differ, others, item))
-    for _, others, item in sorted(same, key=lambda one: one[0])[:_MOST_COMPARED]:
-        ratio = SequenceMatcher(None, others, words, autojunk=False).ratio()
+            same.append((differ, sentence))
+    for _, sentence in sorted(same, key=lambda one: one[0])[:_MOST_COMPARED]:
+        ratio = SequenceMatcher(None, sentence.words, said.words, autojunk=False).ratio()
         if ratio >= SIMILAR:
-            yield ratio, item
+            yield ratio, sentence
 
 
 _LONGEST: Final = 80

@@ -117,23 +117,23 @@ def readings(text: str) -> tuple[str, ...]:
 
 def _without_signs(text: str) -> Iterator[str]:
     """Yield a text with its spelt words closed up, with digits read as letters, words joined in pairs, and in Cyrillic."""
-    closed = _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", closed_up(text)))
+    closed = _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", _join_letters(text)))
     yield closed
-    if any(spelt_runs(text)):
+    if any(_spelt_runs(text)):
         # The first or the last letter may be a word of its own: "у", "a", "I".
-        yield closed_up(text, before=1)
-        yield closed_up(text, behind=1)
+        yield _join_letters(text, before=1)
+        yield _join_letters(text, behind=1)
     for letters in DIGITS_FOR_LETTERS:
         read = MIXED_WORD.sub(lambda word, letters=letters: word.group().translate(letters), text)
         if read != text:
-            yield _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", closed_up(read)))
+            yield _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", _join_letters(read)))
     yield _in_pairs(closed)
     if any("a" <= letter <= "z" for letter in closed) and _common(closed) < _LEAST_WORDS:
         # A text of English words is no Russian in Latin letters.
         yield _LATIN.sub(lambda match: _TO_CYRILLIC[match.group()], closed)
 
 
-def closed_up(text: str, *, before: int = 0, behind: int = 0) -> str:
+def _join_letters(text: str, *, before: int = 0, behind: int = 0) -> str:
     """Return a text with no gap between letters that stand alone, three at least: "p a s s", "п.а.р".
 
     Args:
@@ -143,7 +143,7 @@ def closed_up(text: str, *, before: int = 0, behind: int = 0) -> str:
     """
     parts: list[str] = []
     done = 0
-    for start, end in spelt_runs(text):
+    for start, end in _spelt_runs(text):
         word = re.sub(r"[\W_]+", "", text[start:end])
         last = len(word) - behind
         parts += (text[done:start], f"{word[:before]} {word[before:last]} {word[last:]}" if before + behind else word)
@@ -151,7 +151,7 @@ def closed_up(text: str, *, before: int = 0, behind: int = 0) -> str:
     return "".join((*parts, text[done:]))
 
 
-def spelt_runs(text: str) -> Iterator[tuple[int, int]]:
+def _spelt_runs(text: str) -> Iterator[tuple[int, int]]:
     """Yield where a text has three letters or more that stand alone, one after the other."""
     start = end = count = 0
     for match in _APART.finditer(text):

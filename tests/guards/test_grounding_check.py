@@ -118,6 +118,13 @@ def test_hardly_a_common_word_is_a_fault_of_a_models_draft_and_advice_of_a_quote
     assert written(finding.reasons) == (() if quoted else told)
 
 
+def test_a_condition_that_is_cut_off_what_is_copied_is_missed() -> None:
+    """What is left stands there word by word, and says more than the whole (regression)."""
+    source = "If the disk is full, the server stops writing backups of the database."
+    finding = check("The server stops writing backups of the database [1].", source)
+    assert written(finding.reasons) == ("claim_changes_its_source=[if the disk is full -> -]",)
+
+
 # ----------------------------------------------------------------------------------------------- values and formats
 
 
