@@ -21,6 +21,9 @@ from language.readings import DIGITS_FOR_LETTERS, MIXED_WORD, SIGNS_INSIDE, as_s
 _SENTENCE_REACH = 200
 """Characters before a match in which the beginning of its sentence is looked for."""
 
+_RUN_REACH = 300
+"""Characters around what was written otherwise in which a rule may find it; nearly every rule finds less at once."""
+
 _APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u00b4]")
 _DASH = re.compile("[\u2010-\u2015\u2212]")
 _GAP = re.compile(r"[\s_*~]+")
@@ -67,7 +70,7 @@ class Findings:
 
 @cache
 def shipped_pack() -> Pack:
-    """Return the pack that ships, read and compiled once per process (a fifth of a second).
+    """Return the pack that ships, read once per process; an expression is compiled when it is first needed.
 
     Raises:
         ConfigError: It cannot be read.
@@ -124,12 +127,14 @@ def _rewrite(view: str, changes: Iterable[tuple[tuple[int, int], str]]) -> tuple
     return "".join((*parts, view[done:])), spans
 
 
-def _rewritten(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
-    """Yield a message with its spelt words closed up, without signs inside of words or between listed ones, with letters for digits,
-    and with words joined that were cut in two.
-    """
+def _without_gaps(view: str) -> Iterator[tuple[str, _Runs]]:
+    """Yield a message with its spelt words closed up, and without signs inside of words: both lose the borders of words."""
     yield closed_up(view)
     yield _rewrite(view, ((word.span(), SIGNS_INSIDE.sub("", word.group())) for word in _WITH_SIGNS.finditer(view)))
+
+
+def _word_by_word(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
+    """Yield a message without signs between listed words, with letters for digits, and with words joined that were cut in two."""
     yield _rewrite(view, ((run.span(), _SIGNS_BETWEEN.sub(" ", run.group())) for run in _LISTED_WORDS.finditer(view)))
     for letters in DIGITS_FOR_LETTERS:
         yield _rewrite(view, ((word.span(), word.group().translate(letters)) for word in MIXED_WORD.finditer(view)))
@@ -139,29 +144,43 @@ def _rewritten(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
 
 def _views(text: str, pack: Pack, *, as_written: bool) -> list[_View]:
     view = matching_view(text)
-    rewritten = () if as_written else _rewritten(view, pack)
-    views = [_View(view, pack, None), *(_View(said, pack, runs) for said, runs in rewritten if runs)]
+    views = [_View(view, pack)]
+    if not as_written:
+        views += [_View(said, pack, runs, loosely=True) for said, runs in _without_gaps(view) if runs]
+        views += [_View(said, pack, runs) for said, runs in _word_by_word(view, pack) if runs]
     hidden = () if as_written else decoded(text)
     seen = (as_seen(text),) if "<" in text or "&" in text else ()
     read = dict.fromkeys(matching_view(one) for one in (*seen, *hidden))
-    return views + [_View(one, pack, None) for one in read if one != view]
+    return views + [_View(one, pack) for one in read if one != view]
 
 
 class _View:
-    """A message as the rules see it; with runs, only what touches a run that was closed up counts."""
+    """A message as the rules see it; with runs, only what touches one of them counts.
 
-    def __init__(self, text: str, pack: Pack, runs: _Runs | None) -> None:
+    Args:
+        text: The message, or another way to read it.
+        pack: The rules.
+        runs: Where it was written otherwise.
+        loosely: The borders of its words are lost.
+    """
+
+    def __init__(self, text: str, pack: Pack, runs: _Runs | None = None, *, loosely: bool = False) -> None:
         self._text = text
         self._pack = pack
         self._runs = runs
+        self._loosely = loosely
 
     def matches(self, rule: Rule) -> Iterator[re.Match[str]]:
         """Yield what a rule finds."""
-        if rule.text.language in self._languages_without_a_letter:
+        if rule.text.language in self._languages_without_a_letter or not rule.may_match(self._text):
             return iter(())
         if self._runs is None:
             return rule.pattern.finditer(self._text)
-        return (match for match in rule.loose.finditer(self._text) if _touches(match, self._runs))
+        return self._matches_at_runs(rule.loose if self._loosely else rule.pattern, self._runs)
+
+    def _matches_at_runs(self, pattern: re.Pattern[str], runs: _Runs) -> Iterator[re.Match[str]]:
+        for start, end in self._near_runs:
+            yield from (match for match in pattern.finditer(self._text, start, end) if _touches(match, runs))
 
     def is_mention(self, match: re.Match[str]) -> bool:
         """Tell whether a match is only quoted, asked about, or told of somebody else."""
@@ -193,6 +212,16 @@ class _View:
     def _is_quoted(self, match: re.Match[str]) -> bool:
         after = bisect_right(self._quotes, match.start(), key=lambda span: span[0])
         return after > 0 and match.end() <= self._quotes[after - 1][1]
+
+    @cached_property
+    def _near_runs(self) -> _Runs:
+        near: _Runs = []
+        for start, end in self._runs or ():
+            start, end = max(0, start - _RUN_REACH), end + _RUN_REACH
+            if near and start <= near[-1][1]:
+                start = near.pop()[0]
+            near.append((start, end))
+        return near
 
     @cached_property
     def _languages_without_a_letter(self) -> list[str]:

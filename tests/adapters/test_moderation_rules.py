@@ -42,6 +42,7 @@ from evals.cases import CASES, MessageCase, read_cases
 from language.attack_rules import Pack, Rule, read_pack
 from language.attacks import closed_up, find, matching_view
 from tests.support import fork_server
+from tests.support.required_words import required_words
 
 PACK = read_pack()
 TEXTS = Path(__file__).parent.parent / "data"
@@ -88,6 +89,16 @@ def test_every_wording_of_a_rule_is_an_expression_of_its_own(rule: Rule) -> None
     """An expression finds nothing in an empty text, and can be compiled loosely, too."""
     assert rule.pattern.search("") is None
     assert rule.loose.search("") is None
+
+
+@rules
+def test_a_rule_finds_nothing_without_one_of_its_words(rule: Rule) -> None:
+    """Whatever a rule's expressions find holds one of its words, in both forms; a rule without words has no such choice."""
+    needed = [required_words(source) for source in (rule.source, rule.loose_source)]
+    words = rule.text.words
+    without = {text for choice in needed for text in choice if not any(word in text for word in words)}
+    assert not words or (all(needed) and not without), f"words that are missing: {sorted(without)}"
+    assert words or not all(needed), f"it could have these words: {sorted(needed[0] | needed[1])}"
 
 
 @rules
