@@ -66,6 +66,8 @@ def without_hidden(markdown: str) -> str:
 
 def _hidden(text: str) -> Iterator[tuple[int, int]]:
     """Yield where something is hidden, in order; nothing within another."""
+    if not _may_hide(text):
+        return
     in_code = _code_ranges(text)
     comments = list(_comments(text, in_code))
     starts = [start for start, _ in comments]
@@ -80,6 +82,15 @@ def _hidden(text: str) -> Iterator[tuple[int, int]]:
         if start >= done:
             yield start, end
             done = end
+
+
+def _may_hide(text: str) -> bool:
+    """Whether a text has what hides, be it in code: to know what is code takes far longer."""
+    return (
+        "<!--" in text
+        or _LINE_COMMENT.search(text) is not None
+        or any(tag["name"].lower() in _NEVER_SHOWN or _is_hidden(tag, text) for tag in _TAG.finditer(text))
+    )
 
 
 def _comments(text: str, in_code: Callable[[int], bool]) -> Iterator[tuple[int, int]]:

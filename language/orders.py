@@ -22,13 +22,20 @@ from language.words import tokens
 
 ORDERS: Final = "orders-to-the-reader"
 """The rule that such a sentence is left out by."""
+_ORDER_WORDS: Final = (
+    *("ignor", "disregard", "forget", "overrid", "overwrit", "bypass", "discard", "neglect", "jailbreak", "prompt", "pretend"),
+    *("act as", "acting as", "roleplay", "role-play", "reveal", "assistant", "chatbot", "unlimited", "unfilter", "uncensor"),
+    *("unrestrict", "from now on", "model", "gpt", "a.i.", "developer mode", "god mode", "im_start", "[inst", "[/inst"),
+    *("[system", "[/system", "<<sys", "system:"),
+    *("помощник", "посоветуй", "скажи", "ответь", "передай", "забуд", "игнор", "отброс", "пренебр", "промпт", "промт", "отныне"),
+    *("притвор", "представь", "вообрази", "ассистент", "нейросет", "цензур", "без ограничени", "джейлбр", "не следуй"),
+    *("не обращай", "выведи"),
+)  # fmt: skip
 _MAY_ORDER: Final = re.compile(
-    r"ignor|disregard|forget|overrid|overwrit|bypass|discard|neglect|jailbreak|prompt|pretend|act(?:ing)? as|role-?play|reveal|assistant|chatbot"
-    r"|\bdan\b|unlimited|unfilter|uncensor|unrestrict|from now on|you(?:'re| are) (?:now|no longer|a |an )|(?:previous|prior|above|new) (?:instruct|direct|rules)"
-    r"|model|gpt|a\.i\.|\bai\b|\bllm\b|\bbot\b|when(?:ever)? (?:you )?(?:summ|answ|quot|cit)|instead,? (?:tell|inform|advise)|(?:disregard|ignore)|\bии\b|\bии-|бот\w{0,2}\b|помощник|посоветуй|скажи|сообщи\b|ответь|передай|developer mode|god mode|im_start|\[/?(?:inst|system|assistant)|<<sys|system:|забуд|игнор|отброс|пренебр|промпт|промт|отныне|притвор|представь|вообрази"
-    r"|ассистент|нейросет|языков\w+ модел|\bты\b|\bтеб[еяю]|\bтво|инструкци\w* (?:выше|ассист|для)|цензур|без ограничени|режим\w* разраб|джейлбр"
-    r"|прежни\w+ (?:инстр|указ|прав)|предыдущ\w+ (?:инстр|указ|прав)|не следуй|не обращай|выведи",
-    re.IGNORECASE,
+    r"\b(?:dan|ai|llm|bot|ии|ты)\b|\b(?:ии-|теб[еяю]|тво)|сообщи\b|бот\w{0,2}\b"
+    r"|you(?:'re| are) (?:now|no longer|a |an )|(?:previous|prior|above|new) (?:instruct|direct|rules)"
+    r"|when(?:ever)? (?:you )?(?:summ|answ|quot|cit)|instead,? (?:tell|inform|advise)"
+    r"|языков\w+ модел|инструкци\w* (?:выше|ассист|для)|режим\w* разраб|(?:прежни|предыдущи)\w+ (?:инстр|указ|прав)"
 )
 """Without one of these, and without a disguise, no sentence orders an assistant about: most have none, and cost one look."""
 _DISGUISED: Final = re.compile(
@@ -37,7 +44,7 @@ _DISGUISED: Final = re.compile(
 )
 _MAY_DEMAND: Final = re.compile(
     r"\b(?:send|give|tell|provide|enter|type|share|submit|reply|message|email|e-mail|text|call|confirm|disclose|forward|pay|transfer|wire|deposit|need|want|require)"
-    r"|пришл|отправ|сообщ|назов|назв|введ|укаж|переда|продикт|напиш|подтверд|оплат|перевед|переч|внес|нужн|треб|необходим|ждем|жд[её]м",
+    r"|пришл|вышл|перешл|отправ|сообщ|назов|назв|введ|укаж|переда|продикт|напиш|подтверд|оплат|перевед|переч|внес|нужн|треб|необходим|ждем|жд[её]м",
     re.IGNORECASE,
 )
 _MODEL: Final = (
@@ -141,13 +148,16 @@ _END: Final = re.compile(r"[.!?…]+[*_)\]»”\"]{0,4}\s+")
 @remember
 def _gives_orders(said: str) -> bool:
     bare = _QUOTED.sub(" ", said)
-    if len(tokens(bare)) >= _LEAST_BESIDE:
+    if bare != said and len(tokens(bare)) >= _LEAST_BESIDE:
         said = bare  # what is quoted is an example, where something is said of it
+    low = said.casefold()
     hidden = bool(_DISGUISED.search(said)) or len(INVISIBLE.findall(said)) > 1
-    if hidden or _MAY_ORDER.search(said):
+    orders = hidden or any(word in low for word in _ORDER_WORDS) or bool(_MAY_ORDER.search(low))
+    demands = hidden or bool(_MAY_DEMAND.search(low))
+    if not orders and not demands:
+        return False
+    if orders:
         plain = skeleton(as_seen(said)) if hidden else said
         if _TO_A_MODEL.search(plain) or find(said, shipped_pack(), as_written=not hidden).strong:
             return True
-    if _SENDS_AWAY.search(said):
-        return True
-    return bool((hidden or _MAY_DEMAND.search(said)) and asks_for_secrets(said))
+    return demands and bool(_SENDS_AWAY.search(said) or asks_for_secrets(said))
