@@ -1,8 +1,9 @@
 """What is shaped like a secret: a key, a token, a password behind its name, an address with a password in it.
 
 Shapes, not words: "password" and "token" are spoken of in every manual, and placeholders show where a value belongs.
-Keys of services are known by the beginnings that their makers give them; what has none is a secret only behind a name
-that says so. A text without such a beginning or name is searched for literals alone, which takes microseconds.
+Keys of services are known by the beginnings that their makers give them (`service_keys.toml`); what has none is a secret
+only behind a name that says so, or as a password behind a login. A text without such a beginning or name is searched for
+literals alone, which takes microseconds.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import pairwise
 from typing import Final
 
 from language.remembering import remember_items
+from language.service_keys import SERVICE_KEYS, ServiceKey
 from language.spans import Reading, Span, lowered, merged, readings
 
 RULES: Final = (
@@ -42,7 +44,10 @@ def _secrets(plain: str) -> list[Span]:
     found: list[Span] = []
     for search in (_private_keys, _api_keys, _web_tokens):
         found += search(plain)
-    for search_names in (_headers, _connection_strings, _named_values):
+    for search_names in (
+        *(_headers, _registries, _connection_strings, _manifests),
+        *(_login_pairs, _named_values, _access_tokens),
+    ):
         found += search_names(plain, low)
     return found
 
@@ -58,10 +63,17 @@ _KEY_LINE = re.compile(
 )
 _KEY_LINES_BEFORE = re.compile(r"(?:[A-Za-z0-9+/=]{1,80}[ \t]{0,4}(?:\n|\\n)[ \t>|]{0,8})+$")
 _LONGEST_KEY = 20_000
+_ENCODED_BEGINS: Final = "LS0tLS1CRUdJTi"
+"""Base64 of the five dashes and BEGIN, as in manifests and in the settings of kubectl."""
+_ENCODED_KEY = re.compile(rf"{_ENCODED_BEGINS}[A-Za-z0-9+/]{{50,}}+={{0,2}}")
 
 
 def _private_keys(plain: str) -> Iterator[Span]:
     """Find keys in PEM, SSH2 and PuTTY form: whole, cut off, or only the end of one."""
+    if _ENCODED_BEGINS in plain:
+        for match in _ENCODED_KEY.finditer(plain):
+            if b"PRIVATE KEY" in base64.b64decode(match.group()[:64]):
+                yield Span("private-key", *match.span())
     if "PRIVATE KEY" not in plain and "PuTTY-User-Key-File" not in plain and "Private-MAC" not in plain:
         return
     done, end = 0, _KEY_ENDS.search(plain)
@@ -86,95 +98,58 @@ def _key_body(plain: str, place: int) -> int:
 
 # ---------------------------------------------------------------------------------------------------- keys of services
 
-_SERVICES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
-    # What a key may begin with, as a plain text to look for, and its whole form.
-    (
-        ("sk-", "sk_", "pk-", "pk_", "rk-", "rk_"),
-        (
-            r"(?:sk|pk|rk)[-_](?:(?:proj|ant|svcacct|admin|or)-[A-Za-z0-9_-]{20,}|(?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9]{20,}"
-            r"|(?:live|test)_[A-Za-z0-9]{10,})"
-        ),
-    ),
-    (("AKIA", "ASIA", "ABIA", "ACCA"), r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}"),
-    (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{30,}"),
-    (("github_pat_",), r"github_pat_[A-Za-z0-9_]{22,}"),
-    (
-        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "gloas-"),
-        r"gl(?:pat|dt|rt|ptt|cbt|soat|oas)-[\w-]{20,}",
-    ),
-    (("xox",), r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
-    (("xapp-",), r"xapp-\d-[A-Za-z0-9]+-\d+-[a-f0-9]{20,}"),
-    (("hooks.slack.com/services/",), r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}"),
-    (("AIza",), r"AIza[0-9A-Za-z_-]{35}"),
-    (("GOCSPX-",), r"GOCSPX-[\w-]{20,}"),
-    (("ya29.",), r"ya29\.[\w-]{20,}"),
-    (("whsec_",), r"whsec_[A-Za-z0-9+/=]{20,}"),
-    ((":AA",), r"\d{8,10}:AA[\w-]{32,35}"),
-    (("SG.",), r"SG\.[\w-]{16,32}\.[\w-]{16,64}"),
-    (("key-",), r"key-[0-9a-f]{32}"),
-    (("-us",), r"[0-9a-f]{32}-us\d{1,2}"),
-    (("SK",), r"SK[0-9a-f]{32}"),
-    (("npm_",), r"npm_[A-Za-z0-9]{36}"),
-    (("pypi-",), r"pypi-[\w-]{50,}"),
-    (("hf_",), r"hf_[A-Za-z0-9]{30,}"),
-    (("dop_v1_", "doo_v1_", "dor_v1_"), r"do[opr]_v1_[a-f0-9]{64}"),
-    (("shp",), r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
-    (("sq0",), r"sq0[a-z]{3}-[\w-]{22,43}"),
-    (("dapi",), r"dapi[a-f0-9]{32}"),
-    (("hvs.", "hvb.", "hvr."), r"hv[sbr]\.[\w-]{24,}"),
-    (("glsa_",), r"glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}"),
-    (("ATATT3",), r"ATATT3[\w=-]{50,}"),
-    (("lin_api_",), r"lin_api_[A-Za-z0-9]{32,}"),
-    (("ntn_",), r"ntn_[A-Za-z0-9]{40,}"),
-    (("figd_",), r"figd_[\w-]{36,}"),
-    (("PMAK-",), r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
-    (("NRAK-",), r"NRAK-[A-Z0-9]{27}"),
-    (("sntrys_", "sntryu_"), r"sntry[su]_[\w+/=]{32,}"),
-    (("8Q~",), r"[\w.~-]{3}8Q~[\w.~-]{34}"),
-    (("y0_",), r"y0_[\w-]{30,}"),
-    (("AQVN",), r"AQVN[\w-]{35,}"),
-    (("t1.",), r"t1\.[\w-]+={0,2}\.[\w-]{86}={0,2}"),
-    (("YC",), r"YC[A-Za-z0-9_-]{38}"),
-    (("vk1.a.",), r"vk1\.a\.[\w-]{60,}"),
-    (("lsv2_",), r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
-    (("gsk_",), r"gsk_[A-Za-z0-9]{40,}"),
-    (("xai-",), r"xai-[A-Za-z0-9]{60,}"),
-    (("r8_",), r"r8_[A-Za-z0-9]{37}"),
-    (("pplx-",), r"pplx-[A-Za-z0-9]{40,}"),
-    (("tvly-",), r"tvly-[A-Za-z0-9-]{20,}"),
-    (("dckr_pat_",), r"dckr_pat_[\w-]{27}"),
-    (("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
-    ((".atlasv1.",), r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}"),
-    (("dp.pt.",), r"dp\.pt\.[A-Za-z0-9]{40,}"),
-    (("dt0",), r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-)
-_BY_BEGINNING: Final = tuple(
-    (begins, re.compile(rf"(?<![A-Za-z0-9])(?:{form})", re.ASCII)) for begins, form in _SERVICES
-)
-_LONG = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9][A-Za-z0-9_.:~+/=-]{14,}")
+_SHORTEST = 15
+"""Characters of a key."""
+_BLANK = re.compile(r"[ \n\t]")
+_BREAK_BEFORE = re.compile(r"\n[ \t>]*+\Z")
+_BREAK_BEHIND = re.compile(r"[ \t]*+\n")
 _MASKED = re.compile(r"x{6,}|X{6,}|0{12,}|\.{3}|your", re.IGNORECASE)
-
-
 _LINE_BREAK = re.compile(r"(?<=[A-Za-z0-9_-])[ \t]*\n[ \t>]*(?=[A-Za-z0-9])")
 
 
 def _api_keys(plain: str) -> Iterator[Span]:
-    long = "\n".join(_LONG.findall(plain))
-    forms = [form for begins, form in _BY_BEGINNING if any(begin in long for begin in begins)] if long else []
+    # Of prose, next to nothing is left to look through.
+    long = "\n".join(word for word in plain.split() if len(word) >= _SHORTEST)
+    keys = [key for key in SERVICE_KEYS if any(begin in long for begin in key.begins)] if long else []
+    if not keys:
+        return
     whole: set[int] = set()
-    for form in forms:
-        for match in form.finditer(plain):
+    broken_keys: list[ServiceKey] = []
+    for key in keys:
+        places = sorted({stretch for begin in key.begins for stretch in _stretches(plain, begin)})
+        for match in (match for place in places for match in key.form.finditer(plain, *place)):
             whole.add(match.start())
-            if not _MASKED.search(match.group()):
+            if not _MASKED.search(match.group()) and (not key.random or _is_random(match.group())):
                 yield Span("api-key", *match.span())
-    joined = Reading(plain).without(_LINE_BREAK) if forms and "\n" in plain else Reading("")
-    for form in forms if joined.starts else ():
-        for match in form.finditer(joined.plain):
+        if any(_touches_a_break(plain, *place) for place in places):
+            broken_keys.append(key)
+    joined = Reading(plain).without(_LINE_BREAK) if broken_keys else Reading("")
+    for key in broken_keys if joined.starts else ():
+        for match in key.form.finditer(joined.plain):
             [span] = joined.spans([Span("api-key", *match.span())])
             # One that is whole on its line does not go on in the next.
             broken = span.start not in whole and "\n" in plain[span.start : span.end]
             if broken and _is_random(match.group()) and not _MASKED.search(match.group()):
                 yield span
+
+
+def _touches_a_break(plain: str, start: int, end: int) -> bool:
+    """Whether a stretch without blanks is the first or the last one of its line, and another line is beside it."""
+    return bool(_BREAK_BEFORE.search(plain, max(0, start - 40), start) or _BREAK_BEHIND.match(plain, end))
+
+
+def _stretches(plain: str, begin: str) -> Iterator[tuple[int, int]]:
+    """Yield the places without a blank in which a beginning stands."""
+    end = 0
+    while (place := plain.find(begin, end)) >= 0:
+        start = max(plain.rfind(blank, end, place) for blank in " \n\t") + 1 or end
+        behind = _BLANK.search(plain, place)
+        end = behind.start() if behind else len(plain)
+        yield start, end
+
+
+def _is_key(key: ServiceKey, value: str) -> bool:
+    return not _MASKED.search(value) and (not key.random or _is_random(value))
 
 
 _WEB_TOKEN = re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)*")
@@ -191,6 +166,7 @@ def _web_tokens(plain: str) -> Iterator[Span]:
 
 _BEARER = re.compile(r"bearer[ \t:]+[\"'`]?([a-z0-9._~+/=-]{12,})")
 _BASIC = re.compile(r"basic[ \t]+[\"'`]?([a-z0-9+/]{6,}={0,2})")
+_REGISTRY = re.compile(r"(?:(?<!\w)_auth|\"auth\")[ \t]{0,4}[:=][ \t]{0,4}\"?([a-z0-9+/]{8,}+={0,2})")
 _CURL_USER = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user)[ =][\"']?[^\s:\"'<>{}$]{1,64}:([^\s\"'<>]{3,128})")
 
 
@@ -208,6 +184,14 @@ def _headers(plain: str, low: str) -> Iterator[Span]:
     if "-u" in plain:
         for match in _CURL_USER.finditer(plain):
             if _is_password(match[1], least=6):
+                yield Span("basic-auth", *match.span(1))
+
+
+def _registries(plain: str, low: str) -> Iterator[Span]:
+    """Find the credentials of registries, in the settings of npm and of Docker."""
+    if "_auth" in low or '"auth"' in low:
+        for match in _REGISTRY.finditer(low):
+            if _is_a_pair(plain[slice(*match.span(1))]):
                 yield Span("basic-auth", *match.span(1))
 
 
@@ -247,6 +231,101 @@ def _connection_strings(plain: str, low: str) -> Iterator[Span]:
     if "key=" in low or "key =" in low:
         for match in _ACCOUNT_KEY.finditer(plain):
             yield Span("connection-string", *match.span(1))
+
+
+# ------------------------------------------------------------------------------------------------ encoded in manifests
+
+_MANIFEST = re.compile(r"\bkind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?secret(?![a-z])|\.dockerc(?:onfigjson|fg)\b")
+_ENCODED = re.compile(
+    r"(?<![\w.-])(?P<name>[\w.-]{1,80})[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?(?P<value>[a-z0-9+/]{8,}+={0,2})(?![\w+/=.:-])"
+)
+_ENCODED_SECRET = re.compile(r"pass|pwd|psw|token|secret|key|cred|auth|conn|dsn|dockerc|парол")
+
+
+def _manifests(plain: str, low: str) -> Iterator[Span]:
+    """Find what a Secret of Kubernetes holds in base64, behind names that say what it is."""
+    if ("kind" not in low or "secret" not in low) and ".dockerc" not in low:
+        return
+    for match in _ENCODED.finditer(low) if _MANIFEST.search(low) else ():
+        value = plain[slice(*match.span("value"))]
+        if _ENCODED_SECRET.search(match["name"]) and _encodes_a_secret(value):
+            rule = "password-value" if _PASSWORD_NAME.search(match["name"]) else "token-value"
+            yield Span(rule, *match.span("value"))
+
+
+_PASSWORD_NAME = re.compile(r"pass|pwd|psw|парол")
+
+
+def _encodes_a_secret(value: str) -> bool:
+    # What begins like a key is none, or has been found; the rest of them are certificates.
+    if len(value) % 4 or value.startswith(_ENCODED_BEGINS):
+        return False
+    try:
+        decoded = base64.b64decode(value, validate=True).decode("utf-8").strip()
+    except (binascii.Error, ValueError):
+        return _is_random(value)
+    settings = decoded.startswith("{") and '"auth"' in decoded
+    return settings or (decoded.isprintable() and len(decoded) > 4 and not _is_placeholder(decoded))
+
+
+# ---------------------------------------------------------------------------------------------- a login and its password
+
+_USERS: Final = frozenset(
+    (
+        *("admin", "administrator", "root", "user", "test", "tester", "demo", "guest", "operator", "manager"),
+        *("support", "postgres", "админ", "администратор"),
+    )
+)
+_PARTED = tuple(
+    # Each begins with one letter, which is looked for faster than one of two.
+    re.compile(
+        rf"{sign}(?<=[\w`*\"' ]{sign})(?=[ ]?[`*\"']{{0,3}}([^\s\"'`,;|<>«»“”\0/:][^\s\"'`,;|<>«»“”\0]{{5,63}}))"
+    )
+    for sign in "/:"
+)
+_LOGIN = re.compile(r"[\w.@-]{2,40}")
+_ABOUT_LOGIN = re.compile(
+    r"(?:(?<![a-zа-яё])(?:(?:login|user(?: ?name)?|логин\w{0,2}|имя пользователя)[`*]{0,2}[ ]?(?:/|:|,|и|and|&)[ ]?[`*]{0,2}"
+    r"(?:password|pass|пароль)[`*]{0,2}(?:[ ]?[:=—-])?"
+    r"|(?:credentials?|account|logins?|уч[её]тн\w{2,3} (?:данн\w{2,3}|запис\w{1,2})|доступы?|данные для входа|реквизиты доступа)[ ]?[:—-]"
+    r"|(?:log|sign)(?:ged)?[ -]?in (?:as|with)|(?:войдите|зайдите|входите|авторизуйтесь|вход|войти|зайти) (?:как|под|с)))[ ]{1,2}$"
+)
+"""What says that a login and its password follow."""
+_BOTH = re.compile(
+    r"(?:pass(?:word)?|пароль)[`*]{0,2}[ ]?[:=—-][ ]{1,2}[\w.@-]{2,40}+[ ]{1,2}[`*\"']{0,3}(?P<value>[^\s\"'`,;|<>«»“”\0]{6,64})"
+)
+_FIRST = re.compile(r"(?:login|user(?: ?name)?|логин|имя пользователя)[`*]{0,2}[ ]?(?:/|:|,|и|and|&)[ ]?[`*]{0,2}$")
+
+
+def _login_pairs(plain: str, low: str) -> Iterator[Span]:
+    """Find passwords without their name: "admin / Qwerty123", "login/password: root/toor1!"."""
+    for match in (match for parted in _PARTED for match in parted.finditer(plain)):
+        place = match.start()
+        before = low[max(0, place - 100) : place].rpartition("\n")[2]
+        words = before.split()
+        if not words or not _SIGN_OR_DIGIT.search(match[1]):
+            continue
+        login = words[-1].strip("`*\"'(«")
+        if not _LOGIN.fullmatch(login):
+            continue
+        value = match[1].rstrip(".:)]}*_")
+        close = before.endswith(" ") == plain.startswith(" ", place + 1)
+        # Without a word for it, only what nobody takes for a page, a port or a release.
+        alone = login in _USERS and close and (match.group() == ":" or before.endswith(" ")) and _is_mixed(value)
+        if alone or _ABOUT_LOGIN.search(before.rstrip()[: -len(words[-1])]):
+            yield from _checked(plain, [(match.start(1), match.start(1) + len(value))])
+    if "pass" in low or "пароль" in low:
+        for both in _BOTH.finditer(low):
+            if _FIRST.search(low, max(0, both.start() - 30), both.start()):
+                yield from _checked(plain, [both.span("value")])
+
+
+_SIGN_OR_DIGIT = re.compile(r"[\d!@#$%^&*]")
+
+
+def _is_mixed(value: str) -> bool:
+    small, capital = any(c.islower() for c in value), any(c.isupper() for c in value)
+    return any(c.isdigit() for c in value[1:]) and small and (capital or any(c in "!@#$%^&*" for c in value))
 
 
 # ------------------------------------------------------------------------------------------------- values behind names
@@ -298,6 +377,10 @@ _SECRET_KEY = re.compile(
 )
 """What makes a key a secret one: there are keys of tables and of caches."""
 _PUBLIC_KEY = re.compile(r"(?:открыт|публичн|первичн|внешн|public|primary|foreign|cache)\w*[ _.-]?$")
+_ACCESS_TOKEN = re.compile(
+    r"pat(?<![a-z0-9]pat)[\"'`*]{0,3}(?:[ \t]{0,2}[:=—-])?[ \t]{0,2}[\"'`*«“(]{0,4}(?<!pat)(?P<value>[a-z0-9._~+/=-]{30,512})"
+)
+"""Behind the short name of a personal access token, which is a word's beginning, too."""
 _NAMED_FIRST = re.compile(r"[a-z]{2,12}[-.]")
 _OTHER_KEY = re.compile(
     r"(?:к[еэ]ш|таблиц|строк|запис|раздел|сортировк|партици|поиск|cache|table|row|partition|index|commit)"
@@ -357,6 +440,14 @@ def _checked(plain: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
         value = plain[start:end].rstrip(".:)]}*_")
         if _is_password(value, least=6):
             yield Span("password-value", start, start + len(value))
+
+
+def _access_tokens(plain: str, low: str) -> Iterator[Span]:
+    if "pat" in low:
+        for match in _ACCESS_TOKEN.finditer(low):
+            value = plain[slice(*match.span("value"))].rstrip(".")
+            if _is_random(value) and not _is_placeholder(value):
+                yield Span("token-value", match.start("value"), match.start("value") + len(value))
 
 
 def _names_a_secret(low: str, match: re.Match[str]) -> bool:

@@ -319,6 +319,92 @@ def test_a_value_is_found_as_people_write_it(text: str, value: str) -> None:
     assert values(text) == [value]
 
 
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Войдите как admin / Qwerty123 и откройте меню.", "Qwerty123"),
+        ("Log in with admin / Qwerty123.", "Qwerty123"),
+        ("логин/пароль: admin/Qwerty123", "Qwerty123"),
+        ("логин и пароль: admin Qwerty123", "Qwerty123"),
+        ("login/password: root/toor1!", "toor1!"),
+        ("credentials: svc_backup:Pa55word", "Pa55word"),
+        ("Учётные данные: ivanov / Zx12vb!", "Zx12vb!"),
+        ("Sign in as `tester@firm.test` / `Te5ting!`", "Te5ting!"),
+        ("(admin / Passw0rd1)", "Passw0rd1"),
+        ("root:Toor12345!", "Toor12345!"),
+        ('auth_value = "user:Password123!"', "Password123!"),
+    ],
+)
+def test_a_password_is_found_behind_its_login(text: str, value: str) -> None:
+    """With a word that says that both follow, or behind one of the names that everybody gives to a login."""
+    assert (values(text), rules(text)) == ([value], ["password-value"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Open admin/settings2 or /user/Profile12 and https://host.test/admin/Page12",
+        "The roles admin / operator / Viewer, user:group, chown root:wheel, image user/Repo2024",
+        "admin:8080, root:x:0:0, test: Step2a, user: Name12, support / 24x7h",
+        "Log in with your login / e-mail, войдите под admin / пользователем, вход с ПК / телефона",
+        "credentials: user:password, login/password: <login>/<password>, логин/пароль: admin/changeme",
+        "Учётные данные: см. п. 2.1/2.2",
+    ],
+)
+def test_other_pairs_hold_no_password(text: str) -> None:
+    """Paths, roles, owners, images, ports, alternatives and placeholders."""
+    assert values(text) == []
+
+
+AUTH = '{"cr.test": {"auth": "' + encoded("ci:Zima2024") + '"}}'
+MANIFEST = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ndata:\n  username: YWRtaW4=\n  %s: %s\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "value"),
+    [
+        ("password-value", MANIFEST % ("password", encoded("Zima2024!")), encoded("Zima2024!")),
+        ("password-value", MANIFEST % ("POSTGRES_PASSWORD", encoded("letters")), encoded("letters")),
+        ("token-value", MANIFEST % ("api-key", encoded(D20)), encoded(D20)),
+        (
+            "password-value",
+            '{"kind": "Secret", "data": {"password": "' + encoded("Zima2024") + '"}}',
+            encoded("Zima2024"),
+        ),
+        ("token-value", "data:\n  .dockercfg: " + encoded(AUTH), encoded(AUTH)),
+        ("basic-auth", '{"auths": ' + AUTH + "}", encoded("ci:Zima2024")),
+        ("basic-auth", "_auth=" + encoded("ci:Zima2024"), encoded("ci:Zima2024")),
+        ("private-key", "client-key-data: " + encoded(KEYS[1]), encoded(KEYS[1])),
+        ("token-value", f"Azure DevOps PAT: {D20}{D20}abcdefghijkl", f"{D20}{D20}abcdefghijkl"),
+    ],
+    ids=lambda part: part[:24],
+)
+def test_what_is_encoded_hides_nothing(rule: str, text: str, value: str) -> None:
+    """In a Secret of Kubernetes, the settings of registries and of kubectl, only the value is marked."""
+    assert (values(text), rules(text)) == ([value], [rule])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MANIFEST % ("password", encoded("<password>")) + "type: kubernetes.io/basic-auth",
+        MANIFEST % ("password", encoded("password")),
+        MANIFEST % ("secretName", "database-secret"),
+        "kind: ConfigMap\ndata:\n  password: cGFzc2ZpbGU=",
+        "kind: Secret\ncertificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUM1ekNDQWMrZ0F3SUJBZ0lCQURBTkJn",
+        '{"auth": "required"} and "auth": "disabled"',
+    ],
+    ids=lambda text: text[-24:],
+)
+def test_what_is_encoded_and_no_secret_passes(text: str) -> None:
+    """Placeholders, names, public certificates, and words that base64 could be."""
+    assert values(text) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -440,6 +526,15 @@ HOSTILE = [
     "mysql " * 7_000,
     "<password>" * 4_000,
     "ghp_" + "a1\n" * 13_000,
+    "admin / a1! " * 3_300,
+    "login:" * 6_600,
+    "логин/пароль: a " * 2_500,
+    "kind: secret\npassword: " + "YWFh" * 10_000,
+    "kind: secret " + "password: YWFhYWFh\n" * 2_000,
+    "LS0tLS1CRUdJTi" * 2_800,
+    "sig=" * 10_000,
+    "pat " * 10_000,
+    "t.MTt.EAA" * 4_400,
     "| пароль |\n| - |\n" * 2_000 + "| a1b2c3d4 " * 1_000,
 ]
 
