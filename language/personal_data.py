@@ -1,7 +1,7 @@
-"""Personal data by its shape: addresses of e-mail, numbers of phones, cards and Russian documents.
+"""Personal data by its shape: addresses of e-mail, numbers of phones, cards, accounts and documents.
 
-A number alone says little: a tenth of all ten-digit numbers has the checksum of an INN. So cards and SNILS written with
-their dashes count by themselves, all others only behind a word that says what they are.
+A number alone says little: a tenth of all ten-digit numbers has the checksum of an INN. So cards, IBAN, Russian accounts,
+and SNILS and SSN written with their dashes count by themselves, all others only behind a word that says what they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from urllib.parse import unquote
 from language.remembering import remember_items
 from language.spans import Span, lowered, merged, readings
 
-RULES: Final = ("email", "phone", "payment-card", "passport-ru", "snils", "inn")
+RULES: Final = (
+    *("email", "phone", "payment-card", "iban", "bank-account-ru"),
+    *("passport-ru", "snils", "inn", "oms", "ssn-us"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ def _personal(plain: str, known: Contacts) -> list[Span]:
         found += (span for span in _emails(plain) if not _may_be_written_to(plain[span.start : span.end], known.emails))
     low = lowered(plain)
     found += _passports(low)
+    found += _ibans(plain)
     found += _cards_apart(plain)
     for run in _RUN.finditer(plain):
         # One more character on each side tells whether the number ends there.
@@ -77,6 +81,10 @@ def _personal(plain: str, known: Contacts) -> list[Span]:
         found += _cards(plain, place)
         found += _snils(plain, low, place)
         found += _inns(plain, low, place)
+        if run.end() - run.start() >= _LONG_NUMBER:
+            found += _policies(plain, low, place)
+            found += _accounts(plain, low, place)
+        found += _social_security(plain, low, place)
         found += _phones(plain, place, found, known.phones)
     found += _labelled_phones(plain, low, found, known.phones)
     return found
@@ -136,6 +144,8 @@ _Place = tuple[int, int]
 
 _RUN = re.compile(r"\+?\(?\d(?:[ ().\-]{0,3}\d){7,}")
 """Digits enough for a number of any kind; what stands between them is found nowhere else in such a number."""
+_LONG_NUMBER = 16
+"""Digits of the shortest number of those that are long."""
 _ANY_NUMBER = re.compile(r"\+?\(?\d(?:[ ()\-.]{0,3}\d){4,18}")
 _APART = r"(?<!\w)(?<!\d[.,\-/])"
 """Not the rest of a longer number or word."""
@@ -198,6 +208,73 @@ def _cards_apart(plain: str) -> Iterator[Span]:
     for match in _CARD_APART.finditer(plain):
         if match.group().count("\n") <= 1 and is_card(_digits(match.group())):
             yield Span("payment-card", *match.span())
+
+
+IBAN_LENGTHS: Final[dict[str, int]] = {
+    country: int(length)
+    for length, countries in (
+        pair.split(": ")
+        for pair in (
+            *(
+                "15: NO",
+                "16: BE",
+                "18: DK FI FK FO GL NL SD",
+                "19: MK SI",
+                "20: AT BA EE KZ LT LU MN XK",
+                "21: CH CR HR LI LV",
+            ),
+            *("22: BG BH DE GB GE IE ME RS VA", "23: AE GI IL IQ OM SO TL", "24: AD CZ ES MD PK RO SA SE SK TN VG"),
+            *("25: LY PT ST", "26: IS TR", "27: BI DJ FR GR IT MC MR SM", "28: AL AZ BY CY DO EG GT HU LB NI PL SV"),
+            *("29: BR PS QA UA", "30: JO KW MU YE", "31: MT SC", "32: LC", "33: RU"),
+        )
+    )
+    for country in countries.split()
+}
+"""Of each country of the registry that SWIFT keeps for ISO 13616, how many characters its numbers have."""
+
+
+def is_iban(number: str) -> bool:
+    """Whether letters and digits are an IBAN: the length is the country's, and the whole is 1 by 97 (ISO 13616).
+
+    The first four characters are moved to the end, and each letter is read as a number, A as 10 and Z as 35.
+    """
+    if len(number) != IBAN_LENGTHS.get(number[:2]):
+        return False
+    return int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97 == 1
+
+
+_IBAN = re.compile(r"[A-Z]{2}(?<![A-Za-z0-9]..)\d\d(?:[ \-]?[A-Z0-9]){11,29}+", re.ASCII)
+_IBAN_GLUED = re.compile(r"[ \-]?[A-Z0-9]+\Z", re.ASCII)
+
+
+def _ibans(plain: str) -> Iterator[Span]:
+    for match in _IBAN.finditer(plain):
+        written = match.group()
+        # A word in capitals behind it is not a part of it.
+        while written and not is_iban(re.sub(r"[ \-]", "", written)):
+            written = _IBAN_GLUED.sub("", written)
+        end = match.start() + len(written)
+        if written and not plain[end : end + 1].isalnum():
+            yield Span("iban", match.start(), end)
+
+
+_ACCOUNT = re.compile(
+    _APART + r"(?:\d{20}|\d{5}([ .\-])\d{3}\1\d\1(?:\d{4}\1\d{7}|\d{11})|\d{4}(?: \d{4}){4})" + _ENDS, re.ASCII
+)
+_ACCOUNT_WORD = re.compile(
+    r"(?<!\w)[ркл][ ]?/[ ]?(?:с|сч)(?!\w)|сч[её]т(?!чик)|(?<!\w)бик(?!\w)|(?:bank|settlement|correspondent) account|account (?:no|number)"
+)
+_BIK_BEHIND = re.compile(r"[^\n]{0,60}?(?<!\w)бик(?!\w)")
+_OWN_ACCOUNT = re.compile(r"(?:30[12]|40[5-8]|42[36])\d\d(?:810|643|840|978|156|398|933)")
+"""Balance accounts of clients and banks (Bank of Russia, chart of accounts), and the currency of the account."""
+
+
+def _accounts(plain: str, low: str, place: _Place) -> Iterator[Span]:
+    for match in _ACCOUNT.finditer(plain, *place):
+        digits = _digits(match.group())
+        named = _behind(_ACCOUNT_WORD, low, match.start()) or _BIK_BEHIND.match(low, match.end())
+        if digits[0] != "0" and len(set(digits)) > 2 and (named or _OWN_ACCOUNT.match(digits)):
+            yield Span("bank-account-ru", *match.span())
 
 
 def is_snils(digits: str) -> bool:
@@ -272,6 +349,39 @@ def _passports(low: str) -> Iterator[Span]:
                 yield Span("passport-ru", *match.span())
 
 
+_POLICY = re.compile(_APART + r"(?:\d{16}|\d{4}([ \-])\d{4}\1\d{4}\1\d{4})" + _ENDS, re.ASCII)
+_POLICY_WORD = re.compile(
+    r"(?<![a-zа-яё])(?:омс|енп|oms|полис(?:а|у|ом|е|ы|ов)?|insurance policy)(?![a-zа-яё])|обязательн\w+ медицинск\w+ страх"
+)
+
+
+def _policies(plain: str, low: str, place: _Place) -> Iterator[Span]:
+    for match in _POLICY.finditer(plain, *place):
+        if _behind(_POLICY_WORD, low, match.start()) and len(set(_digits(match.group()))) > 2:
+            yield Span("oms", *match.span())
+
+
+def is_ssn(digits: str) -> bool:
+    """Whether nine digits may be a Social Security number of the USA: which are never given out says its Administration.
+
+    No area is 000, 666 or 900 and above, no group 00, no serial number 0000. Two that were printed in advertisements, and
+    the one that all documentation writes, are nobody's.
+    """
+    area, group, serial = digits[:3], digits[3:5], digits[5:]
+    nobodys = digits in ("078051120", "219099999", "123456789")
+    return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000" and not nobodys
+
+
+_SSN = re.compile(_APART + r"\d{3}([ \-.]?)\d\d\1\d{4}" + _ENDS, re.ASCII)
+_SSN_WORD = re.compile(r"(?<![a-z])ssn(?![a-z])|social security")
+
+
+def _social_security(plain: str, low: str, place: _Place) -> Iterator[Span]:
+    for match in _SSN.finditer(plain, *place):
+        if is_ssn(_digits(match.group())) and (match[1] == "-" or _behind(_SSN_WORD, low, match.start())):
+            yield Span("ssn-us", *match.span())
+
+
 # ------------------------------------------------------------------------------------------------------------ phones
 
 _RUSSIAN = re.compile(
@@ -279,14 +389,19 @@ _RUSSIAN = re.compile(
     r"[3489]\d\d[ )\-.]{0,2}\d{3}(?:[ \-.]?\d){4}" + _ENDS,
     re.ASCII,
 )
+_DOTTED = re.compile(
+    # Groups of the sizes of a phone number, which no version has, and the first is more than a byte of an IP address.
+    _APART + r"(?:\+?[78]\.|\+7 |[78] )?[3489]\d\d\.\d{3}\.\d\d\.?\d\d" + _ENDS,
+    re.ASCII,
+)
 _INTERNATIONAL = re.compile(r"(?<![\w+/=])\+[1-9](?:[ ().\-]{0,2}\d){7,14}" + _ENDS, re.ASCII)
-_CITY = re.compile(_APART + r"(?:\([3489]\d{2,4}\) ?|[3489]\d\d[ \-])\d{1,3}-\d\d-\d\d" + _ENDS, re.ASCII)
+_CITY = re.compile(_APART + r"(?:\([3489]\d{2,4}\) ?|[3489]\d\d[ \-])\d{1,3}([\-.])\d\d\1\d\d" + _ENDS, re.ASCII)
 _AMERICAN = re.compile(_APART + r"(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[\-.])[2-9]\d\d[\-.]\d{4}" + _ENDS, re.ASCII)
 _LABELLED = re.compile(
     r"(?:(?:тел|моб|факс|phone|tel|mobile|fax|whatsapp)(?:ефон(?:а|у|ом|е|ы|ов)?)?(?: (?:number|no|номер))?[.:№*`|\"' =]{1,4}"
     r"|звоните(?: по(?: номеру| телефону)?)?:? )(\(?\d(?:[ ()\-]{0,2}\d){5,14})" + _ENDS
 )
-_PHONES = (_RUSSIAN, _INTERNATIONAL, _CITY, _AMERICAN)
+_PHONES = (_RUSSIAN, _DOTTED, _INTERNATIONAL, _CITY, _AMERICAN)
 
 
 def phone_digits(number: str) -> str:

@@ -1,4 +1,4 @@
-"""Addresses of e-mail, phones, cards and Russian documents, and the many numbers that are none of these."""
+"""Addresses of e-mail, phones, cards, accounts and documents, and the many numbers that are none of these."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from language.personal_data import RULES, Contacts, is_card, is_inn, is_snils, luhn, personal_data
+from language.personal_data import (
+    IBAN_LENGTHS,
+    RULES,
+    Contacts,
+    is_card,
+    is_iban,
+    is_inn,
+    is_snils,
+    is_ssn,
+    luhn,
+    personal_data,
+)
 from language.spans import replaced
 from tests.support.examples import examples
 
@@ -80,6 +91,29 @@ def test_only_ten_or_twelve_digits_are_an_inn(digits: str) -> None:
     assert not is_inn(digits) or (len(digits) in (10, 12) and set(digits) != {"0"})
 
 
+@pytest.mark.parametrize("number", ["GB82WEST12345698765432", "DE89370400440532013000", "FR1420041010050500013M02606"])
+def test_an_iban_has_its_length_and_its_remainder(number: str) -> None:
+    """Examples of the registry; another check number, one character less or another country's length is none."""
+    assert is_iban(number)
+    assert not is_iban(f"{number[:2]}{(int(number[2:4]) + 1) % 97:02d}{number[4:]}")
+    assert not is_iban(number[:-1])
+    assert not is_iban("NO" + number[2:])
+
+
+@given(country=st.sampled_from(sorted(IBAN_LENGTHS)), account=st.text("0123456789ABCXYZ", min_size=30, max_size=30))
+def test_an_iban_has_one_check_number(country: str, account: str) -> None:
+    """Of those from 02 to 98, exactly one is right."""
+    rest = account[: IBAN_LENGTHS[country] - 4]
+    assert sum(is_iban(f"{country}{check:02d}{rest}") for check in range(2, 99)) == 1
+
+
+def test_numbers_that_are_never_given_out_are_no_ssn() -> None:
+    """Areas 000, 666 and 900 and above, group 00, serial number 0000, and those of advertisements and documentation."""
+    assert is_ssn("536228726")
+    never = ["000228726", "666228726", "900228726", "536008726", "536220000", "078051120", "123456789"]
+    assert not any(map(is_ssn, never))
+
+
 # --------------------------------------------------------------------------------------------------- what is found
 
 CASES = [
@@ -135,6 +169,27 @@ CASES = [
     ("inn", "ИНН/КПП: {} / 773601001", "7707083893"),
     ("inn", "ИНН физического лица — {}", "500100732259"),
     ("inn", "Taxpayer number (INN) {}", "7707083893"),
+    ("phone", "{}", "8.912.345.67.89"),
+    ("phone", "{}", "+7.912.345.67.89"),
+    ("phone", "{}", "(495) 123.45.67"),
+    ("phone", "тел. {}", "495.123.45.67"),
+    ("phone", "{}", "8(912)345.67.89"),
+    ("phone", "{}", "212.736.5000"),
+    ("iban", "IBAN {}", "GB82WEST12345698765432"),
+    ("iban", "{} USA", "DE89 3704 0044 0532 0130 00"),
+    ("iban", "Перевод: {}", "FR14 2004 1010 0505 0001 3M02 606"),
+    ("bank-account-ru", "р/с {}", "40702810500000012345"),
+    ("bank-account-ru", "{}", "40817810099910004312"),
+    ("bank-account-ru", "Расчётный счёт № {}", "11112810500000012345"),
+    ("bank-account-ru", "к/с: {}", "30101 810 4 0000 0000225"),
+    ("bank-account-ru", "{}, БИК 044525225", "11112810500000012345"),
+    ("bank-account-ru", "| Л/с | {} |", "4070 2810 5000 0001 2345"),
+    ("oms", "полис ОМС {}", "7712345678901234"),
+    ("oms", "ЕНП: {}", "7712 3456 7890 1234"),
+    ("oms", "Полис обязательного медицинского страхования № {}", "7712345678901234"),
+    ("ssn-us", "{}", "536-22-8726"),
+    ("ssn-us", "his SSN is {}", "536228726"),
+    ("ssn-us", "Social Security number: {}", "536 22 8726"),
     ("inn", "| Организация | ИНН |\n| - | - |\n| Ромашка | {} |", "7707083893"),
 ]
 
@@ -195,6 +250,14 @@ def test_typesetting_hides_no_number(text: str) -> None:
         "Накладная серии 4509 № 123456, серия сертификата 7700 654321, серия 1200 123456",
         "Build 415-555-2671, ticket 495-123-45-67, order no. 212-736-5000",
         "mobile: 2026112201, факс: 20261122, Телефония: 12345678",
+        "192.168.45.67, 10.123.45.67, 255.255.45.67, version 495.123.45.67, 8.912.345.678.90, 8.0.36, 1.912.345.67.89",
+        "Chrome 126.0.6478.127, драйвер 528.24, 31.0.15.2802, build 912.345.67.89, 2024.10.11.12",
+        "DE89370400440532013001, GB82WEST1234569876543, AB12 CDEF, RFC 2119, MD5 4D 45 53 53 41 47 45 00",
+        "БИК 044525225, КПП 773601001, ОКПО 00032537",
+        "заказ 11112810500000012345, счётчик 11112810500000012345",
+        "00000000000000000000, 11111111111111111111, трек-номер 80082876543210123456",
+        "полисахарид 7712345678901234, лог 7712345678901234, ОМС 771234567890123",
+        "123-45-6789, 000-12-3456, 666-12-3456, 900-12-3456, 536-00-1234, артикул 536 22 8726, 536228726",
     ],
 )  # fmt: skip
 def test_other_addresses_and_numbers_pass(text: str) -> None:
@@ -276,6 +339,14 @@ HOSTILE = [
     "ssh " + "-a b " * 8_000 + "a@b.ru",
     "a@b.ru ssh " * 3_600,
     "4111 1111\n" * 4_000,
+    "DE89 " * 8_000,
+    "DE89" + "A" * 40_000,
+    "DE89 3704 0044 0532 0130 01 " * 1_400,
+    "р/с 4070 2810 5000 0001 2345 " * 1_400,
+    "4070 2810 5000 0001 2345 " + "б" * 40_000,
+    "SSN 536-00-8726 " * 2_500,
+    "8.912.345.67. " * 2_800,
+    "ОМС 7712 3456 7890 123 " * 1_700,
     "паспорт 4510\n" * 3_000,
     "/" * 40_000 + "a@b.ru",
     "//" + "a" * 40_000 + "@b.ru" * 2_000,
