@@ -93,7 +93,7 @@ def telling_words(asked: str) -> frozenset[str]:
 def _may_be_offered(label: str, source: Source, profile: Profile, role: str) -> bool:
     if not stems(label) or len(label) > LONGEST_LABEL or MARK.search(label) or question_asks_for_secrets(label):
         return False
-    found = (check_answer(label, profile, role), check_request(label, _type_of(source), profile, role))
+    found = (check_answer(label, profile, role, shown=(label,)), check_request(label, _type_of(source), profile, role))
     return all(finding.status is PolicyStatus.OK for finding in found)
 
 

@@ -66,7 +66,7 @@ def pages_that_may_help(
 def _may_be_shown(page: PageSentence, item: EvidenceItem, profile: Profile, role: str) -> bool:
     """Whether a sentence, and the names of its page and section that stand before it, pass policy."""
     said = (page.sentence, item.title, item.heading)
-    return all(check_answer(text, profile, role).status is PolicyStatus.OK for text in said)
+    return all(check_answer(text, profile, role, shown=said).status is PolicyStatus.OK for text in said)
 
 
 def _sentences(markdown: str) -> Iterator[str]:

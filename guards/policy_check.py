@@ -9,7 +9,7 @@ makes a support desk useless.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ from contracts.reasons import Reason, could_not_check
 from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.article_ids import article_ids
 from language.demands import asks_for_secrets, question_asks_for_secrets
-from language.links import foreign_links
+from language.links import foreign_domains, foreign_links
 from language.personal_data import Contacts, personal_data
 from language.readings import as_seen, readings
 from language.remembering import Seen
@@ -115,7 +115,9 @@ def _phrases(words: tuple[str, ...]) -> Phrases:
     return Phrases(words)
 
 
-def check_answer(answer: str, profile: Profile, role: str, *, asks: bool = False) -> PolicyFinding:
+def check_answer(
+    answer: str, profile: Profile, role: str, *, asks: bool = False, shown: Sequence[str] = ()
+) -> PolicyFinding:
     """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids, forbidden
     topics, and whether it wants credentials, codes or money of its reader.
 
@@ -127,13 +129,15 @@ def check_answer(answer: str, profile: Profile, role: str, *, asks: bool = False
         profile: Whose answer it is.
         role: Of the user.
         asks: Whether it is a question to the user, in which a password need only be named to be wanted.
+        shown: What was written before it: the question, the evidence. A domain that is named there without being a link may
+            be named again; a link may not.
     """
     whole, block = inside_json(answer)
-    found = [*violations(answer, profile, role), *violations(whole, profile, role)]
+    found = [*violations(answer, profile, role, shown), *violations(whole, profile, role, shown)]
     # A block is code, in which links pass.
     found += (violation for violation in violations(block, profile, role) if violation.rule != FOREIGN_LINK)
     if _BROKEN.search(answer):
-        found += violations(as_seen(answer), profile, role)
+        found += violations(as_seen(answer), profile, role, shown)
     pairs = [(violation.rule, violation.action) for violation in found]
     pairs += _topics(answer, profile, role)
     if asks and question_asks_for_secrets(answer):
@@ -141,8 +145,10 @@ def check_answer(answer: str, profile: Profile, role: str, *, asks: bool = False
     return _finding(pairs)
 
 
-def violations(text: str, profile: Profile, role: str) -> list[Violation]:
+def violations(text: str, profile: Profile, role: str, shown: Sequence[str] = ()) -> list[Violation]:
     """Return everything in a text that an answer to a role may not say: secrets, personal data, links, article ids.
+
+    A domain without a scheme is a link, too, but where one of the texts `shown` names it.
 
     No role is excepted from one rule: nothing that leaves asks for credentials, codes or money.
     """
@@ -153,7 +159,7 @@ def violations(text: str, profile: Profile, role: str) -> list[Violation]:
     if _applies(policy.personal_data, role):
         found += (Violation(rule, policy.personal_data.action, text[a:b]) for rule, a, b in _personal(text, profile))
     if _applies(policy.foreign_links, role):
-        found += (Violation(FOREIGN_LINK, policy.foreign_links.action, url) for url in _foreign(text, profile))
+        found += (Violation(FOREIGN_LINK, policy.foreign_links.action, url) for url in _foreign(text, profile, shown))
     if profile.kb_ids_from is not None and _applies(policy.low_ids, role):
         numbers = (n for n in article_ids(text, profile.allowed_link_domains) if n < profile.kb_ids_from)
         found += (Violation(LOW_ARTICLE_ID, policy.low_ids.action, str(number)) for number in numbers)
@@ -222,11 +228,13 @@ def contacts_of(profile: Profile) -> Contacts:
     return Contacts.in_texts((*profile.contact.values(), *profile.answer_policy.contacts))
 
 
-def _foreign(text: str, profile: Profile) -> Iterator[str]:
+def _foreign(text: str, profile: Profile, shown: Sequence[str]) -> Iterator[str]:
     for url in foreign_links(text, profile.allowed_link_domains):
         # Contacts are read only where they can matter: most links are of the web.
         if not url.casefold().startswith(("mailto:", "tel:")) or not contacts_of(profile).lead_to(url):
             yield url
+    contacts = (*profile.contact.values(), *profile.answer_policy.contacts)
+    yield from foreign_domains(text, profile.allowed_link_domains, (*shown, *contacts))
 
 
 def _finding(found: Iterable[tuple[str, RequiredAction]]) -> PolicyFinding:

@@ -1,4 +1,4 @@
-"""Where the links of a text lead.
+"""Where the links of a text lead, and which domains it names without one.
 
 What readers' programs follow is wider than what Markdown calls a link, and they differ: browsers mend slashes,
 decode entities and drop line breaks inside an address. So each target is read in every such way, and is ours
@@ -8,14 +8,17 @@ only where all readings are.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
 from ipaddress import ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
 from language.blocks import without_code
-from language.clean import unescaped
+from language.clean import INVISIBLE, unescaped
 from language.remembering import remember
 
 _NOBODYS: Final = re.compile(
@@ -40,7 +43,9 @@ _NOBODYS_NETWORKS: Final = tuple(
 """Loopback (RFC 1122, RFC 4291) and documentation (RFC 5737, RFC 3849)."""
 _AFTER = r"[^\s<>()\[\]\"'`«»“”„…|]"
 _ADDRESS = re.compile(
-    rf"(?:https?|ftp):[/\\](?:[/\\]*\[[^\s\]]*\]?{_AFTER}*|{_AFTER}+)|(?<![^\W_])(?<![./@-])www\.{_AFTER}+",
+    rf"(?:https?|ftp):[/\\](?:[/\\]*\[[^\s\]]*\]?{_AFTER}*|{_AFTER}+)|(?<![^\W_])(?<![./@-])www\.{_AFTER}+"
+    # What opens a program in which somebody waits to be written to.
+    rf"|(?<![\w.+-])(?:tg|whatsapp|viber|skype|discord|slack|signal|sgnl|zoommtg|msteams|weixin|line)://{_AFTER}+",
     re.IGNORECASE,
 )
 _MARKS_BEHIND = ".,;:!?*_~\\"
@@ -85,6 +90,111 @@ def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
 def has_link(text: str) -> bool:
     """Whether a Markdown text, code left out, holds an address or the target of a link."""
     return any(_links(text))
+
+
+# ------------------------------------------------------------------------------------------------------------ domains
+
+
+@dataclass(frozen=True, slots=True)
+class _Endings:
+    sure: frozenset[str]
+    with_path: frozenset[str]
+    shared: frozenset[str]
+    names: tuple[str, ...]
+    """Each with a dot before it, as those that end a longer name."""
+
+
+def _load_endings() -> _Endings:
+    read: dict[str, str] = tomllib.loads(files("language").joinpath("domains.toml").read_text("utf-8"))
+    lists = {name: said.split() for name, said in read.items()}
+    return _Endings(
+        sure=frozenset(lists["sure"]),
+        with_path=frozenset(lists["with_path"]),
+        shared=frozenset(lists["shared"]),
+        names=tuple(f".{name}" for name in lists["names"]),
+    )
+
+
+_ENDINGS: Final = _load_endings()
+"""Read on import, and not in a turn: there no file is waited for."""
+_OTHER_SCHEME = re.compile(r"[\w+.-]++:[/\\]\S*")
+_DOMAIN = re.compile(
+    # Neither the rest of an address, a path or an option, nor a relative target.
+    r"(?<![^\W_])(?<![@./\\$%{}<=~-])(?<!\]\()"
+    r"(?P<host>(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,6}(?P<ending>xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24}))"
+    rf"(?![^\W_])(?![@(=\\-])(?P<path>(?::\d{{1,5}})?+(?:[/?#]{_AFTER}*)?+)",
+    re.IGNORECASE,
+)
+_OTHER_PATH = re.compile(r"/v\d+(?:(?:alpha|beta)\d+)?|/Contents(?:/.*)?|/\.\w.*")
+"""Behind groups of an API, as in apps.openshift.io/v1, programs of macOS, and packages of Android."""
+
+
+def foreign_domains(text: str, allowed_domains: Iterable[str], shown: Iterable[str] = ()) -> list[str]:
+    """Return the domains that stand in the prose of a text without a scheme, and that are not ours.
+
+    What is not known to be a domain by its ending is none (`domains.toml`): most words with a dot in them are files,
+    attributes and abbreviations.
+
+    Args:
+        text: In Markdown; code is left out.
+        allowed_domains: As for `foreign_links`.
+        shown: Texts whose domains may be said again: the evidence, the question, the contacts.
+    """
+    found = _domains(text)
+    if not found:
+        return []
+    allowed = tuple(domain.casefold() for domain in allowed_domains)
+    said = [one.casefold() for one in shown]
+    return [
+        f"{host}{path}"
+        for host, path in found
+        if not (_host_allowed(host, allowed) or any(_stands_in(one, host, path) for one in said))
+    ]
+
+
+def _stands_in(text: str, host: str, path: str) -> bool:
+    host = host.casefold()
+    whole = host + path.casefold().rstrip("/") if host in _ENDINGS.shared else host
+    return whole in text and bool(re.search(rf"(?<![\w.-]){re.escape(whole)}(?![\w-]|\.\w)", text))
+
+
+@remember
+def _domains(text: str) -> tuple[tuple[str, str], ...]:
+    # Most texts have none, even with their code.
+    if not any(map(_DOMAIN.search, _dotted_words(text))):
+        return ()
+    return tuple(dict.fromkeys(pair for word in _dotted_words(without_code(text)) for pair in _domains_in(word)))
+
+
+def _dotted_words(text: str) -> Iterator[str]:
+    readings = dict.fromkeys(INVISIBLE.sub("", _plain(said)) for said in (text, unescaped(text)))
+    return (word for said in readings for word in said.split() if "." in word[1:-1])
+
+
+def _domains_in(word: str) -> Iterator[tuple[str, str]]:
+    if ":" in word or "www." in word:
+        word = _OTHER_SCHEME.sub(" ", _ADDRESS.sub(" ", word))
+    for match in _DOMAIN.finditer(word):
+        path = match["path"].rstrip(_MARKS_BEHIND)
+        if _is_domain(match["host"], match["ending"], path):
+            yield match["host"], path
+
+
+def _is_domain(host: str, ending: str, path: str) -> bool:
+    low, last = host.casefold(), ending.casefold()
+    leads = "/" in path or "?" in path
+    if f".{low}".endswith(_ENDINGS.names) or _OTHER_PATH.fullmatch(path):
+        return False
+    if low in _ENDINGS.shared:
+        return leads
+    name = low.removesuffix(last)
+    if len(name) < 3 and not leads:
+        # "г.рф" is a sentence without a space, and x.com a letter.
+        return False
+    # ASP.NET and its like are written so.
+    if last.startswith("xn--") or (last in _ENDINGS.sure and (ending != "NET" or leads)):
+        return True
+    return last in _ENDINGS.with_path and (leads or "-" in name)
 
 
 @remember

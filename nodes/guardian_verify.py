@@ -298,9 +298,18 @@ def _policy(
         broken = state["request_policy"].get("error", "")
         return PolicyFinding.model_validate(state["request_policy"]), (broke("policy", broken),) if broken else ()
     try:
-        return check_answer(state["draft_answer"], profile, role, asks=kind is DraftKind.CLARIFICATION), ()
+        asks = kind is DraftKind.CLARIFICATION
+        return check_answer(state["draft_answer"], profile, role, asks=asks, shown=_shown(state)), ()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
         return PolicyFinding(status=PolicyStatus.UNCHECKED), (broke("policy", type(error).__name__),)
+
+
+def _shown(state: GuardianView) -> list[str]:
+    """Return what the drafter was shown, in which domains stand that it may name."""
+    texts = [str(state["question"].get("text", ""))]
+    for item in state["evidence"]:
+        texts += (str(item.get(name) or "") for name in ("snippet", "title", "heading", "url", "document"))
+    return texts
 
 
 def _fit_for_the_report(text: str, findings: Findings, profile: Profile, role: str) -> tuple[str, Findings]:

@@ -245,6 +245,26 @@ def test_what_only_looks_like_code_hides_no_link(text: str) -> None:
     assert foreign_links(text, ALLOWED) == ["https://evil.ru"]
 
 
+@pytest.mark.parametrize(
+    "text", ["See evil-example.com/reset [1].", "Пишите в t.me/support_bot [1].", "Зайдите на пример.рф."]
+)
+def test_a_domain_is_a_link_but_where_it_was_shown(text: str) -> None:
+    """What question, evidence or contacts name may be named; a link with a scheme may not, and code holds none."""
+    finding = check_answer(text, PROFILE, "user")
+    assert (finding.rules, finding.actions) == (("foreign-link",), (RequiredAction.SAFE_REFUSAL,))
+    assert check_answer(text, PROFILE, "user", shown=("No.", text)) == PolicyFinding()
+    assert check_answer(text, bare(contact={"en": text}), "user") == PolicyFinding()
+    assert check_answer(f"Run `{text}` now", PROFILE, "user") == PolicyFinding()
+    linked = "See https://evil.ru/a."
+    assert check_answer(linked, PROFILE, "user", shown=(linked,)).rules == ("foreign-link",)
+
+
+def test_a_domain_is_judged_as_it_is_seen() -> None:
+    """Marks inside a name, and the escapes of JSON, hide none."""
+    for text in ("See **evil**-example.com now.", '{"a": "evil\\u002eru"}', "See evil<b>.com</b> now."):
+        assert check_answer(text, PROFILE, "user").rules == ("foreign-link",), text
+
+
 def test_all_violations_are_named_together() -> None:
     """A secret, a phone and a foreign link are three rules with their two actions."""
     finding = check_answer("password: hunter2hunter2, +7 916 123-45-67, see https://evil.ru", PROFILE, "user")

@@ -66,6 +66,25 @@ async def test_plain_strings_are_required_sections() -> None:
     assert "missing_required_sections=[Summary]" in missing["reasons"]
 
 
+@pytest.mark.parametrize(
+    ("draft", "rules"),
+    [
+        ("Set the mirror to hub.docker.com [1].", None),
+        ("Set the mirror of shop.ru to hub.docker.com [1].", None),
+        ("Set the mirror to evil.ru [1].", "policy_violation=[foreign-link]"),
+        ("Set the mirror to https://hub.docker.com [1].", "policy_violation=[foreign-link]"),
+    ],
+)
+async def test_a_draft_may_name_the_domains_that_it_was_shown(draft: str, rules: str | None) -> None:
+    """Those of the question and of the evidence, but it may link to none of them."""
+    report = await report_of(
+        question={"text": "Which mirror has shop.ru?"},
+        evidence=[{"source": "doc", "ref": "a", "snippet": "Set the mirror to hub.docker.com.", "confidence": 0.9}],
+        draft_answer=draft,
+    )
+    assert [reason for reason in report["reasons"] if "policy" in reason] == ([rules] if rules else [])
+
+
 async def test_a_state_without_anything_is_judged() -> None:
     """No draft is an abstention, and never a PASS."""
     report = await report_of()
