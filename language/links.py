@@ -194,7 +194,9 @@ def _is_domain(host: str, ending: str, path: str) -> bool:
     # ASP.NET and its like are written so.
     if last.startswith("xn--") or (last in _ENDINGS.sure and (ending != "NET" or leads)):
         return True
-    return last in _ENDINGS.with_path and (leads or "-" in name)
+    # A word with a capital letter begins a sentence, or is the name of a class: gr.Info/Error.
+    spoken = ending.islower() or ending.isupper()
+    return last in _ENDINGS.with_path and spoken and (leads or "-" in name)
 
 
 @remember

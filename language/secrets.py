@@ -148,10 +148,6 @@ def _stretches(plain: str, begin: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _is_key(key: ServiceKey, value: str) -> bool:
-    return not _MASKED.search(value) and (not key.random or _is_random(value))
-
-
 _WEB_TOKEN = re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)*")
 
 

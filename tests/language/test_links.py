@@ -40,7 +40,7 @@ def test_typesetting_hides_no_domain(text: str) -> None:
         "os.path asyncio.run self.model.net user.email logger.info request.app event.date item.link order.store",
         "java.util.List java.net com.example.app/.Main org.springframework.boot System.Net ASP.NET Json.NET Node.js",
         "apps.openshift.io/v1, networking.k8s.io/v1, nginx.ingress.kubernetes.io/rewrite-target, Safari.app/Contents/MacOS",
-        "т.е. и т.д. т.к. г.Москва ул.Ленина, e.g. i.e. a.m., 1.2.3 v2.0.ru-RU, конец.Начало, работает.Сайт хорош. end.In it",
+        "т.е. и т.д. т.к. г.Москва ул.Ленина, e.g. i.e. a.m., 1.2.3 v2.0.ru-RU, конец.Начало, работает.Сайт хорош. end.In it gr.Info/Warning",
         "anna@firma.ru ivan.petrov@mail.com git@github.com:a/b.git postgresql://db.firma.ru/x ssh://git@host.ru",
         "postgres.db.local svc.cluster.local:80 192.168.0.1/24 localhost:8000/x host.internal",
         "host=db.firma.ru --url=evil.ru $HOME.ru {name}.firma.ru <region>.firma.com *.firma.ru ~/a.ru ./b.com/x dir/c.net",
