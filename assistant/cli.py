@@ -384,7 +384,7 @@ def _eval(commands: _Commands) -> None:
         "--parts",
         nargs="+",
         metavar="PART",
-        help="answers, turns, drafts, moderation, retrieval (default: what there are cases for)",
+        help="answers, turns, drafts, copies, moderation, retrieval (default: what there are cases for)",
     )
     parser.add_argument("--ab", metavar="KEY=A,B", help="ask every turn with two values of a run setting, and compare")
     parser.add_argument("--out", metavar="FOLDER", help="write evaluation.md with its plots there")

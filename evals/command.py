@@ -26,6 +26,7 @@ BUNDLED: Final[dict[str, tuple[str, ...]]] = {
     "answers": (),
     "turns": ("turns_en", "turns_ru", "handbook"),
     "drafts": ("drafts_en", "drafts_ru"),
+    "copies": (),
     "moderation": ("messages_en", "messages_ru"),
     "retrieval": (),
 }

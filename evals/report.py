@@ -132,6 +132,21 @@ def drafts_part(task: Task, _folder: Path) -> str:
     )
 
 
+def copies_part(task: Task, _folder: Path) -> str:
+    """Have drafts judged that copy pages of documentation but for one thing."""
+    from evals.copies import judging as copied
+    from evals.copies.corpora import corpora
+
+    judged = asyncio.run(copied.judge(task.data, held_back=task.held_back, most=task.questions or copied.PAGES))
+    _tell_misses(task, {one.judged.case.id: copied.missed(one) for one in judged if not one.page.held_back})
+    return _joined(
+        "## Copies with one thing changed",
+        _made(task, f"{len(judged)} drafts over pages of {', '.join(corpora(task.data))}", "the pages"),
+        *_picture(task, "copies", "Faulty copies found", copied.bars(judged, held_back=task.held_back)),
+        *copied.section(judged, held_back=task.held_back),
+    )
+
+
 def _found(judged: Sequence[JudgedDraft]) -> list[tuple[str, Any]]:
     found = [(label.replace("_", " "), judging.caught(judged, label)) for label in judging.GUARD_OF]
     return [*found, ("good answers failed", judging.failed_good(judged))]
@@ -185,6 +200,7 @@ PARTS: Final[dict[str, Callable[[Task, Path], str]]] = {
     "answers": answers_part,
     "turns": turns_part,
     "drafts": drafts_part,
+    "copies": copies_part,
     "moderation": moderation_part,
     "retrieval": retrieval_part,
 }

@@ -22,7 +22,7 @@ from language.claims import Claim, claims, opener, stated, titles, without_citat
 from language.cutting import in_short
 from language.likeness import inventions, likeness
 from language.markup import in_markdown
-from language.names import names_missing
+from language.names import is_gloss, is_translated, names_missing
 from language.near_copy import changes
 from language.nearest import exchanged_values
 from language.negation import opening, polarity_differs
@@ -165,10 +165,17 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     cited = [passage(_citable(evidence[number - 1])) for number in known]
     said = stated(claim.text)
     wanted = values(said, code=True)
+    translated = is_translated(said, cited)
     missing = [
-        name for name in (missing_values(wanted, cited) if cited else ()) if not takes_argument(name, cited, question)
+        name
+        for name in (missing_values(wanted, cited) if cited else ())
+        if not (takes_argument(name, cited, question) or (translated and is_gloss(name, said)))
     ]
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
+    if not missing and cited and not quoted:
+        # A name that neither the question nor any passage has is nobody's; in a translation its letters must be theirs.
+        nobodys = names_missing(without_citations(said), [*cited, *beside, passage(question)])
+        missing = [name for name in nobodys if not translated or name.isascii()]
 
     def context() -> str:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"

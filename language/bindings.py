@@ -362,10 +362,47 @@ def _around_numbers(piece: str) -> dict[str, frozenset[str]]:
 
 
 def from_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
-    """Return the values of a claim that only other rows of a table have than the one which it speaks of.
+    """Return the values and cells of a claim that only other rows of a table have than the one which it speaks of.
 
     A row is spoken of where all words of its first cell are in the claim; of a claim that is a row, in its first cell.
     """
+    return _values_of_other_rows(claim, cited) or _cells_of_other_rows(claim, cited)
+
+
+def _cells_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
+    """Return whole cells that a claim gives to a row which has another one in their column.
+
+    The claim must begin with the row's first cell, or be a row itself: elsewhere a cell's words may be anybody's.
+    """
+    said = _cell_words(claim)
+    begins = [fold(word) for word in _TOKEN.findall(_TAG.sub(" ", claim))]
+    for there in cited:
+        for rows in _tables(there.text).tables:
+            own = [row for row in rows if row.begins and begins[: len(row.begins)] == list(row.begins)]
+            if not own or len(own[0].cells) < 1:
+                continue
+            mine = max(own, key=lambda row: len(row.begins))
+            others = [row for row in rows if row is not mine and row.begins != mine.begins]
+            for column, cell in enumerate(mine.cells):
+                if cell and len(cell & said) * 2 >= len(cell):
+                    break
+                wrong = [
+                    row for row in others if column < len(row.cells) and _is_told(row.cells[column] - mine.words, said)
+                ]
+                if wrong:
+                    return [" ".join(wrong[0].written[column].split())[:_SHOWN]]
+    return []
+
+
+def _is_told(cell: frozenset[str], said: frozenset[str]) -> bool:
+    return bool(cell) and cell <= said
+
+
+_SHOWN: Final = 60
+"""Characters of a cell that a reason names."""
+
+
+def _values_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
     said, spoken = _cell_words(claim), f" {' '.join(_CODE_NAME.findall(fold(claim)))} "
     first = _cell_words(_cells(claim)[0]) if _cells(claim) else frozenset[str]()
     right, wrong = set[str](), set[str]()
@@ -392,12 +429,23 @@ class _Row:
         tells: Those of them that most other rows have not; all where there is none.
         codes: Cells that are a code, as `high-iops-ha`.
         values: The words of its other cells.
+        begins: The words of its first cell in order.
+        cells: The words of each other cell.
+        written: The other cells as they stand.
     """
 
     key: frozenset[str]
     tells: frozenset[str]
     codes: frozenset[str]
     values: frozenset[str]
+    begins: tuple[str, ...]
+    cells: tuple[frozenset[str], ...]
+    written: tuple[str, ...]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the whole row."""
+        return self.key | self.values
 
     def is_named_in(self, words: frozenset[str], codes: str) -> bool:
         """Whether a claim names it, by its first cell or a code; a plain number does not tell it from others."""
@@ -438,7 +486,11 @@ def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
         if key:
             tells = frozenset(word for word in key if counted[word] * 2 <= len(table)) or key
             codes = frozenset(code for cell in cells if _CODE_NAME.fullmatch(code := fold(cell.strip("` "))))
-            yield _Row(key, tells, codes, _cell_words(" | ".join(cells[1:])))
+            begins = tuple(fold(word) for word in _TOKEN.findall(_TAG.sub(" ", cells[0])))
+            others = tuple(cells[1:])
+            yield _Row(
+                key, tells, codes, _cell_words(" | ".join(others)), begins, tuple(map(_cell_words, others)), others
+            )
 
 
 _LEAST_CELLS: Final = 2

@@ -68,3 +68,18 @@ def names_missing(text: str, cited: list[Passage]) -> list[str]:
         if wanted and not any(f" {wanted} " in there.said_stems for there in cited):
             missing.append(name)
     return missing
+
+
+_CYRILLIC: Final = re.compile("[а-яё]", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{2,80})[»”“\"]")
+
+
+def is_translated(text: str, cited: list[Passage]) -> bool:
+    """Whether a claim has Cyrillic letters and none of the passages that it cites has one."""
+    return bool(_CYRILLIC.search(text)) and not any(_CYRILLIC.search(there.said) for there in cited)
+
+
+def is_gloss(name: str, text: str) -> bool:
+    """Whether a quoted name, folded, stands in a text in lower case: in a translation that is a word put in marks, and no label."""
+    spans = _QUOTED.findall(text)
+    return any(fold(span) == name and span == span.lower() and _CYRILLIC.search(span) for span in spans)

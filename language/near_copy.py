@@ -50,14 +50,15 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
     passages = list(cited)
     if len(said.words) < _LEAST_WORDS:
         return []
-    if dropped := _condition_left_out(said, passages, context, _is_copy):
-        return [dropped]
+    for begins in (LISTS.conditions, LISTS.times):
+        if dropped := _condition_left_out(said, passages, context, _is_copy, begins):
+            return [dropped]
     spoken = f" {' '.join(tokens(claim))} "
     if any(spoken in there.said for there in passages):
         return []
     if (found := _of_the_nearest(said, passages)) is not None:
         return found
-    if dropped := _condition_left_out(said, passages, context, _is_rephrased):
+    if dropped := _condition_left_out(said, passages, context, _is_rephrased, LISTS.conditions):
         return [dropped]
     parts = [sentence_of(part) for part in _PART.split(claim)[:_MOST_PARTS]]
     whole = [part for part in parts if _LEAST_WORDS <= len(part.words) < len(said.words)]
@@ -202,12 +203,15 @@ def _condition_left_out(
     passages: Sequence[Passage],
     context: Callable[[], str],
     is_same: Callable[[tuple[str, ...], tuple[str, ...]], bool],
+    begins: Phrases,
 ) -> str:
     """Return the condition that a source sets and a claim, otherwise a copy of its sentence, does not; else nothing."""
-    if any(word in LISTS.condition_words for word in said.words) or _IN_THAT_CASE.search(" ".join(said.words)):
+    if any(phrase[0] in said.words for phrase in begins if len(phrase) == 1) or _IN_THAT_CASE.search(
+        " ".join(said.words)
+    ):
         return ""
     for there in passages:
-        for condition, rest in _conditional_clauses(there.text):
+        for condition, rest in _conditional_clauses(there.text, begins):
             if rest.words != said.words and not is_same(rest.words, said.words):
                 continue
             wanted = {stem(word) for word in condition if word not in stop_words()}
@@ -219,17 +223,22 @@ def _condition_left_out(
     return ""
 
 
+Phrases = tuple[tuple[str, ...], ...]
+"""What a conditional clause begins with, in words."""
+
+
 @lru_cache(maxsize=512)
-def _conditional_clauses(text: str) -> tuple[tuple[tuple[str, ...], Sentence], ...]:
+def _conditional_clauses(text: str, begins: Phrases) -> tuple[tuple[tuple[str, ...], Sentence], ...]:
     """Return the conditions of a text, each with what is said where it holds."""
     found: list[tuple[tuple[str, ...], Sentence]] = []
     for place, _ in places(text):
-        if not any(word in place.text.lower() for word in LISTS.condition_words):
+        low = place.text.lower()
+        if not any(phrase[0] in low for phrase in begins):
             continue
         sentence = sentence_of(place.text)
         if len(sentence.words) > _LONGEST:
             continue
-        for condition, rest in islice(_conditions(sentence), _MOST_CONDITIONS):
+        for condition, rest in islice(_conditions(sentence, begins), _MOST_CONDITIONS):
             at = 0 if sentence.words[: len(rest)] == rest else len(sentence.words) - len(rest)
             cut = slice(at, at + len(rest))
             found.append((condition, Sentence(sentence.raw[cut], sentence.words[cut], sentence.named[cut])))
@@ -263,10 +272,10 @@ def _stands_alone(said: Sentence, passages: Sequence[Passage]) -> bool:
     return any(sentence.words == said.words for there in passages for sentence in _sentences(there.text))
 
 
-def _conditions(sentence: Sentence) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _conditions(sentence: Sentence, phrases: Phrases) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Yield the conditional clauses at the beginning and the end of a sentence, each with the rest of the sentence."""
     words = sentence.words
-    for begins in LISTS.conditions:
+    for begins in phrases:
         width = len(begins)
         for at in range(len(words) - width):
             if words[at : at + width] != begins:
@@ -360,7 +369,7 @@ def _candidates(text: str) -> tuple[tuple[Sentence, Counter[str]], ...]:
     """Return the sentences of a text, alone, in pairs and without their condition, each with its words counted."""
     single = [sentence for sentence in _sentences(text) if len(sentence.words) <= _LONGEST]
     pairs = (_join(one, next_) for one, next_ in pairwise(single))
-    rests = (rest for _, rest in _conditional_clauses(text))
+    rests = (rest for _, rest in _conditional_clauses(text, LISTS.conditions))
     return tuple((sentence, Counter(sentence.words)) for sentence in (*single, *pairs, *rests))
 
 

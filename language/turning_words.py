@@ -228,7 +228,7 @@ class _Lists:
     limits: tuple[tuple[tuple[str, ...], str], ...]
     quantities: dict[str, int]
     conditions: tuple[tuple[str, ...], ...]
-    condition_words: frozenset[str]
+    times: tuple[tuple[str, ...], ...]
     opposites: tuple[tuple[str, str], ...]
 
 
@@ -240,7 +240,10 @@ def _load_lists() -> _Lists:
     read: dict[str, Any] = tomllib.loads(files("language").joinpath("turning_words.toml").read_text("utf-8"))
     limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
     pairs = (tuple(pair.split("/")) for pair in read["opposites"].split())
-    conditions = sorted((tuple(phrase.split()) for phrase in read["conditions"]), key=len, reverse=True)
+    conditions, times = (
+        sorted((tuple(phrase.split()) for phrase in read[name]), key=len, reverse=True)
+        for name in ("conditions", "times")
+    )
     return _Lists(
         denials=frozenset(read["denials"].split()),
         forbids=tuple(read["forbids"].split()),
@@ -249,7 +252,7 @@ def _load_lists() -> _Lists:
         limits=tuple(sorted((one for one in limits if len(one[0]) > 1), key=lambda one: -len(one[0]))),
         quantities={word: number for number, line in enumerate(read["quantities"]) for word in line.split()},
         conditions=tuple(conditions),
-        condition_words=frozenset(phrase[0] for phrase in conditions if len(phrase) == 1),
+        times=tuple(times),
         opposites=tuple((left, right) for left, right in pairs),
     )
 
