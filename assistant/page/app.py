@@ -6,13 +6,13 @@ Turns run in the service: the page follows them, and may go away and come back.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import gradio as gr
 from fastapi import FastAPI
+from pydantic_core import from_json
 
 from assistant.feedback import Feedback, Rating
 from assistant.live import Live
@@ -108,11 +108,17 @@ class Page:
         """The profile's; the first is that of readers who want none of ours."""
         return tuple(self._app.state.deployed.profile.languages)
 
-    def listening(self, session: str) -> bool:
-        """Whether a tab has asked for something that it may listen to."""
+    @property
+    def inputs(self) -> Mapping[int, int]:
+        """How many inputs each event of the page has, by its `fn_index`."""
+        return {number: len(event.inputs) for number, event in self.blocks.fns.items()}
+
+    def has(self, session: str, event: str = "") -> bool:
+        """Whether a session has asked for something that it may listen to; with an event, whether that is of it."""
         # Gradio 6.31 keeps this where it adds an event to its queue.
         queue: Any = getattr(self.blocks, "_queue")  # noqa: B009
-        return session in queue.pending_messages_per_session
+        known = session in queue.pending_messages_per_session
+        return known and (not event or event in queue.pending_event_ids_session.get(session, ()))
 
     def _wire(self) -> None:
         told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
@@ -161,7 +167,10 @@ class Page:
         visit = self._visit(place, request)
         # Who follows the turn in this tab draws no more.
         self._newest[visit.session] = object()
-        await visit.service.stop(visit.caller, visit.conversation)
+        try:
+            await visit.service.stop(visit.caller, visit.conversation)
+        except GuardianError as error:
+            return {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
         return await self._drawn(visit)
 
     async def _acted(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
@@ -303,7 +312,8 @@ def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
     if request.request is None or not isinstance(caller, Caller):
         raise Unauthorized("This server asks for an API key.", "Load the page again.")
     try:
-        said: Any = json.loads(place or "{}")
+        # Not `json.loads`, which takes brackets until the stack is full, and halves of surrogate pairs.
+        said: Any = from_json(place or "{}")
     except ValueError:
         said = None
     act: Any = _object(said).get("act")

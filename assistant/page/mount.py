@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Final, Protocol
 from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.page.languages import language_of
+from assistant.page.queue import own_session, read_cancel, read_event, unknown_session
 from assistant.page.render import Look, cited_of, exported, no_export_html, passages_html
 from assistant.page.style import CSS
+from assistant.service import Caller
 from assistant.web.callers import Asker, Served, identified
 from assistant.web.faults import fault_response
+from assistant.web.limits import handing_over
+from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 
+_JOIN: Final = "/gradio_api/queue/join"
+_DATA: Final = "/gradio_api/queue/data"
+_CANCEL: Final = "/gradio_api/cancel"
+_RESET: Final = "/gradio_api/reset"
+_SENT: Final = (_JOIN, _CANCEL, _RESET)
 _NEEDED: Final = (
     *("/assets/", "/static/", "/svelte/"),
-    *("/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/cancel", "/gradio_api/reset"),
+    *(*_SENT, _DATA),
     *("/theme.css", "/gradio_api/theme.css", "/gradio_api/startup-events", "/config"),
 )
 """What of Gradio's the page uses; nothing else of it is served: no uploads, no files, no proxy, no API."""
+_LONGEST_PATH: Final = 255
 _POLICY: Final = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
@@ -82,29 +93,35 @@ def mount_page(app: FastAPI) -> None:
     )
     mounted = app.router.routes[-1]
     assert isinstance(mounted, Mount)  # noqa: S101  # that is what it has just done
-    mounted.app = Guard(app, mounted.app, page.listening)
+    mounted.app = Guard(app, mounted.app, page)
 
 
 class Guard:
     """Stands in front of the page: a path that it does not need is not there, and who has no key is not let in.
 
+    What Gradio would believe of a request's body and query is read here first: of the one what the page's queue takes,
+    of the other nothing but the session, under a name that is its caller's own.
+
     Args:
         app: Whose keys count.
         page: What is behind it.
-        listening: Whether a tab, by its session's name, has asked for something that it may listen to.
+        queue: The page's own, for what is known of sessions and events.
     """
 
-    def __init__(self, app: FastAPI, page: ASGIApp, listening: Callable[[str], bool]) -> None:
+    def __init__(self, app: FastAPI, page: ASGIApp, queue: Queue) -> None:
         self._app = app
         self._page = page
-        self._listening = listening
+        self._queue = queue
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._page(scope, receive, send)
             return
-        answer = self._refused(scope)
-        if answer is not None:
+        try:
+            answer = self._refused(scope) or await self._read(scope, receive)
+        except GuardianError as error:
+            answer = fault_response(error)
+        if isinstance(answer, Response):
             await answer(scope, receive, send)
             return
 
@@ -114,25 +131,73 @@ class Guard:
                 headers.update({**_HEADERS, "Content-Security-Policy": _POLICY})
             await send(message)
 
-        await self._page(scope, receive, sending)
+        await self._page(scope, answer, sending)
 
     def _refused(self, scope: Scope) -> Response | None:
-        connection = HTTPConnection({**scope, "app": self._app})
-        try:
-            caller, _ = identified(connection)
-        except GuardianError as error:
-            return fault_response(error)
+        caller, _ = identified(HTTPConnection({**scope, "app": self._app}))
         path = scope["path"]
         if path.startswith("/gradio_api/heartbeat/"):
             # It would hold a connection for each tab, which a server that is to end waits for; no state hangs on it.
             return Response(status_code=204)
-        if path != "/" and not any(path == one or (one.endswith("/") and path.startswith(one)) for one in _NEEDED):
-            return fault_response(UnknownThread("There is nothing at this address.", "`/` is the chat page."))
-        if path == "/gradio_api/queue/data" and not self._listening(connection.query_params.get("session_hash", "")):
-            # Gradio would begin a stream, and break it off with a traceback in the log.
-            return fault_response(UnknownThread("There is no such session.", "Load the page anew."))
+        if not _is_needed(path):
+            raise UnknownThread("There is nothing at this address.", "`/` is the chat page.")
+        taken = ("POST",) if path in _SENT else ("GET", "HEAD")
+        if scope["method"] not in taken:
+            raise wrong_method(", ".join(taken))
+        if path == _RESET:
+            # Gradio answers it so, whatever it says, and does nothing.
+            return JSONResponse({"success": True})
         scope.setdefault("state", {})["caller"] = caller
         return None
+
+    async def _read(self, scope: Scope, receive: Receive) -> Receive:
+        """Put what Gradio shall know of a request in the place of what it says, and return what hands its body over."""
+        caller: Caller = scope["state"]["caller"]
+        session = HTTPConnection(scope).query_params.get("session_hash", "")
+        scope["query_string"] = b""
+        if scope["path"] == _JOIN:
+            event = read_event(await Request(scope, receive).body(), self._queue.inputs)
+            said = event.model_copy(update={"session_hash": own_session(caller, event.session_hash)})
+            return _saying(scope, said, receive)
+        if scope["path"] == _CANCEL:
+            unwanted = read_cancel(await Request(scope, receive).body())
+            own = own_session(caller, unwanted.session_hash)
+            if not self._queue.has(own, unwanted.event_id):
+                raise UnknownThread("There is no such event in this session.", "It may have ended: load the page anew.")
+            return _saying(scope, unwanted.model_copy(update={"session_hash": own}), receive)
+        if scope["path"] == _DATA:
+            own = own_session(caller, session)
+            if not self._queue.has(own):
+                # Gradio would begin a stream, and break it off with a traceback in the log.
+                raise unknown_session()
+            scope["query_string"] = f"session_hash={own}".encode()
+        return receive
+
+
+class Queue(Protocol):
+    """What is known of Gradio's queue."""
+
+    @property
+    def inputs(self) -> Mapping[int, int]:
+        """How many inputs each event of the page has, by its `fn_index`."""
+        ...
+
+    def has(self, session: str, event: str = "") -> bool:
+        """Whether a session has asked for something that it may listen to; with an event, whether that is of it."""
+        ...
+
+
+def _is_needed(path: str) -> bool:
+    # No file has a longer name, and Gradio fails at one.
+    named = len(path) <= _LONGEST_PATH
+    return path == "/" or (named and any(path == one or (one[-1] == "/" and path.startswith(one)) for one in _NEEDED))
+
+
+def _saying(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
+    body = said.model_dump_json().encode()
+    headers = MutableHeaders(scope=scope)
+    headers["content-type"], headers["content-length"] = "application/json", str(len(body))
+    return handing_over(body, receive)
 
 
 def _pages(app: FastAPI) -> APIRouter:

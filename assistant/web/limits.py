@@ -201,7 +201,7 @@ class SizeLimit:
             response.headers["Connection"] = "close"
             await response(scope, receive, send)
             return
-        await self._app(scope, _again(body, receive), send)
+        await self._app(scope, handing_over(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         self._check(_declared(scope))
@@ -229,7 +229,7 @@ def _declared(scope: Scope) -> int:
     return int(text[:18]) if text.isdecimal() else 0
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def handing_over(body: bytes, receive: Receive) -> Receive:
     """Return what hands a body over that was read already, and then whatever else comes."""
     parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

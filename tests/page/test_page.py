@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from assistant.keys import keys_of
 from assistant.wiring import deployment
-from tests.page.conftest import EVIL_SENTENCE, LEFT, Served, recorded
+from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, recorded
 from tests.support.cli_helpers import Desk
 
 pytestmark = pytest.mark.slow
@@ -458,6 +459,95 @@ def test_what_the_page_does_not_need_is_not_served(served: Served, path: str) ->
         _DIRECT.open(asked, timeout=10)
     with refused.value as answer:
         assert answer.code == 404
+
+
+# ------------------------------------------------------------------------------------- what a browser would never send
+
+EVENT: dict[str, Any] = {"data": ["{}"], "fn_index": 0, "session_hash": "made-by-hand", "trigger_id": None}
+
+
+def sent(served: Served, method: str, path: str, body: object = None, *, name: str = "anna") -> httpx.Response:
+    """Send one request to the page's own routes, as the owner of a key."""
+    headers = {"X-API-Key": served.keys[name]}
+    with httpx.Client(base_url=served.url, headers=headers, timeout=PATIENCE_MS / 1000, trust_env=False) as client:
+        return client.request(method, path, json=body) if isinstance(body, dict) else client.request(method, path)
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        *({"fn_index": number} for number in (99, -1, 10**30, "0", True, None)),
+        *({"data": data} for data in ([], ["{}", "{}"], [1], [["{}"]], "{}", None)),
+        *({"session_hash": session} for session in ("", "x" * 101, 5, None, ["a"])),
+        *({"trigger_id": number} for number in ("x", [1])),
+    ],
+    ids=str,
+)
+def test_the_queue_takes_nothing_but_the_pages_own_events(served: Served, junk: dict[str, Any]) -> None:
+    """A number, a value or a session that no event of the page has is refused with a sentence and a way out."""
+    answer = sent(served, "POST", "gradio_api/queue/join", {**EVENT, **junk})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["way_out"] == "Load the page anew."
+    absent = {name: value for name, value in EVENT.items() if name not in junk}
+    if "trigger_id" not in junk:
+        assert sent(served, "POST", "gradio_api/queue/join", absent).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("number", "data"),
+    [
+        (0, ["[" * 100_000]),
+        (0, ['{"conversation": "\\ud800"}']),
+        (3, ['{"conversation": "\\ud800"}']),
+        (3, [json.dumps({"conversation": "x" * 500})]),
+        (4, ['{"act": {"name": "good", "turn": "\\ud800"}, "conversation": "none"}']),
+        (1, [None, None]),
+    ],
+)
+def test_an_event_with_odd_words_is_drawn_like_any_other(served: Served, number: int, data: list[str | None]) -> None:
+    """What the page's script would never say of its place counts as not said: the stream ends as every stream does."""
+    event = {**EVENT, "fn_index": number, "data": data, "session_hash": "odd"}
+    assert sent(served, "POST", "gradio_api/queue/join", event).status_code == 200
+    told = sent(served, "GET", "gradio_api/queue/data?session_hash=odd").text
+    assert '"msg":"process_completed"' in told
+    assert '"success":false' not in told
+
+
+def test_what_a_tab_asked_for_is_its_callers_alone(served: Served) -> None:
+    """Who knows another one's session can neither listen to it nor cancel what runs in it, and joins one of their own."""
+    joined = sent(served, "POST", "gradio_api/queue/join", EVENT)
+    assert joined.status_code == 200
+    cancel = {"session_hash": EVENT["session_hash"], "fn_index": 0, **joined.json()}
+    listen = f"gradio_api/queue/data?session_hash={EVENT['session_hash']}"
+    for method, path, body in (("GET", listen, None), ("POST", "gradio_api/cancel", cancel)):
+        answer = sent(served, method, path, body, name="vera")
+        assert answer.status_code == 404
+        assert "page anew" in answer.json()["error"]["way_out"]
+    theirs = sent(served, "POST", "gradio_api/queue/join", EVENT, name="vera").json()["event_id"]
+    own = joined.json()["event_id"]
+    for name, event, other in (("vera", theirs, own), ("anna", own, theirs)):
+        told = sent(served, "GET", listen, name=name).text
+        assert f'"process_completed","event_id":"{event}"' in told
+        assert other not in told
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "gradio_api/queue/join", 405),
+        ("DELETE", "gradio_api/cancel", 405),
+        ("POST", "gradio_api/cancel", 400),
+        ("POST", "config", 405),
+        ("GET", "?page=nowhere&deep_link=../x", 200),
+        ("GET", "config?page=nowhere&deep_link=../x", 200),
+        ("GET", f"static/{'a' * 300}", 404),
+        ("GET", "gradio_api/heartbeat/made-by-hand", 204),
+        ("POST", "gradio_api/component_server", 404),
+    ],
+)
+def test_the_pages_own_routes_fail_at_nothing(served: Served, method: str, path: str, status: int) -> None:
+    """Another method, no body, a query that Gradio would follow and a name that no file has are no faults of the server."""
+    assert sent(served, method, path).status_code == status
 
 
 # ------------------------------------------------------------------------------------------- hands, phones, languages
