@@ -348,16 +348,20 @@ class Service:
         return len(self._tasks())
 
     async def missing(self) -> list[str]:
-        """Return what turns cannot be run without and is not there, in words without any secret; nothing: all is well.
+        """Return what turns cannot be run without and is not there, each with the way out; nothing: all is well.
+
+        The words have no path and no secret: whoever reaches the server reads them.
 
         Other servers (models, moderators) are not asked: a turn does without them, and says so.
         """
         if self._closed:
-            return ["the server is shutting down"]
+            return ["the server is shutting down: ask again when it is back"]
         parts = {
-            "the storage of conversations does not answer": self._store.unfinished(""),
-            "nothing can be written to the storage of conversations": self._writable(),
-            "the index of documents cannot be read": asyncio.to_thread(self.knowledge.count),
+            "the storage of conversations does not answer: `guardian doctor` says why": self._store.unfinished(""),
+            "nothing can be written to the storage of conversations: `guardian doctor` says why": self._writable(),
+            "the index of documents cannot be read: make it again with `guardian index`": asyncio.to_thread(
+                self.knowledge.count
+            ),
         }
         return [fault for fault, asked in parts.items() if not await _answers(asked)]
 

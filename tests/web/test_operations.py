@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 import sqlite3
@@ -106,14 +107,33 @@ async def test_health_and_readiness_are_told_to_who_has_no_key(own: Desk) -> Non
         assert (await client.get("/openapi.json")).status_code == 200
 
 
-async def test_a_server_without_its_index_is_alive_and_not_ready(own: Desk) -> None:
-    """Readiness names what is missing, and no path; health stays."""
+@pytest.mark.parametrize("gone", ["", "knowledge.sqlite", "index", "index/meta.json", "index/*.store"])
+async def test_a_server_without_its_index_is_alive_and_not_ready(own: Desk, gone: str) -> None:
+    """Readiness names what is missing and the way out, and no path, also where files that are gone are open; health stays."""
+    folder = own.folder / "knowledge"
     async with opened(own) as (client, _):
-        shutil.rmtree(own.folder / "knowledge")
+        assert (await client.get("/v1/search", params={"q": "backup"})).status_code == 200
+        for path in folder.glob(gone) if gone else [folder]:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
         ready = await client.get("/readyz")
         assert ready.status_code == 503
-        assert ready.json() == {"ready": False, "missing": ["the index of documents cannot be read"]}
+        missing = ["the index of documents cannot be read: make it again with `guardian index`"]
+        assert ready.json() == {"ready": False, "missing": missing}
         assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_a_server_whose_index_is_made_again_is_ready_again(own: Desk) -> None:
+    """What `/readyz` names as the way out is one: nothing has to be started anew."""
+    async with opened(own) as (client, _):
+        assert (await client.get("/v1/search", params={"q": "backup"})).status_code == 200
+        shutil.rmtree(own.folder / "knowledge")
+        assert (await client.get("/readyz")).status_code == 503
+        await asyncio.to_thread(own.index)
+        assert (await client.get("/readyz")).status_code == 200
+        assert (await client.get("/v1/search", params={"q": "backup"})).json()["items"]
 
 
 async def test_a_server_whose_storage_is_broken_is_not_ready(own: Desk) -> None:
@@ -123,7 +143,10 @@ async def test_a_server_whose_storage_is_broken_is_not_ready(own: Desk) -> None:
             other.execute("DROP TABLE turns")
         other.close()
         ready = await client.get("/readyz")
-        assert (ready.status_code, ready.json()["missing"]) == (503, ["the storage of conversations does not answer"])
+        assert (ready.status_code, ready.json()["missing"]) == (
+            503,
+            ["the storage of conversations does not answer: `guardian doctor` says why"],
+        )
 
 
 @pytest.mark.parametrize("role", ["user", "operator"])
@@ -159,7 +182,9 @@ async def test_a_server_that_can_store_nothing_is_not_ready(own: Desk, monkeypat
             other.execute("BEGIN IMMEDIATE")
             ready = await client.get("/readyz")
             assert ready.status_code == 503
-            assert ready.json()["missing"] == ["nothing can be written to the storage of conversations"]
+            assert ready.json()["missing"] == [
+                "nothing can be written to the storage of conversations: `guardian doctor` says why"
+            ]
             other.execute("ROLLBACK")
         async with app.state.service.asking(Caller(), Question(QUESTION)):
             assert (await client.get("/readyz")).status_code == 200
@@ -171,7 +196,10 @@ async def test_a_server_that_ends_is_not_ready_at_once(own: Desk) -> None:
     async with opened(own) as (client, app):
         await app.state.service.drain(0)
         ready = await client.get("/readyz")
-        assert (ready.status_code, ready.json()["missing"]) == (503, ["the server is shutting down"])
+        assert (ready.status_code, ready.json()["missing"]) == (
+            503,
+            ["the server is shutting down: ask again when it is back"],
+        )
 
 
 @pytest.mark.parametrize("streamed", [False, True])

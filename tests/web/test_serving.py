@@ -243,7 +243,7 @@ def test_a_server_that_is_told_to_end_answers_what_runs_first(modelled: Desk, mo
         with served.client() as client:
             while (ready := client.get("/readyz")).status_code == 200:
                 pass
-            assert ready.json()["missing"] == ["the server is shutting down"]
+            assert ready.json()["missing"] == ["the server is shutting down: ask again when it is back"]
             refused = client.post("/v1/ask", json={"question": QUESTION})
             assert (refused.status_code, refused.json()["error"]["code"]) == (503, "ServerClosing")
             assert int(refused.headers["retry-after"]) > 0

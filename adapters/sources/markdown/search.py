@@ -268,8 +268,12 @@ class KnowledgeBase:
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
         """
-        with _unavailable(Source.DOC), self._reader() as reader:
-            return reader.count()
+        with _unavailable(Source.DOC):
+            self._snapshot()  # lets go of a database whose folder was replaced
+            # Anew: whoever has the index open reads on when its files are gone, and the next process cannot begin.
+            opened(self._directory)[0]()
+            with self._reader() as reader:
+                return reader.count()
 
     def warnings(self) -> list[tuple[str, str]]:
         """Return the files that are not indexed as they might be, by name, each with why.
