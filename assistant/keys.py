@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from adapters.data_folder import make_folder
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Keys:
         self._write(keys)
 
     def _write(self, keys: Mapping[str, Key]) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         # A file of its own that only its owner reads, put in the place of the old one: no reader sees half of it.
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".keys-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 import aiosqlite
 
+from adapters.data_folder import make_folder
 from contracts.errors import ThreadError
 
 BUSY_TIMEOUT_S: Final = 5.0
@@ -180,7 +181,7 @@ def check_writable(path: Path, wait_s: float, what: str = "conversations") -> No
 
 def _make_folder(folder: Path, what: str) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise ThreadError(
             f"The folder {folder} for the {what} cannot be made: {error.strerror}.",

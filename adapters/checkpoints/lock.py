@@ -11,6 +11,7 @@ import fcntl
 import os
 from pathlib import Path
 
+from adapters.data_folder import make_folder
 from contracts.errors import ThreadError
 
 
@@ -34,7 +35,7 @@ class ProcessLock:
             ThreadError: The file cannot be made, or the file system knows no locks.
         """
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             while True:
                 file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 try:

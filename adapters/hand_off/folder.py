@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from adapters.data_folder import make_folder
 from adapters.hand_off.parcel import Parcel
 from adapters.models.retrying import in_time
 from contracts.errors import ServerFault
@@ -55,7 +56,7 @@ class HandOffFolder:
             ) from error
 
     def _write(self, parcel: Parcel) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder)
         name = file_name(parcel)
         last = self._folder / f"{name}.json"
         if last.exists():

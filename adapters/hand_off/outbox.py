@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 import aiosqlite
 
 from adapters.checkpoints.database import close_connection, open_connection, storage_errors_as_ours
+from adapters.data_folder import make_folder
 from adapters.hand_off.parcel import Parcel, key_of
 from contracts.errors import HandOffFailed, ThreadError
 from contracts.report import Ticket
@@ -212,7 +213,7 @@ def _keep_private(path: Path) -> None:
     """Have a file, and those that SQLite keeps beside it, readable for their owner alone; those take over its mode."""
     # Whatever is wrong here, opening the database says it better.
     with suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             if one.exists() and one.stat().st_mode & 0o077:
                 one.chmod(0o600)

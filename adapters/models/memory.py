@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
+from adapters.data_folder import make_folder, owner_only
 from adapters.models.access import ModelAccess
 
 
@@ -48,8 +49,9 @@ class WireMemory:
             # Another process may have learnt something else meanwhile; what this one knows stands above it.
             merged = {**_read(path), **self._known}
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                whole.write_text(json.dumps(merged, indent=2, sort_keys=True) + "\n", "utf-8")
+                make_folder(path.parent)
+                with owner_only():
+                    whole.write_text(json.dumps(merged, indent=2, sort_keys=True) + "\n", "utf-8")
                 whole.replace(path)
             except OSError:
                 with suppress(OSError):

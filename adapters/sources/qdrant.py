@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, urlsplit
 from uuid import UUID
 
+from adapters.data_folder import make_folder
 from adapters.sources.markdown.index import version_term
 from adapters.sources.markdown.store import Passage
 from adapters.sources.remote import ANOTHER_PLACE, EngineFault, Found, Limits, Row
@@ -151,8 +152,9 @@ class QdrantEngine:
             return
         from filelock import FileLock, Timeout
 
-        lock = FileLock(self._lock, timeout=0)
+        lock = FileLock(self._lock, timeout=0, mode=0o600)
         try:
+            make_folder(self._lock.parent)
             lock.acquire()
         except Timeout as error:
             raise IndexBusy(

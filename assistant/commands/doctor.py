@@ -16,6 +16,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from adapters.data_folder import make_folder
 from adapters.fakes.planning import FakePlanner
 from adapters.models.access import host_of
 from assistant.graphs import graph_file, graph_source
@@ -131,7 +132,7 @@ def _packages(what: str, names: tuple[str, ...], way_out: str) -> Finding:
 
 
 def _folder(deployed: Deployment) -> Finding:
-    deployed.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(deployed.folder)
     probe = deployed.folder / ".doctor"
     probe.write_bytes(b"")
     probe.unlink()

@@ -20,6 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from adapters.data_folder import make_folder, owner_only
 from adapters.sources.graph.engine import Limits
 from adapters.sources.graph.ladybug import LARGEST, POOL, Ladybug
 from adapters.sources.graph.pages import Found, Page, find
@@ -83,7 +84,7 @@ def build(knowledge: Path, folder: Path) -> Built:
         KnowledgeError: The record cannot be read, or the graph cannot be written; the old one is whole.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with _alone(folder), closing(_opened(knowledge)) as record:
             # One transaction: what is read is the documents of one moment.
             record.execute("BEGIN")
@@ -91,7 +92,8 @@ def build(knowledge: Path, folder: Path) -> Built:
             if _signed(folder / FILE) == signature:
                 return Built(written=False)
             found = find(_pages(record), dict(record.execute(_FILES).fetchall()))
-        return _write(found, signature, folder)
+        with owner_only():
+            return _write(found, signature, folder)
     except sqlite3.Error as error:
         raise KnowledgeError(
             f"The graph cannot be made: the knowledge base cannot be read ({error}).", "Index the documents again."
@@ -132,7 +134,7 @@ def _alone(folder: Path) -> Generator[None]:
     from filelock import FileLock, Timeout
 
     try:
-        lock = FileLock(folder / "writer.lock", timeout=60)
+        lock = FileLock(folder / "writer.lock", timeout=60, mode=0o600)
         lock.acquire()
     except Timeout as error:
         raise KnowledgeError(

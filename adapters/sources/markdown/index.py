@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adapters.data_folder import make_folder
 from adapters.sources.markdown.spelling import Vocabulary
 from adapters.sources.markdown.store import NAME as RECORD
 from adapters.sources.markdown.store import Entry
@@ -131,13 +132,13 @@ class Writer:
     def _open(self) -> Index:
         from tantivy import Index
 
-        self._path.mkdir(exist_ok=True)
+        make_folder(self._path)
         try:
             return Index(self._schema, str(self._path))
         except ValueError:
             # Unreadable, or of an older form: it holds nothing that is not in the system of record.
             shutil.rmtree(self._path)
-            self._path.mkdir()
+            make_folder(self._path)
             return Index(self._schema, str(self._path))
 
     def count(self) -> int:

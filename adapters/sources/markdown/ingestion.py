@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
+from adapters.data_folder import make_folder, owner_only
 from adapters.sources.dialects import Reading, is_part
 from adapters.sources.documents.document import Unfit
 from adapters.sources.documents.pdf import PAGE_HEADING
@@ -174,8 +175,8 @@ def alone(directory: Path) -> Generator[None]:
     from filelock import FileLock, Timeout
 
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(directory / LOCK, timeout=_PATIENCE_S)
+        make_folder(directory)
+        lock = FileLock(directory / LOCK, timeout=_PATIENCE_S, mode=0o600)
         lock.acquire()
     except Timeout as error:
         raise IndexBusy(
@@ -187,7 +188,8 @@ def alone(directory: Path) -> Generator[None]:
             "Allow writing to it, or choose another data folder.",
         ) from error
     try:
-        yield
+        with owner_only():
+            yield
     finally:
         lock.release()
 
