@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _OTHERS: Final = 0o077
 _CHANGING = threading.Lock()
@@ -26,6 +30,32 @@ def make_folder(folder: Path) -> None:
     except FileNotFoundError:
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def can_write(folder: Path) -> bool:
+    """Whether something can be made in a folder that is there."""
+    return os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def hold_lock(path: Path, timeout_s: float) -> FileLock:
+    """Take a lock between processes, in a file of its own whose folder is made where it is missing; return it held.
+
+    Raises:
+        TimeoutError: Another process has held it for that long.
+        OSError: Its folder cannot be written to, or the file system knows no locks.
+    """
+    from filelock import FileLock
+
+    make_folder(path.parent)
+    # A file that is there while somebody writes, in the place of a lock, would stay when its writer is killed.
+    lock = FileLock(path, timeout=timeout_s, mode=0o600, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except OSError as error:
+        if error.errno == errno.ENOSYS:
+            raise OSError(errno.ENOLCK, "its file system knows no locks") from error
+        raise
+    return lock
 
 
 @contextmanager

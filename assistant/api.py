@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import logging
 import uuid
 from collections.abc import Callable, Collection, Coroutine
+from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assistant.wiring import Deployment, deployment, document_sources, knowledge_base, open_runner
+from assistant.progress import phrases
+from assistant.wiring import Deployment, deployment, document_sources, knowledge_base, open_runner, storing
 from contracts.errors import GuardianError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
@@ -20,6 +23,8 @@ from language.clean import clean
 
 if TYPE_CHECKING:
     from adapters.sources.markdown.asking import Knowledge
+
+_LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnEvent = Callable[[str, dict[str, Any]], None]
@@ -40,7 +45,8 @@ async def aask_structured(
 
     Args:
         message: The user's words.
-        thread: The conversation; a new one where it is left out.
+        thread: The conversation; a new one where it is left out. One that is new is not kept where the data folder cannot
+            be written: the log says so, and the result names no conversation.
         turn_id: The message's own id: the same id gives the same result without running again.
         language: Of the answer; the message's own where it is left out.
         profile: Name or path; else GUARDIAN_PROFILE.
@@ -62,15 +68,19 @@ async def aask_structured(
         check_id("conversation's", thread)
     deployed = deployment(profile)
     context = run_context(deployed, **with_language(settings, language))
-    async with open_runner(deployed) as runner:
-        raw = await runner.run(
-            uuid.uuid4().hex if thread is None else thread,
-            clean(message),
-            turn_id=turn_id,
-            context=context,
-            on_event=on_event,
-        )
+    with storing(deployed) if thread is None else nullcontext(deployed) as stored:
+        async with open_runner(stored) as runner:
+            raw = await runner.run(
+                uuid.uuid4().hex if thread is None else thread,
+                clean(message),
+                turn_id=turn_id,
+                context=context,
+                on_event=on_event,
+            )
     result = StructuredAgentResult.model_validate(raw)
+    if stored.conversations is not None:
+        _LOG.warning(phrases(result.language)["nothing_kept"].format(folder=deployed.folder))
+        result = result.model_copy(update={"thread_id": ""})
     return result if include_per_query_trace else result.model_copy(update={"per_query_results": []})
 
 

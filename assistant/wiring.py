@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from assistant.profiles import load_profile, run_settings
@@ -33,11 +34,18 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What a process serves: a profile, where its data is, and the class of its run settings."""
+    """What a process serves.
+
+    Attributes:
+        settings, profile: Where its data is, and what is served.
+        context_type: The class of its run settings.
+        conversations: The folder of conversations where that is not the profile's own.
+    """
 
     settings: Settings
     profile: Profile
     context_type: type[Context]
+    conversations: Path | None = None
 
     @property
     def folder(self) -> Path:
@@ -62,7 +70,12 @@ class Deployment:
     @property
     def threads_file(self) -> Path:
         """Checkpoints and transcripts."""
-        return self.folder / "threads.db"
+        return (self.conversations or self.folder) / "threads.db"
+
+    @property
+    def locks_folder(self) -> Path:
+        """The locks of conversations."""
+        return (self.conversations or self.folder) / "locks"
 
 
 def deployment(profile: str | None = None, environment: Mapping[str, str] | None = None) -> Deployment:
@@ -125,9 +138,13 @@ def knowledge_base(deployed: Deployment) -> Knowledge:
             f"Nothing has been indexed for the profile {profile.name!r} in {deployed.settings.data_dir}.",
             f"Run `{index_command(deployed)}`, or set GUARDIAN_DATA_DIR to where the index is.",
         ) from error
-    if knowledge.outdated:
+    if knowledge.outdated and deployed.knowledge_folder not in _outdated:
         _renew(deployed)
     return knowledge
+
+
+_outdated: Final[set[Path]] = set()
+"""Indexes of earlier versions that cannot be made again: it is said of each once in a process."""
 
 
 def _renew(deployed: Deployment) -> None:
@@ -138,7 +155,21 @@ def _renew(deployed: Deployment) -> None:
     try:
         renew(deployed.knowledge_folder)
     except KnowledgeError as error:
+        _outdated.add(deployed.knowledge_folder)
         _LOG.warning("%s Until then some words are not found. Run `%s`.", error, index_command(deployed))
+
+
+@contextmanager
+def storing(deployed: Deployment) -> Generator[Deployment]:
+    """Yield a deployment whose conversations can be written; one in a folder that cannot be, keeps them for this block alone."""
+    from adapters.data_folder import can_write
+
+    # One that is not there yet is made, or says why it cannot be.
+    if not deployed.folder.is_dir() or can_write(deployed.folder):
+        yield deployed
+        return
+    with TemporaryDirectory(prefix="guardian-") as folder:
+        yield replace(deployed, conversations=Path(folder))
 
 
 def index_command(deployed: Deployment) -> str:
@@ -353,7 +384,7 @@ async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncG
         yield TurnRunner(
             graph,
             store,
-            deployed.folder / "locks",
+            deployed.locks_folder,
             context_type=deployed.context_type,
             forget=partial(_forget, deployed),
         )

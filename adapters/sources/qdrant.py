@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote, urlsplit
 from uuid import UUID
 
-from adapters.data_folder import make_folder
+from adapters.data_folder import hold_lock
 from adapters.sources.markdown.index import version_term
 from adapters.sources.markdown.store import Passage
 from adapters.sources.remote import ANOTHER_PLACE, EngineFault, Found, Limits, Row
 from adapters.sources.sparse import Vector
-from contracts.errors import IndexBusy
+from contracts.errors import IndexBusy, KnowledgeError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,15 +150,16 @@ class QdrantEngine:
         if self._lock is None:
             yield
             return
-        from filelock import FileLock, Timeout
-
-        lock = FileLock(self._lock, timeout=0, mode=0o600)
         try:
-            make_folder(self._lock.parent)
-            lock.acquire()
-        except Timeout as error:
+            lock = hold_lock(self._lock, 0)
+        except TimeoutError as error:
             raise IndexBusy(
                 f"Another process is filling {self._name}.", "Wait until it has finished; searching works meanwhile."
+            ) from error
+        except OSError as error:
+            raise KnowledgeError(
+                f"The lock {self._lock} cannot be taken ({error.strerror}).",
+                "Allow writing to the data folder, or choose another one, on a local disk.",
             ) from error
         try:
             yield

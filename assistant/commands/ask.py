@@ -38,7 +38,9 @@ def run(options: argparse.Namespace) -> int:
         print()
         explain(result)
     if not options.quiet:
-        print(f"\n[{result.outcome}] --thread {shlex.quote(result.thread_id)}", file=sys.stderr)
+        # Where nothing is kept there is no conversation to go on with.
+        thread = f" --thread {shlex.quote(result.thread_id)}" if result.thread_id else ""
+        print(f"\n[{result.outcome}]{thread}", file=sys.stderr)
     return outcome_code(result.outcome)
 
 

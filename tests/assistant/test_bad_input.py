@@ -417,13 +417,15 @@ def test_a_full_disk_costs_nothing_but_time(library: Desk, more_documents: Path,
 
 @pytest.mark.slow
 def test_a_data_folder_that_may_not_be_written_is_told(library: Desk, tmp_path: Path) -> None:
-    """On a disk mounted read-only: each command names the folder and a way out."""
+    """On a disk mounted read-only: a command that writes names the folder and a way out; questions are answered all the same."""
     with small_disk(tmp_path / "disk", "8m") as disk:
         desk = library.copied(disk / "data")
         desk.here("ask", "Hello!", "--thread", "t")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
         desk.run("index").complains(1, "cannot be written", "another data folder")
-        desk.here("ask", QUESTION).complains(1, str(desk.folder))
+        desk.here("ask", QUESTION, "--thread", "t").complains(1, str(desk.folder))
+        asked = desk.run("ask", QUESTION)
+        assert (asked.code, ANSWER in asked.out, "nothing of this turn is kept" in asked.err) == (0, True, True)
         desk.here("threads", "list").complains(1, "may be written", "GUARDIAN_DATA_DIR")
         doctor = desk.here("doctor").out
         assert "NO  data folder" in doctor

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from adapters.data_folder import make_folder, owner_only
+from adapters.data_folder import hold_lock, owner_only
 from adapters.sources.graph.engine import Limits
 from adapters.sources.graph.ladybug import LARGEST, POOL, Ladybug
 from adapters.sources.graph.pages import Found, Page, find
@@ -84,7 +84,6 @@ def build(knowledge: Path, folder: Path) -> Built:
         KnowledgeError: The record cannot be read, or the graph cannot be written; the old one is whole.
     """
     try:
-        make_folder(folder)
         with _alone(folder), closing(_opened(knowledge)) as record:
             # One transaction: what is read is the documents of one moment.
             record.execute("BEGIN")
@@ -131,12 +130,9 @@ def _pages(record: sqlite3.Connection) -> list[Page]:
 
 @contextmanager
 def _alone(folder: Path) -> Generator[None]:
-    from filelock import FileLock, Timeout
-
     try:
-        lock = FileLock(folder / "writer.lock", timeout=60, mode=0o600)
-        lock.acquire()
-    except Timeout as error:
+        lock = hold_lock(folder / "writer.lock", 60)
+    except TimeoutError as error:
         raise KnowledgeError(
             f"Another process is writing the graph in {folder}.", "Wait until it has finished, then index again."
         ) from error

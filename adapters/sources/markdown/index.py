@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import shutil
+import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from adapters.data_folder import make_folder
@@ -409,6 +411,35 @@ def opened(directory: Path) -> tuple[Callable[[], Snapshot], Callable[[], None]]
     """Open the index for reading; return what takes a snapshot and what looks for a newer commit."""
     from tantivy import Index
 
-    index = Index.open(str(directory / NAME))
+    path = directory / NAME
+    try:
+        index = Index.open(str(path))
+    except VENDOR_ERRORS as error:
+        if "acquire Lockfile" not in str(error):
+            raise
+        linked = _Linked(path)
+        return linked.snapshot, linked.reload
     schema = index.schema
     return lambda: Snapshot(index.searcher(), schema), index.reload
+
+
+class _Linked:
+    """An index in a folder that cannot be written: tantivy locks what it reads, so it is shown links to the files."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.reload()
+
+    def reload(self) -> None:
+        from tantivy import Index
+
+        links = mkdtemp(prefix="guardian-index-")
+        # Not when the index is open: tantivy looks into the folder from a thread of its own.
+        weakref.finalize(self, shutil.rmtree, links, ignore_errors=True)
+        for file in self._path.iterdir():
+            if file.suffix != ".lock":
+                Path(links, file.name).symlink_to(file.resolve())
+        self._index = Index.open(links)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self._index.searcher(), self._index.schema)

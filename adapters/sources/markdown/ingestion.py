@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from adapters.data_folder import make_folder, owner_only
+from adapters.data_folder import hold_lock, owner_only
 from adapters.sources.dialects import Reading, is_part
 from adapters.sources.documents.document import Unfit
 from adapters.sources.documents.pdf import PAGE_HEADING
@@ -172,20 +172,16 @@ def alone(directory: Path) -> Generator[None]:
         IndexBusy: Another process is writing it.
         KnowledgeError: Its folder cannot be written to.
     """
-    from filelock import FileLock, Timeout
-
     try:
-        make_folder(directory)
-        lock = FileLock(directory / LOCK, timeout=_PATIENCE_S, mode=0o600)
-        lock.acquire()
-    except Timeout as error:
+        lock = hold_lock(directory / LOCK, _PATIENCE_S)
+    except TimeoutError as error:
         raise IndexBusy(
             f"Another process is indexing into {directory}.", "Wait until it has finished; searching works meanwhile."
         ) from error
     except OSError as error:
         raise KnowledgeError(
             f"The folder {directory} cannot be written to ({error.strerror}).",
-            "Allow writing to it, or choose another data folder.",
+            "Allow writing to it, or choose another data folder, on a local disk.",
         ) from error
     try:
         with owner_only():

@@ -455,7 +455,10 @@ class KnowledgeBase:
         except BaseException:
             reader.close()
             raise
-        self._idle.append(reader)
+        if reader.lasting:
+            self._idle.append(reader)
+        else:
+            reader.close()
 
 
 def _close_all(idle: list[Reader]) -> None:

@@ -416,17 +416,42 @@ class Store:
         self._db.execute("UPDATE documents SET state = 'live' WHERE state = 'adding'")
 
 
+def _opened_for_reading(path: Path, how: str = "") -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro{how}"
+    # A pool hands it from thread to thread, to one at a time.
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)
+
+
+def _has_log(path: Path) -> bool:
+    """Whether something was written that is not in the database itself yet."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
 class Reader:
     """The reading side: one connection, which cannot write.
+
+    Attributes:
+        lasting: Whether it sees what others write after it was opened; one that does not is for one question.
 
     Raises:
         sqlite3.Error: From every method; the caller knows what was being asked.
     """
 
+    lasting = True
+
     def __init__(self, directory: Path) -> None:
-        uri = f"{(directory / NAME).absolute().as_uri()}?mode=ro"
-        # A pool hands it from thread to thread, to one at a time.
-        self._db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)
+        self._db = _opened_for_reading(directory / NAME)
+        try:
+            self._db.execute("PRAGMA user_version")
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            # In a folder that cannot be written, SQLite cannot say in a file of its own that somebody reads here.
+            unwritable = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+            if not unwritable or _has_log(directory / NAME):
+                raise
+            self._db = _opened_for_reading(directory / NAME, "&immutable=1")
+            self.lasting = False
 
     def schema(self) -> int:
         return self._db.execute("PRAGMA user_version").fetchone()[0]
