@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from adapters.checkpoints.database import readable
 from assistant.thread_table import ThreadTable, utc_now
 from language.clean import clean
 
@@ -66,4 +67,9 @@ class FeedbackStore(ThreadTable):
     async def of(self, thread_id: str) -> dict[str, Feedback]:
         """Return what was said of a conversation's turns, by their ids."""
         rows = await self._rows("SELECT turn_id, rating, comment FROM feedback WHERE thread_id = ?", thread_id)
-        return {turn: Feedback(rating=Rating(rating), comment=comment) for turn, rating, comment in rows}
+        # Of what cannot be read, nothing was said.
+        return {
+            readable(turn): Feedback(rating=rating, comment=readable(comment)[:MAX_COMMENT_CHARS])
+            for turn, rating, comment in rows
+            if rating in set(Rating)
+        }

@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import ClassVar
 
+from adapters.checkpoints.database import readable
 from assistant.thread_table import ThreadTable, utc_now
 
 
@@ -58,11 +59,11 @@ class Histories(ThreadTable):
             """,
             *(following, utc_now(), key),
         )
-        return rows[0][0] if rows else None
+        return readable(rows[0][0]) if rows else None
 
     async def find(self, key: str) -> str | None:
         """Return the conversation of a history that was used last; `None`: there is none."""
         rows = await self._rows(
             "SELECT thread_id FROM histories WHERE key = ? ORDER BY at DESC, thread_id LIMIT 1", key
         )
-        return rows[0][0] if rows else None
+        return readable(rows[0][0]) if rows else None

@@ -20,7 +20,7 @@ from assistant.feedback import Feedback, FeedbackStore
 from assistant.histories import Histories, history_key
 from assistant.live import Live, Watcher, closing, ended, stopped, teller, told
 from assistant.progress import phrases
-from assistant.transcript import ThreadSummary, Turn, check_id
+from assistant.transcript import ThreadSummary, Turn, check_id, with_readable_result
 from assistant.wiring import knowledge_base, open_runner, open_store
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
@@ -293,7 +293,7 @@ class Service:
         turns = await self._store.turns(self._inner(caller, thread))
         if not turns:
             raise UnknownThread(f"There is no conversation {thread!r}.", "See the list of conversations for their ids.")
-        return [_renamed_turn(turn, thread) for turn in turns]
+        return [_renamed_turn(with_readable_result(turn), thread) for turn in turns]
 
     async def rate(self, caller: Caller, thread: str, turn_id: str, feedback: Feedback) -> Feedback:
         """Keep what the caller says of an answer, in place of what they said of it before; return it as it is kept.

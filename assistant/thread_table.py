@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from adapters.checkpoints.database import open_connection, storage_errors_as_ours
+from adapters.checkpoints.database import open_connection, readable, storage_errors_as_ours
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,7 +31,9 @@ class ThreadTable:
     @classmethod
     async def open(cls, path: Path) -> Self:
         """Open the table in a file, which is made where there is none; the saver's is meant."""
-        opened = cls(await open_connection(path, None), path)
+        connection = await open_connection(path, None)
+        connection.text_factory = readable
+        opened = cls(connection, path)
         try:
             for statement in cls.made_by:
                 await opened._rows(statement)

@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
+from adapters.checkpoints.database import readable
 from assistant.thread_table import ThreadTable
 from contracts.errors import InputError, ThreadBusy
+from contracts.values import Outcome
 from language.clean import clean
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ MAX_STORED_ID_LENGTH: Final = MAX_ID_LENGTH + 41
 """Of the longest thread id with the name of an API key and a slash before it."""
 
 LOST: Final = "answer_lost"
-"""The `block_reason` of a turn with whose question another question's result was recorded."""
+"""The `block_reason` of a turn with whose question another question's result was recorded, or one that cannot be read."""
 
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS turns (
@@ -69,7 +71,8 @@ class Turn:
         result: The whole `StructuredAgentResult` as JSON.
         started_at, finished_at: ISO 8601, UTC, milliseconds.
         context: The settings that the turn runs with, as JSON; `None` where it has none.
-        lost: Whether the result of another question stands on record with it; `result` then says so instead.
+        lost: Whether the result of another question stands on record with it; `result` then says so instead, as it does of
+            one that cannot be read.
     """
 
     thread_id: str
@@ -141,7 +144,10 @@ class TurnStore(ThreadTable):
             """,
             beginning,
         )
-        return [ThreadSummary(*row[:5], unfinished=bool(row[5])) for row in rows]
+        return [
+            ThreadSummary(readable(thread), count, *map(readable, texts), unfinished=bool(running))
+            for thread, count, *texts, running in rows
+        ]
 
     async def turns(self, thread_id: str) -> list[Turn]:
         """Return a conversation's turns in order; an empty list where there is no such conversation."""
@@ -238,20 +244,53 @@ class TurnStore(ThreadTable):
 
 def _turn(row: tuple[Any, ...]) -> Turn:
     thread_id, turn_id, number, status, question, context, result_text, started_at, finished_at = row
-    result: Json | None = json.loads(result_text) if result_text else None
-    return Turn(
-        thread_id=thread_id,
-        turn_id=turn_id,
-        number=number,
+    result = _read_result(result_text) if result_text else None
+    turn = Turn(
+        thread_id=readable(thread_id),
+        turn_id=readable(turn_id),
+        number=number if isinstance(number, int) else 0,
         status=status,
-        question=question,
+        question=readable(question),
         answer=result.get("answer_text") if result else None,
         outcome=result.get("outcome") if result else None,
         result=result,
-        started_at=started_at,
-        finished_at=finished_at,
-        context=json.loads(context),
+        started_at=readable(started_at),
+        finished_at=readable(finished_at) if finished_at is not None else None,
+        context=_read_json(context),
     )
+    return _without_answer(turn, "answer_unreadable") if result_text and result is None else turn
+
+
+def _read_json(text: object) -> Json | None:
+    """Return the JSON object of a column; `None` where there is none that can be read."""
+    try:
+        value: Any = json.loads(readable(text))
+    except (ValueError, RecursionError):
+        return None
+    return cast("Json", value) if isinstance(value, dict) else None
+
+
+def _read_result(text: object) -> Json | None:
+    """Return a result as far as the transcript itself reads it: its answer and how it ended."""
+    value = _read_json(text)
+    if value is None:
+        return None
+    answer, outcome = value.get("answer_text"), value.get("outcome")
+    known = outcome is None or outcome in tuple(Outcome)
+    return value if known and isinstance(answer, str | None) else None
+
+
+def with_readable_result(turn: Turn) -> Turn:
+    """Return a turn as it is, or with words in the place of a result that no version of the program wrote."""
+    from contracts.result import StructuredAgentResult
+
+    if turn.result is None:
+        return turn
+    try:
+        StructuredAgentResult.model_validate(turn.result)
+    except ValueError:
+        return _without_answer(turn, "answer_unreadable")
+    return turn
 
 
 def _answers(turn: Turn) -> str:
@@ -268,14 +307,14 @@ def _with_lost_answers(turns: Iterable[Turn]) -> list[Turn]:
         # That the words differ is not enough: another version may have cleaned them by other rules.
         lost = _answers(turn) != turn.question and _answers(turn) in earlier
         earlier.add(turn.question if lost else _answers(turn))
-        told.append(_without_answer(turn) if lost else turn)
+        told.append(replace(_without_answer(turn, "answer_lost"), lost=True) if lost else turn)
     return told
 
 
-def _without_answer(turn: Turn) -> Turn:
+def _without_answer(turn: Turn, why: str) -> Turn:
     from assistant.progress import phrases
     from contracts.result import StructuredAgentResult
-    from contracts.values import Language, Outcome
+    from contracts.values import Language
     from language.words import detect
 
     language = Language(detect(turn.question, default=Language.EN))
@@ -285,11 +324,11 @@ def _without_answer(turn: Turn) -> Turn:
         question=turn.question,
         language=language,
         outcome=Outcome.ERROR,
-        answer_text=phrases(language)["answer_lost"],
+        answer_text=phrases(language)[why],
         block_reason=LOST,
     )
     told = result.model_dump(mode="json")
-    return replace(turn, answer=result.answer_text, outcome=str(result.outcome), result=told, lost=True)
+    return replace(turn, answer=result.answer_text, outcome=str(result.outcome), result=told)
 
 
 def json_text(value: object) -> str:

@@ -229,10 +229,13 @@ class TurnRunner:
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, 0.0):
-            snapshot = await self._graph.aget_state(_place(thread_id))
+            try:
+                known = (await self._graph.aget_state(_place(thread_id))).created_at is not None
+            except ThreadError:
+                known = True  # what cannot be read can be deleted; where the storage fails, the next line says so
             await self._graph.checkpointer.adelete_thread(thread_id)
             others = await self._forget(thread_id) if self._forget is not None else 0
-            if not await self._store.forget(thread_id) and not others and snapshot.created_at is None:
+            if not await self._store.forget(thread_id) and not others and not known:
                 raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
     async def _recorded(self, thread_id: str, turn_id: str, text: str) -> Turn | None:

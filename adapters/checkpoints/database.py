@@ -179,6 +179,11 @@ def check_writable(path: Path, wait_s: float, what: str = "conversations") -> No
         connection.execute("ROLLBACK")
 
 
+def readable(value: object) -> str:
+    """Return a text from the file, whatever stands in its place: one broken row must not hide the others."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
 def _make_folder(folder: Path, what: str) -> None:
     try:
         make_folder(folder)

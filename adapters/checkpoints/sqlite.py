@@ -13,8 +13,8 @@ import asyncio
 import json
 import logging
 import sqlite3
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Generator, Iterable, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -169,13 +169,14 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         if not checkpoint_id:
             return None
         step = {"thread_id": thread_id, "checkpoint_ns": namespace}
-        return CheckpointTuple(
-            config if wanted else {"configurable": {**step, "checkpoint_id": checkpoint_id}},
-            self.serde.loads_typed((kind, value)),
-            cast("CheckpointMetadata", json.loads(metadata) if metadata is not None else {}),
-            {"configurable": {**step, "checkpoint_id": parent_id}} if parent_id else None,
-            load_pending_writes(written, self.serde),
-        )
+        with _state_errors_as_ours(thread_id):
+            return CheckpointTuple(
+                config if wanted else {"configurable": {**step, "checkpoint_id": checkpoint_id}},
+                _object(self.serde.loads_typed((kind, value))),
+                _object(json.loads(metadata) if metadata is not None else {}),
+                {"configurable": {**step, "checkpoint_id": parent_id}} if parent_id else None,
+                load_pending_writes(written, self.serde),
+            )
 
     async def alist(
         self,
@@ -185,7 +186,8 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        with storage_errors_as_ours(self.path):
+        named = str((config or {}).get("configurable", {}).get("thread_id", "?"))
+        with storage_errors_as_ours(self.path), _state_errors_as_ours(named):
             found = [item async for item in super().alist(config, filter=filter, before=before, limit=limit)]
         # Read to its end first: upstream holds the saver's lock between two items, and whoever looks a
         # checkpoint up inside the loop waits for ever.
@@ -363,6 +365,27 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                 except BaseException:
                     await asyncio.shield(self.conn.rollback())
                     raise
+
+
+@contextmanager
+def _state_errors_as_ours(thread_id: str) -> Generator[None]:
+    """Turn whatever a serialiser says of a state that it cannot read into `ThreadError`."""
+    try:
+        yield
+    except sqlite3.Error:
+        raise
+    except Exception as error:
+        raise ThreadError(
+            f"The state of conversation {thread_id!r} cannot be read: the file was damaged, or another program wrote it.",
+            "Begin a new conversation. `guardian threads show` shows what was said in this one, and `guardian threads "
+            "delete` removes it.",
+        ) from error
+
+
+def _object(value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise TypeError(f"a state is an object, not {type(value).__name__}")
+    return cast("Any", value)
 
 
 async def _steps(connection: aiosqlite.Connection, thread_id: str) -> list[Step]:

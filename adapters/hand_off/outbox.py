@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 import aiosqlite
 
-from adapters.checkpoints.database import close_connection, open_connection, storage_errors_as_ours
+from adapters.checkpoints.database import close_connection, open_connection, readable, storage_errors_as_ours
 from adapters.data_folder import make_folder
 from adapters.hand_off.parcel import Parcel, key_of
 from contracts.errors import HandOffFailed, ThreadError
@@ -195,6 +195,7 @@ class Outbox:
         try:
             await asyncio.to_thread(_keep_private, self.path)
             connection = await open_connection(self.path, None, _WHAT)
+            connection.text_factory = readable
             try:
                 with storage_errors_as_ours(self.path, _WHAT):
                     # What is kept must be on the disk before it is sent, or a power failure makes two of it.
@@ -221,7 +222,23 @@ def _keep_private(path: Path) -> None:
 
 async def _entries(connection: aiosqlite.Connection, where: str, values: Sequence[object]) -> list[Entry]:
     rows = await connection.execute_fetchall(f"SELECT {_COLUMNS} FROM hand_offs {where}", values)  # noqa: S608  # texts of ours
-    return [Entry(*cast("tuple[Any, ...]", row)) for row in rows]
+    return [_entry(*cast("tuple[Any, ...]", row)) for row in rows]
+
+
+def _entry(*values: object) -> Entry:
+    thread_id, turn_id, key, kept_at, ticket, tries, refused, why, delivered_at, delivered_to = values
+    return Entry(
+        thread_id=readable(thread_id),
+        turn_id=readable(turn_id),
+        key=readable(key),
+        kept_at=readable(kept_at),
+        ticket=None if ticket is None else readable(ticket),
+        tries=tries if isinstance(tries, int) else 0,
+        refused=refused if isinstance(refused, int) else 0,
+        why=readable(why),
+        delivered_at=None if delivered_at is None else readable(delivered_at),
+        delivered_to=readable(delivered_to),
+    )
 
 
 def _now() -> str:
