@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +17,10 @@ from contracts.errors import ServerFault
 from contracts.values import FaultKind
 
 _WAY_OUT: Final = "Check that the folder can be written and its disk has space (GUARDIAN_HANDOFF_TO)."
+
+
+_HALF: Final = re.compile(r"\.\d{8}T\d{6}Z-[0-9a-f]{16}\.(?:md|json)\.\d+\.tmp")
+"""The names of files that are being written."""
 
 
 class HandOffFolder:
@@ -57,6 +64,7 @@ class HandOffFolder:
 
     def _write(self, parcel: Parcel) -> None:
         make_folder(self._folder)
+        _remove_left_over(self._folder)
         name = file_name(parcel)
         last = self._folder / f"{name}.json"
         if last.exists():
@@ -77,12 +85,26 @@ def _write_whole(path: Path, content: bytes) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            # Who is killed lets go of it: that is how the next one knows that nobody writes here any more.
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+            beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Remove what killed processes left half-written; their tickets are kept, and sent again under another name."""
+    for path in folder.iterdir():
+        if not _HALF.fullmatch(path.name):
+            continue
+        # Held by whoever writes it, gone meanwhile, or on a file system that cannot tell: it stays.
+        with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def _flush(folder: Path) -> None:

@@ -8,6 +8,8 @@ import hmac
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -282,6 +284,33 @@ async def test_a_ticket_that_is_written_again_is_the_same_file(tmp_path: Path) -
     await desk.send_kept()
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == before
     assert await states(tmp_path) == ["delivered"]
+
+
+async def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
+    """By the next delivery, unless a process still writes it; files of others stay, and no half of a ticket is delivered."""
+    out = tmp_path / "out"
+    out.mkdir()
+    name = ".20261122T075352Z-0123456789abcdef"
+    left, written = out / f"{name}.md.17.tmp", out / f"{name}.json.18.tmp"
+    others = [out / ".notes.tmp", out / f"{name}.md.17.tmp.bak", out / "20261122T075352Z-0123456789abcdef.md.17.tmp"]
+    hold = "import fcntl, sys; file = open(sys.argv[1], 'wb'); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True); input()"
+    for path in (left, *others):
+        path.write_bytes(b"half")
+    desk = OutboxDesk(Outbox(tmp_path / "hand_offs.db", "tests"), HandOffFolder(out), tmp_path / "locks")
+    with subprocess.Popen(  # noqa: ASYNC220  # it takes no time
+        [sys.executable, "-S", "-c", hold, written], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        await desk.submit(ticket())
+        assert not left.exists()
+        assert written.exists()
+        writer.kill()
+    await desk.submit(ticket(turn="another"))
+    assert not written.exists()
+    delivered = {path.suffix for path in out.iterdir() if path not in others}
+    assert delivered == {".md", ".json"}
+    assert all(path.read_bytes() == b"half" for path in others)
 
 
 def modes(folder: Path) -> dict[str, int]:
