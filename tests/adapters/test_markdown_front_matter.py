@@ -101,7 +101,30 @@ def test_a_bomb_of_aliases_is_only_text() -> None:
     """Aliases that would unfold to gigabytes cost nothing, for only plain values are looked at."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 40)]
-    assert read("---\n" + "\n".join(lines) + "\ntitle: Calm\n---\n").title == "Calm"
+    found = read("---\n" + "\n".join(lines) + "\ntitle: Calm\n---\n")
+    assert found.title == "Calm"
+    assert "more than 100 aliases, line 14" in found.problem
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("[" * 21, "more than 20 levels, line 3"),
+        ("{a: " * 30_000, "has more than 65,536 characters"),
+        ("{a: " * 10_000, "more than 20 levels, line 3"),
+        ("\n " + "- " * 10_000 + "x", "more than 20 levels, line 4"),
+        ("\n" + "".join(" " * n + "k:\n" for n in range(1, 100)), "more than 20 levels, line 22"),
+        ("[" + "x, " * 200_000 + "]", "has more than 65,536 characters, from line 2 on"),
+        ("&a [*a]", "line 3"),
+        ("\0", "special characters are not allowed, line 3"),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_what_would_take_a_stack_or_minutes_is_named_with_its_line(value: str, said: str) -> None:
+    """Nesting, aliases and size have bounds; the plain keys are had all the same, and the page begins where it does."""
+    found = read(f"---\ntitle: Calm\na: {value}\n---\nbody")
+    assert (found.title, said in found.problem) == ("Calm", True), found.problem
+    assert found.problem.endswith("correct it and index again")
 
 
 @given(st.text(alphabet=st.sampled_from("-:.[]{}&*!|>'\"#%@`~ \n\tabkIdtile0"), max_size=200))

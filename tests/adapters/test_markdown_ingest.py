@@ -209,6 +209,7 @@ def test_bad_files_are_named_with_the_way_out_and_the_rest_is_read(docs: Path, k
             "utf16.md": "apple".encode("utf-16"),
             "empty.md": "---\ntitle: Nothing\n---\n \n",
             "matter.md": "---\ntitle: [\n---\napple in broken matter\n",
+            "nested.md": f"---\ntitle: {'[' * 10_000}\n---\napple in nested matter\n",
         },
     )
     with (docs / "huge.md").open("wb") as file:
@@ -218,10 +219,12 @@ def test_bad_files_are_named_with_the_way_out_and_the_rest_is_read(docs: Path, k
     ways = {"binary.md": "remove", "latin.md": "UTF-8", "utf16.md": "UTF-8", "empty.md": "write", "huge.md": "split"}
     assert set(told) == set(ways)
     assert all(way in told[name] for name, way in ways.items())
-    assert [(warning.path, "correct it" in warning.reason) for warning in report.warnings] == [("docs/matter.md", True)]
-    assert sorted(documents(kb, "apple")) == ["docs/good.md", "docs/matter.md"]
+    warned = {warning.path: warning.reason for warning in report.warnings}
+    assert set(warned) == {"docs/matter.md", "docs/nested.md"}
+    assert all("line" in reason and "correct it" in reason for reason in warned.values())
+    assert sorted(documents(kb, "apple")) == ["docs/good.md", "docs/matter.md", "docs/nested.md"]
     again = ingest(docs, directory=kb)
-    assert (again.skipped, again.warnings, again.unchanged) == (report.skipped, report.warnings, 2)
+    assert (again.skipped, again.warnings, again.unchanged) == (report.skipped, report.warnings, 3)
 
 
 def test_links_end_and_do_not_lead_out(tmp_path: Path, docs: Path, kb: Path) -> None:

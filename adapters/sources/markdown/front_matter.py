@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 from contracts.values import Source
+
+if TYPE_CHECKING:
+    from yaml import BaseLoader
 
 _FENCE = re.compile(r"^---[ \t]*$")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*$")
@@ -16,6 +21,10 @@ _LINE = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
 _NUMBER = re.compile(r"\d{1,15}(?!\d)")
 _URL = re.compile(r"https?://[^\s<>\"]+|(?!//)[^\s<>\":\\]+", re.IGNORECASE)
 """A web address, or a path inside the documents."""
+_LARGEST = 65_536
+"""Characters; reading takes eight seconds for a million."""
+_DEEPEST = 20
+_MOST_ALIASES = 100
 _LONGEST = 500
 """Lines; a longer block is no front matter but a page that begins with a rule."""
 
@@ -62,11 +71,13 @@ def _unclosed(lines: list[str]) -> FrontMatter:
 def _values(lines: list[str]) -> tuple[dict[str, str], str]:
     import yaml
 
+    text = "\n".join(lines)
+    if len(text) > _LARGEST:
+        return _by_line(lines), f"has more than {_LARGEST:,} characters, from line 2 on"
     try:
-        # The base loader leaves every scalar as it is written: version 5.10 is not 5.1, and `no` is a title.
-        loaded: object = yaml.BaseLoader("\n".join(lines)).get_single_data()
+        loaded: object = _loader()(text).get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return _by_line(lines), f"is not valid YAML ({_where(error)})"
+        return _by_line(lines), f"is not valid YAML ({_where(error, text)})"
     if loaded is None or loaded == "":
         return {}, ""
     if not isinstance(loaded, dict):
@@ -75,10 +86,41 @@ def _values(lines: list[str]) -> tuple[dict[str, str], str]:
     return {str(key): value for key, value in loaded.items() if isinstance(value, str)}, ""  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def _where(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    said = getattr(error, "problem", None) or "too deeply nested"
-    return f"{said}, line {mark.line + 2}" if mark else str(said)
+@cache
+def _loader() -> type[BaseLoader]:
+    """Return what reads YAML that anybody may have written: bounded, where a few lines could take a stack or minutes."""
+    import yaml
+
+    # The base loader leaves every scalar as it is written: version 5.10 is not 5.1, and `no` is a title.
+    class Bounded(yaml.BaseLoader):
+        _depth = 0
+        _aliases = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+            self._aliases += self.check_event(yaml.AliasEvent)
+            if self._depth == _DEEPEST:
+                raise self._beyond(f"more than {_DEEPEST} levels")
+            if self._aliases > _MOST_ALIASES:
+                raise self._beyond(f"more than {_MOST_ALIASES} aliases")
+            self._depth += 1
+            try:
+                return super().compose_node(parent, index)
+            finally:
+                self._depth -= 1
+
+        def _beyond(self, what: str) -> yaml.MarkedYAMLError:
+            event = cast("yaml.Event", self.peek_event())
+            return yaml.MarkedYAMLError(problem=what, problem_mark=event.start_mark)
+
+    return Bounded
+
+
+def _where(error: Exception, text: str) -> str:
+    mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
+    said = getattr(error, "problem", None) or getattr(error, "reason", None) or "too deeply nested"
+    if mark is None and not isinstance(position, int):
+        return str(said)
+    return f"{said}, line {(mark.line if mark else text.count(chr(10), 0, position)) + 2}"
 
 
 def _by_line(lines: list[str]) -> dict[str, str]:
