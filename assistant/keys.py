@@ -58,15 +58,16 @@ class Keys:
         self.path = path
         self._seen: tuple[int, int, int] | None = None
         self._keys: Mapping[str, Key] = {}
-        self._wanted = False
+        # Now, and not with the first request: the file may be gone by then.
+        self._wanted = _may_be_there(path)
 
     @property
     def wanted(self) -> bool:
-        """Whether a key is asked for: there is a file of keys, be it an empty one, or there was one once.
+        """Whether a key is asked for: there is a file of keys, be it an empty one or one that cannot be read, or there was one.
 
         Who takes the file away from a running server must not thereby let everybody in.
         """
-        self._wanted = self._wanted or self.path.exists()
+        self._wanted = self._wanted or _may_be_there(self.path)
         return self._wanted
 
     def all(self) -> Mapping[str, Key]:
@@ -75,10 +76,12 @@ class Keys:
         Raises:
             ConfigError: The file cannot be read.
         """
+        if not _may_be_there(self.path):
+            return {}
         try:
             stat = self.path.stat()
-        except FileNotFoundError:
-            return {}
+        except OSError as error:
+            raise _unreadable(self.path) from error
         seen = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
         if seen != self._seen:
             self._keys, self._seen = _read(self.path), seen
@@ -183,7 +186,22 @@ def _read(path: Path) -> dict[str, Key]:
     try:
         return TypeAdapter(dict[str, Key]).validate_json(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"The API keys in {path.name} cannot be read.",
-            "Make them anew: remove the file, then `guardian keys add NAME`.",
-        ) from error
+        raise _unreadable(path) from error
+
+
+def _unreadable(path: Path) -> ConfigError:
+    return ConfigError(
+        f"The API keys in {path.name} cannot be read.",
+        "Let this user read the file, or make them anew: remove it, then `guardian keys add NAME`.",
+    )
+
+
+def _may_be_there(path: Path) -> bool:
+    """Whether there is a file of keys, a link to one that is missing among them, or it cannot be known that there is none."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True

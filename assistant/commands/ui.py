@@ -35,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from assistant.web.serving import run as serve
 
     keys = keys_of(deployed)
+    keys.all()  # a page that lets nobody in is not begun
     say = phrases(own_language())
     with listening(_HOST, options.port) as sock:
         from assistant.web.app import Options, create_app

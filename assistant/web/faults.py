@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from assistant.caller_faults import InsideFault, hidden
 from contracts.errors import (
+    ConfigError,
     GuardianError,
     InputError,
     KnowledgeError,
@@ -69,6 +70,7 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
     KnowledgeError: (503, "service_unavailable_error"),
     PortError: (503, "service_unavailable_error"),
     ThreadError: (503, "service_unavailable_error"),
+    ConfigError: (503, "service_unavailable_error"),
     GuardianError: (500, "server_error"),
 }
 """What an error is over HTTP; of a class that is not here it is what its nearest ancestor is."""

@@ -121,6 +121,38 @@ def test_what_cannot_be_done_with_keys_is_an_error_with_a_way_out(
     assert keys_of(empty).path.read_bytes() == before
 
 
+def test_a_server_does_not_open_when_the_file_goes_before_the_first_request(tmp_path: Path) -> None:
+    """That there were keys is seen when the server is made."""
+    path = tmp_path / "api_keys.json"
+    path.write_text("{}")
+    keys = Keys(path)
+    path.unlink()
+    assert keys.wanted
+    assert keys.caller("gk-any") is None
+
+
+@pytest.mark.parametrize("sort", ["a link to nothing", "a link to itself", "a folder", "a name that is too long"])
+def test_what_stands_in_the_place_of_keys_lets_nobody_in(tmp_path: Path, sort: str) -> None:
+    """A file that is not mounted yet, or that nobody can look for, is not the same as no keys."""
+    path = tmp_path / ("x" * 300 if sort == "a name that is too long" else "api_keys.json")
+    if sort == "a folder":
+        path.mkdir()
+    elif sort.startswith("a link"):
+        path.symlink_to(path if sort == "a link to itself" else tmp_path / "secret")
+    keys = Keys(path)
+    assert keys.wanted
+    with pytest.raises(ConfigError, match="Let this user read the file"):
+        keys.all()
+
+
+@pytest.mark.parametrize("command", ["serve", "ui"])
+def test_no_server_begins_with_keys_that_cannot_be_read(library: Desk, tmp_path: Path, command: str) -> None:
+    """It would answer nobody; the command says so with the way out."""
+    desk = library.copied(tmp_path / "data")
+    keys_of(desk).path.write_text("{")
+    desk.here(command, "--port", "0").complains(2, "cannot be read", "guardian keys add")
+
+
 @pytest.mark.parametrize(
     "text",
     [

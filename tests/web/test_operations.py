@@ -421,8 +421,8 @@ async def test_while_the_keys_cannot_be_read_nobody_gets_in(own: Desk) -> None:
     async with opened(own) as (client, _):
         keys_at(own).path.write_text("{", "utf-8")
         for path in ("/metrics", "/v1/models"):
-            assert (await client.get(path, headers=bearing(key))).status_code == 500
-            assert (await client.get(path)).status_code == 500
+            assert (await client.get(path, headers=bearing(key))).status_code == 503
+            assert (await client.get(path)).status_code == 503
         assert (await client.get("/readyz", headers=bearing(key))).status_code == 200
 
 
@@ -563,3 +563,36 @@ async def test_other_sites_are_told_nothing_unless_they_are_named(shelf: Desk) -
         assert "access-control-allow-origin" not in (await client.options("/v1/ask", headers=there)).headers
         refused = await client.post("/v1/ask", content=b"a" * 2000, headers={"Origin": "https://desk.example"})
         assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (413, "https://desk.example")
+
+
+@pytest.mark.parametrize("change", ["garbage", "deep", "folder", "link", "gone"])
+async def test_keys_that_change_into_something_else_close_a_server_that_runs(own: Desk, change: str) -> None:
+    """Nobody is let in any more, with a key or without, until they can be read again; health is told all the same."""
+    keys = keys_at(own)
+    key = keys.add("anna", "user")
+    text = keys.path.read_text("utf-8")
+    async with opened(own) as (client, _):
+        assert (await client.get("/v1/threads", headers=bearing(key))).status_code == 200
+        keys.path.unlink()
+        match change:
+            case "garbage":
+                keys.path.write_bytes(b"\xff{")
+            case "deep":
+                keys.path.write_text("[" * 100_000)
+            case "folder":
+                keys.path.mkdir()
+            case "link":
+                keys.path.symlink_to("nowhere.json")
+            case _:
+                pass
+        for headers in (bearing(key), {}, bearing("gk-other")):
+            refused = await client.get("/v1/threads", headers=headers)
+            assert refused.status_code in ({401} if change == "gone" else {401, 503})
+            assert refused.json()["error"]["way_out"]
+        assert (await client.get("/healthz")).status_code == 200
+        if change == "folder":
+            keys.path.rmdir()
+        else:
+            keys.path.unlink(missing_ok=True)
+        keys.path.write_text(text, "utf-8")
+        assert (await client.get("/v1/threads", headers=bearing(key))).status_code == 200
