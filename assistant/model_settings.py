@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
@@ -65,6 +65,7 @@ class ModelSettings:
         self._key("GUARDIAN_HANDOFF_KEY")
         self.number("GUARDIAN_DRAIN_SECONDS")
         _ = self.origins
+        _ = self.proxies
         if (self.planner or self.drafter) and not (self.value["OPENAI_BASE_URL"] or self.value["OPENAI_API_KEY"]):
             raise ConfigError(
                 "A language model is named, but nothing says where it is.",
@@ -164,6 +165,17 @@ class ModelSettings:
                 "Write scheme, host and port alone, in small letters: https://desk.example,http://127.0.0.1:3000.",
             )
         return tuple(given)
+
+    @property
+    def proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The networks of proxies in front of the server, by which the connections of many come."""
+        try:
+            return tuple(ip_network(word.strip()) for word in self.value["GUARDIAN_PROXIES"].split(",") if word.strip())
+        except ValueError as error:
+            raise ConfigError(
+                "GUARDIAN_PROXIES has something in it that is no address and no network.",
+                "Write addresses or networks with commas between: 127.0.0.1,10.0.0.0/8.",
+            ) from error
 
     def yes_no_or_none(self, name: str) -> bool | None:
         """Return a choice of true, false, or a third word for `None`."""
@@ -270,6 +282,7 @@ _WHOLE: Final = {
     "GUARDIAN_ANSWER_TOKENS": (100, 200_000),
     "GUARDIAN_RERANK_TOP": (1, 200),
     "GUARDIAN_MAX_REQUEST_BYTES": (1024, 100_000_000),
+    "GUARDIAN_CONNECTIONS_PER_ADDRESS": (1, 100_000),
 }
 """Least and most of each variable that is a number: here, and nowhere else."""
 _CHOICES: Final = {

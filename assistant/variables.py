@@ -357,6 +357,18 @@ VARIABLES: Final = (
         "Сколько байтов может быть в теле запроса по HTTP.",
     ),
     Variable(
+        "GUARDIAN_CONNECTIONS_PER_ADDRESS",
+        "500",
+        "Connections to the HTTP server that one address may have open at once.",
+        "Сколько соединений с HTTP-сервером может быть открыто одновременно с одного адреса.",
+    ),
+    Variable(
+        "GUARDIAN_PROXIES",
+        "",
+        "Addresses or networks of proxies in front of the server, with commas between: to them that bound does not apply.",
+        "Адреса или сети прокси перед сервером через запятую: на них это ограничение не распространяется.",
+    ),
+    Variable(
         "GUARDIAN_CORS_ORIGINS",
         "",
         "Web pages from elsewhere that may ask the server: addresses like http://localhost:3000, with commas between; "

@@ -1,31 +1,146 @@
-"""Connections that send no request, or never end one, are closed: each of them would be kept for ever."""
+"""Connections that send no request, or never end one, are closed, and no address has more of them than it may.
+
+Each of them would be kept for ever, and a server can keep only so many.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+import logging
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Final, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from assistant.web.faults import fault_response
+from assistant.web.limits import network_of
+from contracts.errors import GuardianError
+
+_LOG: Final = logging.getLogger(__name__)
 
 REQUEST_S: Final = 60
 """Seconds in which a request, with all of its body, must have come from its first byte on; an answer may take any time."""
 MOST_HEADER_BYTES: Final = 65_536
 
 
-class Connection(H11Protocol):
-    """Uvicorn's connection, with a time for each request."""
+_TOLD_EVERY_S: Final = 60.0
+_REFUSAL: Final = fault_response(
+    GuardianError("This address has too many connections open.", "Close some, or try again later.")
+).body
+_REFUSED: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 5\r\nConnection: close\r\n"
+    + f"Content-Length: {len(_REFUSAL)}\r\n\r\n".encode()
+    + bytes(_REFUSAL)
+)
 
+
+class OpenConnections:
+    """Counts the connections that each address has open.
+
+    Args:
+        most: How many one may have.
+        proxies: Networks that may have any number: everybody comes by them.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        proxies: Collection[IPv4Network | IPv6Network] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most = most
+        self._proxies = proxies
+        self._clock = clock
+        self._open: Counter[str] = Counter()
+        self._told = -math.inf
+
+    def enter(self, host: str) -> bool:
+        """Count one more of an address, unless it has as many as it may; return whether it was counted."""
+        network = network_of(host)
+        if self._open[network] >= self._most and not self._is_proxy(host):
+            self._tell(host)
+            return False
+        self._open[network] += 1
+        return True
+
+    def leave(self, host: str) -> None:
+        """Count one less."""
+        network = network_of(host)
+        self._open[network] -= 1
+        if self._open[network] <= 0:
+            del self._open[network]
+
+    def _is_proxy(self, host: str) -> bool:
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return False
+        # Who listens on IPv6 sees an address of IPv4 in the clothes of the other.
+        address = getattr(address, "ipv4_mapped", None) or address
+        return any(address in network for network in self._proxies)
+
+    def _tell(self, host: str) -> None:
+        # Once a minute: whoever opens thousands must not fill the log, too.
+        now = self._clock()
+        if now - self._told >= _TOLD_EVERY_S:
+            self._told = now
+            _LOG.error(
+                "Connections from %s are refused: it has %d open. If that is a proxy, name it in GUARDIAN_PROXIES; "
+                "GUARDIAN_CONNECTIONS_PER_ADDRESS is how many an address may have.",
+                host,
+                self._most,
+            )
+
+
+def bounded(connections: OpenConnections) -> type[Connection]:
+    """Return the class of a server's connections, which are counted together.
+
+    Args:
+        connections: Those that are open.
+    """
+    return type("BoundedConnection", (Connection,), {"counts": connections})
+
+
+class Connection(H11Protocol):
+    """Uvicorn's connection, with a time for each request.
+
+    Attributes:
+        counts: Those of its server, this one among them; `None`: any number may be open.
+    """
+
+    counts: OpenConnections | None = None
+    _host = ""
+    _refused = False
     _waiting: asyncio.TimerHandle | None = None
     _begun = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Wait for a first byte from now on."""
+        """Wait for a first byte from now on, unless there are too many of its address."""
+        peer = transport.get_extra_info("peername")
+        self._host = str(cast("tuple[object, ...]", peer)[0]) if isinstance(peer, tuple) else ""
+        if self.counts is not None and not self.counts.enter(self._host):
+            self._refused = True
+            transport.write(_REFUSED)
+            transport.close()
+            return
         super().connection_made(transport)
         self._wait()
 
+    def eof_received(self) -> None:
+        """Leave the end of one that was refused alone."""
+        if not self._refused:
+            super().eof_received()
+
     def data_received(self, data: bytes) -> None:
         """Begin the time of a request with its first byte, not with that of its connection."""
+        if self._refused:
+            return
         if self.conn.their_state is h11.IDLE and not self._begun:
             self._stop_waiting()
             self._begun = True
@@ -41,7 +156,11 @@ class Connection(H11Protocol):
             self._begun = False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Wait no longer, and make room for another."""
+        if self._refused:
+            return
+        if self.counts is not None:
+            self.counts.leave(self._host)
         self._stop_waiting()
         super().connection_lost(exc)
 

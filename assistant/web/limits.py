@@ -138,7 +138,7 @@ class RateLimits:
             return None  # the route refuses it; nothing can be guessed this way
         found = self._keys.caller(presented)
         if found is None:
-            return self._wrong_key(_network(scope))
+            return self._wrong_key(network_of(scope["client"][0] if scope.get("client") else ""))
         caller, key = found
         window = self._of_keys.setdefault(caller.name, Window(self._clock))
         allowance = Allowance(window, key.per_minute, self._refused)
@@ -166,9 +166,8 @@ def _counts(scope: Scope) -> bool:
     return is_for_programs(path) or (scope["method"] not in _SAFE and not path.startswith(_PAGE))
 
 
-def _network(scope: Scope) -> str:
+def network_of(host: str) -> str:
     """Return an address as it is counted: of IPv6 the network of 64 bits, all of which one host can have."""
-    host = scope["client"][0] if scope.get("client") else ""
     try:
         return str(ip_network(f"{host}/64", strict=False)) if ip_address(host).version == 6 else host
     except ValueError:

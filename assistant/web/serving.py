@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
-from assistant.web.connections import MOST_HEADER_BYTES, Connection
+from assistant.web.connections import MOST_HEADER_BYTES, OpenConnections, bounded
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -142,13 +142,14 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
 
     async def serve() -> None:
         app = make()
+        settings = app.state.deployed.settings.models
         config = uvicorn.Config(
             app,
             lifespan="off",
             ws="none",
             access_log=False,
             log_config=_LOGGING,
-            http=Connection,
+            http=bounded(OpenConnections(settings.whole("GUARDIAN_CONNECTIONS_PER_ADDRESS"), settings.proxies)),
             h11_max_incomplete_event_size=MOST_HEADER_BYTES,
             server_header=False,
             # Who asked is told from the connection: a header says what its sender likes.

@@ -108,6 +108,8 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_HANDOFF_TIMEOUT": "7",
         "GUARDIAN_DRAIN_SECONDS": "8",
         "GUARDIAN_MAX_REQUEST_BYTES": "4096",
+        "GUARDIAN_CONNECTIONS_PER_ADDRESS": "7",
+        "GUARDIAN_PROXIES": "10.0.0.0/8",
         "GUARDIAN_CORS_ORIGINS": "https://desk.example",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
@@ -147,6 +149,8 @@ def test_the_profile_of_the_command_line_stands_above_the_environment() -> None:
         ({"GUARDIAN_CORS_ORIGINS": "*"}, ("GUARDIAN_CORS_ORIGINS", "https://desk.example")),
         ({"GUARDIAN_CORS_ORIGINS": "https://a.example, https://b.example/"}, ("GUARDIAN_CORS_ORIGINS",)),
         ({"GUARDIAN_DRAIN_SECONDS": "601"}, ("GUARDIAN_DRAIN_SECONDS", "600")),
+        ({"GUARDIAN_CONNECTIONS_PER_ADDRESS": "0"}, ("GUARDIAN_CONNECTIONS_PER_ADDRESS", "100000")),
+        ({"GUARDIAN_PROXIES": "127.0.0.1, desk.example"}, ("GUARDIAN_PROXIES", "10.0.0.0/8")),
         ({"GUARDIAN_MAX_REQUEST_BYTES": "1000"}, ("GUARDIAN_MAX_REQUEST_BYTES", "1024")),
         ({**MODEL, "OPENAI_BASE_URL": "model.example/v1"}, ("OPENAI_BASE_URL", "http://")),
         ({**MODEL, "OPENAI_BASE_URL": "http://me:word@model.example/v1"}, ("OPENAI_BASE_URL", "OPENAI_API_KEY")),

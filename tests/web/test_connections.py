@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from ipaddress import ip_network
 
 import pytest
 import uvicorn
@@ -14,27 +16,37 @@ from assistant.web import connections
 from assistant.web.serving import listening
 
 
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    """A server of one page whose requests must come within half a second."""
-    monkeypatch.setattr(connections, "REQUEST_S", 0.5)
+@contextmanager
+def served(kind: type[connections.Connection]) -> Generator[tuple[str, int]]:
+    """Serve one page."""
     app = FastAPI()
     app.get("/")(lambda: "here")
     config = uvicorn.Config(
         app,
-        http=connections.Connection,
+        http=kind,
         h11_max_incomplete_event_size=connections.MOST_HEADER_BYTES,
         lifespan="off",
         ws="none",
         log_config=None,
+        timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
     with listening("127.0.0.1", 0) as sock:
         thread = threading.Thread(target=lambda: server.run([sock]))
         thread.start()
-        yield sock.getsockname()
-        server.should_exit = True
-        thread.join(20)
+        try:
+            yield sock.getsockname()
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    """A server of one page whose requests must come within half a second."""
+    monkeypatch.setattr(connections, "REQUEST_S", 0.5)
+    with served(connections.Connection) as place:
+        yield place
 
 
 def answer(place: tuple[str, int], *sent: bytes) -> bytes:
@@ -72,3 +84,56 @@ def test_headers_have_a_size(address: tuple[str, int]) -> None:
 def test_a_whole_request_is_answered(address: tuple[str, int]) -> None:
     """The same server answers whoever sends a request."""
     assert b"here" in answer(address, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+
+ASKED = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+
+def answered(place: tuple[str, int]) -> bool:
+    """Whether a request has its answer; a connection that is refused may be gone before the request is sent."""
+    try:
+        return b"here" in answer(place, ASKED)
+    except ConnectionError:
+        return False
+
+
+def test_an_address_has_only_so_many_connections_open(caplog: pytest.LogCaptureFixture) -> None:
+    """One more is refused with a sentence and closed, and there is room again when another one ends."""
+    with served(connections.bounded(connections.OpenConnections(2))) as place, ExitStack() as opened:
+        first, _ = (opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(2))
+        for _ in range(3):
+            refused = answer(place)
+            assert refused.startswith(b"HTTP/1.1 503 ")
+            assert b"Connection: close" in refused
+            assert b"too many connections open" in refused
+        first.close()
+        # The server learns of the end when it comes to it.
+        assert any(answered(place) for _ in range(1000))
+    assert len([line for line in caplog.messages if "GUARDIAN_PROXIES" in line]) == 1
+
+
+def test_a_proxy_that_is_named_may_have_any_number() -> None:
+    """Everybody comes by it."""
+    kind = connections.bounded(connections.OpenConnections(1, [ip_network("127.0.0.0/8")]))
+    with (
+        served(kind) as place,
+        socket.create_connection(place, timeout=20),
+        socket.create_connection(place, timeout=20),
+    ):
+        assert answered(place)
+
+
+def test_refusals_are_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    """By the clock, whichever address it is; a host of IPv6 is counted with all the addresses it can have."""
+    now = [0.0]
+    counted = connections.OpenConnections(1, [ip_network("10.0.0.1")], lambda: now[0])
+    assert counted.enter("2001:db8::1")
+    for second in (0.0, 30.0, 59.0, 60.0, 61.0):
+        now[0] = second
+        assert not counted.enter("2001:db8::2")
+    assert len(caplog.messages) == 2
+    assert counted.enter("2001:db8:1::1")
+    assert counted.enter("::ffff:10.0.0.1")
+    assert counted.enter("::ffff:10.0.0.1")
+    counted.leave("2001:db8::1")
+    assert counted.enter("2001:db8::2")
