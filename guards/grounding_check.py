@@ -22,7 +22,7 @@ from language.claims import Claim, claims, opener, stated, titles, without_citat
 from language.cutting import in_short
 from language.likeness import inventions, likeness
 from language.markup import in_markdown
-from language.names import is_gloss, is_translated, names_missing
+from language.names import is_gloss, is_translated, names_missing, names_of_nobody
 from language.near_copy import changes
 from language.nearest import exchanged_values
 from language.negation import opening, polarity_differs
@@ -174,7 +174,7 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
     if not missing and cited and not quoted:
         # A name that neither the question nor any passage has is nobody's; in a translation its letters must be theirs.
-        nobodys = names_missing(without_citations(said), [*cited, *beside, passage(question)])
+        nobodys = names_of_nobody(without_citations(said), [*cited, *beside, passage(question)])
         missing = [name for name in nobodys if not translated or name.isascii()]
 
     def context() -> str:

@@ -14,6 +14,7 @@ from language.words import detect, stem
 
 _CODE = re.compile(r"`[^`]*`|https?://\S+")
 _WORD = re.compile(r"[^\W_][\w'’]*")
+_QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{2,80})[»”“\"]")
 _STARTS = re.compile(r"(?:^|[.!?:;…|»”\"—–(\n]|[*_]{2})[\s*_«“\"\[(]*$|^\s*(?:[-*+>#]+|\d+[.)])\s+[*_«“\"\[(]*$")
 _NO_NAMES: Final = frozenset(
     (
@@ -71,7 +72,11 @@ def names_missing(text: str, cited: list[Passage]) -> list[str]:
 
 
 _CYRILLIC: Final = re.compile("[а-яё]", re.IGNORECASE)
-_QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{2,80})[»”“\"]")
+
+
+def names_of_nobody(text: str, known: list[Passage]) -> list[str]:
+    """Return the names of a claim that stand in none of the passages; what is quoted is a value, and no name here."""
+    return names_missing(_QUOTED.sub(" ", text), known)
 
 
 def is_translated(text: str, cited: list[Passage]) -> bool:

@@ -358,9 +358,28 @@ def test_a_draft_without_claims_is_one() -> None:
     ],
 )
 def test_hints_are_advice_of_their_claim(draft: str, advice: str) -> None:
-    """A "no" in front of a copied sentence and a name beside it fail nothing, and are said of the claim and of the whole."""
-    finding = check(draft, "The kettle must boil dry.")
+    """A "no" in front of a copied sentence and a name of another passage fail nothing, and are said of the claim and of the whole."""
+    finding = check(draft, "The kettle must boil dry.", "Acme makes kettles.")
     assert (finding.status, written(finding.advice), finding.claims[0].advice) == (CheckStatus.OK, (advice,), (advice,))
+
+
+@pytest.mark.parametrize(
+    ("draft", "text", "question", "missing"),
+    [
+        ("The kettle must boil dry at Acme [1].", "The kettle must boil dry.", "", ("Acme",)),
+        ("The kettle must boil dry at Acme [1].", "The kettle must boil dry.", "What does Acme say?", ()),
+        ("Чайник Vitek должен выкипеть [1].", "The kettle must boil dry.", "", ("Vitek",)),
+        ("Чайник «досуха» должен выкипеть [1].", "The kettle must boil dry.", "", ()),
+        ("Нажмите «Выкипеть» на чайнике [1].", "Press Boil dry on the kettle.", "", ("выкипеть",)),
+        ("ПО чайника должно выкипеть [1].", "The kettle must boil dry.", "", ()),
+    ],
+)
+def test_a_name_that_nobody_has_is_a_fault(draft: str, text: str, question: str, missing: tuple[str, ...]) -> None:
+    """A name of neither the question nor a passage fails; of a translation, names in the passage's letters and labels do."""
+    found = check_grounding(
+        draft, evidence(text), request_type=RequestType.KNOWLEDGE_QA, kind=DraftKind.ANSWER, question=question
+    )
+    assert found.claims[0].missing == missing
 
 
 def test_a_yes_with_a_cited_sentence_passes_and_alone_does_not() -> None:
