@@ -54,7 +54,7 @@ def check_grounding(
     kind: DraftKind,
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
     question: str = "",
-    sections: Iterable[str] = (),
+    known: Iterable[str] = (),
     quoted: bool = False,
 ) -> Finding:
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
@@ -63,13 +63,18 @@ def check_grounding(
     answer that cites nothing at all, be it too short to claim anything. The finding's `claims` say the same claim by
     claim, in the order of the draft.
 
-    A claim that has hardly a word of what it cites fails, where the draft was not put together of quotations (`quoted`).
+    A claim that has hardly a word of what it cites fails, where the draft was not put together of quotations (`quoted`); and
+    so does a name that neither a passage has nor the question nor `known`, what the contract calls its sections and the profile its own.
     """
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    judged = [_judge(claim, draft, evidence, question, quoted=quoted) for claim in claims(draft, response_format)]
+    own = "\n".join((question, *known))
+    names = passage(own)
+    judged = [
+        _judge(claim, draft, evidence, question, names, quoted=quoted) for claim in claims(draft, response_format)
+    ]
     if response_format is not ResponseFormat.JSON:
-        judged += _titles(draft, evidence, " ".join((question, *sections)), judged)
+        judged += _titles(draft, evidence, own, judged)
     if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
         # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
@@ -158,7 +163,9 @@ class _Judged:
     remarks: tuple[Reason, ...] = ()
 
 
-def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, *, quoted: bool) -> _Judged:
+def _judge(
+    claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, names: Passage, *, quoted: bool
+) -> _Judged:
     known = [number for number in claim.cites if 1 <= number <= len(evidence)]
     beside = [passage(_citable(item)) for number, item in enumerate(evidence, 1) if number not in known]
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
@@ -174,7 +181,7 @@ def _judge(claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question:
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
     if not missing and cited and not quoted:
         # A name that neither the question nor any passage has is nobody's; in a translation its letters must be theirs.
-        nobodys = names_of_nobody(without_citations(said), [*cited, *beside, passage(question)])
+        nobodys = names_of_nobody(without_citations(said), [*cited, *beside, names])
         missing = [name for name in nobodys if not translated or name.isascii()]
 
     def context() -> str:

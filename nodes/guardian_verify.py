@@ -163,7 +163,7 @@ async def _judge_one(
     text = state["draft_answer"]
     spec = _contract(state)
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
-    grounding = _checked("grounding", lambda: _grounding(state, evidence, kind, request_type, spec))
+    grounding = _checked("grounding", lambda: _grounding(state, evidence, kind, request_type, spec, profile))
     relevance = _checked(
         "relevance", lambda: _relevance(state, evidence, grounding, kind, request_type, context, profile)
     )
@@ -220,6 +220,7 @@ def _grounding(
     kind: DraftKind,
     request_type: RequestType,
     spec: ArchitectSpec | None,
+    profile: Profile,
 ) -> Finding:
     if kind is DraftKind.CLARIFICATION:
         return check_question(state["draft_answer"], said_in_turn(state["question"].get("text", ""), evidence))
@@ -230,9 +231,16 @@ def _grounding(
         kind=kind,
         response_format=(spec or ArchitectSpec()).response_format,
         question=state["question"].get("text", ""),
-        sections=_titles_of(spec),
+        known=[*_titles_of(spec), *_names_of(profile, spec)],
         quoted=state["quoted"] or state["quoting"],
     )
+
+
+def _names_of(profile: Profile, spec: ArchitectSpec | None) -> list[str]:
+    """Return the texts of a profile whose names any answer may say: the product's, its contacts', its terms."""
+    words = [word for group in profile.synonyms for word in group]
+    terms = spec.domain_terms if spec else ()
+    return [profile.product, *profile.contact.values(), *profile.scope.description.values(), *words, *terms]
 
 
 def _titles_of(spec: ArchitectSpec | None) -> list[str]:

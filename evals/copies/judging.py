@@ -11,7 +11,7 @@ from random import Random
 from typing import Final
 
 from contracts.evidence import EvidenceItem
-from contracts.profile import Profile, Scope
+from contracts.profile import UNNAMED
 from contracts.values import Language
 from evals import drafts
 from evals.cases import DraftCase, Label
@@ -129,11 +129,7 @@ async def _judge(made: Sequence[_Copied]) -> list[JudgedCopy]:
         )
         for page, kind, item, text in made
     ]
-    found = await drafts.judge(
-        cases,
-        {},
-        Profile(name="copies", product="Product", scope=Scope(description=dict.fromkeys(Language, "anything"))),
-    )
+    found = await drafts.judge(cases, {}, UNNAMED)
     return [JudgedCopy(page, kind, one) for (page, kind, _, _), one in zip(made, found, strict=True)]
 
 

@@ -80,11 +80,11 @@ drafts = st.builds(
     kind=st.sampled_from(DraftKind),
     text=st.sampled_from(
         [
-            "DRAFT-SENTINEL Port 8080 serves the page [1].",
-            "DRAFT-SENTINEL Port 9999 serves the page [1].",
-            "DRAFT-SENTINEL Nothing is cited here at all.",
-            "DRAFT-SENTINEL Cites what there is not [7].",
-            "## What to do\n\nDRAFT-SENTINEL Run `make install` twice [1].",
+            "draft-sentinel Port 8080 serves the page [1].",
+            "draft-sentinel Port 9999 serves the page [1].",
+            "draft-sentinel Nothing is cited here at all.",
+            "draft-sentinel Cites what there is not [7].",
+            "## What to do\n\ndraft-sentinel Run `make install` twice [1].",
             "password: hunter2hunter2 [1]",
         ]
     ),
@@ -155,7 +155,7 @@ def turn(
         EvidenceItem(source=Source.DOC, ref=ref, snippet="Port 8080 serves the page.", confidence=0.9, title="t")
         for ref in ("a", "b")
     ],
-    written=[Draft(DraftKind.ANSWER, "DRAFT-SENTINEL Port 8080 serves the page [1].")],
+    written=[Draft(DraftKind.ANSWER, "draft-sentinel Port 8080 serves the page [1].")],
     context=Context(),
     reachable=(True, True, True, True),
 )
@@ -187,7 +187,7 @@ def test_no_turn_breaks_an_invariant(
     for hidden in ("SPAM-REASON-SENTINEL", "ACTION-PLAN-SENTINEL", "spam_score"):
         assert hidden not in answer
     if result["outcome"] != Outcome.ANSWERED and state["draft_kind"] != DraftKind.CLARIFICATION:
-        assert "DRAFT-SENTINEL" not in answer
+        assert "draft-sentinel" not in answer
     # Nothing but what the user said and the final answer is a message, in any stream.
     for message, _ in shown:
         assert message.content == "How do I do it?" or str(message.content) in answer  # in pieces, if it is long
@@ -227,14 +227,14 @@ TWO_PAGES = [
     EvidenceItem(source=Source.DOC, ref=page, snippet=f"Port 8080 serves the {page}.", confidence=0.9, title="t")
     for page in ("page", "picture")
 ]
-GOOD = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL: port 8080 serves the page [1].")
+GOOD = Draft(DraftKind.ANSWER, "draft-sentinel: port 8080 serves the page [1].")
 
 
 class Broken:
     """A guard, and a checker, that raise; what they raise quotes what nobody may read."""
 
     def __call__(self, *_: object, **__: object) -> None:
-        raise RuntimeError("DRAFT-SENTINEL of a guard")
+        raise RuntimeError("draft-sentinel of a guard")
 
     async def check(self, _: object) -> Any:
         self()
@@ -262,8 +262,8 @@ def test_a_check_that_breaks_is_not_a_check_that_passes(
     assert (result["outcome"], result["hand_off"]["engineer_intervention_needed"]) == (Outcome.HANDED_OFF, True)
     verdicts = [line["row"] for line in state["decisions"] if line["table"] == "DT-005"]
     assert verdicts[-1].endswith("-unchecked")
-    assert "DRAFT-SENTINEL" not in str([result["answer_text"], result["hand_off"], report["reasons"], report["advice"]])
-    assert "DRAFT-SENTINEL" not in str(shown)
+    assert "draft-sentinel" not in str([result["answer_text"], result["hand_off"], report["reasons"], report["advice"]])
+    assert "draft-sentinel" not in str(shown)
 
 
 def test_a_request_that_policy_could_not_judge_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,18 +289,18 @@ def test_a_checker_that_breaks_where_it_is_asked_for_advice_changes_no_verdict(m
 def test_a_draft_that_cannot_be_masked_is_in_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where masking breaks, the report has the verdict and its reasons' names, and no word of the draft."""
     monkeypatch.setattr("nodes.guardian_verify.masked", Broken())
-    uncited = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL is what nobody wrote down.")
+    uncited = Draft(DraftKind.ANSWER, "draft-sentinel is what nobody wrote down.")
     state, _ = turn(CALM, [SAFE], TWO_PAGES, [uncited], Context(max_retry=0))
     assert (state["guardian"]["draft"], state["guardian"]["claims"]) == ("", [])
     assert state["guardian"]["reasons"] == ["claim_without_citation"]
-    assert "DRAFT-SENTINEL" not in str(state["result"])
+    assert "draft-sentinel" not in str(state["result"])
     passing, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
     assert (passing["guardian"]["verdict"], passing["guardian"]["draft"]) == (Verdict.PASS, "")
 
 
 def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
     """A turn that is tried again has one report, of its last draft, and the rows of each of its drafts."""
-    wrong = Draft(DraftKind.ANSWER, "DRAFT-SENTINEL: port 9999 serves the page [1].")
+    wrong = Draft(DraftKind.ANSWER, "draft-sentinel: port 9999 serves the page [1].")
     state, _ = turn(CALM, [SAFE], TWO_PAGES, [wrong, GOOD], Context())
     assert state["result"]["guardian"]["draft"] == GOOD.text
     assert state["guardian"]["checks"] == dict.fromkeys(
