@@ -18,7 +18,7 @@ from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
 from language.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
-from language.claims import Claim, claims, opener, stated, titles, without_citations
+from language.claims import Claim, asides, claims, opener, stated, titles, without_citations
 from language.cutting import in_short
 from language.likeness import inventions, likeness
 from language.markup import in_markdown
@@ -113,7 +113,10 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
     said = frozenset(stems(" ".join((known, _USUAL, *map(_citable, evidence)))))
     claimed = {one.finding.text for one in judged if one.uncited}
     found: list[_Judged] = []
-    for title in titles(draft):
+    passages = [passage(_citable(item)) for item in evidence]
+    # Of a translation, what is in bold is told in its sentence, and cannot be compared by itself.
+    beside = (aside for aside in asides(draft) if not is_translated(aside, passages))
+    for title in dict.fromkeys((*titles(draft), *beside)):
         words = set(stems(title))
         own = words - said
         least = _OWN_WORDS if title.rstrip(' *_~)»”"').endswith((".", "!", "…")) else _OWN_WORDS + 1

@@ -61,6 +61,7 @@ _BREAK = re.compile(r"(?<=[.!?…:;\])])[*_]*\s*</?(?:br|p|div|li|tr)\b[^<>]*>\s
 _BOLD = re.compile(r"\s*(?:\*\*|__)[^*_.!?…]*(?:\*\*|__)\s*")
 _RUN_IN: Final = re.compile(r"(?P<said>[^\s.!?…\[\]][^.!?…\n\[\]]{0,300}[.!?…])[*_~]{1,3}[ \t]+(?=[^\s\[(])")
 """A sentence that ends inside of marks of emphasis and cites nothing; the one behind it stands in the same claim."""
+_IN_BOLD = re.compile(r"(?P<mark>\*\*|__)(?P<said>[^*_\n]{12,300})(?P=mark)")
 _RUN_IN_ENDS: Final = re.compile(r"[.!?…][*_~]{1,3}[ \t]+[^\s\[(]")
 _DEEPEST: Final = 20
 _LONG_TITLE: Final = 5
@@ -120,6 +121,14 @@ def titles(draft: str) -> list[str]:
     # Looked for first: the sentence before it is looked for from each character on, and hardly any text has such an end.
     run_in = [match["said"] for text in prose if _RUN_IN_ENDS.search(text) for match in _RUN_IN.finditer(text)]
     return [title for title in (*heads, *alone, *run_in) if not _cites(title)]
+
+
+def asides(draft: str) -> list[str]:
+    """Return what stands in bold inside of sentences, and the heads of columns: what they say is no claim of its own."""
+    said = [block for block in blocks(draft) if block.kind is not BlockKind.CODE]
+    inside = [match["said"] for block in said for match in _IN_BOLD.finditer(block.text)]
+    columns = [cell.strip() for block in said if block.kind is BlockKind.TABLE for cell in block.parts[0].split("|")]
+    return [aside for aside in (*inside, *columns) if aside and not _cites(aside)]
 
 
 def _headings(found: Iterable[Block], depth: int = 0) -> Iterator[Block]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from language.clean import unescaped
 from language.lexicon import is_lead_in
 from language.names import names
 from language.values import Passage
@@ -36,8 +37,18 @@ def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
     """
     if is_invented(claim, cited):
         return [claim]
-    parts = [part.strip() for part in _PART.split(claim)[:_MOST_PARTS]]
-    return [part for part in parts if part != claim.strip() and not _ASIDE.match(part) and is_invented(part, cited)]
+    plain = unescaped(claim)
+    parts = [part.strip() for part in _PART.split(plain)[:_MOST_PARTS]]
+    # A translation is one from its beginning to its end: what changes its script on the way cannot be compared.
+    mixed = any(len(_words(part)) >= _LEAST_WORDS and _is_of_one_script(part, cited) for part in parts)
+    led_in = [f"{part.rpartition(': ')[0]}:" for part in parts if ": " in part]
+    return [
+        part
+        for part in (*parts, *led_in)
+        if part != claim.strip()
+        and not _ASIDE.match(part)
+        and (is_invented(part, cited) or (mixed and _is_in_another_script(part, cited)))
+    ]
 
 
 _ASIDE: Final = re.compile(
@@ -82,6 +93,12 @@ def _words(claim: str) -> list[str]:
     named = {part for name in names(claim) for part in stems(name)}
     said = dict.fromkeys(stems(_SPAN.sub(" ", claim)))
     return [word for word in said if word not in named and not any(map(str.isdigit, word))]
+
+
+def _is_in_another_script(part: str, cited: Sequence[Passage]) -> bool:
+    """Whether a part is in other letters than what it cites, where it does not stand."""
+    words = _words(part)
+    return len(words) >= _LEAST_TYPED and not _is_of_one_script(part, cited) and share_of(words, cited) < _HARDLY
 
 
 def _is_of_one_script(claim: str, cited: Sequence[Passage]) -> bool:
