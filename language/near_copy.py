@@ -16,7 +16,15 @@ from itertools import islice, pairwise
 from typing import Final
 
 from language.nearest import places
-from language.turning_words import LIMITING, LISTS, Sentence, are_opposed, negated_forms, sentence_of
+from language.turning_words import (
+    LIMITING,
+    LISTS,
+    Sentence,
+    are_opposed,
+    negated_forms,
+    opposites_in_place,
+    sentence_of,
+)
 from language.values import Passage
 from language.words import stem, stems, stop_words, tokens
 
@@ -131,13 +139,37 @@ def _compare(source: Sentence, claim: Sentence, kept: frozenset[str]) -> list[st
     for kind, a, a_end, b, b_end in edits:
         before, behind = [word for word in source.words[a:a_end] if word not in moved], claim.words[b:b_end]
         denied = _denials(before) % 2 != _denials(behind) % 2
-        if (
-            (are_opposed(before, behind) and not (denied and negated_forms(before, behind)))
-            or _changes_quantity(before, behind, old, new)
-            or (kind == "replace" and _changes_name(source, claim, (a, a_end), (b, b_end)))
-        ):
+        if are_opposed(before, behind):
+            # "optional" is "not required", but "must" is far from "may not".
+            turned = not denied or not _MODAL.isdisjoint((*before, *behind))
+        else:
+            turned = (kind == "replace" and _exchanges(before, behind, source, claim)) or _changes_quantity(
+                before, behind, old, new
+            )
+        if turned or (kind == "replace" and _changes_name(source, claim, (a, a_end), (b, b_end))):
             found.append(_describe(before, behind))
     return list(dict.fromkeys(found))
+
+
+_MODAL: Final = frozenset(
+    [
+        "must",
+        "may",
+        "might",
+        "should",
+        "can",
+        "cannot",
+        "может",
+        "могут",
+        "можно",
+        "нужно",
+        "должен",
+        "должна",
+        "должно",
+        "должны",
+    ]
+)
+"""What does not become its opposite by a denial."""
 
 
 def _describe(old: Sequence[str], new: Sequence[str]) -> str:
@@ -154,6 +186,21 @@ def _denials(words: Iterable[str]) -> int:
 def _means_the_same(old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether a denial is gone together with its word, or was put before the opposite: "not enabled", "disabled"."""
     return are_opposed(old, new) or negated_forms(old, new)
+
+
+def _exchanges(old: Sequence[str], new: Sequence[str], source: Sentence, claim: Sentence) -> bool:
+    """Whether a word stands in the place of its opposite, and neither of them is said elsewhere in the other sentence."""
+    if max(len(old), len(new)) > _IN_PLACE or _denials(old) or _denials(new):
+        return False
+    lost, got = (
+        [word for word in words if stem(word) not in {stem(one) for one in other.words}]
+        for words, other in ((old, claim), (new, source))
+    )
+    return any(opposites_in_place(one, other) for one in lost for other in got)
+
+
+_IN_PLACE: Final = 2
+"""Words on either side, up to which one stands in the place of another."""
 
 
 def _changes_quantity(old: Sequence[str], new: Sequence[str], all_old: Sequence[str], all_new: Sequence[str]) -> bool:

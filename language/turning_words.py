@@ -46,78 +46,43 @@ def are_opposed(old: Iterable[str], new: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def opposites(one: str, other: str) -> bool:
+    """Whether two words say the opposite wherever they stand."""
     if one == other:
         return False
     for mark in _IN_ITSELF if min(len(one), len(other)) > _NO_ENDING and not {one, other} & _NO_DENIALS else ():
         if stem(other) == stem(mark + one) or stem(one) == stem(mark + other):
             return True
-    return any(
-        (_begins(one, left, right) and _begins(other, right, left))
-        or (_begins(one, right, left) and _begins(other, left, right))
-        for left, right in LISTS.opposites
-    )
+    return _on_two_sides(one, other, LISTS.anywhere)
 
 
-def _begins(word: str, this: str, that: str) -> bool:
-    """Whether a word is of one side of a pair: it begins so, and a short one goes on with no more than an ending."""
-    if len(this) < _NO_ENDING:
-        there = word == this
-    else:
-        there = word.startswith(this) and (len(this) > _NO_ENDING or word[len(this) :] in _ENDINGS)
-    return there and not word.startswith(_REMOTE) and not (len(that) > len(this) and word.startswith(that))
+@lru_cache(maxsize=4096)
+def opposites_in_place(one: str, other: str) -> bool:
+    """Whether two words say the opposite where one stands in the place of the other."""
+    return _on_two_sides(one, other, LISTS.lines)
+
+
+def _on_two_sides(one: str, other: str, lines: int) -> bool:
+    """Whether one of the first lines has two words on different sides, and no line at all has them on the same."""
+    ours, theirs = _sides(one), _sides(other)
+    both = ours.keys() & theirs.keys()
+    return any(line < lines for line in both) and all(ours[line] != theirs[line] for line in both)
+
+
+@lru_cache(maxsize=20_000)
+def _sides(word: str) -> dict[int, int]:
+    """Return the lines of opposites that have a word, each with its side; none that has it on two."""
+    found = [
+        *LISTS.sides.get(stem(word), ()),
+        *(side for end in range(1, len(word) + 1) for side in LISTS.sides.get(f"{word[:end]}*", ())),
+    ]
+    sides: dict[int, set[int]] = {}
+    for line, side, but in found:
+        if not any(word == left_out or (left_out[-1:] == "*" and word.startswith(left_out[:-1])) for left_out in but):
+            sides.setdefault(line, set()).add(side)
+    return {line: side.pop() for line, side in sides.items() if len(side) == 1}
 
 
 _NO_ENDING: Final = 3
-_ENDINGS: Final = frozenset(
-    [
-        "",
-        "s",
-        "es",
-        "e",
-        "er",
-        "est",
-        "ed",
-        "d",
-        "den",
-        "des",
-        "de",
-        "ds",
-        "ing",
-        "ding",
-        "ting",
-        "ped",
-        "ping",
-        "en",
-        "y",
-        "ый",
-        "ая",
-        "ое",
-        "ые",
-        "ого",
-        "ому",
-        "ым",
-        "ых",
-        "ой",
-        "ую",
-        "ом",
-        "а",
-        "о",
-        "ы",
-        "и",
-        "ей",
-        "его",
-        "ему",
-        "им",
-        "их",
-        "его",
-        "ем",
-        "ую",
-        "ий",
-        "ью",
-        "ье",
-    ]
-)
-"""Of words whose beginning in a pair has three letters."""
 LIMITING: Final = frozenset(
     [
         "only",
@@ -136,8 +101,6 @@ LIMITING: Final = frozenset(
     ]
 )
 """Words with which a denial denies something else: "not before", "only there"."""
-_REMOTE: Final = "удаленн"
-"""Remote, and not deleted."""
 _NO_DENIALS: Final = frozenset(
     [
         "inform",
@@ -145,8 +108,19 @@ _NO_DENIALS: Final = frozenset(
         "important",
         "invoice",
         "unless",
+        "until",
+        "till",
         "indeed",
         "instore",
+        "inside",
+        "inline",
+        "insight",
+        "intend",
+        "intended",
+        "improve",
+        "impress",
+        "implement",
+        "impact",
         "install",
         "installed",
         "instance",
@@ -229,17 +203,19 @@ class _Lists:
     quantities: dict[str, int]
     conditions: tuple[tuple[str, ...], ...]
     times: tuple[tuple[str, ...], ...]
-    opposites: tuple[tuple[str, str], ...]
+    sides: dict[str, list[tuple[int, int, tuple[str, ...]]]]
+    anywhere: int
+    lines: int
 
 
-_WEIGHTY: Final = frozenset(("some", "only", "sometimes", "usually", "rarely", "temporarily"))
+_WEIGHTY: Final = frozenset(("some", "only", "sometimes", "usually", "rarely", "temporarily", "almost"))
 """First words of the quantities that a sentence does not lose without saying more than it did."""
 
 
 def _load_lists() -> _Lists:
     read: dict[str, Any] = tomllib.loads(files("language").joinpath("turning_words.toml").read_text("utf-8"))
     limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
-    pairs = (tuple(pair.split("/")) for pair in read["opposites"].split())
+    lines = [*read["opposites"], *read["exchanged"]]
     conditions, times = (
         sorted((tuple(phrase.split()) for phrase in read[name]), key=len, reverse=True)
         for name in ("conditions", "times")
@@ -253,8 +229,22 @@ def _load_lists() -> _Lists:
         quantities={word: number for number, line in enumerate(read["quantities"]) for word in line.split()},
         conditions=tuple(conditions),
         times=tuple(times),
-        opposites=tuple((left, right) for left, right in pairs),
+        sides=_read_sides(lines),
+        anywhere=len(read["opposites"]),
+        lines=len(lines),
     )
+
+
+def _read_sides(lines: Sequence[str]) -> dict[str, list[tuple[int, int, tuple[str, ...]]]]:
+    """Return the sides of lines of opposites by stem or `beginning*`: number of the line, of the side, what is left out."""
+    found: dict[str, list[tuple[int, int, tuple[str, ...]]]] = {}
+    for number, line in enumerate(lines):
+        for side, words in enumerate(line.split("|")):
+            but = tuple(word[1:] for word in words.split() if word.startswith("-"))
+            keys = {word if word.endswith("*") else stem(word) for word in words.split() if not word.startswith("-")}
+            for key in keys:
+                found.setdefault(key, []).append((number, side, but))
+    return found
 
 
 LISTS: Final = _load_lists()

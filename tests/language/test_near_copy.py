@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from language.near_copy import changes
+from language.rephrased import turned_round
 from language.values import passage
 
 BACKUP = (
@@ -30,6 +32,7 @@ BACKUP_RU = (
         ("A backup is kept for at least 30 days.", "at-most -> at-least"),
         ("Every operator may restore a backup automatically, but only an administrator can delete it.", "manually -> automatically"),
         ("Every operator may restore a backup manually, but also an administrator can delete it.", "only -> also"),
+        ("Every operator must not restore a backup manually, but only an administrator can delete it.", "may -> must not"),
         ("Some operators may restore a backup manually, but only an administrator can delete it.", "every operator -> some operators"),
         ("The server needs 6 cores and 2 disks for the Billing service.", "search -> billing"),
         ("The server needs 2 cores and 6 disks for the Search service.", "6 2 -> 2 6"),
@@ -77,12 +80,76 @@ def test_the_same_is_seen_in_russian(claim: str) -> None:
         ("Служба не доступна по ночам.", "Служба недоступна по ночам."),
         ("Port 80 is disabled by default.", "Port 80 is disabled by default. Port 90 is enabled by default."),
         ("No: `GUARD_MODE` and `guard mode` are treated as one name.", "`GUARD_MODE` and `guard mode` are treated as one name."),
+        ("The port is not required for local links.", "The port is optional for local links."),
+        ("It starts with no delay of its own.", "It starts without a delay of its own."),
         ("You have to restart the server twice.", "You must restart the server twice."),
     ],
 )  # fmt: skip
 def test_other_words_for_the_same_are_let_be(claim: str, source: str) -> None:
     """Limits in other words, a denial inside a word, a synonym, "also", yes and no, and what another sentence says."""
     assert changes(claim, [passage(source)]) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "opposite", "synonym"),
+    [
+        ("An administrator can {grant} the role to any user of the project.", "revoke", "give"),
+        ("The server {accepts} requests that have an expired token.", "rejects", "approves"),
+        ("You can {attach} a disk to the virtual machine at any time.", "detach", "connect"),
+        ("The plan has one {physical} machine for each of the nodes.", "virtual", "real"),
+        ("Files of the report are kept in the {local} storage of the node.", "remote", "own"),
+        ("This is the {simplest} way to copy a large database.", "most complex", "easiest"),
+        ("This setting gives the {best} speed of search on large indexes.", "worst", "greatest"),
+        ("The {old} version of the driver works with this kernel.", "new", "previous"),
+        ("The service makes a {full} copy of the database every night.", "partial", "complete"),
+        ("The address of the machine is {temporary} and is shown in the list.", "permanent", "provisional"),
+        ("The page {displays} the key of the account on its first tab.", "hides", "shows"),
+        ("Restart the service {before} you change the password of the account.", "after", "prior to when"),
+        ("The files lie {inside} the folder that the profile names.", "outside", "within"),
+        ("The limits of a project are shown {above} the list of its machines.", "below", "over"),
+        ("The request is slow {because} the index is in memory.", "although", "since"),
+        ("The date at the {beginning} of the line is in local time.", "end", "start"),
+        ("In case of {success} the command returns the number of the task.", "failure", "a good outcome"),
+        ("The {minimum} size of a disk depends on its type.", "maximum", "least"),
+        ("The {buyer} pays the fee of the bank for each transfer.", "seller", "purchaser"),
+        ("The balance of the account is counted {daily} by the service of payments.", "monthly", "each day"),
+        ("Sessions of users are {often} closed by the balancer of the cluster.", "rarely", "frequently"),
+        ("{Most} of the machines are restarted during the night.", "Few", "A majority"),
+        ("All of the records are sorted in {ascending} order by default.", "descending", "increasing"),
+        ("Messages are sent {to} the queue of the broker by the service.", "from", "into"),
+        ("The cluster {may} be stopped by its owner at night.", "must", "can"),
+        ("The certificate of the {server} is checked first of all.", "client", "host"),
+        ("The task is run {once} on each node of the cluster.", "twice", "a single time"),
+        ("The number is {exactly} the size of the disk in bytes.", "approximately", "precisely"),
+        ("Администратор может {предоставить} роль любому пользователю проекта.", "отозвать", "назначить"),
+        ("Сервер {принимает} запросы с устаревшим токеном клиента.", "отклоняет", "одобряет"),
+        ("Вы можете {прикрепить} диск к виртуальной машине проекта.", "открепить", "присоединить"),
+        ("В тариф входит одна {физическая} машина на каждый узел.", "виртуальная", "реальная"),
+        ("Файлы отчёта лежат в {локальном} хранилище узла.", "удалённом", "собственном"),
+        ("Это самый {простой} способ скопировать большую базу данных.", "сложный", "лёгкий"),
+        ("Эта настройка даёт {лучшую} скорость поиска по большим индексам.", "худшую", "наибольшую"),
+        ("Служба каждую ночь делает {полную} копию базы данных.", "частичную", "целую"),
+        ("Адрес машины {временный} и показан в списке адресов.", "постоянный", "непостоянный"),
+        ("Файлы лежат {внутри} каталога, который назван в профиле.", "вне", "в глубине"),
+        ("Запрос выполняется долго, {поскольку} индекс лежит в памяти.", "хотя", "потому что"),
+        ("Комиссию банка за каждый перевод платит {покупатель} товара.", "продавец", "приобретатель"),
+        ("Остаток на счёте служба платежей считает {ежедневно} по ночам.", "ежемесячно", "каждый день"),
+        ("{Большинство} машин перезапускается по ночам в выходные.", "Меньшинство", "Большая часть"),
+        ("Задача запускается {однократно} на каждом узле кластера.", "многократно", "один раз"),
+        ("Ключ из настроек проекта можно {зашифровать} на стороне клиента.", "расшифровать", "закодировать"),
+        ("При {успехе} команда возвращает номер задачи и её состояние.", "ошибке", "удаче"),
+        ("Перед обновлением служба {увеличивает} число узлов кластера.", "сокращает", "повышает"),
+    ],
+)  # fmt: skip
+def test_an_opposite_in_the_place_of_a_word_is_seen_and_a_synonym_let_be(
+    sentence: str, opposite: str, synonym: str
+) -> None:
+    """Verbs, adjectives, adverbs, prepositions, conjunctions and nouns of manuals, in both languages."""
+    word = re.compile(r"\{(\w+)\}")
+    source = [passage(word.sub(r"\1", sentence))]
+    assert changes(word.sub(opposite, sentence), source)
+    assert changes(word.sub(synonym, sentence), source) == []
+    assert turned_round(word.sub(synonym, sentence), source) == []
 
 
 def test_a_condition_that_the_question_or_the_draft_states_is_not_left_out() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from language.clean import fold
 from language.rephrased import turned_round
 from language.turning_words import opposites
 from language.values import passage
@@ -91,16 +92,30 @@ def test_a_limit_and_what_is_refused_beyond_it_agree(claim: str, source: str) ->
         ("adds", "removes"),
         ("saved", "discards"),
         ("off", "on"),
+        ("удалённого", "локальный"),
+        ("older", "newest"),
     ],
 )
-def test_short_words_of_a_pair_have_endings(one: str, other: str) -> None:
-    """Beginnings of three letters go on with an ending; of two, with nothing."""
-    assert opposites(one, other)
+def test_all_forms_of_a_word_are_its_opposites(one: str, other: str) -> None:
+    """Words of a pair stand for all forms of their stem, and beginnings for all words that begin so."""
+    assert opposites(fold(one), other)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("form", "inform"), ("port", "import"), ("сколько", "несколько"), ("only", "off")]
+    ("one", "other"),
+    [
+        ("form", "inform"),
+        ("port", "import"),
+        ("until", "till"),
+        ("сколько", "несколько"),
+        ("only", "off"),
+        ("fastapi", "slow"),
+        ("новый", "стартовый"),
+        ("удалённый", "добавленный"),
+        ("правила", "левые"),
+        ("delete", "remove"),
+    ],
 )
-def test_what_only_begins_like_a_denial_is_no_opposite(one: str, other: str) -> None:
-    """Other words begin with in-, im- and не-, too."""
-    assert not opposites(one, other)
+def test_what_only_begins_like_an_opposite_is_none(one: str, other: str) -> None:
+    """Other words begin with in-, im- and не-, too; words of one side mean the same."""
+    assert not opposites(fold(one), fold(other))
