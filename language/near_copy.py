@@ -152,24 +152,26 @@ def _compare(source: Sentence, claim: Sentence, kept: frozenset[str]) -> list[st
 
 
 _MODAL: Final = frozenset(
-    [
-        "must",
-        "may",
-        "might",
-        "should",
-        "can",
-        "cannot",
-        "может",
-        "могут",
-        "можно",
-        "нужно",
-        "должен",
-        "должна",
-        "должно",
-        "должны",
-    ]
+    (
+        *("must", "may", "might", "should", "can", "cannot", "never", "always", "without", "with"),
+        *(
+            "может",
+            "могут",
+            "можно",
+            "нужно",
+            "должен",
+            "должна",
+            "должно",
+            "должны",
+            "нет",
+            "есть",
+            "никогда",
+            "всегда",
+            "без",
+        ),
+    )
 )
-"""What does not become its opposite by a denial."""
+"""What does not become its opposite by a denial, or denies by itself."""
 
 
 def _describe(old: Sequence[str], new: Sequence[str]) -> str:
