@@ -11,14 +11,14 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Network
 from typing import Final, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from assistant.web.faults import fault_response
-from assistant.web.limits import network_of
+from assistant.web.limits import address_of, network_of
 from contracts.errors import GuardianError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -78,11 +78,9 @@ class OpenConnections:
 
     def _is_proxy(self, host: str) -> bool:
         try:
-            address = ip_address(host)
+            address = address_of(host)
         except ValueError:
             return False
-        # Who listens on IPv6 sees an address of IPv4 in the clothes of the other.
-        address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self._proxies)
 
     def _tell(self, host: str) -> None:

@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -169,9 +169,20 @@ def _counts(scope: Scope) -> bool:
 def network_of(host: str) -> str:
     """Return an address as it is counted: of IPv6 the network of 64 bits, all of which one host can have."""
     try:
-        return str(ip_network(f"{host}/64", strict=False)) if ip_address(host).version == 6 else host
+        address = address_of(host)
+        return str(ip_network(f"{host}/64", strict=False)) if address.version == 6 else str(address)
     except ValueError:
         return host
+
+
+def address_of(host: str) -> IPv4Address | IPv6Address:
+    """Return a peer's address; one of IPv4 as such, also where who listens on IPv6 sees it in the clothes of the other.
+
+    Raises:
+        ValueError: It is none.
+    """
+    address = ip_address(host)
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 class SizeLimit:

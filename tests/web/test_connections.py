@@ -137,3 +137,13 @@ def test_refusals_are_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> No
     assert counted.enter("::ffff:10.0.0.1")
     counted.leave("2001:db8::1")
     assert counted.enter("2001:db8::2")
+
+
+def test_addresses_of_ipv4_are_counted_each_where_the_server_listens_on_ipv6() -> None:
+    """There all of them come as `::ffff:...`, in the one network that the loopback of IPv6 is in, too."""
+    counted = connections.OpenConnections(1)
+    assert all(map(counted.enter, ("::ffff:192.0.2.1", "::ffff:192.0.2.2", "::1")))
+    assert not counted.enter("::ffff:192.0.2.1")
+    assert not counted.enter("192.0.2.2")
+    counted.leave("::ffff:192.0.2.1")
+    assert counted.enter("192.0.2.1")
