@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.markdown import DocumentSource, Folder, KnowledgeBase, ingest
+from adapters.sources.markdown import DocumentSource, Folder, KnowledgeBase, ingest, search
 from adapters.sources.markdown.index import our_errors
 from adapters.sources.markdown.scoring import confidence, feedback
 from adapters.sources.markdown.spelling import Vocabulary, allowed_edits, edit_distance
-from contracts.errors import KnowledgeError
+from contracts.errors import KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import Language, Source
 from tests.support.markdown_pages import documents, found, write
@@ -185,6 +185,24 @@ def test_a_source_has_only_its_own_kind_and_the_probe_has_both(root: Path) -> No
         assert knowledge.on_topic_now("apple pie") > 0.5
         assert knowledge.on_topic_now("banana rule") > 0.5
         assert knowledge.count() == {"doc": 1, "policy": 1}
+
+
+def test_an_index_is_opened_anew_for_a_count_once_in_a_while(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each opening leaves a thread for half a second, and anybody may ask a server for it; what failed is tried again."""
+    kb = indexed(root, {"a.md": "apple pie"})
+    with KnowledgeBase(kb) as knowledge:
+        monkeypatch.setattr(search, "_OPENED_EVERY_S", math.inf)
+        knowledge.count()
+        [file] = (kb / "index").glob("*.store")
+        file.rename(kb / "away")
+        assert knowledge.count() == {"doc": 1}
+        monkeypatch.setattr(search, "_OPENED_EVERY_S", 0.0)
+        for _ in range(2):
+            with pytest.raises(SourceUnavailable) as caught:
+                knowledge.count()
+            assert caught.value.way_out == "Let this user read its files, or index the documents again."
+        (kb / "away").rename(file)
+        assert knowledge.count() == {"doc": 1}
 
 
 def test_the_language_asked_for_is_searched_first(root: Path) -> None:

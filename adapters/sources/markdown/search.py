@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import threading
+import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -63,6 +64,8 @@ _WORTH = 0.2
 """The least share of an index that may be returned, for which more than that is looked at."""
 _TRIES = 5
 _NOWHERE = ("", 0)
+_OPENED_EVERY_S = 1.0
+_READ_OR_INDEX_AGAIN = "Let this user read its files, or index the documents again."
 """Of a passage whose place decides nothing."""
 _Row = TypeVar("_Row")
 
@@ -119,6 +122,7 @@ class KnowledgeBase:
         self._refreshing = threading.Lock()
         self._idle: list[Reader] = []
         self._seen: tuple[int, int, int, int] | None = None
+        self._opened_at = -math.inf
         self._take: Callable[[], Snapshot]
         self._reload: Callable[[], None]
         self._current: Snapshot
@@ -128,7 +132,7 @@ class KnowledgeBase:
             self._snapshot()
         except (*VENDOR_ERRORS, sqlite3.Error) as error:
             raise KnowledgeError(
-                f"The knowledge base in {directory} cannot be read: {error}.", "Index the documents again."
+                f"The knowledge base in {directory} cannot be read: {error}.", _READ_OR_INDEX_AGAIN
             ) from error
 
     def _check(self) -> None:
@@ -270,10 +274,17 @@ class KnowledgeBase:
         """
         with _unavailable(Source.DOC):
             self._snapshot()  # lets go of a database whose folder was replaced
-            # Anew: whoever has the index open reads on when its files are gone, and the next process cannot begin.
-            opened(self._directory)[0]()
+            self._try_opening()
             with self._reader() as reader:
                 return reader.count()
+
+    def _try_opening(self) -> None:
+        """Open the index anew: whoever has it open reads on when its files are gone, and the next process cannot begin."""
+        # Once a second: each leaves a thread of tantivy for a while, and anybody may ask whether a server is ready.
+        now = time.monotonic()
+        if now - self._opened_at >= _OPENED_EVERY_S:
+            opened(self._directory)[0]()
+            self._opened_at = now
 
     def warnings(self) -> list[tuple[str, str]]:
         """Return the files that are not indexed as they might be, by name, each with why.
@@ -476,7 +487,7 @@ def _unavailable(kind: Source) -> Generator[None]:
             raise
         raise SourceUnavailable(
             f"The {kind} source cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}.",
-            "Index the documents again.",
+            _READ_OR_INDEX_AGAIN,
         ) from error
 
 
