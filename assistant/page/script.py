@@ -99,7 +99,7 @@ _SCRIPT: Final = r"""
     if (answer.status === 429) trouble(words.too_many.replace("{seconds}", seconds));
     else if (answer.status === 401) trouble(words.unauthorized, true);
     else if (answer.status === 413) trouble(words.too_large);
-    else if (answer.status === 503) trouble(words.closing, true);
+    else if (answer.status === 503 && code !== "ConfigError") trouble(words.closing, true);
     else trouble(`${words.failed.replace("{why}", code || answer.status)}. ${words.failed_way_out}`, true);
   };
   const kept = (name, value) => {
