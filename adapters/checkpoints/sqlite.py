@@ -63,6 +63,8 @@ FROM (SELECT 1) LEFT JOIN (
 _WRITTEN: Final = pending_writes_sql(has_task_path=True)
 _WRITE: Final = "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)"
 _PLACES: Final = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PARTS: Final = ("v", "id", "ts", "channel_values", "channel_versions", "versions_seen")
+"""What LangGraph takes for granted in every state."""
 _MOST_AT_ONCE: Final = 1_000
 """Rows of one statement: SQLite has places for 32,766 values."""
 
@@ -172,8 +174,8 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         with _state_errors_as_ours(thread_id):
             return CheckpointTuple(
                 config if wanted else {"configurable": {**step, "checkpoint_id": checkpoint_id}},
-                _object(self.serde.loads_typed((kind, value))),
-                _object(json.loads(metadata) if metadata is not None else {}),
+                _object(self.serde.loads_typed((kind, value)), _PARTS),
+                _object(json.loads(metadata) if metadata is not None else {}, ("step",)),
                 {"configurable": {**step, "checkpoint_id": parent_id}} if parent_id else None,
                 load_pending_writes(written, self.serde),
             )
@@ -382,9 +384,9 @@ def _state_errors_as_ours(thread_id: str) -> Generator[None]:
         ) from error
 
 
-def _object(value: Any) -> Any:
-    if not isinstance(value, dict):
-        raise TypeError(f"a state is an object, not {type(value).__name__}")
+def _object(value: Any, needed: Collection[str]) -> Any:
+    if not isinstance(value, dict) or not value.keys() >= set(needed):
+        raise TypeError(f"a state is an object with {', '.join(needed)}")
     return cast("Any", value)
 
 

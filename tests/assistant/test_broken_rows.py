@@ -103,8 +103,12 @@ async def test_feedback_that_cannot_be_read_was_not_given(talks: Desk, tmp_path:
 
 @pytest.mark.parametrize(
     "change",
-    ["type = 'weird'", "type = NULL", "type = 'pickle'", "checkpoint = x'ff'", "checkpoint = x'05'", "metadata = '{'", "metadata = '[]'"],
-)  # fmt: skip
+    [
+        *("type = 'weird'", "type = NULL", "type = 'pickle'"),
+        *("checkpoint = x'ff'", "checkpoint = x'05'", "checkpoint = x'80'"),
+        *("metadata = '{'", "metadata = '[]'", "metadata = '{}'", "metadata = NULL"),
+    ],
+)
 def test_a_state_that_cannot_be_read_ends_in_a_sentence(talks: Desk, tmp_path: Path, change: str) -> None:
     """Its conversation is not gone on with as if nothing had been said; it is read, and can be deleted."""
     statement = f"UPDATE checkpoints SET {change} WHERE thread_id = 'broken'"  # noqa: S608  # of this module
