@@ -434,12 +434,16 @@ class _Linked:
         from tantivy import Index
 
         links = mkdtemp(prefix="guardian-index-")
+        try:
+            for file in self._path.iterdir():
+                if file.suffix != ".lock":
+                    Path(links, file.name).symlink_to(file.resolve())
+            self._index = Index.open(links)
+        except BaseException:
+            shutil.rmtree(links, ignore_errors=True)
+            raise
         # Not when the index is open: tantivy looks into the folder from a thread of its own.
         weakref.finalize(self, shutil.rmtree, links, ignore_errors=True)
-        for file in self._path.iterdir():
-            if file.suffix != ".lock":
-                Path(links, file.name).symlink_to(file.resolve())
-        self._index = Index.open(links)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(self._index.searcher(), self._index.schema)
