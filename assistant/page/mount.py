@@ -22,7 +22,7 @@ from assistant.page.style import CSS
 from assistant.service import Caller
 from assistant.web.callers import Asker, Served, identified
 from assistant.web.faults import fault_response
-from assistant.web.limits import handing_over
+from assistant.web.limits import replay_body
 from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.evidence import EvidenceItem
@@ -197,7 +197,7 @@ def _saying(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
     body = said.model_dump_json().encode()
     headers = MutableHeaders(scope=scope)
     headers["content-type"], headers["content-length"] = "application/json", str(len(body))
-    return handing_over(body, receive)
+    return replay_body(body, receive)
 
 
 def _pages(app: FastAPI) -> APIRouter:

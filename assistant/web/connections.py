@@ -96,7 +96,7 @@ class OpenConnections:
             )
 
 
-def bounded(connections: OpenConnections) -> type[Connection]:
+def make_connection_class(connections: OpenConnections) -> type[Connection]:
     """Return the class of a server's connections, which are counted together.
 
     Args:

@@ -211,7 +211,7 @@ class SizeLimit:
             response.headers["Connection"] = "close"
             await response(scope, receive, send)
             return
-        await self._app(scope, handing_over(body, receive), send)
+        await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
         self._check(_declared(scope))
@@ -239,7 +239,7 @@ def _declared(scope: Scope) -> int:
     return int(text[:18]) if text.isdecimal() else 0
 
 
-def handing_over(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """Return what hands a body over that was read already, and then whatever else comes."""
     parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

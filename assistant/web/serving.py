@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
-from assistant.web.connections import MOST_HEADER_BYTES, OpenConnections, bounded
+from assistant.web.connections import MOST_HEADER_BYTES, OpenConnections, make_connection_class
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -149,7 +149,9 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
             ws="none",
             access_log=False,
             log_config=_LOGGING,
-            http=bounded(OpenConnections(settings.whole("GUARDIAN_CONNECTIONS_PER_ADDRESS"), settings.proxies)),
+            http=make_connection_class(
+                OpenConnections(settings.whole("GUARDIAN_CONNECTIONS_PER_ADDRESS"), settings.proxies)
+            ),
             h11_max_incomplete_event_size=MOST_HEADER_BYTES,
             server_header=False,
             # Who asked is told from the connection: a header says what its sender likes.

@@ -99,7 +99,7 @@ def answered(place: tuple[str, int]) -> bool:
 
 def test_an_address_has_only_so_many_connections_open(caplog: pytest.LogCaptureFixture) -> None:
     """One more is refused with a sentence and closed, and there is room again when another one ends."""
-    with served(connections.bounded(connections.OpenConnections(2))) as place, ExitStack() as opened:
+    with served(connections.make_connection_class(connections.OpenConnections(2))) as place, ExitStack() as opened:
         first, _ = (opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(2))
         for _ in range(3):
             refused = answer(place)
@@ -114,7 +114,7 @@ def test_an_address_has_only_so_many_connections_open(caplog: pytest.LogCaptureF
 
 def test_a_proxy_that_is_named_may_have_any_number() -> None:
     """Everybody comes by it."""
-    kind = connections.bounded(connections.OpenConnections(1, [ip_network("127.0.0.0/8")]))
+    kind = connections.make_connection_class(connections.OpenConnections(1, [ip_network("127.0.0.0/8")]))
     with (
         served(kind) as place,
         socket.create_connection(place, timeout=20),
