@@ -378,24 +378,23 @@ def _cells_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
     begins = [fold(word) for word in _TOKEN.findall(_TAG.sub(" ", claim))]
     for there in cited:
         for rows in _tables(there.text).tables:
-            own = [row for row in rows if row.begins and begins[: len(row.begins)] == list(row.begins)]
-            if not own or len(own[0].cells) < 1:
+            named = [row.begins for row in rows if row.begins and begins[: len(row.begins)] == list(row.begins)]
+            if not named:
                 continue
-            mine = max(own, key=lambda row: len(row.begins))
-            others = [row for row in rows if row is not mine and row.begins != mine.begins]
-            for column, cell in enumerate(mine.cells):
-                if cell and len(cell & said) * 2 >= len(cell):
+            # Rows may share their first cell: which of them the claim is about is not known, so each is its own.
+            own = max(named, key=len)
+            mine = [row for row in rows if row.begins == own]
+            words = frozenset[str]().union(*(row.words for row in mine))
+            for column in range(max(len(row.cells) for row in mine)):
+                there_said = [row.cells[column] for row in mine if column < len(row.cells)]
+                if any(cell and len(cell & said) * 2 >= len(cell) for cell in there_said):
                     break
-                wrong = [
-                    row for row in others if column < len(row.cells) and _is_told(row.cells[column] - mine.words, said)
-                ]
-                if wrong:
-                    return [" ".join(wrong[0].written[column].split())[:_SHOWN]]
+                for row in rows:
+                    if row.begins == own or column >= len(row.cells):
+                        continue
+                    if (cell := row.cells[column] - words) and cell <= said:
+                        return [" ".join(row.written[column].split())[:_SHOWN]]
     return []
-
-
-def _is_told(cell: frozenset[str], said: frozenset[str]) -> bool:
-    return bool(cell) and cell <= said
 
 
 _SHOWN: Final = 60

@@ -66,6 +66,22 @@ def test_the_right_command_may_stand_in_a_passage_that_is_not_cited() -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("Readers open loans as a list.", []),
+        ("Readers open fees as a list.", []),
+        ("Readers open fines as a list.", ["fines"]),
+    ],
+)
+def test_rows_with_the_same_first_cell_answer_for_each_other(claim: str, found: list[str]) -> None:
+    """A claim may be about any of them; only what none of them has, and another row does, is wrong."""
+    table = (
+        "| who | what |\n| --- | --- |\n| Readers | loans |\n| Readers | fees |\n| Staff | fees |\n| Staff | fines |"
+    )
+    assert from_other_rows(claim, [passage(table)]) == found
+
+
+@pytest.mark.parametrize(
     ("command", "asked", "fits"),
     [
         ("shelf rename red-1 blue", "", True),
