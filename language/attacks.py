@@ -28,7 +28,7 @@ _APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u00b4]")
 _DASH = re.compile("[\u2010-\u2015\u2212]")
 _GAP = re.compile(r"[\s_*~]+")
 _SPACED_OUT = re.compile(r"(?<!\w)[^\W\d_](?!\w)(?:[^\w\n]{1,3}[^\W\d_](?!\w)){4,}")
-_LISTED_WORDS = re.compile(r"(?<!\w)[^\W\d_]{2,20}(?:[,;/|+] ?[^\W\d_]{2,20}){3,20}(?!\w)")
+_LISTED_WORDS = re.compile(r"(?<!\w)[^\W\d_]{1,20}(?:[,;/|+] ?[^\W\d_]{1,20}){3,20}(?!\w)")
 _SIGNS_BETWEEN = re.compile(r"[,;/|+] ?")
 _CUT_WORD = re.compile(r"(?<![^\W_])(?=([^\W\d_]{1,12}) ([^\W\d_]{1,12})(?![^\W_]))")
 _WITH_SIGNS = re.compile(rf"(?<![^\W_])[^\W\d_]{{1,20}}(?:{SIGNS_INSIDE.pattern}[^\W\d_]{{1,20}}){{1,20}}(?![^\W_])")
@@ -135,11 +135,20 @@ def _without_gaps(view: str) -> Iterator[tuple[str, _Runs]]:
 
 def _word_by_word(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
     """Yield a message without signs between listed words, with letters for digits, and with words joined that were cut in two."""
-    yield _rewrite(view, ((run.span(), _SIGNS_BETWEEN.sub(" ", run.group())) for run in _LISTED_WORDS.finditer(view)))
+    yield _unlisted(view)
     for letters in DIGITS_FOR_LETTERS:
-        yield _rewrite(view, ((word.span(), word.group().translate(letters)) for word in MIXED_WORD.finditer(view)))
+        said, runs = _rewrite(
+            view, ((word.span(), word.group().translate(letters)) for word in MIXED_WORD.finditer(view))
+        )
+        yield said, runs
+        if runs:
+            yield _unlisted(said)
     cut = (match for match in _CUT_WORD.finditer(view) if pack.has_word(*match.groups()))
     yield _rewrite(view, (((match.start(1), match.end(2)), f"{match[1]}{match[2]}") for match in cut))
+
+
+def _unlisted(view: str) -> tuple[str, _Runs]:
+    return _rewrite(view, ((run.span(), _SIGNS_BETWEEN.sub(" ", run.group())) for run in _LISTED_WORDS.finditer(view)))
 
 
 def _views(text: str, pack: Pack, *, as_written: bool) -> list[_View]:
