@@ -17,12 +17,15 @@ _WHOLE = re.compile(
 )
 """What is never cut: code spans, links, addresses and characters written as entities."""
 
+_GOES_ON = re.compile(r"(?:;|(?<!\w)(?:e\.g|i\.e|cf|incl|vs)\.)$", re.IGNORECASE)
+"""The last of a part that ends no sentence, though a capital letter or code may be next."""
+
 _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
 
 @remember_items
 def sentences(text: str) -> list[str]:
-    """Split one paragraph into sentences; code spans, links, URLs and entities are never cut, and no semicolon ends one."""
+    """Split one paragraph into sentences; code spans, links, URLs and entities are never cut, and neither a semicolon nor "e.g." ends one."""
     masks: list[str] = []
 
     def mask(match: re.Match[str]) -> str:
@@ -33,7 +36,7 @@ def sentences(text: str) -> list[str]:
     flat = _WHOLE.sub(mask, " ".join(text.replace("\ue000", "").replace("\ue001", "").split()))
     found: list[str] = []
     for part in (each.text.strip() for each in _segmenter()(flat)):
-        if found and found[-1].endswith(";"):
+        if part and found and _GOES_ON.search(found[-1]):
             found[-1] = f"{found[-1]} {part}"
         elif part:
             found.append(part)

@@ -16,6 +16,10 @@ from language.sentences import questions, sentences
         ("Нажмите кнопку. Откроется форма.", ["Нажмите кнопку.", "Откроется форма."]),
         ("См. раздел 5.1 и т. д. на стр. 7.", ["См. раздел 5.1 и т. д. на стр. 7."]),
         ("Use e.g. version 1.2.3 here. Then stop.", ["Use e.g. version 1.2.3 here.", "Then stop."]),
+        (
+            "Use a tool, e.g. Poetry or, i.e. `make`. Then stop.",
+            ["Use a tool, e.g. Poetry or, i.e. `make`.", "Then stop."],
+        ),
         ("Run `make. Then? Stop.` now. Done.", ["Run `make. Then? Stop.` now.", "Done."]),
         ("Run ``a ` b. C`` now. Done.", ["Run ``a ` b. C`` now.", "Done."]),
         (
