@@ -183,9 +183,8 @@ def _judge(
     ]
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
     if not missing and cited and not quoted:
-        # A name that neither the question nor any passage has is nobody's; in a translation its letters must be theirs.
-        nobodys = names_of_nobody(without_citations(said), [*cited, *beside, names])
-        missing = [name for name in nobodys if not translated or name.isascii()]
+        # A name that neither the question nor any passage has is nobody's.
+        missing = names_of_nobody(without_citations(said), [*cited, *beside, names], cited)
 
     def context() -> str:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"

@@ -10,7 +10,7 @@ from language.clean import fold
 from language.remembering import remember
 from language.units import meaning
 from language.values import Passage
-from language.words import detect, stem
+from language.words import detect, stem, stop_words
 
 _CODE = re.compile(r"`[^`]*`|https?://\S+")
 _WORD = re.compile(r"[^\W_][\w'’]*")
@@ -52,13 +52,20 @@ _NO_NAMES: Final = frozenset(
             "three",
             "four",
             "five",
+            "option",
         ),
+        *("cpu", "ram", "js", "css", "vm", "db", "tl", "dr", "fyi", "ps", "nb"),
+        *("ос", "пк", "вм", "бд", "лк", "озу"),
         *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
         *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
         *("december", "english", "russian", "cyrillic", "latin"),
     )
 )
 """Words with capitals that name nothing which a source would have to name."""
+
+
+_ENDING: Final = re.compile(r"['’]\w{1,3}$|(?<=[A-Z]{2})s$")
+"""What a name is written with and has not: "I've", "Acme's", «Docker'ом», "APIs"."""
 
 
 @remember
@@ -68,13 +75,18 @@ def names(text: str) -> tuple[str, ...]:
     russian = detect(prose) is Language.RU
     found: list[str] = []
     for match in _WORD.finditer(prose):
-        word = re.sub(r"['’]s$", "", match.group())
-        if len(word) < 2 or fold(word) in _NO_NAMES or any(map(str.isdigit, word)) or meaning(f" {word}"):
+        word = _ENDING.sub("", match.group())
+        if len(word) < 2 or _names_nothing(fold(word)) or any(map(str.isdigit, word)) or meaning(f" {word}"):
             continue
         inside = word[0].isupper() and not _STARTS.search(prose, max(0, match.start() - 40), match.start())
         if inside or (word.isascii() and russian and word[0].isupper()):
             found.append(word)
     return tuple(dict.fromkeys(found))
+
+
+def _names_nothing(word: str) -> bool:
+    # Capitals also stress a word, and are polite to the reader: "do NOT", «Вашем».
+    return word in _NO_NAMES or not stop_words().isdisjoint((word, stem(word)))
 
 
 def names_missing(text: str, cited: list[Passage]) -> list[str]:
@@ -90,9 +102,28 @@ def names_missing(text: str, cited: list[Passage]) -> list[str]:
 _CYRILLIC: Final = re.compile("[а-яё]", re.IGNORECASE)
 
 
-def names_of_nobody(text: str, known: list[Passage]) -> list[str]:
-    """Return the names of a claim that stand in none of the passages; what is quoted is a value, and no name here."""
-    return names_missing(_QUOTED.sub(" ", text), known)
+def names_of_nobody(text: str, known: list[Passage], cited: list[Passage]) -> list[str]:
+    """Return the names of a claim that stand in none of the known passages; what is quoted is a value, and no name here.
+
+    Of a translation, only what its sources could hold in the same letters is one: in Russian words in Latin letters, and in
+    English over Russian those with a capital letter inside, for "Next Step" may be what a button says in Russian.
+    """
+    found = [name for name in names_missing(_QUOTED.sub(" ", text), known) if not _is_shortened(name, known)]
+    if not found or not cited:
+        return found
+    if is_translated(text, cited):
+        return [name for name in found if name.isascii()]
+    if detect(text) is Language.EN and all(detect(there.text) is Language.RU for there in cited):
+        return [name for name in found if not name[1:].islower()]
+    return found
+
+
+_LEAST_SHORTENED: Final = 6
+
+
+def _is_shortened(name: str, known: list[Passage]) -> bool:
+    """Whether a longer name begins so: "Postgres" is PostgreSQL."""
+    return len(name) >= _LEAST_SHORTENED and any(f" {fold(name)}" in there.said for there in known)
 
 
 def is_translated(text: str, cited: list[Passage]) -> bool:

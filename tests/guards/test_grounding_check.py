@@ -372,6 +372,17 @@ def test_hints_are_advice_of_their_claim(draft: str, advice: str) -> None:
         ("Чайник «досуха» должен выкипеть [1].", "The kettle must boil dry.", "", ()),
         ("Нажмите «Выкипеть» на чайнике [1].", "Press Boil dry on the kettle.", "", ("выкипеть",)),
         ("ПО чайника должно выкипеть [1].", "The kettle must boil dry.", "", ()),
+        (
+            "To sum up, I've seen that kettles with APIs and a CPU must NOT boil dry [1].",
+            "No kettle must boil dry.",
+            "",
+            (),
+        ),
+        ("Чтобы Вам было видно, в Вашем ЛК чайник должен выкипеть [1].", "Чайник должен выкипеть.", "", ()),
+        ("The kettle keeps it in Postgres [1].", "The kettle keeps it in PostgreSQL.", "", ()),
+        ("The kettle keeps it in Lite [1].", "The kettle keeps it in SQLite.", "", ("Lite",)),
+        ("Press Boil Dry on the kettle [1].", "Нажмите «Выкипятить» на чайнике.", "", ()),
+        ("The kettle is opened by SSH [1].", "Чайник открывает фирма.", "", ("SSH",)),
     ],
 )
 def test_a_name_that_nobody_has_is_a_fault(draft: str, text: str, question: str, missing: tuple[str, ...]) -> None:
