@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from unicodedata import normalize
 
 from contracts.values import SafetyLevel
 from language.attack_rules import Pack, Rule, read_pack
@@ -26,6 +27,7 @@ _RUN_REACH = 300
 
 _APOSTROPHE = re.compile("[\u2018\u2019\u02bc\u00b4]")
 _DASH = re.compile("[\u2010-\u2015\u2212]")
+_ACCENT = re.compile("[\u0300-\u0305\u0307-\u036f]|(?<![иИ])\u0306")
 _GAP = re.compile(r"[\s_*~]+")
 _SPACED_OUT = re.compile(r"(?<!\w)[^\W\d_](?!\w)(?:[^\w\n]{1,3}[^\W\d_](?!\w)){4,}")
 _LISTED_WORDS = re.compile(r"(?<!\w)[^\W\d_]{1,20}(?:[,;/|+] ?[^\W\d_]{1,20}){3,20}(?!\w)")
@@ -99,8 +101,13 @@ def find(text: str, pack: Pack, *, as_written: bool = False) -> Findings:
 
 def matching_view(text: str) -> str:
     """Return the form of a message that the rules are written for (the top of `attack_rules.toml` describes it)."""
-    text = _DASH.sub("-", _APOSTROPHE.sub("'", skeleton(clean(text))))
+    text = _DASH.sub("-", _APOSTROPHE.sub("'", skeleton(_without_accents(clean(text)))))
     return _GAP.sub(lambda match: "\n" if "\n" in match.group() else " ", text)
+
+
+def _without_accents(text: str) -> str:
+    # They hide a word from the rules and from no reader; й is a letter of its own.
+    return text if text.isascii() else normalize("NFC", _ACCENT.sub("", normalize("NFD", text)))
 
 
 _Runs = list[tuple[int, int]]

@@ -39,7 +39,9 @@ _MAY_ORDER: Final = re.compile(
 )
 """Without one of these, and without a disguise, no sentence orders an assistant about: most have none, and cost one look."""
 _DISGUISED: Final = re.compile(
-    r"[a-z][а-яё]|[а-яё][a-z]|&#|<(?!br)[a-z!/]|[a-zа-яё][*~]{1,3}[a-zа-яё]|\b[a-z]{2,}\d[a-z]{2,}|(?:\b[^\W\d_] ){4}",
+    r"[a-z][а-яё]|[а-яё][a-z]|&#|<(?!br)[a-z!/]|[a-zа-яё][*~]{1,3}[a-zа-яё]|[a-z]{2}\d[a-z]|[a-z]\d[a-z]{2}|[а-яё]\d[а-яё]|(?:\b[^\W\d_] ){4}"
+    # A letter of neither alphabet may be drawn like one, and a mark above one changes the word and not the look.
+    r"|[^\W\d_a-zа-яё]|[a-zа-яё][\u0300-\u0305\u0307-\u036f]",
     re.IGNORECASE,
 )
 _MAY_DEMAND: Final = re.compile(
