@@ -167,7 +167,8 @@ def _domains(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _dotted_words(text: str) -> Iterator[str]:
-    readings = dict.fromkeys(INVISIBLE.sub("", _plain(said)) for said in (text, unescaped(text)))
+    # Browsers read the full stop of Chinese and Japanese as a dot.
+    readings = dict.fromkeys(INVISIBLE.sub("", _plain(said)).replace("。", ".") for said in (text, unescaped(text)))
     return (word for said in readings for word in said.split() if "." in word[1:-1])
 
 
@@ -183,7 +184,9 @@ def _domains_in(word: str) -> Iterator[tuple[str, str]]:
 def _is_domain(host: str, ending: str, path: str) -> bool:
     low, last = host.casefold(), ending.casefold()
     leads = "/" in path or "?" in path
-    if f".{low}".endswith(_ENDINGS.names) or _OTHER_PATH.fullmatch(path):
+    if f".{low}".endswith(_ENDINGS.names):
+        return False
+    if _OTHER_PATH.fullmatch(path) and (last not in _ENDINGS.sure or (path.startswith("/v") and host.count(".") > 1)):
         return False
     if low in _ENDINGS.shared:
         return leads
