@@ -19,6 +19,7 @@ _WHOLE = re.compile(
 
 _GOES_ON = re.compile(r"(?:;|(?<!\w)(?:e\.g|i\.e|cf|incl|vs)\.)$", re.IGNORECASE)
 """The last of a part that ends no sentence, though a capital letter or code may be next."""
+_LONGEST_END = 7
 
 _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
@@ -36,7 +37,7 @@ def sentences(text: str) -> list[str]:
     flat = _WHOLE.sub(mask, " ".join(text.replace("\ue000", "").replace("\ue001", "").split()))
     found: list[str] = []
     for part in (each.text.strip() for each in _segmenter()(flat)):
-        if part and found and _GOES_ON.search(found[-1]):
+        if part and found and _GOES_ON.search(found[-1][-_LONGEST_END:]):
             found[-1] = f"{found[-1]} {part}"
         elif part:
             found.append(part)
