@@ -231,7 +231,8 @@ def _grounding(
         kind=kind,
         response_format=(spec or ArchitectSpec()).response_format,
         question=state["question"].get("text", ""),
-        known=[*_titles_of(spec), *_names_of(profile, spec)],
+        # What a plan asks for may name what the user spoke of in an earlier turn.
+        known=[*_titles_of(spec), *_names_of(profile, spec), *filter(None, state["sgr_plan"].get("subqueries", []))],
         quoted=state["quoted"] or state["quoting"],
     )
 
