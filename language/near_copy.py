@@ -85,7 +85,8 @@ def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence
     """
     near = sorted(_near(said, passages), key=lambda found: -found[0])
     kept = frozenset((whole or said).words)
-    found = [_compare(sentence, said, kept) for ratio, sentence in near if ratio >= near[0][0] - _AS_NEAR]
+    compared = [_compare(sentence, said, kept) for ratio, sentence in near if ratio >= near[0][0] - _AS_NEAR]
+    found = [changed for changed in compared if changed is not None]
     if not found:
         return None
     return found[0] if all(found) else []
@@ -121,12 +122,12 @@ def _most_changed(words: Sequence[str]) -> int:
     return max(MOST_CHANGED, len(words) // 6)
 
 
-def _compare(source: Sentence, claim: Sentence, kept: frozenset[str]) -> list[str]:
-    """Return the changes between a sentence and its near copy that turn it round."""
+def _compare(source: Sentence, claim: Sentence, kept: frozenset[str]) -> list[str] | None:
+    """Return the changes between a sentence and its near copy that turn it round; `None` where it is no near copy after all."""
     matcher = SequenceMatcher(None, source.words, claim.words, autojunk=False)
     edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
     if sum(max(a_end - a, b_end - b) for _, a, a_end, b, b_end in edits) > _most_changed(claim.words) + 1:
-        return []
+        return None
     found: list[str] = []
     moved = kept - frozenset(claim.words)
     old = [word for _, a, a_end, _, _ in edits for word in source.words[a:a_end] if word not in moved]
@@ -387,7 +388,7 @@ def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _tells(copied: Sequence[str]) -> bool:
-    return sum(word not in stop_words() for word in copied) >= _TELLING
+    return sum(word not in stop_words() for word in set(copied)) >= _TELLING
 
 
 _TELLING: Final = 2
