@@ -40,6 +40,8 @@ _SAID: Final = 0.5
 """Share of a condition's words that question or draft say elsewhere, so that it need not be said again."""
 _ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
 """What says yes or no to the question, and denies nothing of what follows."""
+_MARKER: Final = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+"""What an item of a list begins with: its number is none of the sentence's."""
 _PART: Final = re.compile(r"[;:|()—–]|\.\s")
 """Between the parts of a list or of a row that a claim has made a sentence of."""
 _ONE_CAPITAL: Final = re.compile(r"[A-ZА-ЯЁ][a-zа-яё-]*,?")
@@ -54,7 +56,7 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
         context: Returns the question and the rest of the draft: a condition that stands there is not left out. It is asked
             where a condition may be, and not for each claim.
     """
-    said = sentence_of(_ANSWERS.sub("", claim, count=1))
+    said = sentence_of(_ANSWERS.sub("", _MARKER.sub("", claim, count=1), count=1))
     passages = list(cited)
     if len(said.words) < _LEAST_WORDS:
         return []
@@ -62,7 +64,7 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
         if dropped := _condition_left_out(said, passages, context, _is_copy, begins):
             return [dropped]
     spoken = f" {' '.join(tokens(claim))} "
-    if any(spoken in there.said for there in passages):
+    if any(spoken in there.said for there in passages) or is_copied(claim, passages):
         return []
     if (found := _of_the_nearest(said, passages)) is not None:
         return found
@@ -73,6 +75,16 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
     return _find_denial_in_copied_words(said, passages) or [
         change for part in whole for change in _of_the_nearest(part, passages, said) or ()
     ]
+
+
+def is_copied(claim: str, cited: Iterable[Passage]) -> bool:
+    """Whether the words of a claim stand in one sentence of its sources, links and the note on one that was left out aside."""
+    words = sentence_of(_MARKER.sub("", _LEFT_OUT.sub(" ", claim), count=1)).words
+    return bool(words) and any(_holds(sentence.words, words) for there in cited for sentence in _sentences(there.text))
+
+
+_LEFT_OUT: Final = re.compile(r"\((?:links? left out|ссылк[аи] опущен[аы])\)")
+"""What the drafter without a model puts behind a sentence whose link leads away."""
 
 
 def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence | None = None) -> list[str] | None:
