@@ -191,7 +191,7 @@ def _judge(
 
     bare = without_citations(said)
     # What stands there word by word is no rephrasing; yet a condition may have stood before it.
-    verbatim = all(_stands_there(line, cited) for line in bare.splitlines() if tokens(line))
+    verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited) or is_copied(bare, cited)
     changed = [] if missing else changes(bare, cited, context)
     changed = changed or ([] if missing or verbatim else turned_round(bare, cited))
     misused = [] if missing or verbatim else _misused(bare, cited, beside)
@@ -231,11 +231,6 @@ def _judge(
         likeness=likeness(bare, cited) if cited else None,
         remarks=remarks,
     )
-
-
-def _stands_there(line: str, cited: Sequence[Passage]) -> bool:
-    """Whether a line of a claim stands word by word in what it cites; a string of JSON may have several."""
-    return any(f" {' '.join(tokens(line))} " in there.said for there in cited) or is_copied(line, cited)
 
 
 def _misused(claim: str, cited: Sequence[Passage], beside: Sequence[Passage]) -> list[str]:

@@ -78,13 +78,20 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
 
 
 def is_copied(claim: str, cited: Iterable[Passage]) -> bool:
-    """Whether the words of a claim stand in one sentence of its sources, links and the note on one that was left out aside."""
+    """Whether the words of a claim stand one after the other in a source, the targets of links aside.
+
+    A drafter leaves links out that lead away, and says so; a number in brackets, which is a citation elsewhere, it puts in others.
+    """
     words = sentence_of(_MARKER.sub("", _LEFT_OUT.sub(" ", claim), count=1)).words
-    return bool(words) and any(_holds(sentence.words, words) for there in cited for sentence in _sentences(there.text))
+    return bool(words) and any(f" {' '.join(words)} " in _all_words(there.text) for there in cited)
 
 
-_LEFT_OUT: Final = re.compile(r"\((?:links? left out|ссылк[аи] опущен[аы])\)")
-"""What the drafter without a model puts behind a sentence whose link leads away."""
+@lru_cache(maxsize=512)
+def _all_words(text: str) -> str:
+    return f" {' '.join(word for place, _ in places(text) for word in sentence_of(place.text).words)} "
+
+
+_LEFT_OUT: Final = re.compile(r"\((?:link left out|ссылка опущена|\d{1,3})\)")
 
 
 def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence | None = None) -> list[str] | None:
