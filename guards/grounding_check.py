@@ -46,7 +46,7 @@ _ACTIONS: Final = {
 }
 
 
-def check_grounding(
+def check_grounding(  # noqa: PLR0913  # each says something else of the one draft
     draft: str,
     evidence: Sequence[EvidenceItem],
     *,
@@ -54,7 +54,8 @@ def check_grounding(
     kind: DraftKind,
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
     question: str = "",
-    known: Iterable[str] = (),
+    sections: Iterable[str] = (),
+    names: Iterable[str] = (),
     quoted: bool = False,
 ) -> Finding:
     """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
@@ -64,17 +65,17 @@ def check_grounding(
     claim, in the order of the draft.
 
     A claim that has hardly a word of what it cites fails, where the draft was not put together of quotations (`quoted`); and
-    so does a name that neither a passage has nor the question nor `known`, what the contract calls its sections and the profile its own.
+    so does a name that neither a passage has nor the question nor `names`, texts whose names any answer may say. `sections` is what the
+    contract calls its sections: a heading may say that, and what question and evidence say.
     """
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    own = "\n".join((question, *known))
-    names = passage(own)
+    anybodys = passage("\n".join((question, *names)))
     judged = [
-        _judge(claim, draft, evidence, question, names, quoted=quoted) for claim in claims(draft, response_format)
+        _judge(claim, draft, evidence, question, anybodys, quoted=quoted) for claim in claims(draft, response_format)
     ]
     if response_format is not ResponseFormat.JSON:
-        judged += _titles(draft, evidence, own, judged)
+        judged += _titles(draft, evidence, " ".join((question, *sections)), judged)
     if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
         # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
@@ -167,7 +168,7 @@ class _Judged:
 
 
 def _judge(
-    claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, names: Passage, *, quoted: bool
+    claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, anybodys: Passage, *, quoted: bool
 ) -> _Judged:
     known = [number for number in claim.cites if 1 <= number <= len(evidence)]
     beside = [passage(_citable(item)) for number, item in enumerate(evidence, 1) if number not in known]
@@ -184,7 +185,7 @@ def _judge(
     missing = missing or exchanged_values(without_citations(said), wanted, cited)
     if not missing and cited and not quoted:
         # A name that neither the question nor any passage has is nobody's.
-        missing = names_of_nobody(without_citations(said), [*cited, *beside, names], cited)
+        missing = names_of_nobody(without_citations(said), [*cited, *beside, anybodys], cited)
 
     def context() -> str:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"

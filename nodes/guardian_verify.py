@@ -231,8 +231,9 @@ def _grounding(
         kind=kind,
         response_format=(spec or ArchitectSpec()).response_format,
         question=state["question"].get("text", ""),
+        sections=_titles_of(spec),
         # What a plan asks for may name what the user spoke of in an earlier turn.
-        known=[*_titles_of(spec), *_names_of(profile, spec), *filter(None, state["sgr_plan"].get("subqueries", []))],
+        names=[*_names_of(profile, spec), *filter(None, state["sgr_plan"].get("subqueries", []))],
         quoted=state["quoted"] or state["quoting"],
     )
 
@@ -308,12 +309,12 @@ def _policy(
         return PolicyFinding.model_validate(state["request_policy"]), (broke("policy", broken),) if broken else ()
     try:
         asks = kind is DraftKind.CLARIFICATION
-        return check_answer(state["draft_answer"], profile, role, asks=asks, shown=_shown(state)), ()
+        return check_answer(state["draft_answer"], profile, role, asks=asks, shown=_list_shown_texts(state)), ()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
         return PolicyFinding(status=PolicyStatus.UNCHECKED), (broke("policy", type(error).__name__),)
 
 
-def _shown(state: GuardianView) -> list[str]:
+def _list_shown_texts(state: GuardianView) -> list[str]:
     """Return what the drafter was shown, in which domains stand that it may name."""
     texts = [str(state["question"].get("text", ""))]
     for item in state["evidence"]:

@@ -18,7 +18,7 @@ from evals.making.pieces import pieces
 EN, RU = Language.EN, Language.RU
 
 
-def told(text: str, language: Language = EN, names: tuple[str, ...] = ("Ollama",)) -> dict[Made, str]:
+def tell_all(text: str, language: Language = EN, names: tuple[str, ...] = ("Ollama",)) -> dict[Made, str]:
     """Return the last draft of each kind that a passage is made into."""
     item = EvidenceItem(source=Source.DOC, ref="doc:a.md#0", snippet=text, confidence=0.9, title="Limits")
     teller = Teller(language, names, Random(1))  # noqa: S311 -- no secret
@@ -41,19 +41,19 @@ def told(text: str, language: Language = EN, names: tuple[str, ...] = ("Ollama",
 )  # fmt: skip
 def test_one_thing_of_a_sentence_is_changed(made: Made, language: Language, text: str, draft: str) -> None:
     """Each kind changes what it is named after, and nothing else, and cites the passage."""
-    assert told(text, language)[made] == draft
+    assert tell_all(text, language)[made] == draft
 
 
 def test_steps_and_rows_are_told_right_and_wrong() -> None:
     """Of a list two steps change places; of a table a row is told with its own cell, and with another row's."""
-    steps = told("1. Open the page.\n2. Choose a team.\n3. Save the form.\n")
+    steps = tell_all("1. Open the page.\n2. Choose a team.\n3. Save the form.\n")
     assert sorted(steps[Made.STEPS].replace("1. ", "2. ").splitlines()) != sorted(steps[Made.VERBATIM].splitlines())
     assert {line.split(". ", 1)[1] for line in steps[Made.STEPS].splitlines()} == {
         "Open the page [1].",
         "Choose a team [1].",
         "Save the form [1].",
     }
-    rows = told("| plan | price |\n| --- | --- |\n| Basic | ten euros |\n| Large | fifty euros |\n")
+    rows = tell_all("| plan | price |\n| --- | --- |\n| Basic | ten euros |\n| Large | fifty euros |\n")
     assert {rows[Made.ROW], rows[Made.OTHER_ROW]} <= {
         f"{plan}: price — {price} euros [1]." for plan in ("Basic", "Large") for price in ("ten", "fifty")
     }
@@ -63,7 +63,7 @@ def test_steps_and_rows_are_told_right_and_wrong() -> None:
 
 def test_what_is_code_or_quoted_is_never_changed() -> None:
     """Code and quotations are left as they stand: another value may be right in an example."""
-    drafts = told("Set `retries = 4` and «enable» 2 parts of it in this section.")
+    drafts = tell_all("Set `retries = 4` and «enable» 2 parts of it in this section.")
     assert all("`retries = 4`" in draft and "«enable»" in draft for draft in drafts.values())
 
 

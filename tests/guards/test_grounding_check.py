@@ -533,6 +533,6 @@ def test_headings_in_words_of_question_evidence_or_contract_claim_nothing(headin
         request_type=RequestType.KNOWLEDGE_QA,
         kind=DraftKind.ANSWER,
         question="Where is the kettle's page?",
-        known=("What to do",),
+        sections=("What to do",),
     )
     assert (finding.status, finding.reasons) == (CheckStatus.OK, ())

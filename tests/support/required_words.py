@@ -21,7 +21,7 @@ def required_words(pattern: str) -> frozenset[str]:
 
     As the prefilter of RE2 (R. Cox, "Regular Expression Matching with a Trigram Index", 2012), with words for trigrams.
     """
-    return _fit(_required(_parse(pattern, re.MULTILINE)))
+    return _drop_short(_required(_parse(pattern, re.MULTILINE)))
 
 
 def _required(sequence: Any) -> frozenset[str]:
@@ -47,18 +47,18 @@ def _inside(piece: Any) -> frozenset[str]:
     """Return the words that a piece requires in itself."""
     name, value = str(piece[0]), piece[1]
     if name == "SUBPATTERN":
-        return _fit(_required(value[3]))
+        return _drop_short(_required(value[3]))
     if name == "ATOMIC_GROUP":
-        return _fit(_required(value))
+        return _drop_short(_required(value))
     if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"} and value[0] > 0:
-        return _fit(_required(value[2]))
+        return _drop_short(_required(value[2]))
     if name == "BRANCH":
-        every = [_fit(_required(way)) for way in value[1]]
+        every = [_drop_short(_required(way)) for way in value[1]]
         return frozenset().union(*every) if all(every) else frozenset()
     return frozenset()
 
 
-def _fit(words: frozenset[str]) -> frozenset[str]:
+def _drop_short(words: frozenset[str]) -> frozenset[str]:
     return words if _worth(words)[0] else frozenset()
 
 
