@@ -8,6 +8,7 @@ source does not have, a name that it does not have. No threshold of these carrie
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,9 +18,11 @@ from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
-from language.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
+from language.bindings import bound_wrongly, from_other_rows, own_arguments, swapped_numbers
 from language.claims import Claim, asides, claims, opener, stated, titles, without_citations
+from language.clean import fold
 from language.cutting import in_short
+from language.exchanged import exchanged
 from language.likeness import inventions, likeness
 from language.markup import in_markdown
 from language.names import is_gloss, is_translated, names_missing, names_of_nobody
@@ -120,7 +123,8 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
     for title in dict.fromkeys((*titles(draft), *beside)):
         words = set(stems(title))
         own = words - said
-        least = _OWN_WORDS if title.rstrip(' *_~)»”"').endswith((".", "!", "…")) else _OWN_WORDS + 1
+        is_sentence = title.rstrip(' *_~)»”"').endswith((".", "!", "…")) or own == words
+        least = _OWN_WORDS if is_sentence else _OWN_WORDS + 1
         if len(own) >= least and len(own) > len(words) / 2 and not any(title in text for text in claimed):
             start = max(0, draft.find(title))
             end = start + len(title) if title in draft else 0
@@ -130,7 +134,7 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
 
 
 _OWN_WORDS: Final = 3
-"""Content words that nobody said, from which on a sentence in bold is a claim; a heading without a full stop, from one more on."""
+"""Content words that nobody said, from which on a sentence in bold is a claim, and a heading of nothing else; another heading from one more on."""
 _USUAL: Final = """
 answer short summary overview details note notes important warning example examples result results steps step solution cause causes fix check next
 before after requirements prerequisites explanation background conclusion question problem sources references further reading settings options limits
@@ -177,12 +181,13 @@ def _judge(
     said = stated(claim.text)
     wanted = values(said, code=True)
     translated = is_translated(said, cited)
-    missing = [
-        name
-        for name in (missing_values(wanted, cited) if cited else ())
-        if not (takes_argument(name, cited, question) or (translated and is_gloss(name, said)))
-    ]
-    missing = missing or exchanged_values(without_citations(said), wanted, cited)
+    missing = missing_values(wanted, cited) if cited else []
+    sourced = _without_own_arguments(said, cited, question) if missing else said
+    if sourced != said:
+        wanted = values(sourced, code=True)
+        missing = missing_values(wanted, cited)
+    missing = [name for name in missing if not (translated and is_gloss(name, said))]
+    missing = missing or exchanged_values(without_citations(sourced), wanted, cited)
     if not missing and cited and not quoted:
         # A name that neither the question nor any passage has is nobody's.
         missing = names_of_nobody(without_citations(said), [*cited, *beside, anybodys], cited)
@@ -194,7 +199,7 @@ def _judge(
     # What stands there word by word is no rephrasing; yet a condition may have stood before it.
     verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited) or is_copied(bare, cited)
     changed = [] if missing else changes(bare, cited, context)
-    changed = changed or ([] if missing or verbatim else turned_round(bare, cited))
+    changed = changed or ([] if missing or verbatim else turned_round(bare, cited) or exchanged(bare, cited))
     misused = [] if missing or verbatim else _misused(bare, cited, beside)
     share = _share(bare, cited)
     asked = cited and not quoted and not claim.borrowed and not _is_code(claim)
@@ -232,6 +237,27 @@ def _judge(
         likeness=likeness(bare, cited) if cited else None,
         remarks=remarks,
     )
+
+
+def _without_own_arguments(claim: str, cited: Sequence[Passage], question: str) -> str:
+    """Return a claim without what the user puts into its commands: no source has it, and it may be said in words, too: "support-17"."""
+    said_too: set[str] = set()
+
+    def strip(match: re.Match[str]) -> str:
+        own = own_arguments(fold(match.group().strip()), cited, question) or ()
+        said_too.update(word for word in own if not word.isalpha())
+        return (
+            match.group() if not own else " ".join(word for word in match.group().split(" ") if fold(word) not in own)
+        )
+
+    text = _COMMAND.sub(strip, claim)
+    for word in said_too:
+        text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", " ", text, flags=re.IGNORECASE)
+    return text
+
+
+_COMMAND: Final = re.compile(r"(?<=`)([^`\n]{3,200})(?=`)|^([^`\n]{3,200})$", re.MULTILINE)
+"""What stands in a code span, or is a line, as in a block of code."""
 
 
 def _misused(claim: str, cited: Sequence[Passage], beside: Sequence[Passage]) -> list[str]:

@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, islice, pairwise, zip_longest
+from itertools import combinations, islice, pairwise, takewhile, zip_longest
 from typing import Final
 
 from language.clean import fold
 from language.lexicon import light_stems
 from language.nearest import pieces_in_order
+from language.numbers import word_number
 from language.values import Passage
 from language.words import stem, stop_words
 
@@ -63,16 +64,23 @@ def takes_argument(command: str, cited: Iterable[Passage], asked: str = "") -> b
         cited: The passages.
         asked: The question: what stands in it may be put in.
     """
+    return own_arguments(command, cited, asked) is not None
+
+
+def own_arguments(command: str, cited: Iterable[Passage], asked: str = "") -> frozenset[str] | None:
+    """Return the words of a command that stand where a command of some passages has others; `None` where it is none of them."""
     words = command.split()
     if len(words) < _LEAST_WORDS:
-        return False
+        return None
     known = frozenset(word for word in _ARGUMENT.findall(fold(asked)) if not word.isalpha())
-    return any(
-        all(_fits(theirs, word, known) for theirs, word in zip_longest(use.words, words, fillvalue=""))
-        for there in cited
-        for use in _uses(there.text)
-        if len(use.words) >= _LEAST_WORDS and fold(use.words[0]) == words[0]
-    )
+    for there in cited:
+        for use in _uses(there.text):
+            if len(use.words) < _LEAST_WORDS or fold(use.words[0]) != words[0]:
+                continue
+            pairs = list(zip_longest(use.words, words, fillvalue=""))
+            if all(_fits(theirs, word, known) for theirs, word in pairs):
+                return frozenset(word for theirs, word in pairs if word and fold(theirs) != word)
+    return None
 
 
 def _parts(command: str) -> tuple[str, ...]:
@@ -111,22 +119,35 @@ def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[P
     if len(every) > _MOST_NAMES:
         return []
     found: list[str] = []
-    for clause in _clauses(claim):
+    clauses = list(_clauses(claim))
+    for at, clause in enumerate(clauses):
         for name, kind, _ in _named_in(clause):
-            words = _words(clause, without=name)
-            if len(words) < _LEAST_WORDS and kind == "name":
-                words = _words(claim, without=name)  # "That is Daphne, the server for ..."
+            readings = [_words(clause, without=name)]
+            if kind != "number":
+                readings.append(_words(_with_neighbours(clauses, at), without=name))
+            if len(readings[-1]) < _LEAST_WORDS and kind == "name":
+                readings = [_words(claim, without=name)]  # "That is Daphne, the server for ..."
             own = [use for use in uses if use.kind == kind and _is_same(use.name, name, kind)]
-            if not own or not words:
+            if not own or not any(readings):
                 continue
-            others = (
+            others = [
                 use
                 for use in (*uses, *(beside if kind in _TYPED else ()))
                 if use.kind == kind and not any(_is_same(use.name, one, kind) for one in every)
-            )
-            if any(_belongs(words, use, own) for use in others if kind in _TYPED or not use.own_words <= said):
+            ]
+            others = [use for use in others if kind in _TYPED or not use.own_words or not use.own_words <= said]
+            if any(_belongs(words, use, own) for words in readings for use in others):
                 found.append(name)
     return list(dict.fromkeys(found))
+
+
+def _with_neighbours(clauses: Sequence[str], at: int) -> str:
+    """Return a clause with those behind it that name nothing, or before it where there is none: "`%N`, the number of sheets"."""
+    behind = list(takewhile(lambda clause: not _named_in(clause), clauses[at + 1 :]))
+    before = (
+        [] if behind else list(takewhile(lambda clause: not _named_in(clause), clauses[at - 1 :: -1] if at else ()))
+    )
+    return " ".join((*reversed(before), clauses[at], *behind))
 
 
 _TYPED: Final = ("command", "option", "path")
@@ -175,7 +196,18 @@ def _named_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
             found.setdefault(name, ("name", ()))
     for match in _NUMBER.finditer(bare):
         found.setdefault(re.sub(r"[ \u00a0]", "", match.group()), ("number", ()))
+    for match in _ORDINAL.finditer(bare):
+        found.setdefault(f"{word_number(fold(match.group()))}.", ("ordinal", ()))
     return tuple((name, kind, words) for name, (kind, words) in found.items())
+
+
+_ORDINAL_WORD: Final = re.compile(
+    r"first|second|third|fourth|fifth|sixth"
+    r"|(?:перв|втор|трет|четв[её]рт|пят|шест)(?:ый|ой|ий|ая|ое|ую|ого|ому|ым|ом|ей|ья|ье|ью|ьего|ьему|ьим|ьем|ьей)",
+    re.IGNORECASE,
+)
+_ORDINAL: Final = re.compile(rf"(?<![\w-])(?:{_ORDINAL_WORD.pattern})(?= [^\W\d_]{{4,}})", re.IGNORECASE)
+"""Which of several: what is said of the third is not said of the fourth."""
 
 
 def _begins_sentence(text: str, at: int) -> bool:
@@ -208,7 +240,7 @@ def _words(text: str, without: str = "") -> frozenset[str]:
     said = (
         word
         for word in _WORD.findall(fold(_ASSIGNED.sub(" ", _LINK.sub("]", text))))
-        if word not in stop_words() and word not in own
+        if word not in stop_words() and word not in own and not _ORDINAL_WORD.fullmatch(word)
     )
     return frozenset(map(stem, said)) - light_stems() - _RUNS
 
@@ -351,7 +383,7 @@ def _around_numbers(piece: str) -> dict[str, frozenset[str]]:
     """Return the words of the clauses that have a number, by number."""
     found: dict[str, frozenset[str]] = {}
     for clause in islice(_clauses(piece), _MOST_NAMED):
-        numbers = [name for name, kind, _ in _named_in(clause)[:_MOST_NAMED] if kind == "number"]
+        numbers = [name for name, kind, _ in _named_in(clause)[:_MOST_NAMED] if kind in ("number", "ordinal")]
         if numbers:
             words = _words(clause)
             found |= {number: found.get(number, frozenset[str]()) | words for number in numbers}
@@ -380,6 +412,8 @@ def _cells_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
         for rows in _tables(there.text).tables:
             named = [row.begins for row in rows if row.begins and begins[: len(row.begins)] == list(row.begins)]
             if not named:
+                if cell := _cell_with_other_words(said, rows):
+                    return [cell]
                 continue
             # Rows may share their first cell: which of them the claim is about is not known, so each is its own.
             own = max(named, key=len)
@@ -397,19 +431,40 @@ def _cells_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
     return []
 
 
+def _cell_with_other_words(said: frozenset[str], rows: Sequence[_Row]) -> str:
+    """Return the cell whose words a claim has where the row that it names has other ones: "green" for what blue stands for.
+
+    Both cells must share some words with the claim and with each other, for a claim may be about neither.
+    """
+    named = [row for row in rows if row.key and row.key <= said and not all(map(str.isdigit, row.key))]
+    if len(named) != 1:
+        return ""
+    [own] = named
+    for column, mine in enumerate(own.cells):
+        for row in rows:
+            if row is own or column >= len(row.cells):
+                continue
+            theirs = row.cells[column] - mine
+            shared = row.cells[column] & mine & said
+            if theirs and theirs <= said and not (mine - row.cells[column]) & said and len(shared) >= _LEAST_WORDS:
+                return " ".join(row.written[column].split())[:_SHOWN]
+    return ""
+
+
 _SHOWN: Final = 60
 """Characters of a cell that a reason names."""
 
 
 def _values_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
     said, spoken = _cell_words(claim), f" {' '.join(_CODE_NAME.findall(fold(claim)))} "
+    names = _cell_words(" ".join(_CAPITAL.findall(claim)))
     first = _cell_words(_cells(claim)[0]) if _cells(claim) else frozenset[str]()
     right, wrong = set[str](), set[str]()
     for there in cited:
         tables = _tables(there.text)
         right |= tables.beside
         for rows in tables.tables:
-            own = [row for row in rows if (row.key == first if first else row.is_named_in(said, spoken))]
+            own = [row for row in rows if (row.key == first if first else row.is_named_in(said, names, spoken))]
             own = [row for row in own if not any(row.tells < other.tells for other in own)]
             named = frozenset[str]().union(*(row.tells for row in own))
             # Of a table of which no row is named, any may be meant; and so may one that is half named beside others.
@@ -446,12 +501,12 @@ class _Row:
         """The words of the whole row."""
         return self.key | self.values
 
-    def is_named_in(self, words: frozenset[str], codes: str) -> bool:
+    def is_named_in(self, words: frozenset[str], names: frozenset[str], codes: str) -> bool:
         """Whether a claim names it, by its first cell or a code; a plain number does not tell it from others."""
         if any(f" {code} " in codes for code in self.codes):
             return True
-        # One plain word may be anybody's.
-        tells = len(self.tells) > 1 or any(map(str.isdigit, "".join(self.tells)))
+        # One plain word may be anybody's, but for one that is written as a name: "Basic".
+        tells = len(self.tells) > 1 or any(map(str.isdigit, "".join(self.tells))) or self.tells <= names
         return self.tells <= words and tells and not all(map(str.isdigit, self.tells))
 
 
@@ -495,6 +550,7 @@ def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
 _LEAST_CELLS: Final = 2
 _TAG: Final = re.compile(r"</?[a-z]{1,6}/?>", re.IGNORECASE)
 _CODE_NAME: Final = re.compile(r"(?<![a-z0-9._-])[a-z][a-z0-9.]*+(?:[-_][a-z0-9.]++)++")
+_CAPITAL: Final = re.compile(r"(?<![^\W_])[A-ZА-ЯЁ][^\W_]*+")
 _MOST_TABLES: Final = 20
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
 

@@ -21,7 +21,9 @@ _SPAN: Final = re.compile(r"`[^`\n]*`")
 _LEAST_WORDS: Final = 3
 """Words from which on the share of a claim says something."""
 _LEAST_TYPED: Final = 4
-"""The same where something is to be typed, or comes, or two numbers are compared: that is told in one's own words."""
+"""The same where something is to be typed, or two numbers are compared: that is told in one's own words."""
+_LEAST_LEADING: Final = 5
+"""The same where a list or a block comes."""
 _HARDLY: Final = 0.1
 _FEW: Final = 0.25
 """The same of a claim with more than `_MANY_WORDS`."""
@@ -35,7 +37,7 @@ def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
         claim: One claim, without its citations.
         cited: The passages that it cites; a text in another script than theirs is not asked.
     """
-    if is_invented(claim, cited):
+    if is_invented(claim, cited, leads=claim.rstrip().endswith(":")):
         return [claim]
     plain = unescaped(claim)
     parts = [part.strip() for part in _PART.split(plain)[:_MOST_PARTS]]
@@ -65,13 +67,13 @@ _PART: Final = re.compile(
 _MOST_PARTS: Final = 100
 
 
-def is_invented(claim: str, cited: Sequence[Passage]) -> bool:
-    """Whether a text has hardly a word of some passages."""
+def is_invented(claim: str, cited: Sequence[Passage], *, leads: bool = False) -> bool:
+    """Whether a text has hardly a word of some passages; what leads into a list or a block may be told more freely."""
     words, typed = _words(claim), "`" in claim or len(_FIGURE.findall(claim)) > 1
-    least = _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
+    least = _LEAST_LEADING if leads else _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
     if len(words) < least or is_lead_in(claim) or not _is_of_one_script(claim, cited):
         return False
-    return share_of(words, cited) < (_FEW if len(words) > _MANY_WORDS and not typed else _HARDLY)
+    return share_of(words, cited) < (_FEW if len(words) > _MANY_WORDS and not (typed or leads) else _HARDLY)
 
 
 def likeness(claim: str, cited: Sequence[Passage]) -> float | None:

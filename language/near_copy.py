@@ -17,6 +17,7 @@ from typing import Final
 
 from language.nearest import places
 from language.turning_words import (
+    ANSWERS,
     LIMITING,
     LISTS,
     Sentence,
@@ -38,8 +39,6 @@ _AS_NEAR: Final = 0.05
 """How much less alike another sentence may be to count as the one that was copied, too."""
 _SAID: Final = 0.5
 """Share of a condition's words that question or draft say elsewhere, so that it need not be said again."""
-_ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
-"""What says yes or no to the question, and denies nothing of what follows."""
 _MARKER: Final = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 """What an item of a list begins with: its number is none of the sentence's."""
 _PART: Final = re.compile(r"[;:|()—–]|\.\s")
@@ -56,7 +55,7 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
         context: Returns the question and the rest of the draft: a condition that stands there is not left out. It is asked
             where a condition may be, and not for each claim.
     """
-    said = sentence_of(_ANSWERS.sub("", _MARKER.sub("", claim, count=1), count=1))
+    said = sentence_of(ANSWERS.sub("", _MARKER.sub("", claim, count=1), count=1))
     passages = list(cited)
     if len(said.words) < _LEAST_WORDS:
         return []
@@ -382,7 +381,7 @@ def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) ->
     if not _denies_anything(own):
         for words in sentences:
             for copied in _around_denials(words):
-                if _holds(own, copied) and not any(_holds(other, copied) for other in sentences):
+                if _holds(own, copied) and not any(_holds(other, _without_joints(copied)) for other in sentences):
                     return [_describe(("not", *copied), copied)]
         return []
     if sum(word in LISTS.denials for word in own) != 1:
@@ -404,6 +403,12 @@ def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             copied = (*left, *right)
             if len(left) == before and len(right) == behind and _tells(copied) and right[0] not in stop_words():
                 yield copied
+
+
+def _without_joints(copied: tuple[str, ...]) -> tuple[str, ...]:
+    """Return words without the stop words at either end: "that it is on" may be said as "it is on"."""
+    telling = [at for at, word in enumerate(copied) if word not in stop_words()]
+    return copied[telling[0] : telling[-1] + 1]
 
 
 def _tells(copied: Sequence[str]) -> bool:

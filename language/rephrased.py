@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 from language.nearest import places
-from language.turning_words import LIMITING, LISTS, Sentence, opposites, sentence_of
+from language.turning_words import ANSWERS, LIMITING, LISTS, Sentence, opposites, sentence_of
 from language.values import Passage
 from language.words import stem, stop_words
 
@@ -88,7 +88,7 @@ def turned_round(claim: str, cited: Iterable[Passage]) -> list[str]:
         claim: One claim, without its citations.
         cited: The passages that it cites.
     """
-    passages = list(cited)
+    claim, passages = ANSWERS.sub("", claim, count=1), list(cited)
     known = list({clause.words: clause for there in passages for clause in _clauses_of(there.text)}.values())
     found = list(_other_limits(sentence_of(claim), passages))
     for clause in _clauses(claim)[:_MOST_CLAUSES]:
@@ -164,7 +164,9 @@ def _only_in(clause: _Clause, other: _Clause) -> list[str]:
 
 def _denied(source: _Clause, claim: _Clause) -> _Change:
     """Return the word that one of two clauses denies and the other says, where nothing else in them is denied."""
-    if len(claim.content) <= _LEAST_WORDS or len(claim.content & source.content) < _DENIED * len(claim.content):
+    shared = claim.content & source.content
+    is_whole = len(shared) >= _LEAST_WORDS and len(shared) == min(len(claim.content), len(source.content))
+    if not is_whole and (len(claim.content) <= _LEAST_WORDS or len(shared) < _DENIED * len(claim.content)):
         return []
     if claim.is_row or source.is_row:
         return []  # its cells are no sentence
@@ -172,7 +174,15 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
     if limited or any(clause.denials and not LIMITING.isdisjoint(clause.whole) for clause in (source, claim)):
         return []  # "only then" is "not before"
     for one, other in ((source, claim), (claim, source)):
-        if one.denials == 1 and not other.denies_anything and one.denied.isalpha() and one.denied in other.content:
+        # "Port 80, and not port 8080": what is denied is said, too.
+        alone = sum(stem(word) == one.denied for word in one.words) == 1
+        if (
+            one.denials == 1
+            and not other.denies_anything
+            and alone
+            and one.denied.isalpha()
+            and one.denied in other.content
+        ):
             if any(word.startswith(_OFF) for word in (*other.words, *other.whole)):
                 return None  # "it is off: enable it"
             pair = f"not {one.denied}", one.denied
@@ -183,7 +193,7 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
 _OFF: Final = ("off", "disabl", "inactiv", "выключ", "отключ", "неактив")
 """Beginnings of words for what is not on, which need no denial."""
 _DENIED: Final = 0.6
-"""Share of a clause's words that a clause of the source must have to deny the same."""
+"""Share of a clause's words that a clause of the source must have to deny the same, unless one of the two has all words of the other."""
 
 
 # ---------------------------------------------------------------------------------------------- of how many it holds

@@ -83,6 +83,8 @@ def _sides(word: str) -> dict[int, int]:
 
 
 _NO_ENDING: Final = 3
+ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
+"""What says yes or no to the question, and denies nothing of what follows."""
 LIMITING: Final = frozenset(
     [
         "only",

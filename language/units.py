@@ -79,7 +79,7 @@ _TABLE: Final[tuple[tuple[str, tuple[tuple[str, Fraction], ...]], ...]] = (
     ("m/s м/с", (("speed", Fraction(1)),)),
     ("mph", (("mph", Fraction(1)),)),
     ("km км kilometre kilometres kilometer kilometers километр*", (("length", _K),)),
-    ("mile miles миля мили миль", (("mile", Fraction(1)),)),
+    ("mile miles mi миля мили миль", (("mile", Fraction(1)),)),
     ("kg кг kilogram kilograms килограмм*", (("mass", _K),)),
     ("g г гр gram grams грамм*", (("mass", Fraction(1)),)),
     ("mg мг milligram milligrams миллиграмм*", (("mass", Fraction(1, 1000)),)),

@@ -30,6 +30,7 @@ _URL = re.compile(r"(?:https?|ftp|wss?)://[^\s<>()\[\]\"'`«»“”„…|]+", 
 _URL_END: Final = ".,;:!?*_~"
 _SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1", re.DOTALL)
 _FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[^`\n]*+\n")
+_PLAIN_NUMBER = re.compile(r"\d{1,9}")
 _QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|„([^“\n]{2,80})“|\"([^\"\n]{2,80})\"")
 _FILE = (
     r"(?:py|toml|jsonl?|md|db|ya?ml|txt|ini|cfg|conf|exe|dll|xml|csv|sh|bat|ps1|jsx?|tsx?|html?|css|log|pdf|docx?|xlsx?|pptx?|zip|gz|"
@@ -77,6 +78,11 @@ _WORD_FIGURE = re.compile(
 )
 _IN_SHORT = re.compile(r".{0,2}\b(?:в двух|in two|in a few)\s(?:словах|words)", re.IGNORECASE)
 """What counts no words."""
+_ONE = re.compile(
+    r"(?<!\w)(?:an?|one|single|per|один|одного|одной|одну|одна|одни|одних|через|за|раз в|течение|в)[ \u00a0]([^\W\d_]+)",
+    re.IGNORECASE,
+)
+"""A unit that is one of it: "within a day", «за час»."""
 _NOUN = re.compile(r"[ \u00a0]([^\W\d_]{4,})")
 _NUMBERED = re.compile(
     r"(?<!\w)(?:chapters?|steps?|sections?|pages?|parts?|items?|figures?|tables?|versions?|lines?|levels?|appendix|no|nr|p|ch|sec|fig|port|"
@@ -257,8 +263,11 @@ def _parted(text: str) -> tuple[str, list[str], str]:
         if i % 2 == 0:
             prose += _CITATION.sub("", part)
         elif not _FENCE.match(part) and (match := _SPAN.fullmatch(part)):
-            spans.append(match[2])
-            prose += _SPANNED
+            if _PLAIN_NUMBER.fullmatch(match[2]):
+                prose += match[2]  # "`500` bytes" is an amount
+            else:
+                spans.append(match[2])
+                prose += _SPANNED
         elif _FENCE.match(part):
             lines = part.strip("\n").split("\n")[1:]
             fenced.append("\n".join(line for line in lines if not re.fullmatch(r"\s*(?:`{3,}|~{3,})\s*", line)))
@@ -422,6 +431,14 @@ def _halves(text: str) -> Iterator[Figure]:
 
 def _words(text: str) -> Iterator[Figure]:
     yield from _halves(text)
+    for match in _MULTIPLE.finditer(text):
+        yield Figure(
+            match.group(),
+            *match.span(),
+            ("1" if match["once"] else "2" if match["twice"] else "3",),
+            kind="word",
+            of=_TIMES,
+        )
     if CARDINALS.keys().isdisjoint(tokens(text)):
         return  # as mostly; the expression takes long
     for match in _WORD_FIGURE.finditer(text):
@@ -433,7 +450,20 @@ def _words(text: str) -> Iterator[Figure]:
         if following and unit:
             yield Figure(text[match.start() : following.end()], *match.span(), (value,), amounts(value, unit))
         elif noun := _NEXT_WORD.match(text, match.end()):
-            yield Figure(match.group(), *match.span(), (value,), kind="word", of=stem(fold(noun[1])))
+            yield Figure(match.group(), *match.span(), (value,), kind="word", of=_counted_word(noun[1]))
+
+
+def _counted_word(word: str) -> str:
+    return _TIMES if fold(word) in ("times", "раз", "раза") else stem(fold(word))
+
+
+_TIMES: Final = "times"
+_MULTIPLE: Final = re.compile(
+    r"(?<!\w)(?:(?P<once>(?:given|used|specified|set|typed|passed|only|just)\s+once|(?:только|лишь|указан\w?|задан\w?)\s+(?:один раз|однажды))|(?P<twice>twice|doubl(?:es|ed|ing)|twofold|вдвое|дважды|двукратно|удв(?:аива|о[ие])\w*+)"
+    r"|thrice|tripl(?:es|ed|ing)|threefold|втрое|трижды|тр[её]хкратно|утр(?:аива|о[ие])\w*+)(?!\w)",
+    re.IGNORECASE,
+)
+"""How many times, in a word."""
 
 
 def _version(written: str) -> str:
@@ -473,6 +503,11 @@ class Passage:
         return tuple(found)
 
     @cached_property
+    def squeezed(self) -> str:
+        """The text as `flat`, without blanks."""
+        return _squeezed(self.flat)
+
+    @cached_property
     def alike(self) -> str:
         """The text as `flat`, its letters of one look made one."""
         return self.flat.translate(_ALIKE)
@@ -495,7 +530,7 @@ class Passage:
                     minus = "-" if match["sign"] else ""
                     forms = readings(match["number"], decimal_comma=comma)
                     found.update(number(minus + form) for form in forms)
-        found.update(form for figure in self.figures if figure.kind == "number" for form in figure.normal)
+        found.update(form for figure in self.figures if figure.kind in ("number", "word") for form in figure.normal)
         words = (_word_number(word) for word in tokens(self.text))
         found.update(str(value) for value in words if value is not None)
         found.update(
@@ -512,32 +547,41 @@ class Passage:
         """What its numbers measure."""
         return frozenset(dimension for figure in self.figures for dimension, _ in figure.unit)
 
-    def unmeasured(self, dimensions: frozenset[str]) -> frozenset[str]:
-        """The numbers without a unit that may be of one of these dimensions."""
-        text, found = self._unmarked, set[str]()
+    def may_amount(self, wanted: frozenset[Amount], forms: Iterable[str]) -> bool:
+        """Whether a number without a unit may amount to something: its line says in what, or says nothing of another unit.
+
+        Args:
+            wanted: What is asked for.
+            forms: The number that says so in the claim.
+        """
+        text, own = self._unmarked, frozenset(forms)
         for figure in figures_of(text):
             if figure.kind not in ("number", "word") or figure.unit:
                 continue
             start, end = text.rfind("\n", 0, figure.start) + 1, text.find("\n", figure.end)
             before, behind = text[start : figure.start], text[figure.end : end if end >= 0 else None]
-            if self._may_measure(before, behind, dimensions):
-                found.update(figure.normal)
-        return frozenset(found)
+            if self._may_measure(before, behind, figure, wanted, own):
+                return True
+        return False
 
-    def _may_measure(self, before: str, behind: str, dimensions: frozenset[str]) -> bool:
+    def _may_measure(
+        self, before: str, behind: str, figure: Figure, wanted: frozenset[Amount], forms: frozenset[str]
+    ) -> bool:
         if _NUMBERED.search(before[-40:]):
             return False
+        dimensions = frozenset(dimension for dimension, _ in wanted)
         clause = re.split(r"[.;:!?](?:\s|$)|[()|]", behind[:80], maxsplit=1)[0]
-        following = re.findall(r"[^\W\d_]+|%", clause)[:4]
-        if any(_measures(word, dimensions) for word in following):
-            return True
-        noun = _NEXT_WORD.match(behind)
-        if noun and fold(noun[1]) not in stop_words():
-            return False  # it counts something
+        for words in (_words_of_number(clause), re.findall(r"[^\W\d_]+|%", _COUNTED.sub(_GONE, before + behind))):
+            units = [unit for word in words for unit in meaning(f" {word}") if unit[0] in dimensions]
+            if units:
+                return any(amounts(form, tuple(units)) & wanted for form in figure.normal)
+            noun = _NEXT_WORD.match(behind)
+            if noun and fold(noun[1]) not in stop_words():
+                return False  # it counts something
         line = before + behind
-        if "|" in line or "`" in line or "=" in line or "_" in line or not dimensions & self.dimensions:
-            return True
-        return any(_measures(word, dimensions) for word in re.findall(r"[^\W\d_]+", line))
+        if forms.isdisjoint(figure.normal):
+            return False
+        return "|" in line or "`" in line or "=" in line or "_" in line or not dimensions & self.dimensions
 
     def may_count(self, forms: Iterable[str], dimensions: frozenset[str]) -> bool:
         """Whether a bare number stands in a line that counts such things, or says of nothing else that it counts it."""
@@ -560,13 +604,21 @@ class Passage:
     def amounts(self) -> frozenset[Amount]:
         """What its numbers amount to in their units; a unit without a number is one of it."""
         found = {amount for figure in self.figures for amount in (*figure.unit, *figure.whole)}
-        for word in set(tokens(_COUNTED.sub(_GONE, self.text))):
-            if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
-                found |= amounts("1", meaning(f" {word}"))
         found |= {amount for figure in _halves(self.text) for amount in figure.unit}
         found |= {
             amount for words, share in _SHARES if words.search(self.text) for amount in amounts(share, meaning("%"))
         }
+        for match in _ONE.finditer(self.text):
+            found |= amounts("1", meaning(f" {match[1]}"))
+        return frozenset(found)
+
+    @cached_property
+    def units(self) -> frozenset[Amount]:
+        """One of each unit that stands without a number: "each day" proves "1 day", and not "24 hours"."""
+        found = set[Amount]()
+        for word in set(tokens(_COUNTED.sub(_GONE, self.text))):
+            if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
+                found |= amounts("1", meaning(f" {word}"))
         return frozenset(found)
 
     @cached_property
@@ -600,7 +652,7 @@ class Passage:
             if figure.kind == "word":
                 found.setdefault(figure.of, set()).update(figure.normal)
         for said, noun in re.findall(rf"(?<![\w.])({NUMBER})[ \u00a0]([^\W\d_]+)", self.lines[0]):
-            found.setdefault(stem(fold(noun)), set()).add(number(said))
+            found.setdefault(_counted_word(noun), set()).add(number(said))
         return found
 
     def near(self, counted: str) -> frozenset[str]:
@@ -643,8 +695,19 @@ class Passage:
         return tuple(map(fold, self.lines))
 
 
-def _measures(word: str, dimensions: frozenset[str]) -> bool:
-    return any(dimension in dimensions for dimension, _ in meaning(f" {word}"))
+def _words_of_number(behind: str) -> Iterator[str]:
+    """Yield the next words behind a number that may be its unit: of "2 or 4 GB" that of the next number, not of "2 CPU, 4 GB"."""
+    counts, left = False, 4
+    for word in re.findall(r"\d+|[^\W\d_]+|%", behind):
+        if word.isdigit():
+            if counts:
+                return
+            continue
+        if not left:
+            return
+        yield word
+        left -= 1
+        counts = counts or fold(word) not in stop_words()
 
 
 @lru_cache(maxsize=256)
@@ -699,6 +762,7 @@ def _lacking(figure: Figure, cited: Sequence[Passage]) -> str:
         case _ if figure.unit:
             amounts_of = figure.unit | figure.whole
             there = any(amounts_of & text.amounts or _unmeasured(figure, text) for text in cited)
+            there = there or ("1" in figure.normal and any(amounts_of & text.units for text in cited))
             if any(not text.measured.isdisjoint(figure.normal) for text in cited):
                 shown = " ".join(figure.written.split())
         case _:
@@ -734,12 +798,10 @@ def _other_rate(figure: Figure, cited: Sequence[Passage]) -> str:
 
 def _unmeasured(figure: Figure, text: Passage) -> bool:
     """Whether a text has the number of an amount without any unit, where it may be one of that amount's."""
-    if text.bare.isdisjoint(figure.normal):
-        return False
     dimensions = frozenset(dimension for dimension, _ in figure.unit)
     if dimensions & COUNTS:
-        return text.may_count(figure.normal, dimensions)
-    return not text.unmeasured(dimensions).isdisjoint(figure.normal)
+        return not text.bare.isdisjoint(figure.normal) and text.may_count(figure.normal, dimensions)
+    return text.may_amount(figure.unit | figure.whole, figure.normal)
 
 
 def _has_version(wanted: str, text: Passage) -> bool:
@@ -782,8 +844,35 @@ def _named(name: str, there: Passage) -> bool:
     if _occurs(name, there.flat) or ("+" in name and name in there.keys):
         return True
     # A command may be put together of what the passage names: its words must be there, each as it is written.
-    words = name.split()
-    return len(words) > 1 and all(_occurs(word, there.flat) for word in words)
+    words = [word for word in name.split() if not _STANDS_FOR.fullmatch(word)]
+    if len(name.split()) > 1 and words and all(_occurs(word, there.flat) for word in words):
+        return True
+    if not _MARKED_UP.search(name):
+        return False
+    return _assigned(name, there) or _occurs(_squeezed(name), there.squeezed)
+
+
+_STANDS_FOR: Final = re.compile(r"<[^<>]+>|\{[^{}]+\}|\.\.\.|…|/path/to/[\w./-]*")
+"""What a draft writes in a command for something of the user's."""
+_MARKED_UP: Final = re.compile(r"[={}\[\]()]")
+_ASSIGNMENT: Final = re.compile(r"([\w./-]{2,60})=([^\W\d]\w{1,20})")
+_NEAR_KEY: Final = 300
+"""Characters behind a key in which a passage may say its value in words: "`key` … set it to `true`"."""
+
+
+def _squeezed(code: str) -> str:
+    """Return code without blanks: it may be broken into lines otherwise."""
+    return re.sub(r"\s+", "", code)
+
+
+def _assigned(name: str, there: Passage) -> bool:
+    """Whether a text has the key of an assignment, and its value as a name of code soon behind it; numbers must stand with their key."""
+    match = _ASSIGNMENT.fullmatch(name)
+    if not match or f"{match[1]}=" in there.flat:
+        return False
+    text = fold(there.text)
+    at = text.find(match[1])
+    return at >= 0 and f"`{match[2]}`" in text[at : at + _NEAR_KEY]
 
 
 def _is_code(name: str) -> bool:
@@ -831,7 +920,8 @@ def _as_read(parts: Sequence[str], tag: re.Pattern[str]) -> str:
 
 
 def _said(text: str) -> str:
-    return f" {' '.join(tokens(text))} "
+    # Folded, "№" would be the letters "no", and one word with the name behind it.
+    return f" {' '.join(tokens(text.replace('№', '# ')))} "
 
 
 def _address(url: str) -> str:
@@ -842,5 +932,4 @@ def _address(url: str) -> str:
 
 
 def _flat(text: str) -> str:
-    # Folded, "№" would be the letters "no", and one word with the name behind it.
     return " ".join(re.sub(r"[*`«»“”„\"]", "", fold(text.replace("№", "# "))).split())
