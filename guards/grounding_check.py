@@ -29,6 +29,7 @@ from language.names import is_gloss, is_translated, names_missing, names_of_nobo
 from language.near_copy import changes, is_copied
 from language.nearest import exchanged_values
 from language.negation import opening, polarity_differs
+from language.promises import promises_of_nobody
 from language.rephrased import turned_round
 from language.step_order import misordered_steps
 from language.values import Passage, missing_values, passage, values
@@ -191,6 +192,7 @@ def _judge(
     if not missing and cited and not quoted:
         # A name that neither the question nor any passage has is nobody's.
         missing = names_of_nobody(without_citations(said), [*cited, *beside, anybodys], cited)
+        missing = missing or ([] if _is_code(claim) else promises_of_nobody(without_citations(said), cited, question))
 
     def context() -> str:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"

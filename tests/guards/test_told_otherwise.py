@@ -39,6 +39,9 @@ WRONG = [
     ("`%R` is the count of sheets [1].", FLAGS, "%r"),
     ("Whether it was paid by card is seen from the fourth letter [1].", LETTERS, "4."),
     ("The text of the hint that is shown for a cell is entered on the tab **Errors** [1].", TABS, "errors"),
+    ("A shelf that was dropped can be brought back at any time [1].", "A shelf is dropped for good.", "brought back"),
+    ("Save it and restart the server, for it takes effect after that [1].", "Save it: it takes effect on the server.", "restart"),
+    ("После сохранения клиенту придёт уведомление [1].", "Сохраните запись клиента.", "уведомлен"),
     ("# The vendor refunds all customers\n\nPort 8080 serves the page [1].", "Port 8080 serves the page.", "refunds"),
 ]  # fmt: skip
 
@@ -60,6 +63,9 @@ RIGHT = [
     ("Set `'a': {'b': 5}` for it [1].", "```\n'a': {\n    'b': 5\n}\n```"),
     ("Start with `repair/enable=true` [1].", "### repair/enable\n\nThe value `true` starts the repair."),
     ("Try `shelf drop --all /path/to/shelf` [1].", "`shelf` has the command `drop`; `--all` drops all shelves."),
+    ("You can undo it whenever you like [1].", "A shelf can be brought back at any time."),
+    ("Клиент получит письмо [1].", "The customer is notified by e-mail about a letter."),
+    ("No, it cannot be restored [1].", "A shelf is dropped for good, it cannot be brought back."),
     ("A few useful points [1]:\n\n- Port 8080 serves the page [1].", "Port 8080 serves the page."),
     ("The sheet says that it is open, and that it is not paid yet [1].", "It is not open before nine. The sheet says it is open; it is not paid yet."),
 ]  # fmt: skip
