@@ -246,7 +246,7 @@ def _without_own_arguments(claim: str, cited: Sequence[Passage], question: str) 
     said_too: set[str] = set()
 
     def strip(match: re.Match[str]) -> str:
-        own = own_arguments(fold(match.group().strip()), cited, question) or ()
+        own = own_arguments(fold(match.group().strip(" \t{},")), cited, question) or ()
         said_too.update(word for word in own if not word.isalpha())
         return (
             match.group() if not own else " ".join(word for word in match.group().split(" ") if fold(word) not in own)

@@ -122,13 +122,13 @@ def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[P
     clauses = list(_clauses(claim))
     for at, clause in enumerate(clauses):
         for name, kind, _ in _named_in(clause):
-            readings = [_words(clause, without=name)]
-            if kind != "number":
-                readings.append(_words(_with_neighbours(clauses, at), without=name))
-            if len(readings[-1]) < _LEAST_WORDS and kind == "name":
-                readings = [_words(claim, without=name)]  # "That is Daphne, the server for ..."
+            words = _words(clause, without=name)
+            if len(words) < _LEAST_WORDS and kind != "number":
+                words = _words(_with_neighbours(clauses, at), without=name)
+            if len(words) < _LEAST_WORDS and kind == "name":
+                words = _words(claim, without=name)  # "That is Daphne, the server for ..."
             own = [use for use in uses if use.kind == kind and _is_same(use.name, name, kind)]
-            if not own or not any(readings):
+            if not own or not words:
                 continue
             others = [
                 use
@@ -136,18 +136,25 @@ def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[P
                 if use.kind == kind and not any(_is_same(use.name, one, kind) for one in every)
             ]
             others = [use for use in others if kind in _TYPED or not use.own_words or not use.own_words <= said]
-            if any(_belongs(words, use, own) for words in readings for use in others):
+            if any(_belongs(words, use, own) for use in others):
                 found.append(name)
     return list(dict.fromkeys(found))
 
 
 def _with_neighbours(clauses: Sequence[str], at: int) -> str:
-    """Return a clause with those behind it that name nothing, or before it where there is none: "`%N`, the number of sheets"."""
-    behind = list(takewhile(lambda clause: not _named_in(clause), clauses[at + 1 :]))
-    before = (
-        [] if behind else list(takewhile(lambda clause: not _named_in(clause), clauses[at - 1 :: -1] if at else ()))
+    """Return a clause with those that a colon or a dash joins to it and that name nothing: "`%N` - the number of sheets"."""
+    behind = list(takewhile(lambda clause: not _named_in(clause) and ";" not in clause, clauses[at + 1 :]))
+    before = list(
+        takewhile(lambda clause: not _named_in(clause) and ";" not in clause, clauses[at - 1 :: -1] if at else ())
     )
-    return " ".join((*reversed(before), clauses[at], *behind))
+    joined = (" ".join((clauses[at], *behind)), " ".join((*reversed(before), clauses[at])))
+    return next(
+        (text for text, beside in zip(joined, (behind, before), strict=True) if beside and _JOINT.search(text)),
+        clauses[at],
+    )
+
+
+_JOINT: Final = re.compile(r"(?:^|\s)[–—-]\s|[`*»”\"]\s{0,2}:\s")
 
 
 _TYPED: Final = ("command", "option", "path")

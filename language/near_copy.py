@@ -18,6 +18,7 @@ from typing import Final
 from language.nearest import places
 from language.turning_words import (
     ANSWERS,
+    HOW,
     LIMITING,
     LISTS,
     Sentence,
@@ -229,10 +230,16 @@ def _changes_quantity(old: Sequence[str], new: Sequence[str], all_old: Sequence[
     groups = LISTS.quantities
     before, behind = ({groups[word] for word in words if word in groups} for words in (old, new))
     there, here = ({groups[word] for word in words if word in groups} for words in (all_old, all_new))
+    if before and behind and max(len(old), len(new)) > _AT_ONCE:
+        return False  # so much was told anew that the one is not in the place of the other
     if not before or not behind:
         # Most are put in and left out as one likes; what was only moved is no change.
         return bool((before - here) & LISTS.weighty)
     return bool((before - here) | (behind - there)) and before != behind
+
+
+_AT_ONCE: Final = 4
+"""Words of a change, up to which a quantity in it stands in the place of another."""
 
 
 def _changes_name(source: Sentence, claim: Sentence, old: tuple[int, int], new: tuple[int, int]) -> bool:
@@ -401,6 +408,8 @@ def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         for before, behind in ((2, 1), (1, 2), (0, 3)):
             left, right = words[max(0, at - before) : at], words[at + 1 : at + 1 + behind]
             copied = (*left, *right)
+            if words[at + 1 + behind : at + 2 + behind] and HOW.fullmatch(words[at + 1 + behind]):
+                continue  # "does not run continuously": it does run
             if len(left) == before and len(right) == behind and _tells(copied) and right[0] not in stop_words():
                 yield copied
 

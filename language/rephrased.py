@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 from language.nearest import places
-from language.turning_words import ANSWERS, LIMITING, LISTS, Sentence, opposites, sentence_of
+from language.turning_words import ANSWERS, HOW, LIMITING, LISTS, Sentence, opposites, sentence_of
 from language.values import Passage
 from language.words import stem, stop_words
 
@@ -78,7 +78,10 @@ def _clause(words: tuple[str, ...], whole: tuple[str, ...], *, is_row: bool) -> 
 def _denied_word(words: Sequence[str], at: int) -> str:
     if words[at] in ("without", "без"):
         return ""
-    return stem(next((word for word in words[at + 1 : at + 3] if word not in stop_words()), ""))
+    place = next((place for place in range(at + 1, min(at + 3, len(words))) if words[place] not in stop_words()), 0)
+    if not place or any(map(HOW.fullmatch, words[place + 1 : place + 2])):
+        return ""
+    return stem(words[place])
 
 
 def turned_round(claim: str, cited: Iterable[Passage]) -> list[str]:

@@ -85,6 +85,8 @@ def _sides(word: str) -> dict[int, int]:
 _NO_ENDING: Final = 3
 ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
 """What says yes or no to the question, and denies nothing of what follows."""
+HOW: Final = re.compile(r"\w{3,}ly|always|all|every|each|[а-яё]{4,}но|всегда|все|каждый|сразу")
+"""What a denial before a verb denies in its place: "does not run continuously"."""
 LIMITING: Final = frozenset(
     [
         "only",

@@ -849,14 +849,17 @@ def _named(name: str, there: Passage) -> bool:
         return True
     if not _MARKED_UP.search(name):
         return False
+    if _LEFT_OUT.search(name):
+        return all(_squeezed(part) in there.squeezed for part in _LEFT_OUT.split(name))
     return _assigned(name, there) or _occurs(_squeezed(name), there.squeezed)
 
 
 _STANDS_FOR: Final = re.compile(r"<[^<>]+>|\{[^{}]+\}|\.\.\.|…|/path/to/[\w./-]*")
 """What a draft writes in a command for something of the user's."""
+_LEFT_OUT: Final = re.compile(r"\.\.\.|…")
 _MARKED_UP: Final = re.compile(r"[={}\[\]()]")
 _ASSIGNMENT: Final = re.compile(r"([\w./-]{2,60})=([^\W\d]\w{1,20})")
-_NEAR_KEY: Final = 300
+_NEAR_KEY: Final = 500
 """Characters behind a key in which a passage may say its value in words: "`key` … set it to `true`"."""
 
 
@@ -868,11 +871,15 @@ def _squeezed(code: str) -> str:
 def _assigned(name: str, there: Passage) -> bool:
     """Whether a text has the key of an assignment, and its value as a name of code soon behind it; numbers must stand with their key."""
     match = _ASSIGNMENT.fullmatch(name)
-    if not match or f"{match[1]}=" in there.flat:
+    if not match:
         return False
+    key, value = match.groups()
+    shown = re.findall(rf"(?<![\w./-]){re.escape(key)}=([^\s,;)]*)", there.flat)
+    if not all(_STANDS_FOR.fullmatch(one) or key in one or _CYRILLIC.search(one) for one in shown):
+        return False  # it is shown with a value of its own
     text = fold(there.text)
-    at = text.find(match[1])
-    return at >= 0 and f"`{match[2]}`" in text[at : at + _NEAR_KEY]
+    at = text.find(key)
+    return at >= 0 and any(f"{mark}{value}{mark}" in text[at : at + _NEAR_KEY] for mark in ("`", "**"))
 
 
 def _is_code(name: str) -> bool:
