@@ -23,9 +23,9 @@ from tests.support.llama.server import GUARD, LlamaServer, llama_server, templat
 pytestmark = pytest.mark.slow
 
 MODELS: Final[dict[int, tuple[dict[str, Any], dict[str, str], tuple[int, int, int]]]] = {
-    4: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}, (4, 4, 2)),
-    2: ({}, {"GUARDIAN_PLAN_TOKENS": "250"}, (4, 3, 2)),
-    3: ({"call_chance": 0.0}, {}, (8, 4, 1)),
+    2: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}, (4, 4, 2)),
+    5: ({}, {"GUARDIAN_PLAN_TOKENS": "250"}, (4, 3, 2)),
+    4: ({"call_chance": 0.0}, {}, (8, 4, 1)),
 }
 """By their seeds: what each is like, settings, and how many turns each of its conversations has. The first keeps nearest to the pages, with little room for drafts, so
 that many of them pass; the second has little room for plans; with the third, which never calls the tool by itself, the
