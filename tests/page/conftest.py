@@ -61,7 +61,7 @@ class Served:
         model: The scripted language model behind it.
         browser: For contexts of a test's own.
         asked: The addresses that browsers asked for.
-        windows: Those that stay open between tests, by their languages.
+        windows: Those that stay open between tests, by what they are.
     """
 
     url: str
@@ -73,39 +73,43 @@ class Served:
     windows: dict[str, Page] = field(default_factory=dict[str, Page])
 
     @contextmanager
-    def visit(self, name: str = "anna", *, at: str = "", locale: str = "en-US") -> Generator[Page]:
+    def visit(
+        self, name: str = "anna", *, at: str = "", url: str = "", locale: str = "en-US", **options: Any
+    ) -> Generator[Page]:
         """Open the page as one of the owners of keys, in a window that the next test uses on; what goes wrong fails the test.
 
         Gradio's code, new to a browser, takes it two seconds to load and to compile. Of a visit nothing stays: what the
-        page stored is deleted, and other windows are closed.
+        page stored is deleted, and other windows are closed. Each address and each kind of browser has its own window.
         """
-        page = self.windows.pop(locale, None) or self._context(locale=locale).new_page()
+        url = url or self.url
+        kind = f"{url} {locale} {options}"
+        page = self.windows.pop(kind, None) or self._context(locale=locale, **options).new_page()
         context = page.context
         try:
             login = b64encode(f"{name}:{self.keys[name]}".encode()).decode()
             context.set_extra_http_headers({"Authorization": f"Basic {login}"})
-            with self._watched(page, f"{self.url}{at}"):
+            with self._watched(page, f"{url}{at}"):
                 yield page
-            page.set_viewport_size(WINDOW)
+            page.set_viewport_size(options.get("viewport", WINDOW))
             for other in context.pages:
                 if other != page:
                     other.close()
             # From a page of the server's that stores nothing, behind the one that may do so on being left.
-            page.goto(f"{self.url}page/style.css")
+            page.goto(f"{url}page/style.css")
             page.evaluate("localStorage.clear(); sessionStorage.clear()")
             context.clear_cookies()
         except BaseException:
             context.close()
             raise
-        self.windows[locale] = page
+        self.windows[kind] = page
 
     @contextmanager
-    def visit_anew(self, name: str = "anna", *, url: str = "", **options: Any) -> Generator[Page]:
+    def visit_anew(self, name: str, **options: Any) -> Generator[Page]:
         """Open the page in a browser that has never been here and asks for the key itself, with its dialog."""
         context = self._context(http_credentials={"username": name, "password": self.keys[name]}, **options)
         try:
             page = context.new_page()
-            with self._watched(page, url or self.url):
+            with self._watched(page, self.url):
                 yield page
         finally:
             context.close()
@@ -208,12 +212,12 @@ class Wire:
     """A way to a server.
 
     Attributes:
-        port: To ask.
+        url: To ask.
         answered: The bytes that came back, as they come.
         open_ones: Both ends of each connection.
     """
 
-    port: int
+    url: str
     answered: bytearray = field(default_factory=bytearray)
     open_ones: list[socket.socket] = field(default_factory=list[socket.socket])
 
@@ -228,7 +232,7 @@ class Wire:
 def recorded(port: int) -> Generator[Wire]:
     """Pass every byte on to a port of this machine, and remember what comes back."""
     listener = socket.create_server(("127.0.0.1", 0))
-    wire = Wire(listener.getsockname()[1])
+    wire = Wire(f"http://127.0.0.1:{listener.getsockname()[1]}/")
     answered, open_ones = wire.answered, wire.open_ones
 
     def pump(source: socket.socket, target: socket.socket, kept: bytearray | None) -> None:
@@ -266,3 +270,10 @@ def recorded(port: int) -> Generator[Wire]:
             one.join()
         for end in open_ones:
             end.close()
+
+
+@pytest.fixture(scope="module")
+def wire(served: Served) -> Iterator[Wire]:
+    """Another way to the server, where what it answers is seen: one, for a browser loads the page's code for each anew."""
+    with recorded(int(served.url.rstrip("/").rpartition(":")[2])) as way:
+        yield way

@@ -16,7 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from assistant.keys import keys_of
 from assistant.wiring import deployment
-from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, recorded
+from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire
 from tests.support.cli_helpers import Desk
 
 pytestmark = pytest.mark.slow
@@ -149,7 +149,7 @@ def test_a_turn_that_ends_otherwise_says_how_and_why(
         assert (turn.locator(".intent").count() == 0) == (chip == "refused")
 
 
-def test_nothing_of_what_the_users_view_hides_is_sent_to_the_user(served: Served) -> None:
+def test_nothing_of_what_the_users_view_hides_is_sent_to_the_user(served: Served, wire: Wire) -> None:
     """All bytes that a user's browser gets of a retried turn hold the answer, and nothing of plan, report or draft."""
     hidden = {
         "subqueries": ["canary of the search one", "restore the catalogue from a backup"],
@@ -162,8 +162,8 @@ def test_nothing_of_what_the_users_view_hides_is_sent_to_the_user(served: Served
     right = {"text": "To restore the catalogue from a backup, do the following [1]."}
     drafts = [{"when": {"purpose": "draft"}, "times": 1, "reply": reply} for reply in (wrong, right)]
     served.model.script([plan(**hidden), *drafts])
-    port = int(served.url.rstrip("/").rpartition(":")[2])
-    with recorded(port) as wire, served.visit_anew(url=f"http://127.0.0.1:{wire.port}/") as page:
+    wire.answered.clear()
+    with served.visit(url=wire.url) as page:
         turn = ask(page, QUESTION)
         text = turn.locator(".answer").inner_text()
         result = stored(served, conversation(page))
@@ -276,10 +276,9 @@ def test_two_tabs_on_one_conversation_lose_and_mix_nothing(served: Served) -> No
         expect(other.locator(".notice")).to_contain_text("not deleted")
 
 
-def test_a_connection_that_breaks_in_mid_turn_is_taken_up_again_by_the_page_itself(served: Served) -> None:
+def test_a_connection_that_breaks_in_mid_turn_is_taken_up_again_by_the_page_itself(served: Served, wire: Wire) -> None:
     """The page comes back with the running turn, its answer, and what was being written; Gradio says nothing."""
-    port = int(served.url.rstrip("/").rpartition(":")[2])
-    with recorded(port) as wire, served.visit_anew(url=f"http://127.0.0.1:{wire.port}/") as page:
+    with served.visit(url=wire.url) as page:
         with served.model.held():
             begin(page, QUESTION)
             page.locator("#g-box textarea").fill("And then?")
@@ -632,7 +631,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
         "is_mobile": True,
         "device_scale_factor": 1,
     }
-    with served.visit_anew("olga", **phone) as page:
+    with served.visit("olga", **phone) as page:
         turn = ask(page, QUESTION)
         for panel in turn.locator("summary").all():
             panel.click()
@@ -647,7 +646,7 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
         page.keyboard.press("Escape")
         expect(page.locator("#g-new")).not_to_be_visible()
     served.model.script(told("en"))
-    with served.visit_anew(**phone) as page:
+    with served.visit(**phone) as page:
         ask(page, QUESTION)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         picture(page, "phone")
