@@ -197,7 +197,7 @@ def ports(
     from graph.build import Ports
     from guards.policy_check import contacts_of
 
-    _read_words()
+    read_words()
     servers = servers or Servers(deployed)
     profile = deployed.profile
     offline = OfflinePlanner(knowledge, profile)
@@ -293,7 +293,7 @@ def database_source(deployed: Deployment) -> DatabaseSource:
     return DatabaseSource(deployed.profile.lookups, url, deployed.profile.database)
 
 
-def _read_words() -> None:
+def read_words() -> None:
     """Read the words and texts that turns look up: a node that did would keep all other turns of the process waiting."""
     from contracts.values import Language
     from language.lexicon import lexicon

@@ -31,7 +31,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,13 +96,22 @@ def _import_what_a_turn_needs() -> None:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     os.wait()
-    from language.attacks import shipped_pack
-
-    # Data of the product, which each process would compile again.
-    shipped_pack()
+    _read_what_ships()
     # No child looks through all that for garbage, which it would on its way out.
     gc.collect()
     gc.freeze()
+
+
+def _read_what_ships() -> None:
+    """Read and compile what is the same in every process: words, rules, the command line."""
+    from adapters.moderation.rules import RuleModerator
+    from assistant.cli import build_parser
+    from assistant.wiring import read_words
+
+    read_words()
+    build_parser()
+    # The expressions that any message is looked through with.
+    RuleModerator().judge("How do I restore the catalogue from a backup?")
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:
@@ -123,6 +132,18 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     warnings.resetwarnings()
     warnings.simplefilter("error")
     sys.argv[1:] = request["arguments"]
+    try:
+        _run(request)
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    else:
+        code = 0
+    _end(code)
+
+
+def _run(request: dict[str, Any]) -> None:
     if request["module"] == "-c":
         sys.argv[0:2] = ["-c"]
         main = sys.modules["__main__"] = ModuleType("__main__")
@@ -132,7 +153,24 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
         # As in an interpreter that starts, where no module has imported the program yet.
         sys.modules.pop(request["module"], None)
         runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
-    sys.exit(0)
+
+
+def _end(code: int) -> NoReturn:
+    """End as an interpreter does: wait for threads, say goodbye, look for garbage, write what is held back.
+
+    But do not take all modules apart: to touch what is shared with the server copies it, which takes as long as a
+    whole command. What does not end as it should (in the hook of an exit, in a stream) ends in the usual way.
+    """
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]  # what an interpreter calls
+    atexit._run_exitfuncs()
+    sys.modules.pop("__main__")
+    gc.collect()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (OSError, ValueError):
+        sys.exit(code)
+    os._exit(code & 0xFF)
 
 
 def _writer(number: int, name: str, errors: str, lines: bool) -> io.TextIOWrapper:
