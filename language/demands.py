@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from language.clean import skeleton
@@ -273,23 +274,19 @@ _ONLY_IF: Final = re.compile(
 )
 """Between a verb and what it might ask for: "write to the administrator if your password ..."."""
 
-_REQUESTS: Final = tuple(map(re.compile, (*_REQUESTS_EN, *_REQUESTS_RU)))
-_OF_A_QUESTION: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"\b(?:send|tell|give|e-?mail|text|share|provide|enter|type|write|confirm|say|have|know|remember|name)\b[^.!?]{{0,60}}?\b(?P<what>{_WANTED_EN})\b",
-        rf"\b(?:what|which)\b[^.!?]{{0,30}}?\byour\s+{_words(3)}(?P<what>{_WANTED_EN})\b",
-        rf"\byour\s+{_words(2)}(?P<what>{_WANTED_EN})\s*(?:,\s*please\s*)?\?",
-        r"\b(?:what|which)(?:'s| is| was| are)?\s+(?:the\s+)?(?:\w{1,40}\s+)?(?P<what>card numbers?|cv[vc]2?|pins?|pin codes?|(?:sms|one[- ]time) codes?)\b",
-        (
-            rf"(?<!\w)(?:{_GIVE_RU}|{_TO_GIVE_RU}|(?:укажи|введи|напомни|уточни|подтверди)(?:те)?|указать|ввести|подтвердить"
-            rf"|(?:подскаж|назов|скаж|пришл|сообщ|напиш|укаж)(?:е|ё|и)те|можете|могли|знаете|помните)[^.!?]{{0,60}}?(?P<what>{_WANTED_RU})(?!\w)"
-        ),
-        rf"(?<!\w)(?:как(?:ой|ая|ое|ие|ов)|ваш[а-я]*|у вас)\s+{_words(3)}(?P<what>{_WANTED_RU})(?!\w)",
-        r"(?<!\w)(?P<what>цифр[а-я]*)(?!\w)[^.!?]{0,40}?(?:смс|sms|карт)",
-        r"(?P<what>\b(?:pay|wire|transfer (?:the )?(?:money|funds))\b(?! (?:button|page|menu|module)))",
-        r"(?P<what>(?<!\w)(?:(?:о|за|до|предо)плат(?:и(?:те|шь|ли)|ить)|перечисл(?:ите|ить)|перев(?:едите|едете)|перевести (?:\w{1,20} ){0,2}(?:деньги|средства|сумму|оплату|\d))(?!\w))",
-    )
+_OF_A_QUESTION: Final = (
+    rf"\b(?:send|tell|give|e-?mail|text|share|provide|enter|type|write|confirm|say|have|know|remember|name)\b[^.!?]{{0,60}}?\b(?P<what>{_WANTED_EN})\b",
+    rf"\b(?:what|which)\b[^.!?]{{0,30}}?\byour\s+{_words(3)}(?P<what>{_WANTED_EN})\b",
+    rf"\byour\s+{_words(2)}(?P<what>{_WANTED_EN})\s*(?:,\s*please\s*)?\?",
+    r"\b(?:what|which)(?:'s| is| was| are)?\s+(?:the\s+)?(?:\w{1,40}\s+)?(?P<what>card numbers?|cv[vc]2?|pins?|pin codes?|(?:sms|one[- ]time) codes?)\b",
+    (
+        rf"(?<!\w)(?:{_GIVE_RU}|{_TO_GIVE_RU}|(?:укажи|введи|напомни|уточни|подтверди)(?:те)?|указать|ввести|подтвердить"
+        rf"|(?:подскаж|назов|скаж|пришл|сообщ|напиш|укаж)(?:е|ё|и)те|можете|могли|знаете|помните)[^.!?]{{0,60}}?(?P<what>{_WANTED_RU})(?!\w)"
+    ),
+    rf"(?<!\w)(?:как(?:ой|ая|ое|ие|ов)|ваш[а-я]*|у вас)\s+{_words(3)}(?P<what>{_WANTED_RU})(?!\w)",
+    r"(?<!\w)(?P<what>цифр[а-я]*)(?!\w)[^.!?]{0,40}?(?:смс|sms|карт)",
+    r"(?P<what>\b(?:pay|wire|transfer (?:the )?(?:money|funds))\b(?! (?:button|page|menu|module)))",
+    r"(?P<what>(?<!\w)(?:(?:о|за|до|предо)плат(?:и(?:те|шь|ли)|ить)|перечисл(?:ите|ить)|перев(?:едите|едете)|перевести (?:\w{1,20} ){0,2}(?:деньги|средства|сумму|оплату|\d))(?!\w))",
 )
 _OF_ITS_STATE: Final = re.compile(
     r"\b(?:expir|chang|reset|forg[oe]t|renew|rejected|accepted|work|fail|wrong|invalid|lost|stored|kept)\w*\b"
@@ -307,6 +304,18 @@ _AROUND: Final = 400
 """Characters to both sides of such a word that any request with it reaches."""
 
 
+@cache
+def _requests() -> tuple[re.Pattern[str], ...]:
+    """Return what finds a request; compiled when it is first needed, which takes longer than all else of this package."""
+    return tuple(map(re.compile, (*_REQUESTS_EN, *_REQUESTS_RU)))
+
+
+@cache
+def _of_a_question() -> tuple[re.Pattern[str], ...]:
+    """Return what finds a request in a question."""
+    return tuple(map(re.compile, _OF_A_QUESTION))
+
+
 @remember
 def asks_for_secrets(text: str) -> str:
     """Return what a text asks its reader to hand over, credentials, codes or money; empty where it asks for nothing.
@@ -316,7 +325,7 @@ def asks_for_secrets(text: str) -> str:
     """
     for said in _as_read(text):
         for part in _around_the_wanted(said):
-            if found := _first(_REQUESTS, part):
+            if found := _first(_requests(), part):
                 return found
     return ""
 
@@ -329,7 +338,7 @@ def question_asks_for_secrets(question: str) -> str:
         (
             found
             for said in _as_read(question)
-            if not _OF_ITS_STATE.search(said) and (found := _first(_OF_A_QUESTION, said))
+            if not _OF_ITS_STATE.search(said) and (found := _first(_of_a_question(), said))
         ),
         "",
     )

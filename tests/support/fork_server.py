@@ -107,11 +107,13 @@ def _read_what_ships() -> None:
     from adapters.moderation.rules import RuleModerator
     from assistant.cli import build_parser
     from assistant.wiring import read_words
+    from language.demands import question_asks_for_secrets
 
     read_words()
     build_parser()
     # The expressions that any message is looked through with.
     RuleModerator().judge("How do I restore the catalogue from a backup?")
+    question_asks_for_secrets("Which colour has your card?")
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:
