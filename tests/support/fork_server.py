@@ -134,6 +134,9 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     warnings.resetwarnings()
     warnings.simplefilter("error")
     sys.argv[1:] = request["arguments"]
+    # A program that goes without a last look for garbage has it here, where there is little to look through: this is
+    # how a resource that was left open is told.
+    gc.freeze = gc.collect
     try:
         _run(request)
     except SystemExit as end:
