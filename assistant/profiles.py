@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from copy import copy
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -108,8 +109,6 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
 
     A class rather than an instance, because LangGraph builds each run's settings from what the caller names.
     """
-    from pydantic import create_model
-
     from contracts.context import Context
 
     limits, habits = profile.thresholds, profile.behaviour
@@ -140,12 +139,19 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
         "entailment": habits.entailment,
     }
     base = Context.model_validate(defaults)
+    return _with_defaults(tuple((name, getattr(base, name)) for name in defaults))
+
+
+@lru_cache(maxsize=16)
+def _with_defaults(defaults: tuple[tuple[str, Any], ...]) -> type[Context]:
+    """Return run settings with these defaults; to make such a class takes longer than to read a profile."""
+    from pydantic import create_model
+
+    from contracts.context import Context
+
     fields: dict[str, Any] = {
-        name: (
-            Context.model_fields[name].annotation,
-            _with_default(Context.model_fields[name], getattr(base, name)),
-        )
-        for name in defaults
+        name: (Context.model_fields[name].annotation, _with_default(Context.model_fields[name], default))
+        for name, default in defaults
     }
     return create_model("RunSettings", __base__=Context, __module__=__name__, **fields)
 
