@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,13 +63,20 @@ def assert_harmless(markdown: str) -> None:
 
 # -------------------------------------------------------------------------------------------------------- user's words
 
-Plainly = Callable[[str], dict[str, Any]]
+Asks = Callable[[str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def plainly(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Plainly:
+def asked(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asks]:
+    """What asks a message in a conversation of its own, and returns the whole result."""
+    with library.copied(tmp_path_factory.mktemp("asked") / "data").open() as asks:
+        yield asks
+
+
+@pytest.fixture(scope="module")
+def plainly(asked: Asks) -> Asks:
     """What asks a message as it is, once for all tests."""
-    return cache(library.copied(tmp_path_factory.mktemp("plainly") / "data").result)
+    return cache(asked)
 
 
 SIGNS = [
@@ -104,12 +110,12 @@ SIGNS = [
     ("sign", "language"), [*((sign, "en") for sign in SIGNS), *((sign, "ru") for sign in SIGNS[:4])]
 )
 def test_a_sign_in_a_message_changes_nothing_but_how_the_message_is_quoted(
-    sign: str, language: str, desk: Desk, plainly: Plainly
+    sign: str, language: str, asked: Asks, plainly: Asks
 ) -> None:
     """Before, inside and after the words: the same rows and the same words of ours as without it."""
     words = {"en": "It does not {}work", "ru": "Не {}открывается"}[language]
     plain = plainly(words.replace("{}", ""))
-    marked = desk.result(f"{sign} " + words.replace("{}", f"{sign} ") + f" {sign}")
+    marked = asked(f"{sign} " + words.replace("{}", f"{sign} ") + f" {sign}")
     assert marked["outcome"] == plain["outcome"] == "clarification"
     assert marked["synthetic_response"] == plain["synthetic_response"]
     assert decided(marked) == decided(plain)
@@ -129,10 +135,10 @@ FIRM = {
     ids=ascii,
 )
 def test_what_follows_a_decided_message_does_not_undo_the_decision(
-    message: str, outcome: str, markup: str, desk: Desk, plainly: Plainly
+    message: str, outcome: str, markup: str, asked: Asks, plainly: Asks
 ) -> None:
     """A refusal, a hand-off and a denial stay what they are whatever stands behind the words that caused them."""
-    plain, marked = plainly(message), desk.result(f"{message}\n{markup}")
+    plain, marked = plainly(message), asked(f"{message}\n{markup}")
     assert marked["outcome"] == plain["outcome"] == outcome
     assert [row[:2] for row in decided(marked)] == [row[:2] for row in decided(plain)]
     if outcome == "refused":
@@ -148,9 +154,9 @@ OPEN = ("It does not work", "What is the capital of France?", QUESTION)
     [*zip(cycle(OPEN[:2]), MARKUP, strict=False), *((QUESTION, markup) for markup in MARKUP)],
     ids=ascii,
 )
-def test_what_a_user_wrote_is_shown_as_written_or_not_at_all(message: str, markup: str, desk: Desk) -> None:
+def test_what_a_user_wrote_is_shown_as_written_or_not_at_all(message: str, markup: str, asked: Asks) -> None:
     """Outside of the line that says how the request was understood, nothing is the user's; inside, nothing is live."""
-    result = desk.result(f"{message}\n{markup}")
+    result = asked(f"{message}\n{markup}")
     assert result["outcome"] in ("answered", "clarification", "declined", "pages_shown", "handed_off")
     assert_harmless(result["answer_text"])
     ours = re.sub(r"^\*\*How I understood your request:\*\* .*$", "", result["answer_text"], flags=re.MULTILINE)
@@ -211,15 +217,26 @@ def test_the_query_tests_search_for_something(library: Desk) -> None:
 # ------------------------------------------------------------------------------------------------------ documents' text
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Desk:
-    """A desk over a copy of the library's documents, which a test may add to."""
-    shutil.copytree(CORPUS, tmp_path / "corpus")
-    profile = tmp_path / "corpus.toml"
+@pytest.fixture(scope="module")
+def copied_shelf(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk over a copy of the library's documents."""
+    place = tmp_path_factory.mktemp("shelf")
+    shutil.copytree(CORPUS, place / "corpus")
+    profile = place / "corpus.toml"
     shutil.copy(PROFILE, profile)
-    desk = Desk(tmp_path / "data", tmp_path, profile)
-    desk.index()
-    return desk
+    return Desk(place / "data", place, profile)
+
+
+@pytest.fixture
+def shelf(copied_shelf: Desk) -> Desk:
+    """The same with the documents as they are: a test may change and add to them, and the next one finds them so again.
+
+    Only what differs is indexed again. Each question is a conversation of its own.
+    """
+    shutil.rmtree(copied_shelf.cwd / "corpus")
+    shutil.copytree(CORPUS, copied_shelf.cwd / "corpus")
+    copied_shelf.index()
+    return copied_shelf
 
 
 def with_text(desk: Desk, text: str) -> dict[str, Any]:
