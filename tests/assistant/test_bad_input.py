@@ -330,7 +330,7 @@ def more_documents(tmp_path: Path) -> Path:
     """A folder of new documents, some hundred kilobytes."""
     docs = tmp_path / "more"
     docs.mkdir()
-    for number in range(60):
+    for number in range(20):
         words = " ".join(f"shelf{number}x{word}" for word in range(500))
         (docs / f"{number}.md").write_text(f"# Row {number}\n\nThe hand scanner of row {number}: {words}.\n")
     return docs
@@ -342,7 +342,7 @@ def test_indexing_onto_a_full_disk_leaves_the_old_index_whole(desk: Desk, more_d
     limited(desk, 100, "index", str(more_documents)).complains(1, "free space", "whole")
     assert desk.here("search", "backup", "--json").json == before
     assert desk.here("search", "hand scanner", "--json").json == []
-    assert "60 added" in desk.run("index", str(more_documents)).out
+    assert "20 added" in desk.run("index", str(more_documents)).out
     assert desk.here("search", "hand scanner", "--json").json
 
 
@@ -412,7 +412,7 @@ def test_a_full_disk_costs_nothing_but_time(library: Desk, more_documents: Path,
             "answered",
             "answered",
         ]
-        assert "60 added" in desk.run("index", str(more_documents)).out
+        assert "20 added" in desk.run("index", str(more_documents)).out
 
 
 @pytest.mark.slow
