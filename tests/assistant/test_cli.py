@@ -548,7 +548,7 @@ def test_a_reader_that_goes_away_stops_no_turn(desk: Desk) -> None:
     [
         ("<&-", ["ask", "-"], 2),
         ("<&-", ["chat"], 0),
-        (">&-", ["index"], 0),
+        (">&-", ["index", str(CORPUS / "ru")], 0),
         ("2>&-", ["ask", QUESTION], 0),
     ],
     ids=["no input", "no input for a chat", "no output", "no errors"],
