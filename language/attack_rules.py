@@ -114,10 +114,6 @@ class Rule:
         for source in (self.source, self.loose_source):
             _expression(self.id, source)
 
-    def may_match(self, text: str) -> bool:
-        """Whether a text has one of the words without which neither form finds anything."""
-        return not self.text.words or any(word in text for word in self.text.words)
-
 
 @dataclass(frozen=True)
 class Pack:
@@ -131,12 +127,38 @@ class Pack:
     told_after: re.Pattern[str] | None
     mentions: tuple[str, ...]
 
+    def may_match(self, text: str) -> set[str]:
+        """Return the ids of the rules of which a text has one of the words without which neither form finds anything."""
+        found = {rule.id for rule in self.rules if not rule.text.words}
+        # To go through a long text once for each of a thousand words is slow: what it repeats is looked through once, and
+        # a word is looked for only where the text has its first three characters.
+        said = " ".join(set(text.split()))
+        for beginning in self._by_beginning.keys() & {(), *zip(said, said[1:], said[2:], strict=False)}:
+            where = said if beginning else text
+            for word, ids in self._by_beginning[beginning]:
+                if not found.issuperset(ids) and word in where:
+                    found.update(ids)
+        return found
+
     def has_word(self, one: str, other: str) -> bool:
         """Whether two words, in lower case, joined begin as a long one of the rules does that is longer than the first of them."""
         word = f"{one}{other}"
         if one in stop_words() or other in self._words:
             return False  # two words of their own: "god mode"
         return any(word[:size] in self._beginnings for size in range(max(_LEAST_LETTERS, len(one) + 1), len(word) + 1))
+
+    @cached_property
+    def _by_beginning(self) -> dict[tuple[str, ...], list[tuple[str, list[str]]]]:
+        """The words of the rules with the ids of these, by their first three characters; by none, what is shorter or has blanks."""
+        ids: dict[str, list[str]] = {}
+        for rule in self.rules:
+            for word in rule.text.words:
+                ids.setdefault(word, []).append(rule.id)
+        found: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+        for word, of_rules in ids.items():
+            is_short = len(word) < _BEGINNING or len(word.split()) > 1 or word != word.strip()
+            found.setdefault(() if is_short else tuple(word[:_BEGINNING]), []).append((word, of_rules))
+        return found
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
@@ -148,6 +170,7 @@ class Pack:
 
 
 _LEAST_LETTERS = 5
+_BEGINNING = 3
 _LETTERS = re.compile(r"(?<!\\)[^\W\d_]{4,}")
 
 

@@ -143,10 +143,9 @@ def _without_gaps(view: str) -> Iterator[tuple[str, _Runs]]:
 def _word_by_word(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
     """Yield a message without signs between listed words, with letters for digits, and with words joined that were cut in two."""
     yield _unlisted(view)
+    mixed = list(MIXED_WORD.finditer(view))
     for letters in DIGITS_FOR_LETTERS:
-        said, runs = _rewrite(
-            view, ((word.span(), word.group().translate(letters)) for word in MIXED_WORD.finditer(view))
-        )
+        said, runs = _rewrite(view, ((word.span(), word.group().translate(letters)) for word in mixed))
         yield said, runs
         if runs:
             yield _unlisted(said)
@@ -188,7 +187,7 @@ class _View:
 
     def matches(self, rule: Rule) -> Iterator[re.Match[str]]:
         """Yield what a rule finds."""
-        if rule.text.language in self._languages_without_a_letter or not rule.may_match(self._text):
+        if rule.text.language in self._languages_without_a_letter or rule.id not in self._may_match:
             return iter(())
         if self._runs is None:
             return rule.pattern.finditer(self._text)
@@ -242,6 +241,10 @@ class _View:
     @cached_property
     def _languages_without_a_letter(self) -> list[str]:
         return [language for language, letter in _LETTER_OF.items() if not letter.search(self._text)]
+
+    @cached_property
+    def _may_match(self) -> set[str]:
+        return self._pack.may_match(self._text)
 
     @cached_property
     def _quotes(self) -> list[tuple[int, int]]:

@@ -33,9 +33,9 @@ _CITATION: Final = re.compile(r"\[\d{1,3}\]")
 _MARKS: Final = re.compile(r"[*`]|~~|^[ \t]*(?:>[ \t]?)+|(?<![^\W_])_+|_+(?![^\W_])|\\(?=[^\w\s])", re.MULTILINE)
 """What a reader of Markdown does not see; an underscore inside a word is a part of a name."""
 _APART: Final = re.compile(
-    r"(?<![^\W_])[^\W\d_](?![^\W_])(?!, | -)(?:[^\w\n]{1,3}|_{1,3}|[^\S\n]{0,2}[-–—._/|,·•*+~:;'’][^\S\n]{0,2})(?=[^\W\d_](?![^\W_]))"
+    r"(?:(?>(?<![^\W_])[^\W\d_](?![^\W_])(?!, | -)(?:[^\w\n]{1,3}|_{1,3}|[^\S\n]{0,2}[-–—._/|,·•*+~:;'’][^\S\n]{0,2})(?=[^\W\d_](?![^\W_])))){2,}+"
 )
-"""A letter that stands alone, and what stands between it and the next that does."""
+"""Letters that stand alone, two or more, each with what stands between it and the next that does; the last stands behind."""
 SIGNS_INSIDE: Final = re.compile(r"(?<=[^\W\d_])[-–—._/\\|,·•*+~:;'’`^=#!?]{1,3}(?=[^\W\d_])")
 """Signs between two letters of what may be one word."""
 _REPEATED: Final = re.compile(r"([^\W\d_])\1{2,}")
@@ -93,6 +93,7 @@ _LATIN_OF: Final = (
     ),
     *(("h", "х"), ("c", "ц"), ("y", "ы"), ("w", "в"), ("q", "к"), ("x", "кс"), ("'", "ь")),
 )
+_LATIN_LETTER: Final = re.compile("[a-z]")
 _LATIN: Final = re.compile("|".join(re.escape(latin) for latin, _ in _LATIN_OF))
 _TO_CYRILLIC: Final = dict(_LATIN_OF)
 
@@ -117,20 +118,35 @@ def readings(text: str) -> tuple[str, ...]:
 
 def _without_signs(text: str) -> Iterator[str]:
     """Yield a text with its spelt words closed up, with digits read as letters, words joined in pairs, and in Cyrillic."""
-    closed = _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", _join_letters(text)))
+    closed = _closed_up(text)
     yield closed
-    if any(_spelt_runs(text)):
+    if _APART.search(text):
         # The first or the last letter may be a word of its own: "у", "a", "I".
         yield _join_letters(text, before=1)
         yield _join_letters(text, behind=1)
-    for letters in DIGITS_FOR_LETTERS:
-        read = MIXED_WORD.sub(lambda word, letters=letters: word.group().translate(letters), text)
-        if read != text:
-            yield _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", _join_letters(read)))
+    yield from map(_closed_up, _with_letters_for_digits(text))
     yield _in_pairs(closed)
-    if any("a" <= letter <= "z" for letter in closed) and _common(closed) < _LEAST_WORDS:
+    if _LATIN_LETTER.search(closed) and _common(closed) < _LEAST_WORDS:
         # A text of English words is no Russian in Latin letters.
         yield _LATIN.sub(lambda match: _TO_CYRILLIC[match.group()], closed)
+
+
+def _closed_up(text: str) -> str:
+    return _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", _join_letters(text)))
+
+
+def _with_letters_for_digits(text: str) -> list[str]:
+    """Return what a text says where digits and signs in its words stand for letters, each reading once."""
+    mixed = list(MIXED_WORD.finditer(text))
+    if not mixed:
+        return []
+    ends = [0, *(end for word in mixed for end in word.span()), len(text)]
+    parts = [text[start:end] for start, end in pairwise(ends)]  # every other one is such a word
+    read = (
+        "".join(part.translate(letters) if number % 2 else part for number, part in enumerate(parts))
+        for letters in DIGITS_FOR_LETTERS
+    )
+    return [one for one in dict.fromkeys(read) if one != text]
 
 
 def _join_letters(text: str, *, before: int = 0, behind: int = 0) -> str:
@@ -143,30 +159,13 @@ def _join_letters(text: str, *, before: int = 0, behind: int = 0) -> str:
     """
     parts: list[str] = []
     done = 0
-    for start, end in _spelt_runs(text):
+    for match in _APART.finditer(text):
+        start, end = match.start(), match.end() + 1
         word = re.sub(r"[\W_]+", "", text[start:end])
         last = len(word) - behind
         parts += (text[done:start], f"{word[:before]} {word[before:last]} {word[last:]}" if before + behind else word)
         done = end
     return "".join((*parts, text[done:]))
-
-
-def _spelt_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text has three letters or more that stand alone, one after the other."""
-    start = end = count = 0
-    for match in _APART.finditer(text):
-        if count and match.start() == end:
-            count += 1
-        else:
-            if count >= _LEAST_LETTERS - 1:
-                yield start, end + 1
-            start, count = match.start(), 1
-        end = match.end()
-    if count >= _LEAST_LETTERS - 1:
-        yield start, end + 1
-
-
-_LEAST_LETTERS: Final = 3
 
 
 def _in_pairs(text: str) -> str:
