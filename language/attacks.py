@@ -90,7 +90,10 @@ def find(text: str, pack: Pack, *, as_written: bool = False) -> Findings:
     """
     views = _views(text, pack, as_written=as_written)
     found: dict[str, list[str]] = {"strong": [], "weak": [], "mentioned": []}
+    likely = set[str]().union(*(view.may_match for view in views))
     for rule in pack.rules:
+        if rule.id not in likely:
+            continue
         mentions = [view.is_mention(match) for view in views for match in view.matches(rule)]
         if not all(mentions):
             found[rule.text.strength].append(rule.id)
@@ -187,7 +190,7 @@ class _View:
 
     def matches(self, rule: Rule) -> Iterator[re.Match[str]]:
         """Yield what a rule finds."""
-        if rule.text.language in self._languages_without_a_letter or rule.id not in self._may_match:
+        if rule.text.language in self._languages_without_a_letter or rule.id not in self.may_match:
             return iter(())
         if self._runs is None:
             return rule.pattern.finditer(self._text)
@@ -243,7 +246,8 @@ class _View:
         return [language for language, letter in _LETTER_OF.items() if not letter.search(self._text)]
 
     @cached_property
-    def _may_match(self) -> set[str]:
+    def may_match(self) -> set[str]:
+        """The rules that have a word in it, by id."""
         return self._pack.may_match(self._text)
 
     @cached_property
