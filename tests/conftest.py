@@ -152,6 +152,12 @@ def handbook_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def handbook_index(handbook_data: Path) -> Path:
+    """Return the folder of the handbook's index in it: for copying only."""
+    return handbook_data / "handbook" / "knowledge"
+
+
+@pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Return the address of a real PostgreSQL, started for whoever asks first; its user may do anything."""
     from tests.support.postgres_server import postgres_server

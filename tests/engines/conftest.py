@@ -1,19 +1,17 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from adapters.sources.markdown import ingest
 from tests.support.engines.kinds import Servers
 from tests.support.engines.qdrant_server import serving
 from tests.support.memory import memory
 from tests.support.shelves import embedder, filled
 from tests.support.wire.server_process import FakeServer, fake_server
-
-HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 
 
 @pytest.fixture(scope="session")
@@ -34,9 +32,8 @@ def model_server() -> Iterator[FakeServer]:
 
 
 @pytest.fixture(scope="session")
-def handbook(tmp_path_factory: pytest.TempPathFactory, model_server: FakeServer) -> Path:
+def handbook(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory, model_server: FakeServer) -> Path:
     """The handbook, read in, with the vectors of the scripted server for who wants them."""
-    folder = tmp_path_factory.mktemp("handbook")
-    ingest(HANDBOOK, directory=folder)
+    folder = Path(shutil.copytree(handbook_index, tmp_path_factory.mktemp("handbook") / "kb"))
     assert filled(folder, embedder(model_server.url)).missing == 0
     return folder

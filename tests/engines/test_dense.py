@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source
 from tests.engines.test_conformance import ROOT, ndcg
 from tests.support.engines.kinds import KINDS, Servers
+from tests.support.fork_server import Program
 from tests.support.markdown_pages import write
 from tests.support.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, filled, shelf
 from tests.support.wire.server_process import FakeServer
@@ -205,7 +205,10 @@ def test_a_kill_while_vectors_are_made_costs_one_batch(
     tmp_path: Path, servers: Servers, server: FakeServer, model: Embedder
 ) -> None:
     """Killed in the middle, a run is finished by the next: at most the batch on its way is asked for again."""
-    ingest(ROOT / "knowledge" / "en", directory=tmp_path / "kb")
+    write(
+        tmp_path / "docs", {f"{n}.md": f"# Kettle {n}\n\nKettle {n} boils in {n} minutes.\n" for n in range(6 * BATCH)}
+    )
+    ingest(tmp_path / "docs", directory=tmp_path / "kb")
     script = f"""
 import asyncio
 from pathlib import Path
@@ -213,7 +216,7 @@ from adapters.ranking.vectors import fill
 from tests.support.shelves import embedder
 asyncio.run(fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambda *_: print(flush=True)))
 """
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
+    with Program[bytes](["-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout
         for _ in range(3):
             assert process.stdout.readline()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from contracts.errors import IndexBusy, KnowledgeError, NoIndex, SourceUnavailab
 from contracts.ports import SearchRequest
 from contracts.values import Source
 from tests.support.engines.kinds import KINDS, Servers, contents, new_name
+from tests.support.fork_server import Program
 from tests.support.markdown_pages import write
 from tests.support.shelves import embedder
 from tests.support.wire.server_process import FakeServer
@@ -156,7 +156,7 @@ def told(done, total):
     time.sleep(0.02)
 fill(Path({str(directory)!r}), engine_at({url!r}, profile={name!r}), embedder("http://127.0.0.1:1"), batch=10, on_progress=told)
 """
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
+    with Program[bytes](["-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout
         for _ in range(batches):
             assert process.stdout.readline()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from assistant.cli import main
 from contracts.errors import ConfigError
 from evals.cases import read_cases
 from evals.command import replaced
@@ -59,13 +59,9 @@ def run(*arguments: str, data: Path | None = None, **variables: str) -> subproce
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A deployment of the handbook, as a team has one of its own documents."""
-    place = tmp_path_factory.mktemp("deployment")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GUARDIAN_DATA_DIR", str(place))
-        assert main(["index"]) == 0
-    return place
+    return Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("deployment") / "data"))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from difflib import SequenceMatcher
+from pathlib import Path
 
 import pytest
 
@@ -16,8 +18,9 @@ from language.words import detect
 
 
 @pytest.fixture(scope="module")
-def handbook(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    return of_handbook(tmp_path_factory.mktemp("handbook"))
+def handbook(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    # What was read in before is not read again.
+    return of_handbook(Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("handbook") / "data")))
 
 
 @pytest.fixture(scope="module")

@@ -1,30 +1,30 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from adapters.sources.graph import build
-from adapters.sources.graph.building import FILE
-from adapters.sources.markdown import Folder, ingest
+from adapters.sources.graph.building import FILE, Built
 from assistant.variables import VARIABLES
 from contracts.errors import KnowledgeError
+from tests.support.fork_server import Program
 from tests.support.graph_source.small_graph import PAGES, indexed, made, pairs, rows, write
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 
 
 @pytest.fixture(scope="module")
-def handbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which the handbook is indexed, for reading only."""
-    folder = tmp_path_factory.mktemp("handbook")
-    ingest(Folder(HANDBOOK), directory=folder)
-    return folder
+def handbook(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, Path]:
+    """Return what was built of the handbook's index, and the file of its graph, for reading only."""
+    place = tmp_path_factory.mktemp("handbook")
+    shutil.copytree(handbook_index, place / "kb")
+    return build(place / "kb", place / "graph"), place / "graph" / FILE
 
 
 def everything(file: Path) -> list[list[str]]:
@@ -117,10 +117,9 @@ def test_a_setting_is_what_the_pages_present_as_one(tmp_path: Path) -> None:
     assert ("Running", "ORCHARD_ROOT") in pairs(file, "Section", "SETS", "Setting")
 
 
-def test_the_handbook_s_own_keys_are_settings_and_its_relations_are_not(handbook: Path, tmp_path: Path) -> None:
+def test_the_handbook_s_own_keys_are_settings_and_its_relations_are_not(handbook: tuple[Built, Path]) -> None:
     """Keys of one word in its tables can be asked about; names in its Cypher and foreign variables cannot."""
-    build(handbook, tmp_path / "graph")
-    file = tmp_path / "graph" / FILE
+    _, file = handbook
     names = {str(row["name"]) for row in rows(file, "MATCH (n:Setting) RETURN n.name AS name")}
     assert names >= {"evidence", "spam", "guard_mode", "GUARD_MODE", "max_bytes"}
     assert not names & {"HAS_SECTION", "LINKS_TO", "REFERS_TO", "LC_ALL", "LC_MESSAGES"}
@@ -176,11 +175,11 @@ def test_pages_without_anything_to_find_make_a_graph_all_the_same(tmp_path: Path
     assert len(rows(file, "MATCH (p:Page) RETURN p.path AS path")) == 3
 
 
-def test_the_handbook_s_graph_has_every_variable_of_its_pages(handbook: Path, tmp_path: Path) -> None:
+def test_the_handbook_s_graph_has_every_variable_of_its_pages(handbook: tuple[Built, Path]) -> None:
     """Each environment variable that the handbook's pages name is in its graph."""
-    built = build(handbook, tmp_path / "graph")
+    built, file = handbook
     assert built.nodes > 500
-    names = {row["name"] for row in rows(tmp_path / "graph" / FILE, "MATCH (n:Setting) RETURN n.name AS name")}
+    names = {row["name"] for row in rows(file, "MATCH (n:Setting) RETURN n.name AS name")}
     settings = (HANDBOOK / "en" / "settings.md").read_text("utf-8")
     documented = {variable.name for variable in VARIABLES if variable.name in settings}
     assert len(documented) > 20
@@ -203,8 +202,8 @@ def test_a_killed_build_leaves_a_whole_graph(tmp_path: Path, wait: float) -> Non
     """Whenever the writer is killed, the graph is the old one or the new one, and the next run needs no help."""
     file = made(tmp_path)
     before = everything(file)
-    writer = subprocess.Popen(
-        [sys.executable, "-c", _BUILD_FOR_EVER, str(tmp_path / "kb"), str(tmp_path / "graph")],
+    writer = Program[bytes](
+        ["-c", _BUILD_FOR_EVER, str(tmp_path / "kb"), str(tmp_path / "graph")],
         stdout=subprocess.PIPE,
         cwd=HANDBOOK.parent,
     )
