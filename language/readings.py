@@ -118,13 +118,14 @@ def readings(text: str) -> tuple[str, ...]:
 
 def _without_signs(text: str) -> Iterator[str]:
     """Yield a text with its spelt words closed up, with digits read as letters, words joined in pairs, and in Cyrillic."""
-    closed = _closed_up(text)
+    runs = _spelt_runs(text)
+    closed = _closed_up(_join_letters(text, runs))
     yield closed
-    if _APART.search(text):
+    if runs:
         # The first or the last letter may be a word of its own: "у", "a", "I".
-        yield _join_letters(text, before=1)
-        yield _join_letters(text, behind=1)
-    yield from map(_closed_up, _with_letters_for_digits(text))
+        yield _join_letters(text, runs, before=1)
+        yield _join_letters(text, runs, behind=1)
+    yield from (_closed_up(_join_letters(read, _spelt_runs(read))) for read in _with_letters_for_digits(text))
     yield _in_pairs(closed)
     if _LATIN_LETTER.search(closed) and _common(closed) < _LEAST_WORDS:
         # A text of English words is no Russian in Latin letters.
@@ -132,7 +133,7 @@ def _without_signs(text: str) -> Iterator[str]:
 
 
 def _closed_up(text: str) -> str:
-    return _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", _join_letters(text)))
+    return _REPEATED.sub(r"\1", SIGNS_INSIDE.sub("", text))
 
 
 def _with_letters_for_digits(text: str) -> list[str]:
@@ -149,18 +150,23 @@ def _with_letters_for_digits(text: str) -> list[str]:
     return [one for one in dict.fromkeys(read) if one != text]
 
 
-def _join_letters(text: str, *, before: int = 0, behind: int = 0) -> str:
+def _spelt_runs(text: str) -> list[tuple[int, int]]:
+    """Return where a text has three letters or more that stand alone, one after the other."""
+    return [(match.start(), match.end() + 1) for match in _APART.finditer(text)]
+
+
+def _join_letters(text: str, runs: list[tuple[int, int]], *, before: int = 0, behind: int = 0) -> str:
     """Return a text with no gap between letters that stand alone, three at least: "p a s s", "п.а.р".
 
     Args:
         text: Any.
+        runs: Where it has such letters.
         before: How many letters at the beginning of each run stay apart.
         behind: How many at its end.
     """
     parts: list[str] = []
     done = 0
-    for match in _APART.finditer(text):
-        start, end = match.start(), match.end() + 1
+    for start, end in runs:
         word = re.sub(r"[\W_]+", "", text[start:end])
         last = len(word) - behind
         parts += (text[done:start], f"{word[:before]} {word[before:last]} {word[last:]}" if before + behind else word)

@@ -236,18 +236,28 @@ def _values(text: str, *, code: bool) -> Values:
     quoted |= set(_clicked(marked))
     masked = _URL.sub(_GONE, marked)
     targets = (target for target in _TARGET.findall(masked) if "\ue000" not in target)
-    identifiers = {_flat(name.strip()) for name in (*_IDENTIFIER.findall(masked), *targets, *spans)} | named
-    masked = _IDENTIFIER.sub(_GONE, masked)
-    identifiers |= {_keys(match) for match in _KEYS.finditer(masked)}
-    masked = _KEYS.sub(_GONE, masked)
-    identifiers |= {_flat(match) for match in _CODE.findall(masked)}
-    figures += figures_of(_CODE.sub(_GONE, masked))
+    names, bare = _taken(_IDENTIFIER, masked)
+    identifiers = {_flat(name.strip()) for name in (*names, *targets, *spans)} | named
+    keys, bare = _taken(_KEYS, bare)
+    codes, bare = _taken(_CODE, bare)
+    identifiers |= {*map(_keys, keys), *map(_flat, codes)}
+    figures += figures_of(bare)
     return Values(
         tuple(figures),
         frozenset(filter(None, identifiers)),
         frozenset(urls),
         frozenset(name for name in quoted if tokens(name)),
     )
+
+
+def _taken(pattern: re.Pattern[str], text: str) -> tuple[list[str], str]:
+    """Return what a pattern finds, and the text with a mark in the place of each: one look for both."""
+    found = list(pattern.finditer(text))
+    if not found:
+        return [], text
+    ends = [0, *(end for match in found for end in match.span()), len(text)]
+    beside = [text[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    return [match.group() for match in found], _GONE.join(beside)
 
 
 @lru_cache(maxsize=1024)
@@ -298,9 +308,9 @@ def _of_code(code: str) -> tuple[set[str], list[Figure]]:
     return named, figures
 
 
-def _keys(match: re.Match[str]) -> str:
+def _keys(pressed: str) -> str:
     """Return keys that are pressed together as `ctrl+f5`."""
-    keys = re.split(r"[ \u00a0]*[+‐‑-][ \u00a0]*|[ \u00a0]+(?:and|и)[ \u00a0]+|[ \u00a0]+", fold(match.group()))
+    keys = re.split(r"[ \u00a0]*[+‐‑-][ \u00a0]*|[ \u00a0]+(?:and|и)[ \u00a0]+|[ \u00a0]+", fold(pressed))
     return "+".join(_KEY_NAMES.get(key, key) for key in keys).translate(_ALIKE)
 
 
@@ -309,7 +319,7 @@ def _clicked(text: str) -> Iterator[str]:
     for match in _BOLD.finditer(text):
         if _CLICKED.search(text, max(0, match.start() - 40), match.start()):
             yield from (_flat(part) for part in re.split(r"[→➔⇒>]", match[1]) if tokens(part))
-    for match in _MENU.finditer(text):
+    for match in _MENU.finditer(text) if any(arrow in text for arrow in "→➔⇒") else ():
         yield from map(_flat, match.groups())
 
 
@@ -516,7 +526,7 @@ class Passage:
     def keys(self) -> frozenset[str]:
         """Keys that are pressed together, however they are written."""
         text = re.sub(r"</?kbd>|[*`]", "", self.text)
-        return frozenset(_keys(match) for match in _KEYS_APART.finditer(text))
+        return frozenset(_keys(match.group()) for match in _KEYS_APART.finditer(text))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
