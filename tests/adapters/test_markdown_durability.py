@@ -285,7 +285,8 @@ else:
 def filled(docs: Path, pages: int) -> None:
     dice = random.Random(1)  # noqa: S311 -- filler, not secrets
     for number in range(pages):
-        words = " ".join(f"w{dice.randrange(10**9)}" for _ in range(4000))
+        # Long ones: the bytes are the point, and each word costs time.
+        words = " ".join(f"w{dice.randrange(10**44)}" for _ in range(950))
         write(docs, {f"big{number}.md": f"# Big {number}\n\ngigantic {words}\n"})
 
 
@@ -296,7 +297,7 @@ def attempt(docs: Path, kb: Path, limit: int) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [150_000, 400_000, 900_000])
+@pytest.mark.parametrize("limit", [150_000, 900_000])
 def test_a_file_that_may_not_grow_leaves_the_old_index_whole(tmp_path: Path, limit: int) -> None:
     """Where a write fails, in the record or in the index, the error names the way out and the old index answers."""
     docs, kb = write(tmp_path / "docs", {"a.md": "common apple"}), tmp_path / "kb"

@@ -99,8 +99,9 @@ class Drafts:
 class Turns:
     """The graph as it is without a model, and one whose drafts are given."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, runner: asyncio.Runner) -> None:
         self.folder = folder
+        self.runner = runner
         self.knowledge = self.index({"kettle": PAGE})
         self.asking = self.over(self.knowledge)
         self.drafts = Drafts()
@@ -131,7 +132,7 @@ class Turns:
         """Run a turn; return how it ended."""
         start: Any = {"messages": [HumanMessage(text, id="q")]}
         turn = (graph or self.asking).ainvoke(start, {"recursion_limit": STEPS_PER_TURN}, context=Context(max_retry=0))
-        return asyncio.run(turn)["result"]["outcome"]
+        return self.runner.run(turn)["result"]["outcome"]
 
     def as_question(self, text: str) -> str:
         return self.ask(text)
@@ -148,13 +149,14 @@ class Turns:
 
 
 @pytest.fixture(scope="module")
-def turns(tmp_path_factory: pytest.TempPathFactory) -> Turns:
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Turns]:
     """Return graphs that have run before: what is read on first use is no part of a turn."""
-    made = Turns(tmp_path_factory.mktemp("turns"))
-    for run in (made.as_question, made.as_draft, made.as_documents):
-        for text in ("When does the kettle boil?", "Когда закипит чайник? `a` [1](b)"):
-            run(text)
-    return made
+    with asyncio.Runner() as runner:
+        made = Turns(tmp_path_factory.mktemp("turns"), runner)
+        for run in (made.as_question, made.as_draft, made.as_documents):
+            for text in ("When does the kettle boil?", "Когда закипит чайник? `a` [1](b)"):
+                run(text)
+        yield made
 
 
 def seconds(run: Callable[..., str], *texts: str) -> float:
