@@ -286,7 +286,7 @@ def filled(docs: Path, pages: int) -> None:
     dice = random.Random(1)  # noqa: S311 -- filler, not secrets
     for number in range(pages):
         # Long ones: the bytes are the point, and each word costs time.
-        words = " ".join(f"w{dice.randrange(10**44)}" for _ in range(950))
+        words = " ".join(f"w{dice.randrange(10**44)}" for _ in range(1100))
         write(docs, {f"big{number}.md": f"# Big {number}\n\ngigantic {words}\n"})
 
 
