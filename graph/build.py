@@ -124,7 +124,7 @@ def build_graph(
 
         # LangGraph injects the error by its annotation, which its own type does not say.
         last: Any = None if name == "safe_exit" else to_safe_exit
-        # Partial, for LangGraph reads the bytecode of functions in search of graphs inside: a third of what building takes.
+        # Partial, for LangGraph reads the bytecode of functions in search of graphs inside: a seventh of what building takes.
         graph.add_node(name, partial(run), input_schema=view, retry_policy=TRY_AGAIN, error_handler=last)
 
     step(
