@@ -115,7 +115,7 @@ def _faithfulness(judged: Sequence[_Judged]) -> float | None:
 
 def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Sequence[_Judged]) -> list[_Judged]:
     """Return the headings, and what else cites nothing, whose words nobody said: neither user, contract nor evidence."""
-    said = frozenset(stems(" ".join((known, _USUAL, *map(_citable, evidence)))))
+    said = frozenset[str]().union(*map(stems, (known, _USUAL, *map(_citable, evidence))))
     claimed = {one.finding.text for one in judged if one.uncited}
     found: list[_Judged] = []
     passages = [passage(_citable(item)) for item in evidence]
@@ -189,22 +189,22 @@ def _judge(
         missing = missing_values(wanted, cited)
     missing = [name for name in missing if not (translated and is_gloss(name, said))]
     missing = missing or exchanged_values(without_citations(sourced), wanted, cited)
-    if not missing and cited and not quoted:
+    bare = without_citations(said)
+    # What stands there word by word is no rephrasing; yet a condition may have stood before it.
+    verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited) or is_copied(bare, cited)
+    if not missing and cited and not (quoted or verbatim):
         # A name that neither the question nor any passage has is nobody's.
-        missing = names_of_nobody(without_citations(said), [*cited, *beside, anybodys], cited)
-        missing = missing or ([] if _is_code(claim) else promises_of_nobody(without_citations(said), cited, question))
+        missing = names_of_nobody(bare, [*cited, *beside, anybodys], cited)
+        missing = missing or ([] if _is_code(claim) else promises_of_nobody(bare, cited, question))
 
     def context() -> str:
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"
 
-    bare = without_citations(said)
-    # What stands there word by word is no rephrasing; yet a condition may have stood before it.
-    verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited) or is_copied(bare, cited)
     changed = [] if missing else changes(bare, cited, context)
     changed = changed or ([] if missing or verbatim else turned_round(bare, cited) or exchanged(bare, cited))
     misused = [] if missing or verbatim else _misused(bare, cited, beside)
     share = _share(bare, cited)
-    asked = cited and not quoted and not claim.borrowed and not _is_code(claim)
+    asked = cited and not (quoted or verbatim or claim.borrowed or _is_code(claim))
     unlike = [in_short(part) for part in inventions(bare, cited)] if asked else []
     uncited = (
         not claim.cites
@@ -217,7 +217,7 @@ def _judge(
         status = ClaimStatus.UNRESOLVABLE
     else:
         status = ClaimStatus.UNSUPPORTED if missing or changed or misused or unlike else ClaimStatus.SUPPORTED
-    remarks = tuple(_advice(claim, cited)) if cited else ()
+    remarks = tuple(_advice(claim, cited)) if cited and not verbatim else ()
     finding = ClaimFinding(
         text=draft[claim.start : claim.end] if claim.end else claim.text,
         start=claim.start,

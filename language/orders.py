@@ -135,6 +135,7 @@ def _windows(text: str) -> Iterator[str]:
         yield text[at : at + _LONGEST]
 
 
+@remember
 def without_orders(text: str) -> tuple[str, bool]:
     """Return a text without the sentences that give orders to its reader, and whether there was one."""
     spans = orders_in(text)

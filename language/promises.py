@@ -34,9 +34,9 @@ def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") ->
         asked: The question: what it asks for may be denied.
     """
     text = fold(claim)
-    made = [(promise, match) for promise in PROMISES if (match := promise.made.search(text))]
-    if not made:
+    if not _ANY.search(text):
         return []
+    made = [(promise, match) for promise in PROMISES if (match := promise.made.search(text))]
     known = [there.folded[0] for there in cited]
     if any(word in LISTS.denials for word in sentence_of(claim).words):
         known.append(fold(asked))
@@ -66,3 +66,5 @@ def _load_promises() -> tuple[_Promise, ...]:
 
 PROMISES: Final = _load_promises()
 """Read on import, and not in a turn: there no file is waited for."""
+_ANY: Final = re.compile("|".join(promise.made.pattern for promise in PROMISES))
+"""Most claims make none, and cost one look."""

@@ -20,7 +20,7 @@ import Stemmer
 from contracts.errors import PatternTooSlow
 from contracts.values import Language
 from language.clean import fold
-from language.remembering import remember_items
+from language.remembering import remember, remember_items
 
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
 # Tried where a word begins, and nowhere inside it: a run of digits is no word from any of them.
@@ -201,15 +201,23 @@ def detect(text: str, default: Language = Language.EN) -> Language:
 
     A Russian sentence full of English names is Russian: a fifth of Cyrillic words decides.
     """
+    return _language_of(text) or default
+
+
+@remember
+def _language_of(text: str) -> Language | None:
     words = _WORD.findall(fold(text))
-    cyrillic = sum(map(_is_cyrillic, words))
     if not any(c.isalpha() for word in words for c in word):
-        return default
+        return None
+    cyrillic = sum(map(_is_cyrillic, words))
     return Language.RU if cyrillic >= 0.2 * len(words) else Language.EN
 
 
 def _is_cyrillic(word: str) -> bool:
-    return any("а" <= c <= "я" for c in word)
+    return _CYRILLIC.search(word) is not None
+
+
+_CYRILLIC: Final = re.compile("[а-я]")
 
 
 def _stemmers() -> tuple[Stemmer.Stemmer, Stemmer.Stemmer]:
