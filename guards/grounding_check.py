@@ -2,7 +2,8 @@
 
 Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`, and every number with its unit,
 version, date, identifier, URL and quoted name in it must occur in a snippet it cites. A claim that nearly copies a sentence
-must not turn it round (`language.near_copy`). What only hints at a fault is advice: few words in common, a denial that the
+must not turn it round (`language.near_copy`), and no claim promise what nothing that it cites speaks of
+(`language.promises`). What only hints at a fault is advice: few words in common, a denial that the
 source does not have, a name that it does not have. No threshold of these carries over from one kind of text to another.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -18,11 +19,11 @@ from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
 from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
-from language.bindings import bound_wrongly, from_other_rows, own_arguments, swapped_numbers
+from language.bindings import bound_wrongly, from_other_rows, own_arguments, swapped_numbers, takes_argument
 from language.claims import Claim, asides, claims, opener, stated, titles, without_citations
 from language.clean import fold
 from language.cutting import in_short
-from language.exchanged import exchanged
+from language.exchanges import find_exchanges
 from language.likeness import inventions, likeness
 from language.markup import in_markdown
 from language.names import is_gloss, is_translated, names_missing, names_of_nobody
@@ -32,7 +33,7 @@ from language.negation import opening, polarity_differs
 from language.promises import promises_of_nobody
 from language.rephrased import turned_round
 from language.step_order import misordered_steps
-from language.values import Passage, missing_values, passage, values
+from language.values import Passage, code_parts, missing_values, passage, values
 from language.words import stems, tokens
 
 NAME = "grounding"
@@ -124,7 +125,7 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
     for title in dict.fromkeys((*titles(draft), *beside)):
         words = set(stems(title))
         own = words - said
-        is_sentence = title.rstrip(' *_~)»”"').endswith((".", "!", "…")) or own == words
+        is_sentence = title.rstrip(' *_~)»”"').endswith((".", "!", "…")) or bool(promises_of_nobody(title, passages))
         least = _OWN_WORDS if is_sentence else _OWN_WORDS + 1
         if len(own) >= least and len(own) > len(words) / 2 and not any(title in text for text in claimed):
             start = max(0, draft.find(title))
@@ -135,7 +136,7 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
 
 
 _OWN_WORDS: Final = 3
-"""Content words that nobody said, from which on a sentence in bold is a claim, and a heading of nothing else; another heading from one more on."""
+"""Content words that nobody said, from which on a sentence in bold is a claim, and a heading that promises something; another heading from one more on."""
 _USUAL: Final = """
 answer short summary overview details note notes important warning example examples result results steps step solution cause causes fix check next
 before after requirements prerequisites explanation background conclusion question problem sources references further reading settings options limits
@@ -183,11 +184,15 @@ def _judge(
     wanted = values(said, code=True)
     translated = is_translated(said, cited)
     missing = missing_values(wanted, cited) if cited else []
-    sourced = _without_own_arguments(said, cited, question) if missing else said
-    if sourced != said:
+    sourced = said
+    if missing and (own := _arguments_of_question(said, cited, question)):
+        # What the user asks about stands in no source: "support-17".
+        sourced = own.sub(" ", said)
         wanted = values(sourced, code=True)
         missing = missing_values(wanted, cited)
-    missing = [name for name in missing if not (translated and is_gloss(name, said))]
+    if typed := frozenset(name for name in missing if takes_argument(name, cited, question)):
+        wanted = replace(wanted, identifiers=wanted.identifiers - typed)
+    missing = [name for name in missing if not (name in typed or (translated and is_gloss(name, said)))]
     missing = missing or exchanged_values(without_citations(sourced), wanted, cited)
     bare = without_citations(said)
     # What stands there word by word is no rephrasing; yet a condition may have stood before it.
@@ -201,7 +206,7 @@ def _judge(
         return f"{question}\n{draft.replace(claim.text, ' ', 1)}"
 
     changed = [] if missing else changes(bare, cited, context)
-    changed = changed or ([] if missing or verbatim else turned_round(bare, cited) or exchanged(bare, cited))
+    changed = changed or ([] if missing or verbatim else turned_round(bare, cited) or find_exchanges(bare, cited))
     misused = [] if missing or verbatim else _misused(bare, cited, beside)
     share = _share(bare, cited)
     asked = cited and not (quoted or verbatim or claim.borrowed or _is_code(claim))
@@ -241,25 +246,29 @@ def _judge(
     )
 
 
-def _without_own_arguments(claim: str, cited: Sequence[Passage], question: str) -> str:
-    """Return a claim without what the user puts into its commands: no source has it, and it may be said in words, too: "support-17"."""
-    said_too: set[str] = set()
+def _arguments_of_question(claim: str, cited: Sequence[Passage], question: str) -> re.Pattern[str] | None:
+    """Return what finds the arguments that the question names and the commands of a claim take; `None` if there is none.
 
-    def strip(match: re.Match[str]) -> str:
-        own = own_arguments(fold(match.group().strip(" \t{},")), cited, question) or ()
-        said_too.update(word for word in own if not word.isalpha())
-        return (
-            match.group() if not own else " ".join(word for word in match.group().split(" ") if fold(word) not in own)
-        )
+    A number, an address or a version is none: the source must have those, whoever says them.
+    """
+    asked = {
+        word
+        for word in _ARGUMENT.findall(fold(question))
+        if any(map(str.isalpha, word)) and any(map(str.isdigit, word))
+    }
+    if not asked:
+        return None
+    code = [line.strip("` ") for part in code_parts(claim)[1::2] for line in part.split("\n")]
+    own = {word for line in code for word in own_arguments(fold(line), cited, question) or ()} & asked
+    if not own:
+        return None
+    return re.compile(
+        rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, own), key=len, reverse=True))})(?![\w-])", re.IGNORECASE
+    )
 
-    text = _COMMAND.sub(strip, claim)
-    for word in said_too:
-        text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", " ", text, flags=re.IGNORECASE)
-    return text
 
-
-_COMMAND: Final = re.compile(r"(?<=`)([^`\n]{3,200})(?=`)|^([^`\n]{3,200})$", re.MULTILINE)
-"""What stands in a code span, or is a line, as in a block of code."""
+_ARGUMENT: Final = re.compile(r"(?<![\w@./:-])[^\W_][\w-]{2,60}(?![\w@/:-]|\.\w)")
+"""A name such as "support-17", and no part of an address."""
 
 
 def _misused(claim: str, cited: Sequence[Passage], beside: Sequence[Passage]) -> list[str]:

@@ -28,7 +28,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|[А-ЯЁ]+(?:_[А-ЯЁ]+)*"
 )
 """What stands in a command for something else: `<id>`, `{name}`, `NAME`."""
-_MARKED: Final = re.compile(r"<[^<>]*>|\{[^{}]*\}|\.\.\.|…")
+_MARKED: Final = re.compile(r"<[^<>=\d]*>|\{[^{}=\d]*\}|\.\.\.|…")
 """What a draft may write for it, too: in capitals it would be any word."""
 _ARGUMENT: Final = re.compile(r"[^\s\"'`«»“”?!,;()]+")
 _SPAN: Final = re.compile(r"`([^`\n]+)`")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from language.clean import unescaped
-from language.lexicon import is_lead_in
+from language.lexicon import is_lead_in, points_ahead
 from language.names import names
 from language.values import Passage
 from language.words import detect, stems
@@ -23,7 +23,7 @@ _LEAST_WORDS: Final = 3
 _LEAST_TYPED: Final = 4
 """The same where something is to be typed, or two numbers are compared: that is told in one's own words."""
 _LEAST_LEADING: Final = 5
-"""The same where a list or a block comes."""
+"""The same of a line that points at what comes: "To drop it, do the following:"."""
 _HARDLY: Final = 0.1
 _FEW: Final = 0.25
 """The same of a claim with more than `_MANY_WORDS`."""
@@ -37,7 +37,7 @@ def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
         claim: One claim, without its citations.
         cited: The passages that it cites; a text in another script than theirs is not asked.
     """
-    if is_invented(claim, cited, leads=claim.rstrip().endswith(":")):
+    if is_invented(claim, cited, leads=claim.rstrip().endswith(":") and points_ahead(claim)):
         return [claim]
     plain = unescaped(claim)
     parts = [part.strip() for part in _PART.split(plain)[:_MOST_PARTS]]
@@ -68,7 +68,7 @@ _MOST_PARTS: Final = 100
 
 
 def is_invented(claim: str, cited: Sequence[Passage], *, leads: bool = False) -> bool:
-    """Whether a text has hardly a word of some passages; what leads into a list or a block may be told more freely."""
+    """Whether a text has hardly a word of some passages; what points at a list or a block that comes may be told more freely."""
     words, typed = _words(claim), "`" in claim or len(_FIGURE.findall(claim)) > 1
     least = _LEAST_LEADING if leads else _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
     if len(words) < least or is_lead_in(claim) or not _is_of_one_script(claim, cited):

@@ -387,7 +387,7 @@ def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) ->
     sentences = [words for words in sentences if LIMITING.isdisjoint(words)]
     if not _denies_anything(own):
         for words in sentences:
-            for copied in _around_denials(words):
+            for copied in _around_denials(words, own):
                 if _holds(own, copied) and not any(_holds(other, _without_joints(copied)) for other in sentences):
                     return [_describe(("not", *copied), copied)]
         return []
@@ -400,7 +400,7 @@ def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) ->
     return []
 
 
-def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _around_denials(words: tuple[str, ...], other: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """Yield the words around each denial, without it: as many as tell that they were copied, on either side."""
     for at, word in enumerate(words):
         if word not in LISTS.denials:
@@ -408,8 +408,8 @@ def _around_denials(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         for before, behind in ((2, 1), (1, 2), (0, 3)):
             left, right = words[max(0, at - before) : at], words[at + 1 : at + 1 + behind]
             copied = (*left, *right)
-            if words[at + 1 + behind : at + 2 + behind] and HOW.fullmatch(words[at + 1 + behind]):
-                continue  # "does not run continuously": it does run
+            if not HOW.isdisjoint(words[at + 1 + behind : at + 2 + behind]) and HOW.isdisjoint(other):
+                continue  # "does not run continuously", and "runs"
             if len(left) == before and len(right) == behind and _tells(copied) and right[0] not in stop_words():
                 yield copied
 

@@ -8,21 +8,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
 from language.clean import fold
-from language.turning_words import LISTS, sentence_of
 from language.values import Passage
-
-
-@dataclass(frozen=True, slots=True)
-class _Promise:
-    """What a claim has that makes it, and what a passage has that speaks of it."""
-
-    made: re.Pattern[str]
-    proved: re.Pattern[str]
 
 
 def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") -> list[str]:
@@ -36,11 +26,22 @@ def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") ->
     text = fold(claim)
     if not _ANY.search(text):
         return []
-    made = [(promise, match) for promise in PROMISES if (match := promise.made.search(text))]
     known = [there.folded[0] for there in cited]
-    if any(word in LISTS.denials for word in sentence_of(claim).words):
-        known.append(fold(asked))
-    return [match.group().strip() for promise, match in made if not any(map(promise.proved.search, known))]
+    found: list[str] = []
+    for makes, speaks, against in PROMISES:
+        if not (match := makes.search(text)):
+            continue
+        # What the question asks for may be denied without a source that names it.
+        denied = _DENIED.search(text, max(0, match.start() - 60), match.start())
+        read = [*known, fold(asked)] if denied else known
+        if not any(speaks.search(one) or (denied and against and against.search(one)) for one in read):
+            found.append(match.group().strip())
+    return found
+
+
+_DENIED: Final = re.compile(
+    r"(?:\b(?:not|never|no|cannot)|n['’]t|(?<!\w)(?:не|нет|нельзя|никогда|без))\W++(?:\w++\W++){0,3}$"
+)
 
 
 def _beginnings(words: Iterable[str]) -> re.Pattern[str]:
@@ -57,14 +58,20 @@ _LEAST_BEGINNING: Final = 4
 """Letters from which on a word may go on."""
 
 
-def _load_promises() -> tuple[_Promise, ...]:
+def _load_promises() -> tuple[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str] | None], ...]:
+    """Return what makes each promise in a claim, what speaks of it in a passage, and what speaks against it."""
     read: dict[str, Any] = tomllib.loads(files("language").joinpath("promises.toml").read_text("utf-8"))
     return tuple(
-        _Promise(_beginnings(row["begins"]), _beginnings((*row["begins"], *row["also"]))) for row in read["promises"]
+        (
+            _beginnings(row["begins"]),
+            _beginnings((*row["begins"], *row["also"])),
+            _beginnings(row["against"]) if "against" in row else None,
+        )
+        for row in read["promises"]
     )
 
 
 PROMISES: Final = _load_promises()
 """Read on import, and not in a turn: there no file is waited for."""
-_ANY: Final = re.compile("|".join(promise.made.pattern for promise in PROMISES))
+_ANY: Final = re.compile("|".join(makes.pattern for makes, *_ in PROMISES))
 """Most claims make none, and cost one look."""

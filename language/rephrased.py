@@ -79,7 +79,7 @@ def _denied_word(words: Sequence[str], at: int) -> str:
     if words[at] in ("without", "без"):
         return ""
     place = next((place for place in range(at + 1, min(at + 3, len(words))) if words[place] not in stop_words()), 0)
-    if not place or any(map(HOW.fullmatch, words[place + 1 : place + 2])):
+    if not place:
         return ""
     return stem(words[place])
 
@@ -177,6 +177,8 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
     if limited or any(clause.denials and not LIMITING.isdisjoint(clause.whole) for clause in (source, claim)):
         return []  # "only then" is "not before"
     for one, other in ((source, claim), (claim, source)):
+        if (how := _how_denied(one.words)) and how not in other.words:
+            continue  # "does not run continuously", and "runs"
         # "Port 80, and not port 8080": what is denied is said, too.
         alone = sum(stem(word) == one.denied for word in one.words) == 1
         if (
@@ -191,6 +193,16 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
             pair = f"not {one.denied}", one.denied
             return [" -> ".join(pair if one is source else reversed(pair))]
     return None if source.denials == claim.denials else []
+
+
+def _how_denied(words: Sequence[str]) -> str:
+    """Return the word for how that the first denial of a clause denies."""
+    at = (
+        next(at for at, word in enumerate(words) if word in LISTS.denials)
+        if not LISTS.denials.isdisjoint(words)
+        else len(words)
+    )
+    return next((word for word in words[at + 1 : at + 4] if word in HOW), "")
 
 
 _OFF: Final = ("off", "disabl", "inactiv", "выключ", "отключ", "неактив")

@@ -85,8 +85,40 @@ def _sides(word: str) -> dict[int, int]:
 _NO_ENDING: Final = 3
 ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
 """What says yes or no to the question, and denies nothing of what follows."""
-HOW: Final = re.compile(r"\w{3,}ly|always|all|every|each|[а-яё]{4,}но|всегда|все|каждый|сразу")
-"""What a denial before a verb denies in its place: "does not run continuously"."""
+HOW: Final = frozenset(
+    (
+        *(
+            "continuously",
+            "automatically",
+            "immediately",
+            "always",
+            "permanently",
+            "directly",
+            "fully",
+            "completely",
+            "constantly",
+            "regularly",
+            "every",
+            "each",
+            "all",
+        ),
+        *(
+            "постоянно",
+            "автоматически",
+            "сразу",
+            "всегда",
+            "полностью",
+            "непрерывно",
+            "мгновенно",
+            "немедленно",
+            "напрямую",
+            "регулярно",
+            "каждый",
+            "все",
+        ),
+    )
+)
+"""What a denial before a verb denies in its place: "does not run continuously" says that it runs."""
 LIMITING: Final = frozenset(
     [
         "only",

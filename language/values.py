@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Final
 
 from language.blocks import split_code
@@ -31,6 +32,9 @@ _URL_END: Final = ".,;:!?*_~"
 _SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1", re.DOTALL)
 _FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[^`\n]*+\n")
 _PLAIN_NUMBER = re.compile(r"\d{1,9}")
+_STANDS_ALONE = re.compile(r"[^\W_][^\n]*[ \u00a0(]$")
+"""What stands before a number that is none of a list or of a longer word."""
+_ENDS = re.compile(r"$|[\s,;!?)]|\.(?:\s|$)")
 _QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|„([^“\n]{2,80})“|\"([^\"\n]{2,80})\"")
 _FILE = (
     r"(?:py|toml|jsonl?|md|db|ya?ml|txt|ini|cfg|conf|exe|dll|xml|csv|sh|bat|ps1|jsx?|tsx?|html?|css|log|pdf|docx?|xlsx?|pptx?|zip|gz|"
@@ -79,7 +83,8 @@ _WORD_FIGURE = re.compile(
 _IN_SHORT = re.compile(r".{0,2}\b(?:в двух|in two|in a few)\s(?:словах|words)", re.IGNORECASE)
 """What counts no words."""
 _ONE = re.compile(
-    r"(?<!\w)(?:an?|one|single|per|один|одного|одной|одну|одна|одни|одних|через|за|раз в|течение|в)[ \u00a0]([^\W\d_]+)",
+    r"(?<!\w)(?:(?:an?|one|single|per|every|the|whole|один|одного|одной|одну|одна|одни|одних|через|за|раз в|течение|в|кажд\w{2,3}|весь|всю|цел\w{2,3})"
+    r"[ \u00a0](?=([^\W\d_]+))|(неделю|минуту|секунду|сутки)(?!\w))",
     re.IGNORECASE,
 )
 """A unit that is one of it: "within a day", «за час»."""
@@ -273,8 +278,9 @@ def _parted(text: str) -> tuple[str, list[str], str]:
         if i % 2 == 0:
             prose += _CITATION.sub("", part)
         elif not _FENCE.match(part) and (match := _SPAN.fullmatch(part)):
-            if _PLAIN_NUMBER.fullmatch(match[2]):
-                prose += match[2]  # "`500` bytes" is an amount
+            behind = code_parts(text)[i + 1] if i + 1 < len(code_parts(text)) else ""
+            if _PLAIN_NUMBER.fullmatch(match[2]) and _STANDS_ALONE.search(prose) and _ENDS.match(behind):
+                prose += match[2]  # "of `500` bytes" is an amount
             else:
                 spans.append(match[2])
                 prose += _SPANNED
@@ -464,12 +470,13 @@ def _words(text: str) -> Iterator[Figure]:
 
 
 def _counted_word(word: str) -> str:
-    return _TIMES if fold(word) in ("times", "раз", "раза") else stem(fold(word))
+    return _TIMES if fold(word) in ("time", "times", "раз", "раза") else stem(fold(word))
 
 
 _TIMES: Final = "times"
+_ONCE: Final = re.compile(r"(?<!\w)(?:once|однажды|единожды|один раз|(?:one|a single) time)(?!\w)", re.IGNORECASE)
 _MULTIPLE: Final = re.compile(
-    r"(?<!\w)(?:(?P<once>(?:given|used|specified|set|typed|passed|only|just)\s+once|(?:только|лишь|указан\w?|задан\w?)\s+(?:один раз|однажды))|(?P<twice>twice|doubl(?:es|ed|ing)|twofold|вдвое|дважды|двукратно|удв(?:аива|о[ие])\w*+)"
+    r"(?<!\w)(?:(?P<once>(?:given|used|specified|set|typed|passed)\s+once|(?:указан\w?|задан\w?)\s+(?:один раз|однажды))|(?P<twice>twice|doubl(?:es|ed|ing)|twofold|вдвое|дважды|двукратно|удв(?:аива|о[ие])\w*+)"
     r"|thrice|tripl(?:es|ed|ing)|threefold|втрое|трижды|тр[её]хкратно|утр(?:аива|о[ие])\w*+)(?!\w)",
     re.IGNORECASE,
 )
@@ -485,6 +492,36 @@ def _shown(figure: Figure) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------- the passages
+
+
+@dataclass(frozen=True, slots=True)
+class _Bare:
+    """A number without a unit, and the units that are said around it.
+
+    Attributes:
+        normal: The normal forms.
+        near: What follows it, or else what its sentence or cell says.
+        line: What its line says.
+        counts: Whether it counts something that is no unit.
+        loose: Whether its line is a row or has code, so that it may be of any unit.
+    """
+
+    normal: tuple[str, ...]
+    near: tuple[tuple[str, Fraction], ...]
+    line: tuple[tuple[str, Fraction], ...]
+    counts: bool
+    loose: bool
+
+
+_SENTENCE_ENDS: Final = re.compile(r"[.;!?](?=\s)|\|")
+_CLAUSE_ENDS: Final = re.compile(r"[.;:!?](?:\s|$)|[()|]")
+_RATE: Final = re.compile(r"(?:/|(?<!\w)(?:per|an?|every|each|в|за|кажд\w{2,3}))[ \u00a0]*[^\W\d_]+", re.IGNORECASE)
+
+
+def _units_said(text: str) -> tuple[tuple[str, Fraction], ...]:
+    """Return the units that a text names without a number, and not as a rate: "in seconds", not "per second"."""
+    bare = _RATE.sub(_GONE, _COUNTED.sub(_GONE, text))
+    return tuple(dict.fromkeys(unit for word in re.findall(r"[^\W\d_]+|%", bare) for unit in meaning(f" {word}")))
 
 
 class Passage:
@@ -513,9 +550,9 @@ class Passage:
         return tuple(found)
 
     @cached_property
-    def squeezed(self) -> str:
+    def without_blanks(self) -> str:
         """The text as `flat`, without blanks."""
-        return _squeezed(self.flat)
+        return _without_blanks(self.flat)
 
     @cached_property
     def alike(self) -> str:
@@ -558,40 +595,50 @@ class Passage:
         return frozenset(dimension for figure in self.figures for dimension, _ in figure.unit)
 
     def may_amount(self, wanted: frozenset[Amount], forms: Iterable[str]) -> bool:
-        """Whether a number without a unit may amount to something: its line says in what, or says nothing of another unit.
+        """Whether a number without a unit may amount to something: what stands around it says in what, or nothing does.
 
         Args:
             wanted: What is asked for.
-            forms: The number that says so in the claim.
+            forms: The number that says so in the claim. Another one counts only where its own sentence or cell has the unit.
         """
-        text, own = self._unmarked, frozenset(forms)
-        for figure in figures_of(text):
-            if figure.kind not in ("number", "word") or figure.unit:
+        own, dimensions = frozenset(forms), frozenset(dimension for dimension, _ in wanted)
+        for bare in self._bare_figures:
+            near = [unit for unit in bare.near if unit[0] in dimensions]
+            if any(amounts(form, tuple(near)) & wanted for form in bare.normal):
+                return True
+            if own.isdisjoint(bare.normal) or near or bare.counts:
                 continue
-            start, end = text.rfind("\n", 0, figure.start) + 1, text.find("\n", figure.end)
-            before, behind = text[start : figure.start], text[figure.end : end if end >= 0 else None]
-            if self._may_measure(before, behind, figure, wanted, own):
+            line = [unit for unit in bare.line if unit[0] in dimensions]
+            if line:
+                if any(amounts(form, tuple(line)) & wanted for form in bare.normal):
+                    return True
+            elif bare.loose or not dimensions & self.dimensions:
                 return True
         return False
 
-    def _may_measure(
-        self, before: str, behind: str, figure: Figure, wanted: frozenset[Amount], forms: frozenset[str]
-    ) -> bool:
-        if _NUMBERED.search(before[-40:]):
-            return False
-        dimensions = frozenset(dimension for dimension, _ in wanted)
-        clause = re.split(r"[.;:!?](?:\s|$)|[()|]", behind[:80], maxsplit=1)[0]
-        for words in (_words_of_number(clause), re.findall(r"[^\W\d_]+|%", _COUNTED.sub(_GONE, before + behind))):
-            units = [unit for word in words for unit in meaning(f" {word}") if unit[0] in dimensions]
-            if units:
-                return any(amounts(form, tuple(units)) & wanted for form in figure.normal)
-            noun = _NEXT_WORD.match(behind)
-            if noun and fold(noun[1]) not in stop_words():
-                return False  # it counts something
-        line = before + behind
-        if forms.isdisjoint(figure.normal):
-            return False
-        return "|" in line or "`" in line or "=" in line or "_" in line or not dimensions & self.dimensions
+    @cached_property
+    def _bare_figures(self) -> tuple[_Bare, ...]:
+        found: list[_Bare] = []
+        for line in self._unmarked.splitlines():
+            figures = [one for one in figures_of(line) if one.kind in ("number", "word") and not one.unit]
+            if not figures:
+                continue
+            of_line = _units_said(line)
+            cuts = [0, *(match.end() for match in _SENTENCE_ENDS.finditer(line)), len(line)]
+            parts = [(start, end, _units_said(line[start:end])) for start, end in pairwise(cuts)]
+            loose = any(mark in line for mark in ("|", "`", "=", "_"))
+            for figure in figures:
+                if _NUMBERED.search(line, max(0, figure.start - 40), figure.start):
+                    continue
+                around = next((units for start, end, units in parts if start <= figure.start < end), ())
+                noun = _NEXT_WORD.match(line, figure.end)
+                clause = _CLAUSE_ENDS.split(line[figure.end : figure.end + 80], maxsplit=1)[0]
+                words = _words_of_number(_RATE.sub(_GONE, clause))
+                follows = [unit for word in words for unit in meaning(f" {word}")]
+                counts = bool(noun) and fold(noun[1]) not in stop_words() and not follows
+                near = tuple(follows) if follows else () if counts else around
+                found.append(_Bare(figure.normal, near, of_line, counts, loose))
+        return tuple(found)
 
     def may_count(self, forms: Iterable[str], dimensions: frozenset[str]) -> bool:
         """Whether a bare number stands in a line that counts such things, or says of nothing else that it counts it."""
@@ -612,14 +659,14 @@ class Passage:
 
     @cached_property
     def amounts(self) -> frozenset[Amount]:
-        """What its numbers amount to in their units; a unit without a number is one of it."""
+        """What its numbers amount to in their units; "a day" and "every hour" are one of it."""
         found = {amount for figure in self.figures for amount in (*figure.unit, *figure.whole)}
         found |= {amount for figure in _halves(self.text) for amount in figure.unit}
         found |= {
             amount for words, share in _SHARES if words.search(self.text) for amount in amounts(share, meaning("%"))
         }
         for match in _ONE.finditer(self.text):
-            found |= amounts("1", meaning(f" {match[1]}"))
+            found |= amounts("1", meaning(f" {match[1] or match[2]}"))
         return frozenset(found)
 
     @cached_property
@@ -663,15 +710,27 @@ class Passage:
                 found.setdefault(figure.of, set()).update(figure.normal)
         for said, noun in re.findall(rf"(?<![\w.])({NUMBER})[ \u00a0]([^\W\d_]+)", self.lines[0]):
             found.setdefault(_counted_word(noun), set()).add(number(said))
+        if _TIMES in found and _ONCE.search(self.lines[0]):
+            found[_TIMES].add("1")
         return found
 
     def near(self, counted: str) -> frozenset[str]:
         """The numbers that stand near a word, given by its stem: in one line with it, or in a table or code."""
-        found = set(self.counted.get(counted, ()))
+        by_word, anywhere = self._numbers_by_word
+        return by_word.get(counted, frozenset()) | anywhere | frozenset(self.counted.get(counted, ()))
+
+    @cached_property
+    def _numbers_by_word(self) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
+        by_word: dict[str, frozenset[str]] = {}
+        anywhere = frozenset[str]()
         for line in self._unmarked.splitlines():
-            if "|" in line or "=" in line or counted in set(map(stem, tokens(line))):
-                found |= _numbers_of_line(line)
-        return frozenset(found)
+            if not (numbers := _numbers_of_line(line)):
+                continue
+            if "|" in line or "=" in line:
+                anywhere |= numbers
+            else:
+                by_word |= {word: by_word.get(word, frozenset()) | numbers for word in set(map(stem, tokens(line)))}
+        return by_word, anywhere
 
     @cached_property
     def urls(self) -> frozenset[str]:
@@ -859,37 +918,52 @@ def _named(name: str, there: Passage) -> bool:
         return True
     if not _MARKED_UP.search(name):
         return False
-    if _LEFT_OUT.search(name):
-        return all(_squeezed(part) in there.squeezed for part in _LEFT_OUT.split(name))
-    return _assigned(name, there) or _occurs(_squeezed(name), there.squeezed)
+    if call := _CALL_IN_SHORT.fullmatch(name):
+        return re.search(rf"(?<!\w){re.escape(call[1])}\(", there.flat) is not None
+    return _proves_assignment(name, there) or _occurs(_without_blanks(name), there.without_blanks)
 
 
-_STANDS_FOR: Final = re.compile(r"<[^<>]+>|\{[^{}]+\}|\.\.\.|…|/path/to/[\w./-]*")
+_STANDS_FOR: Final = re.compile(
+    r"<[^\W\d_][^\W\d_ -]*(?:[ _-][^\W\d_]+)*>|\{[^\W\d_]+(?:[ _-][^\W\d_]+)*\}|\.\.\.|…|/path/to/[^\W\d_]+/?"
+)
 """What a draft writes in a command for something of the user's."""
-_LEFT_OUT: Final = re.compile(r"\.\.\.|…")
+_CALL_IN_SHORT: Final = re.compile(r"([\w.]{2,60})\((?:\.\.\.|…)\)")
+"""A call whose arguments are left out: `crontab(...)`."""
 _MARKED_UP: Final = re.compile(r"[={}\[\]()]")
 _ASSIGNMENT: Final = re.compile(r"([\w./-]{2,60})=([^\W\d]\w{1,20})")
-_NEAR_KEY: Final = 500
-"""Characters behind a key in which a passage may say its value in words: "`key` … set it to `true`"."""
+_NEAR_KEY: Final = 120
+"""Characters between a key and what a passage says to be its value: "`key` … set it to `true`"."""
 
 
-def _squeezed(code: str) -> str:
+def _without_blanks(code: str) -> str:
     """Return code without blanks: it may be broken into lines otherwise."""
     return re.sub(r"\s+", "", code)
 
 
-def _assigned(name: str, there: Passage) -> bool:
-    """Whether a text has the key of an assignment, and its value as a name of code soon behind it; numbers must stand with their key."""
+def _proves_assignment(name: str, there: Passage) -> bool:
+    """Whether a text says that a key may have a value: both are code, or the key a heading, and no other code and no denial stands between."""
     match = _ASSIGNMENT.fullmatch(name)
     if not match:
         return False
-    key, value = match.groups()
-    shown = re.findall(rf"(?<![\w./-]){re.escape(key)}=([^\s,;)]*)", there.flat)
-    if not all(_STANDS_FOR.fullmatch(one) or key in one or _CYRILLIC.search(one) for one in shown):
-        return False  # it is shown with a value of its own
+    key, value = map(re.escape, match.groups())
     text = fold(there.text)
-    at = text.find(key)
-    return at >= 0 and any(f"{mark}{value}{mark}" in text[at : at + _NEAR_KEY] for mark in ("`", "**"))
+    if match[1] not in text or f"`{match[2]}`" not in text:
+        return False
+    if re.search(rf"(?<![\w./-]){key}[ ]?[=:]", text):
+        return False  # it is shown with a value of its own
+    said = re.compile(
+        rf"(?:`{key}`|^#{{1,6}} {key}[ ]*$)(?P<between>[^`*#|]{{0,{_NEAR_KEY}}}?)`{value}`(?P<behind>[^`.]{{0,40}})",
+        re.MULTILINE,
+    )
+    return any(
+        not _DENIES.search(found["between"] + found["behind"]) and not re.search(r"[.!?]\s", found["between"].strip())
+        for found in said.finditer(text)
+    )
+
+
+_DENIES: Final = re.compile(
+    r"(?<!\w)(?:not|never|no|cannot|n['’]t|without|instead|не|нет|нельзя|никогда|без|вместо)(?!\w)|n['’]t(?!\w)"
+)
 
 
 def _is_code(name: str) -> bool:

