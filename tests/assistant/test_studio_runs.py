@@ -15,7 +15,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
-from langgraph_sdk.schema import CancelAction, MultitaskStrategy
+from langgraph_sdk.schema import CancelAction, MultitaskStrategy, Run
 
 from tests.assistant.test_studio import LEND, NEXT, Server, ask, new_thread, run, said, with_models
 from tests.support.clock import YEAR
@@ -200,11 +200,17 @@ def slow_drafts(models: FakeServer, drafts: int, **reply: object) -> None:
 
 async def text_again(studio: LangGraphClient, models: FakeServer) -> dict[str, Story]:
     """With each strategy: ask, and ask something else while the first question is being drafted."""
-    strategies: list[MultitaskStrategy] = ["reject", "enqueue", "interrupt", "rollback"]
-    slow_drafts(models, len(strategies), delay_headers_s=2.0)
+    # Two of them end the first turn, however long its draft takes; of the other two it must be answered after all.
+    ending: list[MultitaskStrategy] = ["interrupt", "rollback"]
+    waiting: list[MultitaskStrategy] = ["reject", "enqueue"]
+    strategies: list[MultitaskStrategy] = [*ending, *waiting]
     threads = [await new_thread(studio) for _ in strategies]
-    firsts = await asyncio.gather(*(studio.runs.create(thread, "guardian", input=ask(LEND)) for thread in threads))
-    await drafting(models, len(strategies))
+    firsts: list[Run] = []
+    for begun, delay in ((ending, {"hang": True}), (waiting, {"delay_headers_s": 6.0})):
+        slow_drafts(models, len(begun), **delay)
+        these = threads[len(firsts) : len(firsts) + len(begun)]
+        firsts += await asyncio.gather(*(studio.runs.create(one, "guardian", input=ask(LEND)) for one in these))
+        await drafting(models, len(begun))
 
     async def second(thread: str, one: str, strategy: MultitaskStrategy) -> Story:
         try:
@@ -215,8 +221,8 @@ async def text_again(studio: LangGraphClient, models: FakeServer) -> dict[str, S
         await studio.runs.join(thread, two["run_id"])
         return await told(studio, thread, None, {LEND: one, NEXT: two["run_id"]})
 
-    begun = zip(threads, firsts, strategies, strict=True)
-    stories = await asyncio.gather(*(second(thread, one["run_id"], strategy) for thread, one, strategy in begun))
+    told_of = zip(threads, firsts, strategies, strict=True)
+    stories = await asyncio.gather(*(second(thread, one["run_id"], strategy) for thread, one, strategy in told_of))
     return dict(zip(strategies, stories, strict=True))
 
 
