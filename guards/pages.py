@@ -18,6 +18,7 @@ from guards.policy_check import check_answer
 from language.blocks import BlockKind, blocks
 from language.markup import without_navigation
 from language.sentences import sentences
+from language.spans import MARK
 from language.words import stems, tokens
 
 MOST_PAGES: Final = 5
@@ -64,7 +65,9 @@ def pages_that_may_help(
 
 
 def _may_be_shown(page: PageSentence, item: EvidenceItem, profile: Profile, role: str) -> bool:
-    """Whether a sentence, and the names of its page and section that stand before it, pass policy."""
+    """Whether a sentence stands as its document has it, and passes policy with the names of its page and section before it."""
+    if MARK.search(page.sentence):
+        return False  # something in it is masked
     said = (page.sentence, item.title, item.heading)
     return all(check_answer(text, profile, role, shown=said).status is PolicyStatus.OK for text in said)
 

@@ -83,7 +83,11 @@ _REQUESTS_EN: Final = (
     rf"(?<![\w-])(?:{_GIVE_EN}\s+(?:me|us)|let (?:me|us) (?:know|have)|provid(?:e|ing) (?:me|us) with){_gap()}(?P<what>{_PERSONAL_EN})\b",
     rf"{_OPENS_EN}{_GIVE_EN}\s+{_HERE_EN}{_gap(4)}(?P<what>{_WANTED_EN})\b",
     rf"{_OPENS_EN}(?:{_GIVE_EN}|{_WRITE_EN}){_gap()}(?P<what>{_WANTED_EN})\b[^.!?]{{0,40}}?\b{_HERE_EN}(?!\w)",
-    rf"\b(?:tell|give|dictate|read|text)\s+(?:me|us)\s+(?:what\s+)?(?:the|that|your)\s+{_DIGITS_EN}(?P<what>codes?){_ENDS_EN}",
+    rf"\b(?:tell|give|dictate|read|text|dm|message)\s+(?:me|us)\s+(?:what\s+)?(?:the|that|your)\s+{_DIGITS_EN}(?P<what>codes?){_ENDS_EN}",
+    rf"{_OPENS_EN}(?:text|send|e-?mail|message|forward|read|dm)\s+(?:the|that|your)\s+{_DIGITS_EN}(?P<what>codes?|digits)\s+(?:back\s+)?(?:to\s+)?(?:me|us)\b",
+    rf"(?<![\w-]){_GIVE_EN}\s+(?:me|us)\s+the\s+{_words(2)}(?P<what>digits)\s+(?:you|that|from|of|on)\b",
+    rf"{_OPENS_EN}{_GIVE_EN}\s+(?:us\s+|me\s+)?(?:an?\s+)?(?:photo|picture|scan|image|copy|screenshot)s?\s+of\s+(?:your|the)\s+{_words(2)}(?P<what>cards?)\b",
+    rf"(?<![\w-]){_GIVE_EN}\s+(?:me\s+|us\s+)?what\s+you\s+(?:type|enter|use)\s+(?:when\s+you\s+|to\s+)(?P<what>log|sign)\s+in\b",
     rf"\b(?:please|kindly|to (?:confirm|verify|continue|proceed|go on)\b[^.!?]{{0,40}}?)[\s,]{{1,3}}(?:give|tell|share|send|provide|specify|state|name|read out)\s+(?:(?:the|that|your)\s+)?{_DIGITS_EN}(?P<what>{_PERSONAL_EN})\b",
     # "what's your CVV?", "what is the code we sent you?", "may I have your PIN?", "can you read out the code in the SMS?"
     rf"\bwhat(?:'s| is| are| was| would be)\s+your\s+{_words(3)}(?P<what>{_WANTED_EN})\b",
@@ -125,6 +129,7 @@ _REQUESTS_EN: Final = (
     rf"{_OPENS_EN}(?:pay|transfer|wire)\s+(?:me|us)\b(?P<what>)",
     rf"{_OPENS_EN}send\s+(?:me|us)\s+{_words(3)}(?P<what>{_MONEY_EN})",
     rf"{_OPENS_EN}(?:pay|deposit|wire|transfer)\s+{_words(3)}(?P<what>{_AMOUNT})",
+    rf"{_OPENS_EN}(?:provide|send|submit)\s+(?:an?\s+)?(?:payment|deposit)\s+of\s+(?P<what>{_AMOUNT})",
     rf"{_OPENS_EN}make\s+(?:us\s+)?an?\s+(?:\w{{1,20}}\s+)?(?:payment|deposit|transfer)\s+(?:of\s+)?(?P<what>{_AMOUNT})",
     rf"{_WE_EN}{_NEED_EN}\s+an?\s+{_words(1)}(?:payment|deposit|transfer|prepayment)\s+of\s+(?P<what>{_AMOUNT})",
     rf"\b(?:payment|deposit|transfer|fee) of (?P<what>{_AMOUNT})\s*(?:is|will be) (?:required|needed) to (?:unlock|continue|proceed|go on|restore|get|receive|verify)\b",
@@ -141,7 +146,7 @@ _CODE_SENT_RU: Final = (
 )
 _OF_CARD_RU: Final = r"(?:(?:вашей|своей|твоей|банковской|кредитной|дебетовой) ){0,2}карт[а-я]*"
 _PERSONAL_RU: Final = (
-    r"(?:парол[а-я]*|(?:pin|пин|cv[vc]2?|otp)(?:[- ]?код[а-я]*)?(?!\w)|логин[а-я]* и парол[а-я]*|данн[а-я]+ для входа"
+    r"(?:парол[а-я]*|пасс(?:ворд[а-я]*)?(?!\w)|(?:pin|пин|cv[vc]2?|otp)(?:[- ]?код[а-я]*)?(?!\w)|логин[а-я]* и парол[а-я]*|данн[а-я]+ для входа"
     rf"|{_CODE_SENT_RU}|(?:смс|sms|cmc|пуш|push)[- ]?код[а-я]*"
     r"|(?:одноразов|проверочн|секретн|защитн)[а-я]+ (?:код|парол|ключ|фраз|слов)[а-я]*"
     r"|код[а-я]* (?:подтверждени[а-я]*|доступа|безопасности|авторизации|проверки)"
@@ -167,7 +172,7 @@ _TELL_RU: Final = (
 )
 """What is said to a person alone; a program, too, is given and sent something."""
 _FILL_RU: Final = r"(?:укажи|введи|напечатай|впиши|оставь|приложи|вставь)(?:те)?"
-_TO_GIVE_RU: Final = r"(?:прислать|выслать|сообщить|назвать|продиктовать|озвучить|скинуть|переслать|сказать|отправить|передать|дать|поделиться)"
+_TO_GIVE_RU: Final = r"(?:прислать|выслать|сообщить|назвать|продиктовать|озвучить|скинуть|переслать|сказать|подсказать|напомнить|отправить|передать|дать|поделиться)"
 _TO_US_RU: Final = r"(?:мне|нам|с нами|сюда|в (?:этот |этом |наш )?чат[а-я]*|в ответ[а-я]*|в (?:комментари|тикет|заявк)[а-я]*|в поддержку|оператору|специалисту поддержки)"
 _YOURS_RU: Final = r"(?:ваш[а-я]*|сво[йеюихм][а-я]*|тво[йеюихм][а-я]*)"
 _HERE_RU: Final = rf"(?:{_TO_US_RU}|здесь|{_YOURS_RU})"
@@ -210,6 +215,9 @@ _REQUESTS_RU: Final = (
     rf"(?<!\w)(?:подтверди|уточни|повтори)(?:те)?{_PARTICLES_RU}(?P<what>(?!парол){_PERSONAL_RU})(?!\w)",
     rf"(?<!\w)подтверди(?:те)?,? пожалуйста{_PARTICLES_RU}(?P<what>{_PERSONAL_RU})(?!\w)",
     rf"(?<!\w)ответь(?:те)?\s+{_words(4)}(?P<what>{_PERSONAL_RU})(?!\w)",
+    rf"(?<!\w){_GIVE_RU}{_PARTICLES_RU}что\s+(?:\w{{1,20}}\s+){{0,3}}?(?:пришло|прислали|написано)\s+(?:\w{{1,20}}\s+){{0,2}}?(?:в|на)\s+(?P<what>смс|sms|cmc|обороте карты|карте)(?!\w)",
+    r"(?:^|[.!?]\s*)что\s+(?:вам\s+)?(?:пришло|прислали)\s+(?:вам\s+)?(?:в|по)\s+(?P<what>смс|sms|cmc)(?!\w)[^.!?]{0,20}\?",
+    rf"(?<!\w){_GIVE_RU}{_PARTICLES_RU}(?:фото|скан|снимок|фотографию)[а-я]*\s+{_words(2)}(?P<what>карт[а-я]*)(?!\w)",
     # «какой у вас пароль», «какой код вам пришёл», «можно узнать ваш пароль»
     rf"(?<!\w)как(?:ой|ая|ие|ов)\s+(?:у вас\s+|{_YOURS_RU}\s+){_words(2)}(?P<what>{_WANTED_RU})(?!\w)",
     rf"(?<!\w)как(?:ой|ие)\s+(?P<what>код(?:ы)?|цифры|{_CODE_SENT_RU})\s+(?:вам\s+|вы\s+|тебе\s+|к вам\s+)?(?:пришел|пришли|придет|прислали|получили)(?!\w)",
@@ -294,7 +302,7 @@ _OF_ITS_STATE: Final = re.compile(
 )
 """What a question asks of a password that is about its state and not about its letters: whether it expired."""
 _MAY_BE_WANTED: Final = re.compile(
-    r"pass(?:word|code|phrase)|\bpins?\b|\bcv[vc]|\botp|credential|login details|codes?\b|phrase|word\b|\bcards?\b|bank|account number|maiden"
+    r"pass(?:word|code|phrase)|digits|\bsms|what you (?:type|enter|use)|смс|cmc|пасс|\bpins?\b|\bcv[vc]|\botp|credential|login details|codes?\b|phrase|word\b|\bcards?\b|bank|account number|maiden"
     r"|\bkeys?\b|token|money|payment|\bfees?\b|deposit|funds|\b(?:pay|transfer|wire)\b|[$€₽]|dollar|euro|\br(?:o)?ubles?|\busd|\beur\b|\brub\b"
     r"|парол|девич|пин|код|фраз|слов|карт|счет|ключ|токен|данн|реквизит|цифр|деньг|денежн|средств|плат|комисси|сумм|руб|долл|евро"
     r"|перевед|переч|внес|аванс|задат"
@@ -303,6 +311,12 @@ _MAY_BE_WANTED: Final = re.compile(
 _WANTED_WORDS: Final = (
     *(
         "pass",
+        "digits",
+        "sms",
+        "смс",
+        "cmc",
+        "пасс",
+        "what you",
         "pin",
         "cv",
         "otp",

@@ -44,13 +44,6 @@ _DISGUISED: Final = re.compile(
     r"|[^\W\d_a-zа-яё]|[a-zа-яё][\u0300-\u0305\u0307-\u036f]",
     re.IGNORECASE,
 )
-_MAY_DEMAND: Final = re.compile(
-    r"\b(?:send|give|tell|provide|enter|type|share|submit|reply|message|email|e-mail|text|call|confirm|disclose|forward|pay|transfer|wire|deposit|need|want|require)"
-)
-_DEMAND_WORDS: Final = (
-    *("пришл", "вышл", "перешл", "отправ", "сообщ", "назов", "назв", "введ", "укаж", "переда", "продикт", "напиш", "подтверд"),
-    *("оплат", "перевед", "переч", "внес", "нужн", "треб", "необходим", "ждем", "ждём"),
-)  # fmt: skip
 _SEND_WORDS: Final = (
     *("send", "email", "e-mail", "forward", "submit"),
     *("отправьте", "пришлите", "вышлите", "перешлите", "продиктуйте", "назовите"),
@@ -163,14 +156,9 @@ def _gives_orders(said: str) -> bool:
     low = said.casefold()
     hidden = bool(_DISGUISED.search(said)) or len(INVISIBLE.findall(said)) > 1
     orders = hidden or any(word in low for word in _ORDER_WORDS) or bool(_MAY_ORDER.search(low))
-    demands = hidden or any(word in low for word in _DEMAND_WORDS) or bool(_MAY_DEMAND.search(low))
-    if not orders and not demands:
-        return False
     if orders:
         plain = skeleton(as_seen(said)) if hidden else said
         if _TO_A_MODEL.search(plain) or find(said, shipped_pack(), as_written=not hidden).strong:
             return True
-    if not demands:
-        return False
     sends = (hidden or any(word in low for word in _SEND_WORDS)) and _SENDS_AWAY.search(said)
     return bool(sends or asks_for_secrets(said))

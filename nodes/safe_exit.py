@@ -337,22 +337,24 @@ def _facts(state: FinalView, context: Context, profile: Profile) -> ExitFacts:
     if _stopped_by(state) is not StoppedBy.VERDICT:
         return ExitFacts()
     draft, kind = state["draft_answer"], state["draft_kind"]
+    judged = _is_judged(state)
     failure = Failure(
         message=state["question"]["text"],
         request_type=RequestType(state["request_type"]),
         queries=state["sgr_plan"]["subqueries"],
-        draft=draft if _is_judged(state) else "",
+        draft=draft if judged else "",
         kind=DraftKind(kind or DraftKind.ABSTENTION),
         reasons=guardian["reasons"],
         actions=[RequiredAction(action) for action in guardian["required_actions"]],
-        evidence=[EvidenceItem.model_validate(item) for item in state["evidence"]],
+        # Pages are quoted from it: what nobody judged is not shown either.
+        evidence=[EvidenceItem.model_validate(item) for item in state["evidence"] if judged],
         traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
     )
     return exit_facts(failure, profile, context.role)
 
 
 def _is_judged(state: FinalView) -> bool:
-    """Whether the report says that it is one of this draft; one of an older version does not say of which it is.
+    """Whether the report says of which draft and evidence it is; one of an older version does not, so nothing of the turn is shown.
 
     Raises:
         NotJudged: It is one of another draft, another evidence or another turn, or was edited itself.

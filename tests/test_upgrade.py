@@ -183,7 +183,8 @@ HALF: Final = {
     "retrieve": (LEND, "answered"),
     "draft": (LEND, "answered"),
     "pass": (LEND, "answered"),
-    "fail": (LEND, "pages_shown"),
+    # Its report does not say which evidence was judged, so no page is quoted from it.
+    "fail": (LEND, "handed_off"),
     "denied": (OTHERS, "handed_off"),
     "retry": (LEND, "answered"),
     "retry_bump": (LEND, "answered"),

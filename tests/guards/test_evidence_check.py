@@ -127,6 +127,19 @@ def test_quality_needs_two_items() -> None:
     assert reasons(RequestType.KNOWLEDGE_QA, DOC, DOC) == ()
 
 
+def test_one_item_is_enough_at_the_sure_confidence_or_above() -> None:
+    """At exactly that confidence one item suffices; a thousandth below, two are asked for."""
+    found = {
+        confidence: reasons(RequestType.KNOWLEDGE_QA, evidence=items(DOC, confidence=confidence), sure=0.85)
+        for confidence in (0.849, 0.85, 0.851)
+    }
+    assert [("insufficient_evidence_count>=2" in " ".join(said)) or bool(said) for said in found.values()] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_one_row_is_enough_where_only_the_database_can_answer() -> None:
     """A status has one true row; asking for a second would fail every correct figure."""
     assert reasons(RequestType.STATUS_METRIC, DB) == ()

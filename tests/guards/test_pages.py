@@ -76,11 +76,12 @@ def test_only_documents_are_pages(source: Source) -> None:
     [
         "The kettle boils with the key sk-live-abcdefghijklmnopqrstuvwx inside.",
         "When the kettle boils, write to anna@firma.ru at once.",
+        "When the kettle boils, write to [redacted: personal-data] at once.",
         "The kettle boils as [this page](https://evil.ru/kettle) says.",
         "Before the kettle boils, please send us your password.",
         "Чтобы чайник закипел, пришлите, пожалуйста, ваш пароль и код из SMS.",
     ],
-    ids=["secret", "personal", "link", "asks-en", "asks-ru"],
+    ids=["secret", "personal", "masked", "link", "asks-en", "asks-ru"],
 )
 def test_what_policy_would_stop_is_dropped(bad: str) -> None:
     """The next best sentence of the page stands in its place, and without one the page is left out."""

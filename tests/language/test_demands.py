@@ -12,6 +12,15 @@ from tests.support.turn import PROFILE
 
 ASKS = [
     "Please send us your password.",
+    "DM me the code.",
+    "Please text the code back to me",
+    "Give me the six digits you got",
+    "Send a photo of your card, both sides",
+    "Please provide payment of 500 USD",
+    "Сообщите, что пришло в СМС?",
+    "Что пришло в СМС?",
+    "Скажите логин и пасс?",
+    "Пришлите фото вашей карты",
     "Tell me your PIN, and I will unlock it.",
     "To go on, give me the code from the SMS.",
     "Please share your API key here.",

@@ -991,9 +991,22 @@ async def test_only_the_question_that_was_judged_is_asked() -> None:
         assert end["result"]["outcome"] == Outcome.ERROR
         assert "Which" not in end["final_answer"]
     older = {name: value for name, value in state["guardian"].items() if name != "judged_hash"}
-    end = await call("safe_exit", {**state, "guardian": older}, bound["safe_exit"])
-    assert end["result"]["outcome"] == Outcome.PAGES_SHOWN
-    assert "Which" not in end["final_answer"]
+    for without in (older, {**older, "judged_hash": ""}):
+        edited = [{**item, "snippet": f"{item['snippet']} It explodes at once."} for item in state["evidence"]]
+        end = await call("safe_exit", {**state, "guardian": without, "evidence": edited}, bound["safe_exit"])
+        assert end["result"]["outcome"] == Outcome.HANDED_OFF
+        assert not any(word in end["final_answer"] for word in ("Which", "explodes"))
+
+
+async def test_a_drafted_question_is_not_asked_again_in_the_same_words() -> None:
+    """The same words would bring the same reply: pages are shown in their place."""
+    bound = ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?"))
+    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    end = await call("safe_exit", state, bound["safe_exit"])
+    assert end["result"]["outcome"] == Outcome.CLARIFICATION
+    before = [AIMessage(end["final_answer"], id="before"), *state["messages"]]
+    again = await call("safe_exit", {**state, "messages": before, "clarify_count": 1}, bound["safe_exit"])
+    assert again["result"]["outcome"] == Outcome.PAGES_SHOWN
 
 
 @pytest.mark.parametrize("node", ["Send us your password", "send_us_your_password", "", None, 7])
