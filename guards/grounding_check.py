@@ -249,13 +249,10 @@ def _judge(
 def _arguments_of_question(claim: str, cited: Sequence[Passage], question: str) -> re.Pattern[str] | None:
     """Return what finds the arguments that the question names and the commands of a claim take; `None` if there is none.
 
-    A number, an address or a version is none: the source must have those, whoever says them.
+    Only names such as "support-17" are: a number, an amount, an address or a version must be the source's, whoever says it.
     """
-    asked = {
-        word
-        for word in _ARGUMENT.findall(fold(question))
-        if any(map(str.isalpha, word)) and any(map(str.isdigit, word))
-    }
+    named = (word for word in _ARGUMENT.findall(fold(question)) if any(map(str.isdigit, word)))
+    asked = {word for word in named if not any(figure.unit for figure in values(word).figures)}
     if not asked:
         return None
     code = [line.strip("` ") for part in code_parts(claim)[1::2] for line in part.split("\n")]
@@ -267,7 +264,7 @@ def _arguments_of_question(claim: str, cited: Sequence[Passage], question: str) 
     )
 
 
-_ARGUMENT: Final = re.compile(r"(?<![\w@./:-])[^\W_][\w-]{2,60}(?![\w@/:-]|\.\w)")
+_ARGUMENT: Final = re.compile(r"(?<![\w@./:-])[^\W\d_]{2,30}[-_][\w-]{1,40}(?![\w@/:-]|\.\w)")
 """A name such as "support-17", and no part of an address."""
 
 

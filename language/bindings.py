@@ -464,7 +464,8 @@ _SHOWN: Final = 60
 
 def _values_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
     said, spoken = _cell_words(claim), f" {' '.join(_CODE_NAME.findall(fold(claim)))} "
-    names = _cell_words(" ".join(_CAPITAL.findall(claim)))
+    # "Unlike Basic, the other plan ..." speaks of another row.
+    names = frozenset[str]() if _COMPARES.search(claim) else _cell_words(" ".join(_CAPITAL.findall(claim)))
     first = _cell_words(_cells(claim)[0]) if _cells(claim) else frozenset[str]()
     right, wrong = set[str](), set[str]()
     for there in cited:
@@ -557,6 +558,10 @@ def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
 _LEAST_CELLS: Final = 2
 _TAG: Final = re.compile(r"</?[a-z]{1,6}/?>", re.IGNORECASE)
 _CODE_NAME: Final = re.compile(r"(?<![a-z0-9._-])[a-z][a-z0-9.]*+(?:[-_][a-z0-9.]++)++")
+_COMPARES: Final = re.compile(
+    r"\b(?:other|another|unlike|than|too|instead|from|while|whereas)\b|(?<!\w)(?:друг\w{2,3}|отличи\w|чем|слишком|вместо|кроме|перей\w+|тогда как)(?!\w)",
+    re.IGNORECASE,
+)
 _CAPITAL: Final = re.compile(r"(?<![^\W_])[A-ZА-ЯЁ][^\W_]*+")
 _MOST_TABLES: Final = 20
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")

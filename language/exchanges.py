@@ -135,9 +135,7 @@ def _sides(source: Words, claim: Words) -> Iterator[str]:
 
     What stands before the one in the source stands before the other in the claim: order alone says nothing.
     """
-    for one, other in combinations(sorted({word for word in claim if word not in stop_words()}), 2):
-        if not opposites(one, other) or claim.count(one) > 1 or claim.count(other) > 1:
-            continue
+    for one, other in _opposites_in(claim):
         first, second = (_forms(word, source) for word in (one, other))
         if len(first) != 1 or len(second) != 1:
             continue
@@ -145,6 +143,12 @@ def _sides(source: Words, claim: Words) -> Iterator[str]:
         after = _word_before(claim, claim.index(one)), _word_before(claim, claim.index(other))
         if before[0] != before[1] and before == after[::-1] and all(before):
             yield f"{before[0]} {one} -> {after[0]} {one}"
+
+
+@lru_cache(maxsize=256)
+def _opposites_in(claim: Words) -> tuple[tuple[str, str], ...]:
+    told = sorted({word for word in claim if word not in stop_words() and claim.count(word) == 1})
+    return tuple((one, other) for one, other in combinations(told, 2) if opposites(one, other))
 
 
 def _forms(word: str, words: Words) -> list[int]:

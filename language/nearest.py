@@ -137,9 +137,7 @@ def _identifiers(text: str) -> frozenset[str]:
 
 def _goes_on(name: str, named: Iterable[str]) -> bool:
     """Whether a command is one of the place's with its arguments, or the other way round: it was not exchanged."""
-    return any(
-        name.startswith(f"{known} ") or known.startswith(f"{name} ") or name.endswith(f"={known}") for known in named
-    )
+    return any(name.startswith(f"{known} ") or known.startswith(f"{name} ") for known in named)
 
 
 def _said_too_often(suspects: Values, there: Sequence[Values]) -> list[str]:

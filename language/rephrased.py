@@ -168,7 +168,8 @@ def _only_in(clause: _Clause, other: _Clause) -> list[str]:
 def _denied(source: _Clause, claim: _Clause) -> _Change:
     """Return the word that one of two clauses denies and the other says, where nothing else in them is denied."""
     shared = claim.content & source.content
-    is_whole = len(shared) >= _LEAST_WORDS and len(shared) == min(len(claim.content), len(source.content))
+    # Of few words, both must have the same ones: "Port 8080 serves the page".
+    is_whole = len(shared) >= _LEAST_WORDS and claim.content == source.content
     if not is_whole and (len(claim.content) <= _LEAST_WORDS or len(shared) < _DENIED * len(claim.content)):
         return []
     if claim.is_row or source.is_row:
@@ -179,16 +180,10 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
     for one, other in ((source, claim), (claim, source)):
         if (how := _how_denied(one.words)) and how not in other.words:
             continue  # "does not run continuously", and "runs"
-        # "Port 80, and not port 8080": what is denied is said, too.
-        alone = sum(stem(word) == one.denied for word in one.words) == 1
-        if (
-            one.denials == 1
-            and not other.denies_anything
-            and alone
-            and one.denied.isalpha()
-            and one.denied in other.content
-        ):
-            if any(word.startswith(_OFF) for word in (*other.words, *other.whole)):
+        if one.denials == 1 and not other.denies_anything and one.denied.isalpha() and one.denied in other.content:
+            if _is_numbered(one.words, one.denied):
+                continue  # "port 80, and not port 8080"
+            if any(word.startswith(_OFF) for word in (*other.words, *other.whole, *(one.words if is_whole else ()))):
                 return None  # "it is off: enable it"
             pair = f"not {one.denied}", one.denied
             return [" -> ".join(pair if one is source else reversed(pair))]
@@ -196,19 +191,23 @@ def _denied(source: _Clause, claim: _Clause) -> _Change:
 
 
 def _how_denied(words: Sequence[str]) -> str:
-    """Return the word for how that the first denial of a clause denies."""
-    at = (
-        next(at for at, word in enumerate(words) if word in LISTS.denials)
-        if not LISTS.denials.isdisjoint(words)
-        else len(words)
+    """Return the word for how that the one denial of a clause denies."""
+    denials = [at for at, word in enumerate(words) if word in LISTS.denials]
+    return (
+        next((word for word in words[denials[0] + 1 : denials[0] + 4] if word in HOW), "") if len(denials) == 1 else ""
     )
-    return next((word for word in words[at + 1 : at + 4] if word in HOW), "")
+
+
+def _is_numbered(words: Sequence[str], denied: str) -> bool:
+    """Whether a word stands several times, each before a number."""
+    places = [at for at, word in enumerate(words) if stem(word) == denied]
+    return len(places) > 1 and all(words[at + 1 : at + 2] and words[at + 1][:1].isdigit() for at in places)
 
 
 _OFF: Final = ("off", "disabl", "inactiv", "выключ", "отключ", "неактив")
 """Beginnings of words for what is not on, which need no denial."""
 _DENIED: Final = 0.6
-"""Share of a clause's words that a clause of the source must have to deny the same, unless one of the two has all words of the other."""
+"""Share of a clause's words that a clause of the source must have to deny the same, unless both have the same words."""
 
 
 # ---------------------------------------------------------------------------------------------- of how many it holds

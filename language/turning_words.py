@@ -98,9 +98,6 @@ HOW: Final = frozenset(
             "completely",
             "constantly",
             "regularly",
-            "every",
-            "each",
-            "all",
         ),
         *(
             "постоянно",
@@ -113,8 +110,6 @@ HOW: Final = frozenset(
             "немедленно",
             "напрямую",
             "регулярно",
-            "каждый",
-            "все",
         ),
     )
 )

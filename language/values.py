@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from language.blocks import split_code
@@ -31,10 +31,9 @@ _URL = re.compile(r"(?:https?|ftp|wss?)://[^\s<>()\[\]\"'`«»“”„…|]+", 
 _URL_END: Final = ".,;:!?*_~"
 _SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1", re.DOTALL)
 _FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[^`\n]*+\n")
-_PLAIN_NUMBER = re.compile(r"\d{1,9}")
+_PLAIN_NUMBER = re.compile(r"[1-9]\d{0,8}")
 _STANDS_ALONE = re.compile(r"[^\W_][^\n]*[ \u00a0(]$")
 """What stands before a number that is none of a list or of a longer word."""
-_ENDS = re.compile(r"$|[\s,;!?)]|\.(?:\s|$)")
 _QUOTED = re.compile(r"«([^»\n]{2,80})»|“([^”\n]{2,80})”|„([^“\n]{2,80})“|\"([^\"\n]{2,80})\"")
 _FILE = (
     r"(?:py|toml|jsonl?|md|db|ya?ml|txt|ini|cfg|conf|exe|dll|xml|csv|sh|bat|ps1|jsx?|tsx?|html?|css|log|pdf|docx?|xlsx?|pptx?|zip|gz|"
@@ -82,12 +81,8 @@ _WORD_FIGURE = re.compile(
 )
 _IN_SHORT = re.compile(r".{0,2}\b(?:в двух|in two|in a few)\s(?:словах|words)", re.IGNORECASE)
 """What counts no words."""
-_ONE = re.compile(
-    r"(?<!\w)(?:(?:an?|one|single|per|every|the|whole|один|одного|одной|одну|одна|одни|одних|через|за|раз в|течение|в|кажд\w{2,3}|весь|всю|цел\w{2,3})"
-    r"[ \u00a0](?=([^\W\d_]+))|(неделю|минуту|секунду|сутки)(?!\w))",
-    re.IGNORECASE,
-)
-"""A unit that is one of it: "within a day", «за час»."""
+_EACH = re.compile(r"(?<!\w)each[ \u00a0][^\W\d_]+", re.IGNORECASE)
+"""What happens once in a unit lasts none: "the newest of each day"."""
 _NOUN = re.compile(r"[ \u00a0]([^\W\d_]{4,})")
 _NUMBERED = re.compile(
     r"(?<!\w)(?:chapters?|steps?|sections?|pages?|parts?|items?|figures?|tables?|versions?|lines?|levels?|appendix|no|nr|p|ch|sec|fig|port|"
@@ -241,10 +236,10 @@ def _values(text: str, *, code: bool) -> Values:
     quoted |= set(_clicked(marked))
     masked = _URL.sub(_GONE, marked)
     targets = (target for target in _TARGET.findall(masked) if "\ue000" not in target)
-    names, bare = _taken(_IDENTIFIER, masked)
+    names, bare = _take_out(_IDENTIFIER, masked)
     identifiers = {_flat(name.strip()) for name in (*names, *targets, *spans)} | named
-    keys, bare = _taken(_KEYS, bare)
-    codes, bare = _taken(_CODE, bare)
+    keys, bare = _take_out(_KEYS, bare)
+    codes, bare = _take_out(_CODE, bare)
     identifiers |= {*map(_keys, keys), *map(_flat, codes)}
     figures += figures_of(bare)
     return Values(
@@ -255,7 +250,7 @@ def _values(text: str, *, code: bool) -> Values:
     )
 
 
-def _taken(pattern: re.Pattern[str], text: str) -> tuple[list[str], str]:
+def _take_out(pattern: re.Pattern[str], text: str) -> tuple[list[str], str]:
     """Return what a pattern finds, and the text with a mark in the place of each: one look for both."""
     found = list(pattern.finditer(text))
     if not found:
@@ -278,8 +273,13 @@ def _parted(text: str) -> tuple[str, list[str], str]:
         if i % 2 == 0:
             prose += _CITATION.sub("", part)
         elif not _FENCE.match(part) and (match := _SPAN.fullmatch(part)):
-            behind = code_parts(text)[i + 1] if i + 1 < len(code_parts(text)) else ""
-            if _PLAIN_NUMBER.fullmatch(match[2]) and _STANDS_ALONE.search(prose) and _ENDS.match(behind):
+            behind = _NEXT_WORD.match(code_parts(text)[i + 1]) if i + 1 < len(code_parts(text)) else None
+            if (
+                _PLAIN_NUMBER.fullmatch(match[2])
+                and _STANDS_ALONE.search(prose)
+                and behind
+                and meaning(f" {behind[1]}")
+            ):
                 prose += match[2]  # "of `500` bytes" is an amount
             else:
                 spans.append(match[2])
@@ -388,7 +388,7 @@ def _numbers(text: str) -> Iterator[Figure]:
             behind if unit else end,
             normal,
             frozenset(amount for form in normal for amount in amounts(form, unit)) if unit else frozenset(),
-            of=stem(fold(noun[1])) if not unit and (noun := _NOUN.match(text, end)) else "",
+            of=_counted_word(noun[1]) if not unit and (noun := _NOUN.match(text, end)) else "",
         )
 
 
@@ -515,13 +515,24 @@ class _Bare:
 
 _SENTENCE_ENDS: Final = re.compile(r"[.;!?](?=\s)|\|")
 _CLAUSE_ENDS: Final = re.compile(r"[.;:!?](?:\s|$)|[()|]")
-_RATE: Final = re.compile(r"(?:/|(?<!\w)(?:per|an?|every|each|в|за|кажд\w{2,3}))[ \u00a0]*[^\W\d_]+", re.IGNORECASE)
+_RATE: Final = re.compile(
+    r"(?:/|(?<!\w)(?:per|an?|every|each|кажд\w{2,3}))[ \u00a0]*[^\W\d_]+|(?<!\w)(?:в|за)[ \u00a0](?:секунду|минуту|час|сутки|день|неделю|месяц|год)(?!\w)",
+    re.IGNORECASE,
+)
+_IN_UNIT: Final = re.compile(r"(?:(?<!\w)(?:in|в)[ \u00a0]|\()[ \u00a0]?([^\W\d_]+|%)", re.IGNORECASE)
+"""What a sentence says that its numbers are in: "in seconds", "(MB)"."""
 
 
 def _units_said(text: str) -> tuple[tuple[str, Fraction], ...]:
     """Return the units that a text names without a number, and not as a rate: "in seconds", not "per second"."""
     bare = _RATE.sub(_GONE, _COUNTED.sub(_GONE, text))
     return tuple(dict.fromkeys(unit for word in re.findall(r"[^\W\d_]+|%", bare) for unit in meaning(f" {word}")))
+
+
+def _unit_of_sentence(text: str) -> tuple[tuple[str, Fraction], ...]:
+    """Return the units that a sentence or a cell says its numbers are in."""
+    said = _IN_UNIT.findall(_RATE.sub(_GONE, text))
+    return tuple(dict.fromkeys(unit for word in said for unit in meaning(f" {word}")))
 
 
 class Passage:
@@ -550,9 +561,18 @@ class Passage:
         return tuple(found)
 
     @cached_property
-    def without_blanks(self) -> str:
-        """The text as `flat`, without blanks."""
-        return _without_blanks(self.flat)
+    def _code(self) -> tuple[str, ...]:
+        return tuple(_flat(part.strip("`~")) for part in code_parts(self.text)[1::2])
+
+    @cached_property
+    def code_without_blanks(self) -> str:
+        """What stands in it as code, without blanks."""
+        return "\n".join(map(_without_blanks, self._code))
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names that its code calls."""
+        return frozenset(name for part in self._code for name in re.findall(r"(?<![\w.])([\w.]{2,60})\(", part))
 
     @cached_property
     def alike(self) -> str:
@@ -577,7 +597,7 @@ class Passage:
                     minus = "-" if match["sign"] else ""
                     forms = readings(match["number"], decimal_comma=comma)
                     found.update(number(minus + form) for form in forms)
-        found.update(form for figure in self.figures if figure.kind in ("number", "word") for form in figure.normal)
+        found.update(form for figure in self.figures if figure.kind == "number" for form in figure.normal)
         words = (_word_number(word) for word in tokens(self.text))
         found.update(str(value) for value in words if value is not None)
         found.update(
@@ -599,33 +619,37 @@ class Passage:
 
         Args:
             wanted: What is asked for.
-            forms: The number that says so in the claim. Another one counts only where its own sentence or cell has the unit.
+            forms: The number that says so in the claim. Another one counts only where its own sentence says in which unit it is.
         """
-        own, dimensions = frozenset(forms), frozenset(dimension for dimension, _ in wanted)
-        for bare in self._bare_figures:
-            near = [unit for unit in bare.near if unit[0] in dimensions]
-            if any(amounts(form, tuple(near)) & wanted for form in bare.normal):
-                return True
-            if own.isdisjoint(bare.normal) or near or bare.counts:
+        if not wanted.isdisjoint(self._amounts_in_words):
+            return True
+        dimensions = frozenset(dimension for dimension, _ in wanted)
+        for bare in dict.fromkeys(bare for form in forms for bare in self._bare_figures.get(form, ())):
+            if bare.counts or any(dimension in dimensions for dimension, _ in bare.near):
                 continue
-            line = [unit for unit in bare.line if unit[0] in dimensions]
+            line = tuple(unit for unit in bare.line if unit[0] in dimensions)
             if line:
-                if any(amounts(form, tuple(line)) & wanted for form in bare.normal):
+                if any(amounts(form, line) & wanted for form in bare.normal):
                     return True
             elif bare.loose or not dimensions & self.dimensions:
                 return True
         return False
 
     @cached_property
-    def _bare_figures(self) -> tuple[_Bare, ...]:
-        found: list[_Bare] = []
+    def _amounts_in_words(self) -> frozenset[Amount]:
+        every = {bare for bares in self._bare_figures.values() for bare in bares}
+        return frozenset(amount for bare in every for form in bare.normal for amount in amounts(form, bare.near))
+
+    @cached_property
+    def _bare_figures(self) -> dict[str, list[_Bare]]:
+        found: dict[str, list[_Bare]] = {}
         for line in self._unmarked.splitlines():
             figures = [one for one in figures_of(line) if one.kind in ("number", "word") and not one.unit]
             if not figures:
                 continue
             of_line = _units_said(line)
             cuts = [0, *(match.end() for match in _SENTENCE_ENDS.finditer(line)), len(line)]
-            parts = [(start, end, _units_said(line[start:end])) for start, end in pairwise(cuts)]
+            parts = [(start, end, _unit_of_sentence(line[start:end])) for start, end in pairwise(cuts)]
             loose = any(mark in line for mark in ("|", "`", "=", "_"))
             for figure in figures:
                 if _NUMBERED.search(line, max(0, figure.start - 40), figure.start):
@@ -637,8 +661,10 @@ class Passage:
                 follows = [unit for word in words for unit in meaning(f" {word}")]
                 counts = bool(noun) and fold(noun[1]) not in stop_words() and not follows
                 near = tuple(follows) if follows else () if counts else around
-                found.append(_Bare(figure.normal, near, of_line, counts, loose))
-        return tuple(found)
+                bare = _Bare(figure.normal, near, of_line, counts, loose)
+                for form in figure.normal:
+                    found.setdefault(form, []).append(bare)
+        return found
 
     def may_count(self, forms: Iterable[str], dimensions: frozenset[str]) -> bool:
         """Whether a bare number stands in a line that counts such things, or says of nothing else that it counts it."""
@@ -659,23 +685,15 @@ class Passage:
 
     @cached_property
     def amounts(self) -> frozenset[Amount]:
-        """What its numbers amount to in their units; "a day" and "every hour" are one of it."""
+        """What its numbers amount to in their units; a unit without a number is one of it, but for "each day"."""
         found = {amount for figure in self.figures for amount in (*figure.unit, *figure.whole)}
+        for word in set(tokens(_EACH.sub(_GONE, _COUNTED.sub(_GONE, self.text)))):
+            if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
+                found |= amounts("1", meaning(f" {word}"))
         found |= {amount for figure in _halves(self.text) for amount in figure.unit}
         found |= {
             amount for words, share in _SHARES if words.search(self.text) for amount in amounts(share, meaning("%"))
         }
-        for match in _ONE.finditer(self.text):
-            found |= amounts("1", meaning(f" {match[1] or match[2]}"))
-        return frozenset(found)
-
-    @cached_property
-    def units(self) -> frozenset[Amount]:
-        """One of each unit that stands without a number: "each day" proves "1 day", and not "24 hours"."""
-        found = set[Amount]()
-        for word in set(tokens(_COUNTED.sub(_GONE, self.text))):
-            if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
-                found |= amounts("1", meaning(f" {word}"))
         return frozenset(found)
 
     @cached_property
@@ -831,13 +849,15 @@ def _lacking(figure: Figure, cited: Sequence[Passage]) -> str:
         case _ if figure.unit:
             amounts_of = figure.unit | figure.whole
             there = any(amounts_of & text.amounts or _unmeasured(figure, text) for text in cited)
-            there = there or ("1" in figure.normal and any(amounts_of & text.units for text in cited))
             if any(not text.measured.isdisjoint(figure.normal) for text in cited):
                 shown = " ".join(figure.written.split())
         case _:
             if figure.of and not _may_count(figure, cited):
                 return shown
-            there = any(not text.numbers.isdisjoint(figure.normal) for text in cited)
+            there = any(not text.numbers.isdisjoint(figure.normal) for text in cited) or (
+                figure.of == _TIMES
+                and any(not text.counted.get(_TIMES, set()).isdisjoint(figure.normal) for text in cited)
+            )
     if there or any(_stands(figure.written, text) for text in cited):
         return ""
     return shown
@@ -913,14 +933,15 @@ def _named(name: str, there: Passage) -> bool:
     if _occurs(name, there.flat) or ("+" in name and name in there.keys):
         return True
     # A command may be put together of what the passage names: its words must be there, each as it is written.
-    words = [word for word in name.split() if not _STANDS_FOR.fullmatch(word)]
-    if len(name.split()) > 1 and words and all(_occurs(word, there.flat) for word in words):
+    words = name.split()
+    if len(words) > 1 and all(_occurs(word, there.flat) for word in words):
         return True
-    if not _MARKED_UP.search(name):
-        return False
+    shown = list(takewhile(lambda word: not _STANDS_FOR.fullmatch(word), words))
+    if 1 < len(shown) < len(words) and all(map(_STANDS_FOR.fullmatch, words[len(shown) :])):
+        return _occurs(" ".join(shown), there.flat)
     if call := _CALL_IN_SHORT.fullmatch(name):
-        return re.search(rf"(?<!\w){re.escape(call[1])}\(", there.flat) is not None
-    return _proves_assignment(name, there) or _occurs(_without_blanks(name), there.without_blanks)
+        return call[1] in there.calls
+    return bool(_MARKED_UP.search(name)) and _occurs(_without_blanks(name), there.code_without_blanks)
 
 
 _STANDS_FOR: Final = re.compile(
@@ -930,40 +951,11 @@ _STANDS_FOR: Final = re.compile(
 _CALL_IN_SHORT: Final = re.compile(r"([\w.]{2,60})\((?:\.\.\.|…)\)")
 """A call whose arguments are left out: `crontab(...)`."""
 _MARKED_UP: Final = re.compile(r"[={}\[\]()]")
-_ASSIGNMENT: Final = re.compile(r"([\w./-]{2,60})=([^\W\d]\w{1,20})")
-_NEAR_KEY: Final = 120
-"""Characters between a key and what a passage says to be its value: "`key` … set it to `true`"."""
 
 
 def _without_blanks(code: str) -> str:
     """Return code without blanks: it may be broken into lines otherwise."""
     return re.sub(r"\s+", "", code)
-
-
-def _proves_assignment(name: str, there: Passage) -> bool:
-    """Whether a text says that a key may have a value: both are code, or the key a heading, and no other code and no denial stands between."""
-    match = _ASSIGNMENT.fullmatch(name)
-    if not match:
-        return False
-    key, value = map(re.escape, match.groups())
-    text = fold(there.text)
-    if match[1] not in text or f"`{match[2]}`" not in text:
-        return False
-    if re.search(rf"(?<![\w./-]){key}[ ]?[=:]", text):
-        return False  # it is shown with a value of its own
-    said = re.compile(
-        rf"(?:`{key}`|^#{{1,6}} {key}[ ]*$)(?P<between>[^`*#|]{{0,{_NEAR_KEY}}}?)`{value}`(?P<behind>[^`.]{{0,40}})",
-        re.MULTILINE,
-    )
-    return any(
-        not _DENIES.search(found["between"] + found["behind"]) and not re.search(r"[.!?]\s", found["between"].strip())
-        for found in said.finditer(text)
-    )
-
-
-_DENIES: Final = re.compile(
-    r"(?<!\w)(?:not|never|no|cannot|n['’]t|without|instead|не|нет|нельзя|никогда|без|вместо)(?!\w)|n['’]t(?!\w)"
-)
 
 
 def _is_code(name: str) -> bool:
