@@ -66,4 +66,5 @@ def test_the_baseline_finds_passages_of_the_same_corpus(base: Path, tmp_path: Pa
     """Bare tantivy is asked the same questions of the same texts: hardly any has only words that no passage drew."""
     build(tmp_path / "bare", passages(base))
     bare = Bare(tmp_path / "bare")
-    assert sum(bare.search(text) > 0 for text in queries(100)) >= 97
+    # Of many: which hundred are drawn changes with every word of the handbook.
+    assert sum(bare.search(text) > 0 for text in queries(1000)) >= 970

@@ -35,6 +35,7 @@ from contracts.values import (
     Verdict,
 )
 from graph.build import Ports, build_graph
+from guards.judged_hash import judged_hash
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 A = RequiredAction
@@ -139,7 +140,9 @@ class Desk:
             checks={"policy": "ok"},
         )
         # What the next verdict is does not matter: it is replaced as this one is.
-        await self.graph.aupdate_state(self.config, {"guardian": report.model_dump(mode="json")}, "guardian_verify")
+        replaced = report.model_dump(mode="json")
+        replaced["judged_hash"] = judged_hash(self.values, replaced)
+        await self.graph.aupdate_state(self.config, {"guardian": replaced}, "guardian_verify")
         return await self._run(None)
 
     async def _run(self, start: Any) -> Attempt:
