@@ -466,6 +466,11 @@ def _joint(line_break: re.Match[str]) -> str:
     return " . " if ends else " "
 
 
+def may_demand(plain: str) -> bool:
+    """Whether a text in lower case, spelt as usual, may ask for anything: most have none of these words."""
+    return any(word in plain for word in _WANTED_WORDS)
+
+
 def _around_the_wanted(said: str) -> Iterator[str]:
     if not any(word in said for word in _WANTED_WORDS):
         return

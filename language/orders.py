@@ -14,7 +14,7 @@ from typing import Final
 
 from language.attacks import find, shipped_pack
 from language.clean import INVISIBLE, skeleton
-from language.demands import asks_for_secrets
+from language.demands import asks_for_secrets, may_demand
 from language.readings import as_seen
 from language.remembering import remember
 from language.spans import Span
@@ -161,4 +161,4 @@ def _gives_orders(said: str) -> bool:
         if _TO_A_MODEL.search(plain) or find(said, shipped_pack(), as_written=not hidden).strong:
             return True
     sends = (hidden or any(word in low for word in _SEND_WORDS)) and _SENDS_AWAY.search(said)
-    return bool(sends or asks_for_secrets(said))
+    return bool(sends or ((hidden or may_demand(low.replace("ё", "е"))) and asks_for_secrets(said)))
