@@ -78,10 +78,7 @@ def _clause(words: tuple[str, ...], whole: tuple[str, ...], *, is_row: bool) -> 
 def _denied_word(words: Sequence[str], at: int) -> str:
     if words[at] in ("without", "без"):
         return ""
-    place = next((place for place in range(at + 1, min(at + 3, len(words))) if words[place] not in stop_words()), 0)
-    if not place:
-        return ""
-    return stem(words[place])
+    return stem(next((word for word in words[at + 1 : at + 3] if word not in stop_words()), ""))
 
 
 def turned_round(claim: str, cited: Iterable[Passage]) -> list[str]:

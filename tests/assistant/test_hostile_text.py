@@ -67,16 +67,16 @@ Asks = Callable[[str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def asked(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asks]:
+def ask_anew(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asks]:
     """What asks a message in a conversation of its own, and returns the whole result."""
     with library.copied(tmp_path_factory.mktemp("asked") / "data").open() as asks:
         yield asks
 
 
 @pytest.fixture(scope="module")
-def plainly(asked: Asks) -> Asks:
+def ask_once(ask_anew: Asks) -> Asks:
     """What asks a message as it is, once for all tests."""
-    return cache(asked)
+    return cache(ask_anew)
 
 
 SIGNS = [
@@ -110,12 +110,12 @@ SIGNS = [
     ("sign", "language"), [*((sign, "en") for sign in SIGNS), *((sign, "ru") for sign in SIGNS[:4])]
 )
 def test_a_sign_in_a_message_changes_nothing_but_how_the_message_is_quoted(
-    sign: str, language: str, asked: Asks, plainly: Asks
+    sign: str, language: str, ask_anew: Asks, ask_once: Asks
 ) -> None:
     """Before, inside and after the words: the same rows and the same words of ours as without it."""
     words = {"en": "It does not {}work", "ru": "Не {}открывается"}[language]
-    plain = plainly(words.replace("{}", ""))
-    marked = asked(f"{sign} " + words.replace("{}", f"{sign} ") + f" {sign}")
+    plain = ask_once(words.replace("{}", ""))
+    marked = ask_anew(f"{sign} " + words.replace("{}", f"{sign} ") + f" {sign}")
     assert marked["outcome"] == plain["outcome"] == "clarification"
     assert marked["synthetic_response"] == plain["synthetic_response"]
     assert decided(marked) == decided(plain)
@@ -135,10 +135,10 @@ FIRM = {
     ids=ascii,
 )
 def test_what_follows_a_decided_message_does_not_undo_the_decision(
-    message: str, outcome: str, markup: str, asked: Asks, plainly: Asks
+    message: str, outcome: str, markup: str, ask_anew: Asks, ask_once: Asks
 ) -> None:
     """A refusal, a hand-off and a denial stay what they are whatever stands behind the words that caused them."""
-    plain, marked = plainly(message), asked(f"{message}\n{markup}")
+    plain, marked = ask_once(message), ask_anew(f"{message}\n{markup}")
     assert marked["outcome"] == plain["outcome"] == outcome
     assert [row[:2] for row in decided(marked)] == [row[:2] for row in decided(plain)]
     if outcome == "refused":
@@ -154,9 +154,9 @@ OPEN = ("It does not work", "What is the capital of France?", QUESTION)
     [*zip(cycle(OPEN[:2]), MARKUP, strict=False), *((QUESTION, markup) for markup in MARKUP)],
     ids=ascii,
 )
-def test_what_a_user_wrote_is_shown_as_written_or_not_at_all(message: str, markup: str, asked: Asks) -> None:
+def test_what_a_user_wrote_is_shown_as_written_or_not_at_all(message: str, markup: str, ask_anew: Asks) -> None:
     """Outside of the line that says how the request was understood, nothing is the user's; inside, nothing is live."""
-    result = asked(f"{message}\n{markup}")
+    result = ask_anew(f"{message}\n{markup}")
     assert result["outcome"] in ("answered", "clarification", "declined", "pages_shown", "handed_off")
     assert_harmless(result["answer_text"])
     ours = re.sub(r"^\*\*How I understood your request:\*\* .*$", "", result["answer_text"], flags=re.MULTILINE)
