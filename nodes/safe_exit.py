@@ -432,9 +432,9 @@ def _write_texts(
                 for delivery in (None, *Delivery)
             }
         case ExitKind.SHOW_PAGES:
-            text = pages_text(missing, facts.pages, facts.evidence, language, profile)
+            text = pages_text(end.text, missing, facts.pages, facts.evidence, language, profile)
         case ExitKind.ASK if end.text:
-            text = minimal_question(facts.question, queries, language)
+            text = minimal_question(end.text, facts.question, queries, language)
         case _:
             text = plain_exit(end, state, language, profile, limit=MAX_MESSAGE_CHARS)
     if end.kind is ExitKind.ASK:

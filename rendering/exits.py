@@ -68,7 +68,7 @@ def plain_exit(end: Exit, turn: Mapping[str, Any], language: Language, profile: 
     contact = contact_of(profile, language)
     match end.kind:
         case ExitKind.OWN_UP if key := turn["error"].get("key"):
-            return say(language, f"input_{key}", limit=f"{limit:,}")
+            return say(language, f"{end.text}_{key}", limit=f"{limit:,}")
         case ExitKind.OWN_UP:
             way_out = say(language, "turn_error_way_out", contact=contact)
             return say(language, end.text, node=turn["error"]["node"], way_out=way_out)
@@ -79,9 +79,9 @@ def plain_exit(end: Exit, turn: Mapping[str, Any], language: Language, profile: 
             return user_view(turn, plan.user_intent, SGRAction(turn["action"]), language)
 
 
-def minimal_question(drafted: str, queries: Sequence[str], language: Language) -> str:
-    """Write the one question that would help: the drafted one, as words, or which of the lookups offered is meant."""
-    intro = texts(language)["minimal_question_intro"]
+def minimal_question(key: str, drafted: str, queries: Sequence[str], language: Language) -> str:
+    """Write the one question that would help, behind the text of a key: the drafted one, as words, or which lookup is meant."""
+    intro = texts(language)[key]
     if drafted:
         return f"{intro}\n\n{inline(drafted)}"
     return f"{intro}\n\n{say(language, 'minimal_question_lookups', searched=_searched(queries, language))}"
@@ -148,10 +148,15 @@ def _quoted(text: str, language: Language) -> str:
 
 
 def pages_text(
-    why: str, pages: Sequence[PageSentence], evidence: Sequence[EvidenceItem], language: Language, profile: Profile
+    key: str,
+    why: str,
+    pages: Sequence[PageSentence],
+    evidence: Sequence[EvidenceItem],
+    language: Language,
+    profile: Profile,
 ) -> str:
-    """Write pages that may help: why there is no answer, each page with its sentence, and the list of sources."""
-    draft = f"{texts(language)['pages_shown']}\n\n{_pages_draft(pages, evidence, language)}"
+    """Write pages that may help: why there is no answer, the text of a key, each page with its sentence, and the list of sources."""
+    draft = f"{texts(language)[key]}\n\n{_pages_draft(pages, evidence, language)}"
     # Where some pages are in the user's language, a note on the others would be one on all.
     foreign = all(written_in(evidence[page.number - 1]) not in (None, language) for page in pages)
     shown = verified_answer(draft, evidence, language, profile.allowed_link_domains, with_note=foreign)

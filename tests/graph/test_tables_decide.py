@@ -26,6 +26,7 @@ from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import OUTPUT, all_tables, routing_table
 from contracts.decisions.engine import DecisionTable, Row
+from contracts.decisions.exits import EXITS, Exit
 from contracts.decisions.output import Shown
 from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft, Drafter
@@ -296,3 +297,16 @@ async def test_each_cell_of_the_output_table_shows_or_hides_something(row: Row[S
     with changed(OUTPUT, row, replace(row.then, **{cell: not getattr(row.then, cell)})):
         after, _ = await turn.done()
     assert after != walks[SHOWN_IN[row.id]][0]
+
+
+WORDED: Final = [row for row in EXITS.rows if row.then.text]
+
+
+@pytest.mark.parametrize("row", WORDED, ids=[row.id for row in WORDED])
+async def test_each_text_of_the_table_of_exits_is_what_is_said(row: Row[Exit], walks: Any) -> None:
+    """With the key of another text in its row, the user reads something else."""
+    other = "not_found" if row.then.text != "input" else "output"
+    met = next(name for name, (_, made) in walks.items() if ("DT-008", row.id) in made)
+    with changed(EXITS, row, replace(row.then, text=other)):
+        after, _ = await TURNS[met].done()
+    assert after != walks[met][0]

@@ -47,7 +47,7 @@ def test_every_exit_has_a_text() -> None:
     """A key that DT-008 names stands in both languages; `input` stands for the texts of its own keys."""
     for row in EXITS.rows:
         for language in Language:
-            assert row.then.text in {"", "input", "minimal_question"} or row.then.text in texts(language)
+            assert row.then.text in {"", "input"} or row.then.text in texts(language)
 
 
 @pytest.mark.parametrize("language", Language)
@@ -65,13 +65,13 @@ def test_an_error_says_where_and_how_to_go_on(language: Language) -> None:
 @pytest.mark.parametrize("language", Language)
 def test_a_minimal_question_is_the_drafted_one(language: Language) -> None:
     """With a lead that says why it is asked."""
-    intro = texts(language)["minimal_question_intro"]
-    assert minimal_question(" Which? ", ["kettle"], language) == f"{intro}\n\nWhich?"
+    intro = texts(language)["minimal_question"]
+    assert minimal_question("minimal_question", " Which? ", ["kettle"], language) == f"{intro}\n\nWhich?"
 
 
 def test_a_drafted_question_is_words() -> None:
     """Mark-up in it is shown and means nothing, as in every other value (regression)."""
-    question = minimal_question("Which\n\n# <img src=x> [a](b)\u202e?", (), Language.EN)
+    question = minimal_question("minimal_question", "Which\n\n# <img src=x> [a](b)\u202e?", (), Language.EN)
     assert question.endswith("\n\nWhich # \\<img src=x\\> \\[a\\](b)?")
 
 
@@ -79,7 +79,7 @@ def test_a_drafted_question_is_words() -> None:
 def test_a_figure_that_no_lookup_has_is_answered_with_those_that_there_are(language: Language) -> None:
     """The question names what was looked for; at most three lookups are offered, and each asks what it answers."""
     lookups = load_profile("handbook").lookups_of(Source.DB)
-    said = minimal_question("", ["questions of Mars"], language)
+    said = minimal_question("minimal_question", "", ["questions of Mars"], language)
     assert "questions of Mars" in said
     assert said.endswith("?")
     offered = named_lookups(lookups, language)
@@ -177,7 +177,7 @@ def test_pages_stand_with_their_sentences_and_their_sources(language: Language) 
     """Why there is no answer, that the pages may help, one line for each, and the list of sources with the same numbers."""
     evidence = [passage(1), passage(2, title="<b>Two</b>"), passage(3)]
     pages = [PageSentence(3, "It is number 3."), PageSentence(2, "It is number 2.")]
-    text = pages_text("WHY.", pages, evidence, language, PROFILE)
+    text = pages_text("pages_shown", "WHY.", pages, evidence, language, PROFILE)
     left, right = ("«", "»") if language is Language.RU else ("“", "”")
     assert text.startswith(f"WHY. {texts(language)['pages_shown']}")
     assert f"- **Page 3**: {left}It is number 3.{right} [1]" in text
