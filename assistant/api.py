@@ -6,13 +6,16 @@ import asyncio
 import heapq
 import logging
 import uuid
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection, Coroutine
 from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from assistant.deployment import Deployment, deployment, storing
+from assistant.events import OnEvent
 from assistant.progress import phrases
-from assistant.wiring import Deployment, deployment, document_sources, knowledge_base, open_runner, storing
+from assistant.wiring_documents import document_sources, knowledge_base
+from assistant.wiring_turns import open_runner
 from contracts.errors import GuardianError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
-OnEvent = Callable[[str, dict[str, Any]], None]
 
 
 async def aask_structured(

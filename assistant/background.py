@@ -8,13 +8,12 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
-from assistant.commands.threads import own_language
-from assistant.progress import phrases
+from assistant.progress import own_language, phrases
 from contracts.errors import GuardianError, IndexBusy
 
 if TYPE_CHECKING:
     from adapters.ranking.vectors import FillReport
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
 
 _AGAIN_S: Final = 2.0
 """Between tries, where another process is indexing; it makes vectors, too."""

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from assistant.api import run_context
 from assistant.commands.index import index, profile_folders
+from assistant.deployment import deployment
 from assistant.progress import path_line
-from assistant.wiring import deployment, open_runner
+from assistant.wiring_turns import open_runner
 from contracts.errors import GuardianError
 from rendering.texts import without_escapes
 

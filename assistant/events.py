@@ -6,6 +6,7 @@ reasons' names: `assistant.views.user_event` keeps back what a user does not see
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -150,3 +151,6 @@ def _learned(turn: str, node: str, update: Json) -> list[TurnEvent]:
             Judged(turn_id=turn, verdict=report["verdict"], reasons=names, required_actions=report["required_actions"])
         ]
     return []
+
+
+OnEvent = Callable[[str, Json], None]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adapters.sources.graph import Built, GraphSource
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
 
 
 def write_graph(deployed: Deployment) -> Built | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from adapters.hand_off.desk import OutboxDesk
     from adapters.hand_off.outbox import Outbox
     from adapters.hand_off.parcel import Channel
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
 
 
 def outbox(deployed: Deployment) -> Outbox:

@@ -20,8 +20,8 @@ from adapters.data_folder import make_folder
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from assistant.deployment import Deployment
     from assistant.service import Caller
-    from assistant.wiring import Deployment
 
 PER_MINUTE: Final = 60
 """Requests a minute that a key may make, where nothing else is said."""

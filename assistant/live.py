@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, TypeAlias
 
-from assistant.api import OnEvent
-from assistant.events import EventReader, TurnEnded, TurnEvent, TurnStarted
+from assistant.events import EventReader, OnEvent, TurnEnded, TurnEvent, TurnStarted
 from contracts.errors import GuardianError, ServerClosing, TurnStopped
 from contracts.result import StructuredAgentResult
 

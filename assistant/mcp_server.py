@@ -43,10 +43,11 @@ from language.words import detect
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from mcp.server.context import ServerRequestContext
-    from starlette.requests import Request
+    from starlette.requests import HTTPConnection, Request
     from starlette.types import Receive, Scope, Send
 
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
+    from assistant.keys import Key
     from contracts.evidence import EvidenceItem
     from contracts.profile import Profile
 
@@ -510,8 +511,15 @@ def _signals(told: asyncio.Future[signal.Signals]) -> Generator[None]:
 # ------------------------------------------------------------------------------------------------------------ HTTP
 
 
+Identify = Callable[["HTTPConnection"], "tuple[Caller, Key | None]"]
+"""Tells who sent a request, and the key that they sent it with; `None` where no keys are used."""
+
+
 class _Endpoint:
     """Lets in who may, and hands over to whatever serves now."""
+
+    def __init__(self, identify: Identify) -> None:
+        self._identify = identify
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -519,9 +527,7 @@ class _Endpoint:
         from starlette.exceptions import HTTPException
         from starlette.requests import HTTPConnection
 
-        from assistant.web.callers import identified
-
-        caller, key = identified(HTTPConnection(scope))
+        caller, key = self._identify(HTTPConnection(scope))
         if scope["method"] not in _METHODS:
             # A stream for what the server says unasked: there is nothing, and it would hold up the server's end.
             raise HTTPException(405, "This server sends nothing unasked.", {"Allow": ", ".join(_METHODS)})
@@ -531,7 +537,7 @@ class _Endpoint:
         await scope["app"].state.mcp.handle_request(scope, receive, send)
 
 
-def mount_mcp(app: FastAPI) -> None:
+def mount_mcp(app: FastAPI, identify: Identify) -> None:
     """Serve the tools of an application's deployment at `/mcp`, while `serving_mcp` is entered.
 
     Foreign pages, made-up names of this machine, too large and too many requests are refused before
@@ -539,20 +545,18 @@ def mount_mcp(app: FastAPI) -> None:
     """
     from starlette.routing import Route
 
-    app.router.routes.append(Route(PATH, endpoint=_Endpoint(), include_in_schema=False))
+    app.router.routes.append(Route(PATH, endpoint=_Endpoint(identify), include_in_schema=False))
 
 
 @asynccontextmanager
-async def serving_mcp(app: FastAPI) -> AsyncGenerator[None]:
+async def serving_mcp(app: FastAPI, identify: Identify) -> AsyncGenerator[None]:
     """Run the sessions; a turn that runs when this ends is kept half-finished."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from assistant.web.callers import identified
-
     def whose(request: Request | None) -> tuple[Service, Caller]:
         assert request is not None  # noqa: S101  # each message comes in one
-        return app.state.service, identified(request)[0]
+        return app.state.service, identify(request)[0]
 
     app.state.mcp = StreamableHTTPSessionManager(
         mcp_server(app.state.deployed, whose),

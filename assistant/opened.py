@@ -10,10 +10,11 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from assistant.api import with_language, without_loop
+from assistant.deployment import deployment
 from assistant.events import TurnEnded, TurnEvent
 from assistant.service import Caller, Question, Service, open_service
 from assistant.transcript import check_id
-from assistant.wiring import deployment, open_ports
+from assistant.wiring_ports import open_ports
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 from contracts.values import Language

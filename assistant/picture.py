@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistant.profiles import load_profile
-from assistant.wiring import idle_ports
+from assistant.wiring_ports import idle_ports
 
 
 def mermaid() -> str:

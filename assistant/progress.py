@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Callable
 from functools import cache
@@ -94,3 +95,9 @@ def _wrote(node: str, update: Event) -> str:
             return str(update.get("result", {}).get("outcome", ""))
         case _:
             return ""
+
+
+def own_language() -> Language:
+    """Return the language of the terminal's user, for lines that answer no message."""
+    locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return Language.RU if locale.lower().startswith("ru") else Language.EN

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from adapters.ranking.embedder import Embedder
     from adapters.ranking.rerank import Reranker, Shape
     from adapters.ranking.vectors import FillReport, Progress
+    from assistant.deployment import Deployment
     from assistant.model_settings import ModelSettings
-    from assistant.wiring import Deployment
     from contracts.ports import EvidenceSource
 
 

@@ -14,7 +14,7 @@ from contracts.values import DraftKind, EvidenceCounted, GuardMode, Language, Re
 
 if TYPE_CHECKING:
     from adapters.sources.markdown.asking import Knowledge
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
     from contracts.context import Context
     from contracts.ports import EvidenceSource
 
@@ -109,7 +109,8 @@ async def explained(deployed: Deployment, message: str, context: Context) -> Exp
         NoIndex: Nothing has been indexed for the profile.
         ConfigError: A setting that names a source is wrong.
     """
-    from assistant.wiring import document_sources, knowledge_base, lookup_sources
+    from assistant.wiring_documents import document_sources, knowledge_base
+    from assistant.wiring_lookups import lookup_sources
 
     with ExitStack() as opened:
         knowledge = knowledge_base(deployed)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adapters.models.window import Window
     from adapters.planning.model import ModelPlanner, Rung
     from adapters.sources.text_to_sql.writing import StatementWriter
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
     from contracts.ports import Drafter, Moderator, Planner, PlannerAhead
 
 

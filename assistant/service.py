@@ -21,7 +21,8 @@ from assistant.histories import Histories, history_key
 from assistant.live import Live, Watcher, closing, ended, stopped, teller, told
 from assistant.progress import phrases
 from assistant.transcript import ThreadSummary, Turn, check_id, with_readable_result
-from assistant.wiring import knowledge_base, open_runner, open_store
+from assistant.wiring_documents import knowledge_base
+from assistant.wiring_turns import open_runner, open_store
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
 from contracts.values import Language, Outcome
@@ -32,9 +33,9 @@ from language.words import detect
 
 if TYPE_CHECKING:
     from adapters.sources.markdown.asking import Knowledge
+    from assistant.deployment import Deployment
     from assistant.transcript import TurnStore
     from assistant.turns import TurnRunner
-    from assistant.wiring import Deployment
     from contracts.evidence import EvidenceItem
 
 Json = dict[str, Any]

@@ -7,9 +7,11 @@ from contextlib import suppress
 
 from assistant.background import Filling
 from assistant.commands.index import index, profile_folders
+from assistant.deployment import deployment
 from assistant.hand_offs import desk
 from assistant.studio_views import ReadByRole
-from assistant.wiring import deployment, knowledge_base, ports
+from assistant.wiring_documents import knowledge_base
+from assistant.wiring_ports import ports
 from contracts.errors import IndexBusy
 from graph.build import Graph, build_graph
 

@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from adapters.checkpoints.sqlite import open_saver
+from assistant.deployment import deployment
 from assistant.keys import OPEN_SETTINGS, key_in, keys_of
 from assistant.studio_storage import OWNER, threads_file
 from assistant.studio_views import sees_drafts
-from assistant.wiring import deployment
 from contracts.errors import ConfigError
 
 Json = dict[str, Any]

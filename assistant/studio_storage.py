@@ -16,8 +16,8 @@ from langgraph.store.sqlite import AsyncSqliteStore
 
 from adapters.checkpoints.database import open_connection, storage_errors_as_ours
 from adapters.checkpoints.sqlite import open_saver
+from assistant.deployment import Deployment, deployment
 from assistant.hand_offs import desk
-from assistant.wiring import Deployment, deployment
 
 OWNER: Final = "owner"
 """Under this name the metadata of a thread, of its steps and of a cron say whose it is: the name of an API key."""

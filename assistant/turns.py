@@ -24,6 +24,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ValidationError
 
 from adapters.checkpoints.lock import ProcessLock
+from assistant.events import OnEvent
 from assistant.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable
 from contracts.context import STEPS_PER_TURN
 from contracts.errors import ConfigError, InputError, ThreadError, UnknownThread
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
 Json = dict[str, Any]
-OnEvent = Callable[[str, Json], None]
 
 _FIRST_POLL_S: Final = 0.01
 _SLOWEST_POLL_S: Final = 0.2

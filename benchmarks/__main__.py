@@ -120,7 +120,7 @@ def _counted(sizes: Sequence[int]) -> str:
 
 
 def _turns(place: Path, turns: int) -> list[Line]:
-    from assistant.wiring import deployment
+    from assistant.deployment import deployment
     from benchmarks import turns as turn_costs
 
     _index_handbook()
@@ -143,7 +143,7 @@ def _load(place: Path, clients: Sequence[int], memory_turns: int) -> list[Line]:
 
 def _index_handbook() -> None:
     from assistant.commands.index import index, profile_folders
-    from assistant.wiring import deployment
+    from assistant.deployment import deployment
 
     deployed = deployment("handbook")
     index(deployed, profile_folders(deployed))

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any, Final
 
-from assistant.wiring import deployment, open_runner
+from assistant.deployment import deployment
+from assistant.wiring_turns import open_runner
 from benchmarks.report import Line, percentile
 from benchmarks.turns import QUESTIONS
 

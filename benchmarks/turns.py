@@ -18,9 +18,11 @@ from typing_extensions import TypedDict
 
 import contracts.state
 from adapters.checkpoints.sqlite import open_saver
+from assistant.deployment import Deployment
 from assistant.transcript import TurnStore
 from assistant.turns import TurnRunner
-from assistant.wiring import Deployment, knowledge_base, ports
+from assistant.wiring_documents import knowledge_base
+from assistant.wiring_ports import ports
 from benchmarks.report import Line, percentile
 from contracts.state import add_to_window
 from graph.build import build_graph

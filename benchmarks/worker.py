@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TextIO
 
 from assistant.commands.index import index, profile_folders
-from assistant.wiring import Deployment, deployment, open_runner
+from assistant.deployment import Deployment, deployment
+from assistant.wiring_turns import open_runner
 
 
 def main(folder: str, knowledge: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from assistant.wiring import deployment
+from assistant.deployment import deployment
 from contracts.errors import ConfigError, InputError
 from evals.cases import CASES, Case, read_cases
 from evals.report import PARTS, Task

@@ -23,10 +23,11 @@ from pydantic import BaseModel
 
 import contracts.errors
 from assistant.cli import EXIT_CODES, build_parser
+from assistant.deployment import deployment
 from assistant.profiles import load_profile, profile_names
 from assistant.progress import phrases
 from assistant.variables import VARIABLES
-from assistant.wiring import deployment, idle_ports
+from assistant.wiring_ports import idle_ports
 from contracts.context import Context
 from contracts.decisions import EVIDENCE, all_tables
 from contracts.decisions.engine import DecisionTable

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from adapters.ranking.embedder import Embedder, Embedding
     from adapters.ranking.similarity import Calibration, Vectors
-    from adapters.sources.markdown.asking import Hit
+    from adapters.sources.markdown.hits import Hit
 
 DEPTH: Final = 100
 """Passages of each ranking that are fused."""

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
-from adapters.sources.markdown.index import version_term
+from adapters.sources.markdown.asking import version_term
 from adapters.sources.markdown.store import Passage
 from adapters.sources.remote import ANOTHER_PLACE, EngineFault, Found, Limits, Row
 from adapters.sources.sparse import Vector

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 from uuid import UUID
 
 from adapters.data_folder import hold_lock
-from adapters.sources.markdown.index import version_term
+from adapters.sources.markdown.asking import version_term
 from adapters.sources.markdown.store import Passage
 from adapters.sources.remote import ANOTHER_PLACE, EngineFault, Found, Limits, Row
 from adapters.sources.sparse import Vector

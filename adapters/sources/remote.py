@@ -31,7 +31,6 @@ from adapters.ranking.spreads import spread_of
 from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import (
     MOST_READ,
-    Hit,
     Query,
     Searched,
     all_of,
@@ -44,6 +43,7 @@ from adapters.sources.markdown.asking import (
     unknown_words,
     widened,
 )
+from adapters.sources.markdown.hits import Hit
 from adapters.sources.markdown.index import analyser
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.search import MIDPOINT

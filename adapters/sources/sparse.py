@@ -25,7 +25,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final, Self
 
-from adapters.sources.markdown.index import K1, WEIGHTS
+from adapters.sources.markdown.scoring import K1, WEIGHTS
 from adapters.sources.markdown.spelling import Vocabulary
 from language.words import stems
 

@@ -50,7 +50,7 @@ from contracts.values import Outcome
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
 
 Json = dict[str, Any]
 PROGRESS: Final = ".progress"

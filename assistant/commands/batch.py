@@ -9,10 +9,9 @@ from typing import Final
 
 from assistant.batch.columns import read_column_map
 from assistant.batch.run import Begun, Job, Report, run_batch
-from assistant.commands.threads import own_language
+from assistant.deployment import deployment
 from assistant.profiles import at_home
-from assistant.progress import phrases
-from assistant.wiring import deployment
+from assistant.progress import own_language, phrases
 from contracts.errors import GuardianError, InputError
 from contracts.values import Language
 from language.counted import counted

@@ -11,9 +11,10 @@ from importlib import import_module
 
 from assistant.api import run_context
 from assistant.commands.ask import explain, receiver
+from assistant.deployment import deployment
 from assistant.progress import phrases
 from assistant.transcript import check_id
-from assistant.wiring import deployment, open_runner
+from assistant.wiring_turns import open_runner
 from contracts.errors import GuardianError
 from contracts.result import StructuredAgentResult
 from contracts.values import Language

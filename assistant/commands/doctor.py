@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from adapters.data_folder import make_folder
 from adapters.fakes.planning import FakePlanner
 from adapters.models.access import host_of
+from assistant.deployment import Deployment, deployment, index_command
 from assistant.graphs import graph_file, graph_source
 from assistant.hand_offs import desk, outbox
 from assistant.rankers import embedder, reranker, without_meaning
@@ -26,7 +27,8 @@ from assistant.servers import Servers
 from assistant.settings import Settings
 from assistant.tracing import tracing_in_words
 from assistant.variables import without_password
-from assistant.wiring import Deployment, asks_database, deployment, engine_of, index_command, knowledge_base
+from assistant.wiring_documents import engine_of, knowledge_base
+from assistant.wiring_lookups import asks_database
 from contracts.errors import GuardianError
 from contracts.ports import EntailmentQuestion, EntailmentReply, PlanRequest, SearchRequest
 from contracts.report import ModerationResult
@@ -248,7 +250,7 @@ def _named(deployed: Deployment, name: str) -> str:
 
 
 def _threads(deployed: Deployment) -> Finding:
-    from assistant.wiring import open_store
+    from assistant.wiring_turns import open_store
 
     if not deployed.threads_file.exists():
         return Finding("conversations", True, "none yet")
@@ -266,7 +268,7 @@ def _threads(deployed: Deployment) -> Finding:
 
 
 def _database(deployed: Deployment) -> Finding:
-    from assistant.wiring import database_source
+    from assistant.wiring_lookups import database_source
 
     number = counted(len(deployed.profile.lookups_of(Source.DB)), "lookup|lookups")
     if asked := deployed.profile.database.text_to_sql:

@@ -8,8 +8,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from assistant.deployment import Deployment, deployment
 from assistant.hand_offs import desk, outbox
-from assistant.wiring import Deployment, deployment
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:

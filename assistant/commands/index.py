@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from adapters.sources.dialects import Reading
 from adapters.sources.markdown import Folder, ingest
+from assistant.deployment import Deployment, deployment, index_command
 from assistant.graphs import write_graph
 from assistant.profiles import profile_path
 from assistant.rankers import embedder, fill_vectors
-from assistant.wiring import Deployment, deployment, engine_of, index_command
+from assistant.wiring_documents import engine_of
 from contracts.errors import ConfigError, InputError
 from contracts.values import Source
 from language.counted import counted

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from assistant.commands.threads import own_language
+from assistant.deployment import deployment
 from assistant.keys import keys_of
-from assistant.progress import phrases
-from assistant.wiring import deployment
+from assistant.progress import own_language, phrases
 from contracts.errors import InputError
 
 

@@ -7,7 +7,7 @@ import asyncio
 from importlib.util import find_spec
 
 from assistant.api import run_context
-from assistant.wiring import deployment
+from assistant.deployment import deployment
 from contracts.errors import ConfigError
 
 

@@ -10,10 +10,10 @@ import sys
 
 from assistant.api import found, run_context
 from assistant.columns import flat
+from assistant.deployment import deployment
 from assistant.progress import phrases
 from assistant.search_table import table
 from assistant.searching import Explained, explained
-from assistant.wiring import deployment
 from contracts.evidence import EvidenceItem
 from contracts.values import Language
 from guards.message_check import message_fault

@@ -7,15 +7,15 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from assistant.commands.threads import own_language
-from assistant.progress import phrases
-from assistant.wiring import deployment, knowledge_base
+from assistant.deployment import deployment
+from assistant.progress import own_language, phrases
+from assistant.wiring_documents import knowledge_base
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from assistant.deployment import Deployment
     from assistant.keys import Keys
     from assistant.web.app import Options
-    from assistant.wiring import Deployment
 
 _PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 

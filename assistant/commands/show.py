@@ -6,14 +6,14 @@ import argparse
 import json
 import os
 
+from assistant.deployment import Deployment, deployment
 from assistant.variables import VARIABLES
-from assistant.wiring import Deployment, deployment
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one of the three."""
     if options.what == "tables":
-        from assistant.docs import decision_tables
+        from rendering.decision_tables import decision_tables
 
         print(decision_tables(), end="")
         return 0

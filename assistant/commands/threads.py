@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 from dataclasses import asdict
 
 from assistant.commands.ask import receiver
+from assistant.deployment import Deployment, deployment
 from assistant.hand_offs import hand_offs_file
-from assistant.progress import phrases
+from assistant.progress import own_language, phrases
 from assistant.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
-from assistant.wiring import Deployment, deployment, open_runner, open_store
+from assistant.wiring_turns import open_runner, open_store
 from contracts.errors import UnknownThread
-from contracts.values import Language
 from language.words import detect
 from rendering.texts import without_escapes
 
@@ -31,12 +30,6 @@ def run(options: argparse.Namespace) -> int:
         raise _unknown(options.thread)
     work = {"list": _list, "show": _show, "resume": _resume, "delete": _delete}[options.action]
     return asyncio.run(work(deployed, options))
-
-
-def own_language() -> Language:
-    """Return the language of the terminal's user, for lines that answer no message."""
-    locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
-    return Language.RU if locale.lower().startswith("ru") else Language.EN
 
 
 def _unknown(thread: str) -> UnknownThread:

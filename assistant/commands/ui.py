@@ -6,9 +6,9 @@ import argparse
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from assistant.commands.threads import own_language
-from assistant.progress import phrases
-from assistant.wiring import deployment, knowledge_base
+from assistant.deployment import deployment
+from assistant.progress import own_language, phrases
+from assistant.wiring_documents import knowledge_base
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ from assistant.background import Filling
 from assistant.keys import keys_of
 from assistant.service import open_service
 from assistant.web import articles, asking, conversations, operations
+from assistant.web.callers import identified
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 from assistant.web.paths import Paths
 from assistant.web.reference import install_reference
 
 if TYPE_CHECKING:
-    from assistant.wiring import Deployment
+    from assistant.deployment import Deployment
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
             if chosen.mcp:
                 from assistant.mcp_server import serving_mcp
 
-                await opened.enter_async_context(serving_mcp(app))
+                await opened.enter_async_context(serving_mcp(app, identified))
             yield
 
     # FastAPI's own page of the API loads its scripts from elsewhere.
@@ -80,7 +81,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     if chosen.mcp:
         from assistant.mcp_server import mount_mcp
 
-        mount_mcp(app)
+        mount_mcp(app, identified)
     if chosen.page:
         # Gradio takes seconds to import. The page takes every path that nothing before it has.
         from assistant.page.mount import mount_page

@@ -15,8 +15,8 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assistant.commands.index import index, profile_folders
+from assistant.deployment import Deployment, deployment
 from assistant.profiles import BUNDLED_KNOWLEDGE
-from assistant.wiring import Deployment, deployment
 from contracts.errors import ConfigError
 from contracts.values import Dialect, Language
 from evals.answers.pages import held_back, sentence_of

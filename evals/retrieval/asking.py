@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from adapters.planning.offline import OfflinePlanner
 from adapters.sources.markdown import KnowledgeBase
-from assistant.wiring import deployment
+from assistant.deployment import deployment
 from contracts.evidence import EvidenceItem
 from contracts.ports import PlanRequest, SearchRequest
 from evals.retrieval.corpora import Corpus
@@ -122,7 +122,7 @@ def _nothing(self: Snapshot, word: str) -> list[str]:  # noqa: ARG001  # it stan
 @contextmanager
 def field_weights(title: float, heading: float) -> Generator[None]:
     """Search with other weights of titles and headings."""
-    from adapters.sources.markdown.index import WEIGHTS
+    from adapters.sources.markdown.scoring import WEIGHTS
 
     before = dict(WEIGHTS)
     WEIGHTS.update(title=title, heading=heading)

@@ -11,8 +11,8 @@ import pytest
 from adapters.sources.markdown import Folder, KnowledgeBase, ingest
 from adapters.sources.markdown.chunks import headings
 from assistant.articles import PART, Article, assembled, read_article
+from assistant.deployment import deployment
 from assistant.service import Caller, Service, open_service
-from assistant.wiring import deployment
 from contracts.errors import UnknownArticle
 from contracts.values import Source
 from tests.support.cli_helpers import CORPUS, Desk

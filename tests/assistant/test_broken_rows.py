@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from assistant.deployment import deployment
 from assistant.web.app import create_app
-from assistant.wiring import deployment
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 
 PERSON = "Connect me to a person, please"

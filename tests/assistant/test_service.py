@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from assistant.deployment import deployment
 from assistant.events import TurnEnded, TurnEvent, Understood
 from assistant.live import Live
 from assistant.service import Caller, Question, Service, open_service
 from assistant.views import answer, user_event, user_view
 from assistant.web.turns import events_of
-from assistant.wiring import deployment
 from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
 from contracts.result import StructuredAgentResult
 from contracts.values import Language

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from assistant.model_settings import ModelSettings
-from assistant.profiles import BUNDLED_PROFILES, load_profile, profile_names, run_settings
+from assistant.profiles import BUNDLED_PROFILES, load_profile, profile_names
+from assistant.run_settings import run_settings
 from assistant.settings import Settings
 from assistant.variables import VARIABLES
 from contracts.context import Context

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from adapters.sources.text_to_sql.writing import StatementWriter, Wanted
+from assistant.deployment import deployment
 from assistant.servers import Servers
-from assistant.wiring import deployment, lookup_sources
+from assistant.wiring_lookups import lookup_sources
 from contracts.errors import ConfigError
 from contracts.ports import SearchReply, SearchRequest
 from contracts.values import Language, Source

@@ -212,8 +212,8 @@ def test_a_checker_that_is_set_wrongly_is_refused(changes: dict[str, str], word:
 
 async def test_without_an_address_there_is_no_checker(tmp_path: Path) -> None:
     """The check is off by default."""
+    from assistant.deployment import deployment
     from assistant.servers import Servers
-    from assistant.wiring import deployment
 
     async with Servers(deployment(str(SHELF), {"GUARDIAN_DATA_DIR": str(tmp_path)})) as servers:
         assert servers.entailment() is None

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from assistant import ask_structured
+from assistant.deployment import Deployment, deployment
 from assistant.profiles import BUNDLED_PROFILES
-from assistant.wiring import Deployment, deployment, lookup_sources
+from assistant.wiring_lookups import lookup_sources
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 from contracts.values import Source

@@ -22,11 +22,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
+from assistant.deployment import deployment
 from assistant.handbook import handbook
 from assistant.mcp_server import MOST_ARTICLES
 from assistant.views import Answer
 from assistant.web.app import Options
-from assistant.wiring import deployment
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 from tests.support.wire.server_process import FakeServer, fake_server

@@ -18,9 +18,9 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, ViewportSize, expect, sync_playwright
 
+from assistant.deployment import deployment
 from assistant.keys import keys_of
 from assistant.service import Caller, Question, open_service
-from assistant.wiring import deployment
 from tests.support.cli_helpers import CORPUS, PROFILE, Desk
 from tests.support.wire.server_process import FakeServer, fake_server
 

@@ -14,8 +14,8 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from assistant.deployment import deployment
 from assistant.keys import keys_of
-from assistant.wiring import deployment
 from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire
 from tests.support.cli_helpers import Desk
 

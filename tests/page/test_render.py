@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.commands.ui import _role
+from assistant.deployment import deployment
 from assistant.events import NodeStarted, Understood
 from assistant.page.languages import language_of
 from assistant.page.markdown import leads_out, safe_html, words
@@ -26,7 +27,6 @@ from assistant.page.render import (
 from assistant.transcript import ThreadSummary, Turn
 from assistant.views import user_view
 from assistant.web.faults import TooMany
-from assistant.wiring import deployment
 from contracts.calls import ModelCall
 from contracts.errors import (
     GuardianError,

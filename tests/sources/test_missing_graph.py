@@ -10,7 +10,8 @@ import pytest
 
 from adapters.sources.markdown import ingest
 from assistant.commands.index import index, profile_folders
-from assistant.wiring import Deployment, deployment, lookup_sources
+from assistant.deployment import Deployment, deployment
+from assistant.wiring_lookups import lookup_sources
 from contracts.errors import SourceUnavailable
 from contracts.ports import SearchRequest
 from contracts.values import RequestType, Source

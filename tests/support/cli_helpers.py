@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from assistant.cli import main
+from assistant.deployment import deployment
 from assistant.opened import Assistant
 from assistant.service import open_service
-from assistant.wiring import deployment
 from tests.support import fork_server
 from tests.support.fork_server import Program
 

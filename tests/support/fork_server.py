@@ -106,7 +106,7 @@ def _read_what_ships() -> None:
     """Read and compile what is the same in every process: words, rules, the command line."""
     from adapters.moderation.rules import RuleModerator
     from assistant.cli import build_parser
-    from assistant.wiring import read_words
+    from assistant.wiring_ports import read_words
     from language.demands import question_asks_for_secrets
 
     read_words()

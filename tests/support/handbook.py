@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from assistant.commands.index import index, profile_folders
-from assistant.wiring import deployment
+from assistant.deployment import deployment
 
 
 def indexed_handbook(place: Path) -> Path:

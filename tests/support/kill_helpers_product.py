@@ -13,7 +13,8 @@ from typing import Any
 
 import graph.build
 from adapters.sources.markdown import KnowledgeBase
-from assistant.wiring import Deployment, deployment, ports
+from assistant.deployment import Deployment, deployment
+from assistant.wiring_ports import ports
 from contracts.ports import Draft, Drafter, DraftRequest
 from graph.build import Ports, build_graph
 from tests.support.kill_helpers import log_of, logged

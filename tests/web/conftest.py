@@ -15,10 +15,10 @@ import httpx
 import pytest
 import uvicorn
 
+from assistant.deployment import Deployment, deployment
 from assistant.keys import keys_of
 from assistant.service import Service
 from assistant.web.app import Options, create_app
-from assistant.wiring import Deployment, deployment
 from tests.support.cli_helpers import Desk
 
 ROLES = {"anna": "user", "boris": "user", "olga": "operator"}

@@ -13,8 +13,8 @@ from typing import Any
 import openai
 import pytest
 
+from assistant.deployment import deployment
 from assistant.web.openai_protocol import pieces
-from assistant.wiring import deployment
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
 from tests.support.wire.models import _TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server

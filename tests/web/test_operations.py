@@ -17,11 +17,11 @@ from httpx import ASGITransport, AsyncClient, Response
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import PlainTextResponse
 
+from assistant.deployment import deployment
 from assistant.keys import Keys
 from assistant.service import Caller, Question, Service
 from assistant.web.app import Options, create_app
 from assistant.web.limits import WRONG_KEYS, RateLimits, Window
-from assistant.wiring import deployment
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
 
 LOOPBACK = "http://127.0.0.1:8000"

@@ -17,7 +17,7 @@ from adapters.ranking.embedder import BATCH
 from adapters.ranking.similarity import foreign_questions
 from adapters.sources.markdown.ingestion import alone
 from assistant.background import Filling
-from assistant.wiring import deployment
+from assistant.deployment import deployment
 from tests.support.cli_helpers import Desk
 from tests.support.markdown_pages import write
 from tests.support.wire.server_process import FakeServer, fake_server

@@ -12,8 +12,8 @@ import pytest
 from adapters.fakes.planning import FakePlanner
 from adapters.models.memory import WireMemory
 from adapters.planning.model import Rung, ToolForm, ladder
+from assistant.deployment import deployment
 from assistant.servers import Servers
-from assistant.wiring import deployment
 from contracts.decisions.planning import ToolBinding
 from contracts.errors import PlanningFailed
 from contracts.plan import PLAN_TOOL, SGRPlanResult

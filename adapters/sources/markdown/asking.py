@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from adapters.sources.folding import Different, Face
-from adapters.sources.markdown.index import version_of, version_term
+from adapters.sources.markdown.hits import Hit
 from adapters.sources.markdown.store import Passage
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
@@ -25,6 +25,8 @@ MOST_READ: Final = 50
 """Passages that are looked through for the form of a word."""
 LONGEST_QUERY: Final = 64
 """Words. Of a longer text the beginning and the end are asked for: a question stands before a log, or after it."""
+UNVERSIONED: Final = "-"
+"""The word that stands for having no version."""
 
 
 class Lexicon(Protocol):
@@ -103,19 +105,6 @@ class Query:
 
     def weights(self) -> list[tuple[Sequence[str], float]]:
         return [(alternatives, 1.0) for alternatives in self.words]
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A passage that was found."""
-
-    passage: Passage
-    score: float
-    confidence: float
-    similarity: float | None = None
-    """To the query, -1 to 1; `None` where it was not looked at."""
-    fused: float | None = None
-    """What words and meaning say together, 0 to 1; `None` where the words speak alone."""
 
 
 def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
@@ -334,3 +323,13 @@ def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Mea
         spread=searched.spread,
     )
     return SearchReply(items, told.having(items, request.threshold, rows), meaning.calls)
+
+
+def version_term(version: str | None) -> str:
+    """Return the word that stands for a version, or for having none."""
+    return UNVERSIONED if version is None else f"={version}"
+
+
+def version_of(term: str) -> str | None:
+    """Return the version that a word of `version_term` stands for."""
+    return None if term == UNVERSIONED else term.removeprefix("=")

@@ -19,6 +19,8 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from adapters.data_folder import make_folder
+from adapters.sources.markdown.asking import UNVERSIONED, version_of, version_term
+from adapters.sources.markdown.scoring import WEIGHTS
 from adapters.sources.markdown.spelling import Vocabulary
 from adapters.sources.markdown.store import NAME as RECORD
 from adapters.sources.markdown.store import Entry
@@ -32,10 +34,6 @@ if TYPE_CHECKING:
     from tantivy import Index, IndexWriter, Query, Schema, Searcher
 
 NAME = "index"
-WEIGHTS = {"title": 0.6, "heading": 0.6, "body": 1.0}
-"""The searched fields. Larger weights for titles hurt questions (docs/evaluation.md)."""
-K1 = 1.2
-"""Of BM25, as tantivy has it."""
 
 VENDOR_ERRORS = (ValueError, OSError, RuntimeError)
 """What tantivy raises, but for its panics."""
@@ -45,23 +43,12 @@ _HEAP = 128_000_000
 _KEPT_LIMITS = 32
 _FEW = 128
 """Values that are looked for one by one; a set of terms costs half a millisecond however few there are."""
-_UNVERSIONED = "-"
 
 
 def analyser() -> str:
     """Return what tells one way of making words from another: an index made otherwise is made again."""
     made_with = (sorted(stop_words()), sorted(own_stems().items()))
     return f"{_FORMAT}:{sha256(repr(made_with).encode()).hexdigest()[:16]}"
-
-
-def version_term(version: str | None) -> str:
-    """Return the word that stands for a version, or for having none."""
-    return _UNVERSIONED if version is None else f"={version}"
-
-
-def version_of(term: str) -> str | None:
-    """Return the version that a word of `version_term` stands for."""
-    return None if term == _UNVERSIONED else term.removeprefix("=")
 
 
 @contextmanager
@@ -294,7 +281,7 @@ class Snapshot:
     @cached_property
     def default_versions(self) -> tuple[str, ...]:
         """The newest version that there is, and what has none: mixing versions costs almost half the quality."""
-        return (_UNVERSIONED, *map(version_term, sorted(self.versions, key=natural)[-1:]))
+        return (UNVERSIONED, *map(version_term, sorted(self.versions, key=natural)[-1:]))
 
     @cached_property
     def _admitting(self) -> dict[str, frozenset[str]]:

@@ -28,7 +28,6 @@ from adapters.ranking.similarity import Vectors, calibration_key, calibration_of
 from adapters.sources.folding import Different, enough
 from adapters.sources.markdown.asking import (
     MOST_READ,
-    Hit,
     Knowledge,
     Query,
     Searched,
@@ -42,6 +41,7 @@ from adapters.sources.markdown.asking import (
     unknown_words,
     widened,
 )
+from adapters.sources.markdown.hits import Hit
 from adapters.sources.markdown.index import VENDOR_ERRORS, Filter, Snapshot, analyser, opened, panicked, signature
 from adapters.sources.markdown.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.sources.markdown.store import NAME, SCHEMA, Reader

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from adapters.checkpoints.sqlite import open_saver
 from adapters.sources.markdown import Folder, ingest
+from assistant.deployment import Deployment, deployment
 from assistant.turns import TurnRunner
-from assistant.wiring import Deployment, deployment, open_runner
+from assistant.wiring_turns import open_runner
 from contracts.context import Context
 from contracts.result import StructuredAgentResult
 from contracts.values import ModerationDecision, Source

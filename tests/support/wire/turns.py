@@ -12,8 +12,8 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from adapters.moderation.rules import RuleModerator
+from assistant.deployment import deployment
 from assistant.servers import Servers
-from assistant.wiring import deployment
 from contracts.profile import Profile
 from contracts.values import Source
 from graph.build import Graph, Ports, build_graph
