@@ -31,7 +31,7 @@ $(VENV)/.installed: $(VENV)/.locked pyproject.toml $(PACKAGES)
 	@touch $@
 
 demo: install ## a tour of turns that end in every way a turn can end
-	@$(PY) -m assistant.demo
+	@$(PY) -m assistant.cli.demo
 
 studio: install ## the graph in LangGraph Studio's development server (ARGS="--port 8123" for another port)
 	@$(VENV)/bin/langgraph dev --no-browser --n-jobs-per-worker 10 $(or $(ARGS),--port 2024)
@@ -44,16 +44,16 @@ check: install ## format, lint, types, arrows, generated pages
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/pyright
 	$(VENV)/bin/lint-imports
-	$(PY) -m assistant.docs --check
+	$(PY) -m tools.docs --check
 
 docs: install ## write the generated pages again
-	@$(PY) -m assistant.docs
+	@$(PY) -m tools.docs
 
 eval: install ## judge the answers, and write the dated tables (ARGS=--held-back: also on the third that nothing is tuned on)
 	@$(PY) -m evals --out docs $(ARGS)
 
 bench: install ## speed and storage as ratios, and write the dated tables
-	@$(PY) -m benchmarks --write $(ARGS)
+	@$(PY) -m tools.benchmarks --write $(ARGS)
 
 lock: install ## resolve requirements.lock again (ARGS=--upgrade for newer versions)
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

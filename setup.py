@@ -9,7 +9,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 DATA = {"profiles": "*.toml", "knowledge": "*/*.md"}
-"""Which files of which folder. Where they are looked for: `assistant/profiles.py`."""
+"""Which files of which folder. Where they are looked for: `assistant/config/profiles.py`."""
 
 
 class BuildWithData(build_py):

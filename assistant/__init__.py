@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from assistant.api import aask, aask_structured, asearch, ask, ask_structured, search
-    from assistant.events import TurnEvent
-    from assistant.opened import Assistant, astream, open_assistant, open_graph, stream
+    from assistant.client import Assistant, astream, open_assistant, open_graph, stream
+    from assistant.turns.events import TurnEvent
 
 __all__ = [
     "Assistant",
@@ -27,8 +27,8 @@ __all__ = [
     "stream",
 ]
 _ELSEWHERE: Final = {
-    "TurnEvent": "assistant.events",
-    **dict.fromkeys(("Assistant", "astream", "open_assistant", "open_graph", "stream"), "assistant.opened"),
+    "TurnEvent": "assistant.turns.events",
+    **dict.fromkeys(("Assistant", "astream", "open_assistant", "open_graph", "stream"), "assistant.client"),
 }
 
 

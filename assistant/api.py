@@ -12,20 +12,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assistant.deployment import Deployment, deployment, storing
-from assistant.events import OnEvent
-from assistant.progress import phrases
-from assistant.wiring_documents import document_sources, knowledge_base
-from assistant.wiring_turns import open_runner
+from assistant.turns.events import OnEvent
+from assistant.turns.progress import phrases
+from assistant.wiring.documents import document_sources, knowledge_base
+from assistant.wiring.turns import open_runner
+from contracts.enums import Language, Source
 from contracts.errors import GuardianError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
 from contracts.result import StructuredAgentResult
-from contracts.values import Language, Source
 from guards.message_check import message_fault
 from language.clean import clean
 
 if TYPE_CHECKING:
-    from adapters.sources.markdown.asking import Knowledge
+    from adapters.index.queries import Knowledge
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ async def aask_structured(
         profile: Name or path; else GUARDIAN_PROFILE.
         include_per_query_trace: Whether the result carries what each query brought.
         settings: Further run settings (`contracts/context.py`) by name.
-        on_event: Called as nodes begin and end, with what the runner reports (`assistant.turns.TurnRunner`); `astream`
+        on_event: Called as nodes begin and end, with what the runner reports (`assistant.turns.runner.TurnRunner`); `astream`
             yields typed events.
 
     Raises:
@@ -62,7 +62,7 @@ async def aask_structured(
         NoIndex: Nothing has been indexed for this profile.
         GuardianError: Something else that a person can fix; it says how.
     """
-    from assistant.transcript import check_id
+    from assistant.turns.transcript import check_id
 
     if fault := message_fault(message):
         raise fault

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, ConfigDict
 
+from contracts.enums import Language, Source
 from contracts.errors import UnknownArticle
 from contracts.evidence import EvidenceItem
-from contracts.values import Language, Source
 from guards.redaction import redacted
-from language.versions import natural
+from language.figures.versions import natural
 from rendering.answers import answer_sources
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _name(item: EvidenceItem) -> ArticleName:
 
 
 def _article(item: EvidenceItem, url: str, texts: Sequence[str], part: int, others: Sequence[ArticleName]) -> Article:
-    from adapters.sources.markdown.chunks import headings
+    from adapters.reading.chunks import headings
 
     return Article(
         document=item.document,
@@ -158,7 +158,7 @@ def assembled(items: Iterable[EvidenceItem]) -> list[str]:
     A heading without a text of its own is in no passage, but in the path of those below it: it is written again. A list,
     table or block of code that was cut stays cut; each of its parts has its own head.
     """
-    from adapters.sources.markdown.chunks import headings
+    from adapters.reading.chunks import headings
 
     parts: list[list[str]] = [[]]
     above: list[tuple[int, str]] = []
@@ -180,7 +180,7 @@ def assembled(items: Iterable[EvidenceItem]) -> list[str]:
 
 def _written(item: EvidenceItem, above: list[tuple[int, str]]) -> tuple[list[str], list[tuple[int, str]]]:
     """Return the headings to write before a passage, and those that then stand above what follows it."""
-    from adapters.sources.markdown.chunks import headings
+    from adapters.reading.chunks import headings
 
     inside = headings(item.snippet)
     own = inside[0].title if inside and inside[0].line == 0 else None

@@ -11,7 +11,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
-from assistant.progress import phrases
+from assistant.turns.progress import phrases
+from contracts.enums import Language
 from contracts.errors import (
     ConfigError,
     DecisionError,
@@ -27,7 +28,6 @@ from contracts.errors import (
     UnknownArticle,
     UnknownThread,
 )
-from contracts.values import Language
 from guards.message_check import MAX_MESSAGE_CHARS
 from rendering.texts import say
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from assistant.profiles import load_profile
-from assistant.run_settings import run_settings
-from assistant.settings import Settings
+from assistant.config.profiles import load_profile
+from assistant.config.run_settings import run_settings
+from assistant.config.settings import Settings
 from contracts.profile import Profile
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from assistant.profiles import BUNDLED_KNOWLEDGE
-from contracts.values import Language
+from assistant.config.profiles import BUNDLED_KNOWLEDGE
+from contracts.enums import Language
 
 SCHEME: Final = "guardian://handbook/"
 
@@ -30,7 +30,7 @@ class HandbookPage:
 @cache
 def handbook() -> dict[str, HandbookPage]:
     """Return the pages by their `uri`, in the order of their names."""
-    from adapters.sources.markdown import front_matter
+    from adapters.reading import front_matter
 
     pages: dict[str, HandbookPage] = {}
     for language in Language:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assistant.profiles import load_profile
-from assistant.wiring_ports import idle_ports
+from assistant.config.profiles import load_profile
+from assistant.wiring.ports import idle_ports
 
 
 def mermaid() -> str:

@@ -15,27 +15,27 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assistant.api import found_in, run_context
-from assistant.events import TurnEnded
-from assistant.feedback import Feedback, FeedbackStore
-from assistant.histories import Histories, history_key
-from assistant.live import Live, Watcher, closing, ended, stopped, teller, told
-from assistant.progress import phrases
-from assistant.transcript import ThreadSummary, Turn, check_id, with_readable_result
-from assistant.wiring_documents import knowledge_base
-from assistant.wiring_turns import open_runner, open_store
+from assistant.turns.events import TurnEnded
+from assistant.turns.feedback import Feedback, FeedbackStore
+from assistant.turns.histories import Histories, history_key
+from assistant.turns.progress import phrases
+from assistant.turns.running_turn import Live, Watcher, closing, ended, stopped, teller, told
+from assistant.turns.transcript import ThreadSummary, Turn, check_id, with_readable_result
+from assistant.wiring.documents import knowledge_base
+from assistant.wiring.turns import open_runner, open_store
+from contracts.enums import Language, Outcome
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
-from contracts.values import Language, Outcome
 from guards.message_check import message_fault
 from guards.redaction import redacted
 from language.clean import clean
 from language.words import detect
 
 if TYPE_CHECKING:
-    from adapters.sources.markdown.asking import Knowledge
+    from adapters.index.queries import Knowledge
     from assistant.deployment import Deployment
-    from assistant.transcript import TurnStore
-    from assistant.turns import TurnRunner
+    from assistant.turns.runner import TurnRunner
+    from assistant.turns.transcript import TurnStore
     from contracts.evidence import EvidenceItem
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.values import CallPurpose
+from contracts.enums import CallPurpose
 
 
 class ModelCall(BaseModel):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from contracts.values import Source
+from contracts.enums import Source
 
 MOST_HEADINGS: Final = 3
 LONGEST_LABEL: Final = 160

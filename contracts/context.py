@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.values import (
+from contracts.enums import (
     BlockThreshold,
     Diversity,
     EntailmentMode,

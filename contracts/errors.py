@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contracts.values import FaultKind
+from contracts.enums import FaultKind
 
 if TYPE_CHECKING:
     from contracts.calls import ModelCall

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from contracts.values import Language, Source
+from contracts.enums import Language, Source
 
 Article = dict[str, str | int | float | None]
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 
-from contracts.values import Language, RequestType, Source
+from contracts.enums import Language, RequestType, Source
 
 LocalText = dict[Language, str]
 """One text per language."""

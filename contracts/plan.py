@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from contracts.enums import Language, RequestType, SGRAction
 from contracts.lookups import MOST_CALLS, LookupCall
-from contracts.values import Language, RequestType, SGRAction
 
 PLAN_TOOL = "analyse_user_request"
 """The name of the one tool of the planning exchange."""

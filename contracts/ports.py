@@ -12,12 +12,12 @@ from typing import Protocol
 
 from contracts.calls import ModelCall
 from contracts.decisions.planning import ToolBinding
+from contracts.enums import DraftKind, Entailment, Language, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
 from contracts.report import Delivered, ModerationResult, Ticket
 from contracts.spec import ArchitectSpec
-from contracts.values import DraftKind, Entailment, Language, RequestType, RequiredAction, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,7 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 
 from contracts.context import Threshold
-from contracts.lookups import LocalText, Lookup, check_different
-from contracts.spec import ArchitectSpec, pattern_fault
-from contracts.values import (
+from contracts.enums import (
     BlockThreshold,
     Dialect,
     Diversity,
@@ -26,6 +24,8 @@ from contracts.values import (
     Tickets,
     Track,
 )
+from contracts.lookups import LocalText, Lookup, check_different
+from contracts.spec import ArchitectSpec, pattern_fault
 
 
 def _regular_expression(text: str) -> str:

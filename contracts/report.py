@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.calls import ModelCall
-from contracts.reasons import Reason
-from contracts.values import (
+from contracts.enums import (
     CheckStatus,
     ClaimStatus,
     Delivery,
@@ -20,6 +19,7 @@ from contracts.values import (
     SafetyLevel,
     Verdict,
 )
+from contracts.reasons import Reason
 
 
 class ModerationResult(BaseModel):

@@ -11,10 +11,10 @@ from contracts.calls import ModelCall, tokens_of
 from contracts.choices import Choice
 from contracts.decisions import OUTPUT
 from contracts.decisions.output import Shown
+from contracts.enums import Channel, Delivery, Flow, Language, Outcome, PlanTrace, RequestType, SGRAction, Track
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.report import DecisionRecord, GuardianReport, HandOff, ModerationResult
-from contracts.values import Channel, Delivery, Flow, Language, Outcome, PlanTrace, RequestType, SGRAction, Track
 
 
 class Diagnostics(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from contracts.values import Language, ResponseFormat
+from contracts.enums import Language, ResponseFormat
 
 CITED_SOURCES: Final = "cited_sources"
 """The key under which an answer in JSON lists its sources; no draft may have it in its outermost object."""

@@ -15,9 +15,9 @@ from typing_extensions import TypedDict
 
 from contracts.choices import NO_CHOICE, Choice, ChoiceKind, choices_of
 from contracts.decisions.planning import TOOL_BINDING
+from contracts.enums import Language, Outcome, Source, TurnState
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import Language, Outcome, Source, TurnState
 
 MESSAGE_WINDOW: Final = 20
 """Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contracts.values import SafetyLevel, SGRAction
+from contracts.enums import SafetyLevel, SGRAction
 from evals.cases import Label
 from evals.judging import caught, failed_good
 from evals.messages import Moderated

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assistant.config.profiles import BUNDLED_PROFILES, profile_path
 from assistant.deployment import deployment
-from assistant.profiles import BUNDLED_PROFILES, profile_path
 from contracts.errors import ConfigError, InputError
 from evals.answers.grades import STATED, Grade, estimate, grade
 from evals.cases import read_cases

@@ -16,9 +16,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from contracts.enums import DraftKind, Language, Outcome, RequestType, SafetyLevel, SGRAction
 from contracts.errors import ConfigError
 from contracts.evidence import EvidenceItem
-from contracts.values import DraftKind, Language, Outcome, RequestType, SafetyLevel, SGRAction
 
 CASES: Final = Path(__file__).resolve().parent / "cases"
 

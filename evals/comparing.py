@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.context import Context
+from contracts.enums import Outcome, Verdict
 from contracts.errors import InputError
 from contracts.plan import SGRPlanResult
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome, Verdict
 from evals.answers.grades import body
 from evals.retrieval.measures import mean
 from evals.runner import Asked

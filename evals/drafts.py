@@ -10,11 +10,11 @@ from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.decisions import TRACK
+from contracts.enums import EvidenceCounted, PolicyStatus, Source, Verdict
 from contracts.errors import ConfigError
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.report import GuardianReport
-from contracts.values import EvidenceCounted, PolicyStatus, Source, Verdict
 from contracts.views import GuardianView
 from evals.cases import DraftCase
 from nodes.guardian_verify import guardian_verify
@@ -57,7 +57,7 @@ async def judge(
         cases: With their texts (`evals.cases.completed`).
         passages: Those that cases name, by ref.
         profile: Whose contracts and policy hold.
-        context: Run settings; those of the profile (`assistant.profiles.run_settings`) where they differ from the
+        context: Run settings; those of the profile (`assistant.config.profiles.run_settings`) where they differ from the
             defaults.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from contracts.values import Verdict
+from contracts.enums import Verdict
 from evals.cases import GUARD_OF, DraftCase, Label
 from evals.scores import Detection, Share, parts_of, table
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from assistant.deployment import Deployment
-from assistant.servers import Servers
+from assistant.wiring.servers import Servers
+from contracts.enums import Language, ModerationState, SafetyLevel
 from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
-from contracts.values import Language, ModerationState, SafetyLevel
 from evals.cases import MessageCase
 from evals.scores import Detection, Share, parts_of, table
 

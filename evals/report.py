@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from assistant.config.profiles import load_profile
 from assistant.deployment import Deployment
-from assistant.profiles import load_profile
-from contracts.values import Language, SGRAction
+from contracts.enums import Language, SGRAction
 from evals import judging, messages, turns
 from evals.aims import aims_table, of_drafts, of_messages, of_turns
 from evals.cases import Case, completed, passages

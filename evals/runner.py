@@ -13,13 +13,13 @@ from typing import Any
 
 from adapters.checkpoints.sqlite import open_saver
 from assistant.api import run_context
-from assistant.commands.index import index, profile_folders
+from assistant.cli.commands.index import index, profile_folders
 from assistant.deployment import Deployment, deployment
-from assistant.servers import Servers
-from assistant.transcript import TurnStore
-from assistant.turns import TurnRunner
-from assistant.wiring_documents import knowledge_base
-from assistant.wiring_ports import ports
+from assistant.turns.runner import TurnRunner
+from assistant.turns.transcript import TurnStore
+from assistant.wiring.documents import knowledge_base
+from assistant.wiring.ports import ports
+from assistant.wiring.servers import Servers
 from contracts.result import StructuredAgentResult
 from evals.cases import TurnCase
 from graph.build import build_graph

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from contracts.enums import Outcome, SGRAction
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome, SGRAction
 from evals.answers.grades import Grade, cited_items, grade
 from evals.answers.tables import (
     cause_table,

@@ -21,6 +21,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
+from contracts.enums import Source
 from contracts.ports import (
     Drafter,
     EntailmentChecker,
@@ -33,7 +34,6 @@ from contracts.ports import (
 )
 from contracts.profile import Profile
 from contracts.state import ChatState, Json, fresh_turn
-from contracts.values import Source
 from contracts.views import (
     DraftView,
     FinalView,

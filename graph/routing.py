@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 
 from typing_extensions import TypedDict
 
+from contracts.enums import Flow, ModerationDecision, PolicyStatus, Verdict
 from contracts.state import Json
-from contracts.values import Flow, ModerationDecision, PolicyStatus, Verdict
 
 
 class AfterModeration(TypedDict):

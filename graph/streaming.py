@@ -20,10 +20,10 @@ from langgraph.pregel.protocol import StreamProtocol
 from typing_extensions import TypeIs
 
 from contracts.context import Context
+from contracts.enums import Verdict
 from contracts.errors import ConfigError
 from contracts.reasons import reason_name
 from contracts.state import ChatState
-from contracts.values import Verdict
 
 _GUARDED: Final = ("draft_answer", "guardian")
 _TOLD: Final = frozenset({*_GUARDED, "result"})

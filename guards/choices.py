@@ -8,20 +8,20 @@ from functools import cache
 from typing import Final, Literal
 
 from contracts.choices import LONGEST_LABEL, MOST_HEADINGS, NO_CHOICE, Choice, ChoiceKind
+from contracts.enums import Language, PolicyStatus, RequestType, SGRAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.lookups import Lookup
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
-from contracts.values import Language, PolicyStatus, RequestType, SGRAction, Source
 from guards.policy_check import check_answer, check_request
 from language import lexicon
+from language.attacks.demands import question_asks_for_secrets
 from language.clean import fold
-from language.demands import question_asks_for_secrets
+from language.figures.ordinals import LAST, number_named
 from language.message import own_words, questions_and_context
-from language.ordinals import LAST, number_named
-from language.personal_data import personal_data
-from language.secrets import secrets
-from language.spans import MARK, replaced
+from language.privacy.personal_data import personal_data
+from language.privacy.secrets import secrets
+from language.privacy.spans import MARK, replaced
 from language.words import rephrased, stem, stems, tokens
 
 OF_DOCUMENTS: Final = frozenset({Source.DOC, Source.POLICY})

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
+from contracts.enums import CheckStatus, DraftKind, RequiredAction, ResponseFormat, Track
 from contracts.reasons import Reason
 from contracts.report import Finding
 from contracts.spec import CITED_SOURCES, ArchitectSpec
-from contracts.values import CheckStatus, DraftKind, RequiredAction, ResponseFormat, Track
 from language.blocks import Block, BlockKind, blocks, has_steps, heading_text
 from language.claims import without_citations
 from language.clean import skeleton, unescaped

@@ -10,14 +10,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from contracts.enums import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction
 from contracts.evidence import EvidenceItem
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
 from contracts.reasons import Reason, broke, could_not_check
 from contracts.report import ClaimFinding, Finding
-from contracts.values import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction
 from language.blocks import BlockKind, blocks
 from language.claims import without_citations
-from language.cutting import in_short
+from language.truncation import in_short
 
 LEAST_CONFIDENCE: Final = 0.5
 """From this confidence on a checker's word counts; below, it has said neither yes nor no."""

@@ -9,10 +9,10 @@ from statistics import fmean
 
 from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import EvidenceRule, sources_to_ask
+from contracts.enums import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason, could_not_check, read_reason
 from contracts.report import Finding
-from contracts.values import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 
 NAME = "evidence"
 _A = RequiredAction

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
+from contracts.enums import Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate
-from contracts.values import Source
-from language.cutting import cut_in_proportion
-from language.remembering import remember
+from language.memo import remember
+from language.truncation import cut_in_proportion
 
 
 @dataclass(frozen=True, slots=True)

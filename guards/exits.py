@@ -8,11 +8,11 @@ from typing import Final
 
 from contracts.decisions.evidence import could_not_ask
 from contracts.decisions.exits import LastAction
+from contracts.enums import DraftKind, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, PageSentence, QueryTrace
 from contracts.lookups import Lookup
 from contracts.profile import Profile
 from contracts.reasons import reason_names
-from contracts.values import DraftKind, RequestType, RequiredAction, Source
 from guards.evidence_check import unchecked_sources
 from guards.pages import pages_that_may_help
 from guards.question_check import fit_question, said_in_turn

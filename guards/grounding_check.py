@@ -2,8 +2,8 @@
 
 Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`, and every number with its unit,
 version, date, identifier, URL and quoted name in it must occur in a snippet it cites. A claim that nearly copies a sentence
-must not turn it round (`language.near_copy`), and no claim promise what nothing that it cites speaks of
-(`language.promises`). What only hints at a fault is advice: few words in common, a denial that the
+must not turn it round (`language.fidelity.near_copy`), and no claim promise what nothing that it cites speaks of
+(`language.fidelity.promises`). What only hints at a fault is advice: few words in common, a denial that the
 source does not have, a name that it does not have. No threshold of these carries over from one kind of text to another.
 """
 
@@ -15,25 +15,25 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from contracts.enums import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
 from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
-from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
-from language.bindings import bound_wrongly, from_other_rows, own_arguments, swapped_numbers, takes_argument
 from language.claims import Claim, asides, claims, opener, stated, titles, without_citations
 from language.clean import fold
-from language.cutting import in_short
-from language.exchanges import find_exchanges
-from language.likeness import inventions, likeness
+from language.fidelity.bindings import bound_wrongly, from_other_rows, own_arguments, swapped_numbers, takes_argument
+from language.fidelity.exchanges import find_exchanges
+from language.fidelity.likeness import inventions, likeness
+from language.fidelity.near_copy import changes, is_copied
+from language.fidelity.negation import opening, polarity_differs
+from language.fidelity.promises import promises_of_nobody
+from language.fidelity.rephrasing import turned_round
+from language.fidelity.step_order import misordered_steps
+from language.figures.comparison import Passage, code_parts, missing_values, passage, values
+from language.figures.nearest import exchanged_values
 from language.markup import in_markdown
 from language.names import is_gloss, is_translated, names_missing, names_of_nobody
-from language.near_copy import changes, is_copied
-from language.nearest import exchanged_values
-from language.negation import opening, polarity_differs
-from language.promises import promises_of_nobody
-from language.rephrased import turned_round
-from language.step_order import misordered_steps
-from language.values import Passage, code_parts, missing_values, passage, values
+from language.truncation import in_short
 from language.words import stems, tokens
 
 NAME = "grounding"

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from contracts.enums import PolicyStatus, Source
 from contracts.evidence import EvidenceItem, PageSentence
 from contracts.profile import Profile
-from contracts.values import PolicyStatus, Source
 from guards.policy_check import check_answer
 from language.blocks import BlockKind, blocks
 from language.markup import without_navigation
+from language.privacy.spans import MARK
 from language.sentences import sentences
-from language.spans import MARK
 from language.words import stems, tokens
 
 MOST_PAGES: Final = 5

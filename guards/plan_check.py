@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from contracts.enums import Flow, Language, PolicyStatus, RequestType
 from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
 from contracts.ports import PlanRequest
 from contracts.profile import Profile
-from contracts.values import Flow, Language, PolicyStatus, RequestType
 from guards.policy_check import (
     NO_SOURCE_ALLOWED,
     REQUEST_TYPE_NOT_ALLOWED,
@@ -20,7 +20,7 @@ from guards.question_check import fit_gap, fit_question
 from language.clean import fold
 from language.lexicon import infer_category, infer_topic, is_casual
 from language.message import complete_questions
-from language.personal_data import phone_digits
+from language.privacy.personal_data import phone_digits
 from language.words import stems
 
 _LONGEST_QUERY = 300

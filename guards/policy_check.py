@@ -18,17 +18,17 @@ from pydantic import BaseModel, ConfigDict
 
 from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import sources_that_serve
+from contracts.enums import PolicyStatus, RequestType, RequiredAction
 from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.reasons import Reason, could_not_check
-from contracts.values import PolicyStatus, RequestType, RequiredAction
 from language.article_ids import article_ids
-from language.demands import asks_for_secrets, question_asks_for_secrets
-from language.links import foreign_domains, foreign_links
-from language.personal_data import Contacts, personal_data
+from language.attacks.demands import asks_for_secrets, question_asks_for_secrets
+from language.memo import Seen
+from language.privacy.links import foreign_domains, foreign_links
+from language.privacy.personal_data import Contacts, personal_data
+from language.privacy.secrets import secrets
+from language.privacy.spans import Span, replaced
 from language.readings import as_seen, readings
-from language.remembering import Seen
-from language.secrets import secrets
-from language.spans import Span, replaced
 from language.structured import inside_json, with_strings
 from language.words import Phrases, pattern_occurs
 

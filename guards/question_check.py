@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from contracts.enums import CheckStatus, RequiredAction
 from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason
 from contracts.report import Finding
-from contracts.values import CheckStatus, RequiredAction
-from language.asking import question_of, states
-from language.demands import question_asks_for_secrets
-from language.values import missing_values, passage, values
+from language.attacks.demands import question_asks_for_secrets
+from language.figures.comparison import missing_values, passage, values
+from language.questions import question_of, states
 
 NAME = "grounding"
 _AGAIN: Final = (RequiredAction.REGENERATE_DRAFT,)

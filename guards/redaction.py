@@ -9,9 +9,9 @@ from typing import Final
 from contracts.evidence import Article, EvidenceItem, PassageTrace, QueryTrace
 from contracts.profile import Profile
 from guards.policy_check import mask
-from language.orders import ORDERS, without_orders
-from language.secrets import without_credentials
-from language.spans import MARK
+from language.attacks.orders import ORDERS, without_orders
+from language.privacy.secrets import without_credentials
+from language.privacy.spans import MARK
 
 _SHOWN: Final = ("snippet", "title", "heading", "version", "found", "document", "ref")
 _QUOTED: Final = ("snippet", "title", "heading", "found")

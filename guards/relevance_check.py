@@ -27,10 +27,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, Fate, QueryTrace
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
-from contracts.values import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
 from language.lexicon import STATUS, asking_stems
 from language.message import likest
 from language.words import stems

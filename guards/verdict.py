@@ -9,9 +9,9 @@ from typing import Final, TypeVar
 from contracts.decisions import VERDICT
 from contracts.decisions.engine import Decision
 from contracts.decisions.verdict import FINDINGS_ACTIONS, RULES_ACTION, Judgement
+from contracts.enums import CheckStatus, DraftKind, PolicyStatus, RequiredAction, Track, Verdict
 from contracts.reasons import Reason, broke, could_not_check, written
 from contracts.report import ClaimFinding, Finding, GuardianReport
-from contracts.values import CheckStatus, DraftKind, PolicyStatus, RequiredAction, Track, Verdict
 from guards.policy_check import PolicyFinding
 from language.clean import fold
 

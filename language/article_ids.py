@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from language.spans import readings
+from language.privacy.spans import readings
 
 _NUMBER = r"\d{1,9}(?![\w-])(?!\.\d)"
 _OF_A_LAW = r"(?!\.? {1,2}[^\W\d_]{0,24} {0,1}(?:гк|ук|нк|тк|коап|конституц|кодекс|закон|gdpr))"

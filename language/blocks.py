@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from language.remembering import remember_items
+from language.memo import remember_items
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

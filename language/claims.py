@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from contracts.values import ResponseFormat
+from contracts.enums import ResponseFormat
 from language.blocks import Block, BlockKind, blocks, heading_text
+from language.figures.comparison import Values, code_parts, values
 from language.lexicon import is_courtesy, is_lead_in, points_ahead
-from language.links import has_link
+from language.privacy.links import has_link
 from language.sentences import sentences
 from language.structured import Leaf, json_block, leaves, loose_leaves
-from language.values import Values, code_parts, values
 from language.words import stems, tokens
 
 _CITATION = re.compile(r"\[(0|[1-9][0-9]{0,2})\]")

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from language.clean import skeleton
+from language.memo import remember
 from language.readings import as_seen
-from language.remembering import remember
 from language.structured import inside_json
 from language.words import pattern_occurs
 

@@ -11,9 +11,9 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any, Final
 
-from contracts.values import Language, RequestType
+from contracts.enums import Language, RequestType
 from language.clean import fold, skeleton
-from language.remembering import remember
+from language.memo import remember
 from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
 
 _VOWEL = re.compile("[aeiouyаеиоуыэюя]")

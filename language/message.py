@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from language import lexicon
-from language.remembering import remember_items
+from language.memo import remember_items
 from language.sentences import questions, sentences
 from language.words import stems, tokens
 

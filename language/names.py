@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from contracts.values import Language
+from contracts.enums import Language
 from language.clean import fold
-from language.remembering import remember
-from language.units import meaning
-from language.values import Passage
+from language.figures.comparison import Passage
+from language.figures.units import meaning
+from language.memo import remember
 from language.words import detect, stem, stop_words
 
 _CODE = re.compile(r"`[^`]*`|https?://\S+")

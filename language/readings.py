@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from language.clean import clean, skeleton, unescaped
-from language.remembering import remember
+from language.memo import remember
 from language.words import stop_words, tokens
 
 _LONGEST: Final = 4_000

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from language.remembering import remember_items
+from language.memo import remember_items
 
 if TYPE_CHECKING:
     from razdel.segmenters.sentenize import SentSegmenter

@@ -17,10 +17,10 @@ from typing import Final
 
 import Stemmer
 
+from contracts.enums import Language
 from contracts.errors import PatternTooSlow
-from contracts.values import Language
 from language.clean import fold
-from language.remembering import remember, remember_items
+from language.memo import remember, remember_items
 
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
 # Tried where a word begins, and nowhere inside it: a run of digits is no word from any of them.

@@ -12,13 +12,7 @@ from langgraph.runtime import Runtime
 from contracts.context import MODEL_SEARCHES_PER_TURN, Context
 from contracts.decisions import OUTPUT, TOOL_BINDING, record
 from contracts.decisions.output import Shown
-from contracts.evidence import EvidenceItem
-from contracts.ports import Draft, Drafter, DraftRequest
-from contracts.profile import Profile
-from contracts.report import PartFinding
-from contracts.spec import ArchitectSpec
-from contracts.state import Json, said_before
-from contracts.values import (
+from contracts.enums import (
     Channel,
     Language,
     PartStatus,
@@ -30,6 +24,12 @@ from contracts.values import (
     Track,
     TurnState,
 )
+from contracts.evidence import EvidenceItem
+from contracts.ports import Draft, Drafter, DraftRequest
+from contracts.profile import Profile
+from contracts.report import PartFinding
+from contracts.spec import ArchitectSpec
+from contracts.state import Json, said_before
 from contracts.views import DraftView
 from language.message import likest
 from language.words import rephrased

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from contracts.context import Context
+from contracts.enums import Language, Outcome, Verdict
 from contracts.errors import NotJudged
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
@@ -15,7 +16,6 @@ from contracts.report import PartFinding
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, marks_of_choice
-from contracts.values import Language, Outcome, Verdict
 from contracts.views import FinalView
 from guards.judged_hash import judged_hash
 from language.words import stems

@@ -14,15 +14,7 @@ from contracts.context import Context
 from contracts.decisions import EVIDENCE, record
 from contracts.decisions.evidence import could_not_ask
 from contracts.decisions.verdict import Judgement
-from contracts.errors import ConfigError, EntailmentUnavailable
-from contracts.evidence import EvidenceItem, QueryTrace
-from contracts.ports import EntailmentChecker
-from contracts.profile import UNNAMED, Profile
-from contracts.reasons import Reason, broke, could_not_check
-from contracts.report import Finding, GuardianReport
-from contracts.spec import ArchitectSpec
-from contracts.state import Json, fresh_turn
-from contracts.values import (
+from contracts.enums import (
     CheckStatus,
     DraftKind,
     EntailmentMode,
@@ -34,6 +26,14 @@ from contracts.values import (
     Track,
     Verdict,
 )
+from contracts.errors import ConfigError, EntailmentUnavailable
+from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.ports import EntailmentChecker
+from contracts.profile import UNNAMED, Profile
+from contracts.reasons import Reason, broke, could_not_check
+from contracts.report import Finding, GuardianReport
+from contracts.spec import ArchitectSpec
+from contracts.state import Json, fresh_turn
 from contracts.views import GuardianView
 from guards.contract_check import check_contract
 from guards.entailment_check import entailment_questions, with_entailment, without_entailment

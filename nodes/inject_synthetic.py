@@ -6,10 +6,10 @@ from langgraph.runtime import Runtime
 
 from contracts.context import Context
 from contracts.decisions import OUTPUT, record
+from contracts.enums import Channel, HarmCategory, Language, SGRAction
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.state import Json
-from contracts.values import Channel, HarmCategory, Language, SGRAction
 from contracts.views import SyntheticView
 from rendering.synthetic import render_synthetic
 

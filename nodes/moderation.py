@@ -11,12 +11,12 @@ from contracts.calls import ModelCall
 from contracts.choices import NO_CHOICE, Choice, ChoiceKind
 from contracts.context import Context
 from contracts.decisions import MODERATION, record
+from contracts.enums import GuardMode, Language, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
 from contracts.errors import InputError, ModerationUnavailable
 from contracts.ports import Moderator, PlannerAhead
 from contracts.profile import Profile
 from contracts.report import ModerationResult
 from contracts.state import Json, asked_about, fresh_turn, offered, plan_request, unanswered_id
-from contracts.values import GuardMode, Language, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
 from contracts.views import ModerationView
 from guards.choices import choice_in
 from guards.message_check import message_fault

@@ -11,17 +11,17 @@ from langgraph.runtime import Runtime
 
 from contracts.calls import ModelCall
 from contracts.context import Context
+from contracts.enums import Language, RequestType, RequiredAction, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.lookups import LookupCall
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.profile import Profile
 from contracts.state import Json
-from contracts.values import Language, RequestType, RequiredAction, Source
 from contracts.views import RetrieveView
 from guards.evidence_selection import select_evidence
 from guards.redaction import redacted, redacted_trace
-from guards.searching import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
+from guards.search_plan import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
 
 Sources = Mapping[Source, EvidenceSource]
 

@@ -16,15 +16,7 @@ from contracts.context import Context
 from contracts.decisions import EXITS, record
 from contracts.decisions.engine import Decision
 from contracts.decisions.exits import Exit, ExitKind, StoppedBy, TicketRule
-from contracts.errors import HandOffFailed, NotJudged, SourceUnavailable
-from contracts.evidence import EvidenceItem, QueryTrace
-from contracts.plan import SGRPlanResult
-from contracts.ports import EvidenceSource, HandOffDesk, SearchRequest, WordProbe
-from contracts.profile import Profile
-from contracts.report import HandOff, Ticket
-from contracts.result import StructuredAgentResult
-from contracts.state import Json, fresh_turn, marks_of_choice, offered, said_before, unanswered_id
-from contracts.values import (
+from contracts.enums import (
     Delivery,
     DraftKind,
     Flow,
@@ -39,6 +31,14 @@ from contracts.values import (
     Source,
     Tickets,
 )
+from contracts.errors import HandOffFailed, NotJudged, SourceUnavailable
+from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.plan import SGRPlanResult
+from contracts.ports import EvidenceSource, HandOffDesk, SearchRequest, WordProbe
+from contracts.profile import Profile
+from contracts.report import HandOff, Ticket
+from contracts.result import StructuredAgentResult
+from contracts.state import Json, fresh_turn, marks_of_choice, offered, said_before, unanswered_id
 from contracts.views import FinalView
 from guards.choices import (
     OF_DOCUMENTS,
@@ -51,8 +51,8 @@ from guards.choices import (
 )
 from guards.exits import ExitFacts, Failure, exit_facts
 from guards.judged_hash import judged_hash
-from guards.leaving import TurnWords, fit_words
 from guards.message_check import MAX_MESSAGE_CHARS
+from guards.outgoing import TurnWords, fit_words
 from guards.redaction import redacted
 from language.words import detect
 from rendering.exits import (

@@ -8,12 +8,12 @@ from langgraph.runtime import Runtime
 from contracts.choices import NO_CHOICE, Choice, ChoiceKind
 from contracts.context import Context
 from contracts.decisions import TOOL_BINDING, TRACK, record, routing_table
+from contracts.enums import Flow, Language, PolicyStatus, TurnState
 from contracts.plan import SGRPlanResult
 from contracts.ports import Planner, PlanReply, PlanRequest
 from contracts.profile import Profile
 from contracts.report import ModerationResult
 from contracts.state import Json, plan_request
-from contracts.values import Flow, Language, PolicyStatus, TurnState
 from contracts.views import PlanView
 from guards.choices import plan_of_choice
 from guards.plan_check import check_plan, settle_plan, users_words

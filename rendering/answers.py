@@ -12,12 +12,12 @@ from urllib.parse import quote, urljoin
 
 from contracts.decisions import OUTPUT
 from contracts.decisions.output import Shown
+from contracts.enums import Channel, Language, PartStatus, PlanTrace, ResponseFormat, SGRAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.report import PartFinding
 from contracts.spec import CITED_SOURCES
-from contracts.values import Channel, Language, PartStatus, PlanTrace, ResponseFormat, SGRAction, Source
 from language.blocks import split_code, without_code
-from language.links import foreign_links
+from language.privacy.links import foreign_links
 from language.structured import json_block, parsed, recited
 from language.words import stems, tokens
 from rendering.marks import merged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.values import Language
+from contracts.enums import Language
 from rendering.texts import texts
 
 

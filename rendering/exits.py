@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from contracts.choices import Choice
 from contracts.decisions.exits import Exit, ExitKind
+from contracts.enums import Delivery, Language, SGRAction, Source
 from contracts.evidence import EvidenceItem, PageSentence
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.report import HandOff
 from contracts.result import ShownPage
-from contracts.values import Delivery, Language, SGRAction, Source
 from rendering.answers import answer_sources, title_of, user_view, verified_answer, written_in
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, numbered, say, texts

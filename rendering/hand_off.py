@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from contracts.decisions.evidence import could_not_ask
+from contracts.enums import Flow, HandOffOutcome, Language, Outcome, Source
 from contracts.evidence import QueryTrace
 from contracts.reasons import read_reason, reason_names
 from contracts.report import HandOff, Ticket
-from contracts.values import Flow, HandOffOutcome, Language, Outcome, Source
 from language.lexicon import is_casual, wants_person
 from language.sentences import questions
 from language.words import stems

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contracts.enums import HarmCategory, Language, SGRAction
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
-from contracts.values import HarmCategory, Language, SGRAction
 from rendering.badges import confidence_badge
 from rendering.texts import bullets, inline, numbered, say, texts
 

@@ -7,7 +7,7 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 
-from contracts.values import Language
+from contracts.enums import Language
 from language.blocks import split_code
 from language.structured import parsed
 

@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
-from assistant.docs import PAGES, PARTS, Page, main, outdated, wanted
 from contracts.errors import ConfigError
+from tools.docs.pages import PAGES, PARTS, Page, main, outdated, wanted
 
 
 @pytest.fixture(autouse=True, scope="module")

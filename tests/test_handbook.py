@@ -22,22 +22,22 @@ import pytest
 from pydantic import BaseModel
 
 import contracts.errors
-from assistant.cli import EXIT_CODES, build_parser
+from assistant.cli.main import EXIT_CODES, build_parser
+from assistant.config.profiles import load_profile, profile_names
+from assistant.config.variables import VARIABLES
 from assistant.deployment import deployment
-from assistant.profiles import load_profile, profile_names
-from assistant.progress import phrases
-from assistant.variables import VARIABLES
-from assistant.wiring_ports import idle_ports
+from assistant.turns.progress import phrases
+from assistant.wiring.ports import idle_ports
 from contracts.context import Context
 from contracts.decisions import EVIDENCE, all_tables
 from contracts.decisions.engine import DecisionTable
+from contracts.enums import HandOffOutcome, Language, Outcome, RequestType, RequiredAction, SafetyLevel
 from contracts.errors import DecisionError, GuardianError
 from contracts.evidence import ConfidenceFigures, Fate, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.profile import Behaviour, Profile, Thresholds
 from contracts.report import GuardianReport, HandOff
 from contracts.result import Diagnostics, StructuredAgentResult
-from contracts.values import HandOffOutcome, Language, Outcome, RequestType, RequiredAction, SafetyLevel
 from graph.build import build_graph
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assistant.variables import VARIABLES
+from assistant.config.variables import VARIABLES
 from tests.support.cli_helpers import OURS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +41,7 @@ sys.addaudithook(refuse)
 TWO_WAYS = """
 import sys
 from assistant import ask
-from assistant.cli import main
+from assistant.cli.main import main
 main(["ask", sys.argv[1], "--quiet"])
 print("-- the other --")
 print(ask(sys.argv[1], thread="t"))
@@ -50,7 +50,7 @@ print(ask(sys.argv[1], thread="t"))
 
 INDEX_AND_SEARCH = """
 import sys
-from assistant.cli import main
+from assistant.cli.main import main
 main(["index", sys.argv[1]])
 main(["search", sys.argv[2]])
 """
@@ -156,7 +156,7 @@ def test_an_editable_install_has_the_folders_where_they_are(wheel: Path) -> None
     (built,) = folder.glob("*.whl")
     with zipfile.ZipFile(built) as opened:
         opened.extractall(folder)
-    code = f"import site; site.addsitedir({str(folder)!r}); from assistant.profiles import BUNDLE; print(BUNDLE)"
+    code = f"import site; site.addsitedir({str(folder)!r}); from assistant.config.profiles import BUNDLE; print(BUNDLE)"
     # Without this environment's own packages: where this test runs, they have an editable install, too.
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.stderr) == (str(source), "")

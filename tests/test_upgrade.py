@@ -15,17 +15,17 @@ from typing import Final
 
 import pytest
 
-from adapters.sources.markdown import KnowledgeBase
-from adapters.sources.markdown.ingestion import alone
-from assistant.cli import main
-from assistant.commands.index import index, profile_folders
+from adapters.index.embedded import KnowledgeBase
+from adapters.index.embedded.ingestion import alone
+from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.main import main
 from assistant.deployment import Deployment, deployment
-from assistant.feedback import Rating
-from assistant.hand_offs import desk, outbox
 from assistant.keys import keys_of
 from assistant.service import Caller, Question, Service, open_service
-from assistant.transcript import LOST
-from assistant.wiring_documents import knowledge_base
+from assistant.turns.feedback import Rating
+from assistant.turns.transcript import LOST
+from assistant.wiring.documents import knowledge_base
+from assistant.wiring.hand_offs import desk, outbox
 from contracts.result import StructuredAgentResult
 
 PACKED: Final = Path(__file__).parent / "data" / "upgrade" / "84380ac.tar.xz"

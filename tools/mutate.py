@@ -38,25 +38,25 @@ class Mutation:
 
 GUARDS: tuple[Mutation, ...] = (
     Mutation(
-        "language/secrets.py",
+        "language/privacy/secrets.py",
         'if _is_random(value) and not _is_placeholder(value):\n                yield Span("bearer',
         'if not _is_placeholder(value):\n                yield Span("bearer',
         "tests/language/test_secrets.py",
     ),
     Mutation(
-        "language/secrets.py",
+        "language/privacy/secrets.py",
         'if "eyJ" in plain:',
         'if "eyJ" in plain and "." not in plain:',
         "tests/language/test_secrets.py",
     ),
     Mutation(
-        "language/personal_data.py",
+        "language/privacy/personal_data.py",
         "return known and luhn(digits) and len(set(digits)) > 1",
         "return known and len(set(digits)) > 1",
         "tests/language/test_personal_data.py",
     ),
     Mutation(
-        "language/personal_data.py",
+        "language/privacy/personal_data.py",
         "_check_digit(digits, _INN_11) and _check_digit(digits, _INN_12)",
         "_check_digit(digits, _INN_11)",
         "tests/language/test_personal_data.py",
@@ -74,37 +74,37 @@ GUARDS: tuple[Mutation, ...] = (
         "tests/language/test_claims.py",
     ),
     Mutation(
-        "language/negation.py",
+        "language/fidelity/negation.py",
         "    if (one.plain & other.denied) - one.denied - other.plain:\n        return True\n",
         "",
         "tests/language/test_negation.py",
     ),
     Mutation(
-        "language/negation.py",
+        "language/fidelity/negation.py",
         "return all(_opposed(said, other) for other in near)",
         "return any(_opposed(said, other) for other in near)",
         "tests/language/test_negation.py tests/guards",
     ),
     Mutation(
-        "language/values.py",
+        "language/figures/comparison.py",
         "if figure.of and not _may_count(figure, cited):",
         "if figure.of and _may_count(figure, cited):",
         "tests/language/test_values.py tests/language/test_counted.py",
     ),
     Mutation(
-        "language/values.py",
+        "language/figures/comparison.py",
         "amounts_of = figure.unit | figure.whole",
         "amounts_of = figure.unit",
         "tests/language/test_values.py tests/language/test_units_and_dates.py",
     ),
     Mutation(
-        "language/attacks.py",
+        "language/attacks/matching.py",
         "if not all(mentions):",
         "if mentions and not any(mentions):",
         "tests/adapters/test_moderation_rules.py",
     ),
     Mutation(
-        "language/attacks.py",
+        "language/attacks/matching.py",
         "views = [_View(view, pack, None), *(_View(said, pack, runs) for said, runs in _rewritten(view, pack) if runs)]",
         "views = [_View(view, pack, None)]",
         "tests/adapters/test_moderation_rules.py",
@@ -140,7 +140,7 @@ GUARDS: tuple[Mutation, ...] = (
         "tests/wire/test_to_wire.py",
     ),
     Mutation(
-        "adapters/sources/text_to_sql/checking.py",
+        "adapters/lookups/text_to_sql/checking.py",
         '"Join": "this on side kind",',
         '"Join": "this on side kind using method",',
         "tests/database/test_text_to_sql.py",

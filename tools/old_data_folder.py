@@ -145,8 +145,9 @@ def run(*arguments: str) -> None:
 async def finished() -> None:
     """Index, make a key, and hold the conversations that ended."""
     from assistant.commands.index import index, profile_folders
-    from assistant.deployment import deployment
     from assistant.feedback import Feedback, Rating
+
+    from assistant.deployment import deployment
     from assistant.keys import keys_of
     from assistant.service import Caller, Question, open_service
 
@@ -186,10 +187,11 @@ RIGHT = time.time_ns
 
 async def half(name: str, seconds: str) -> None:
     """Begin a turn, and end this process in the middle of it."""
+    from assistant.transcript import TurnStore
+
     import graph.build
     from assistant import wiring
     from assistant.api import run_context
-    from assistant.transcript import TurnStore
 
     restart(int(seconds))
     node, _, nth = ENDED_AT.get(name, "draft").partition(" ")
@@ -248,8 +250,9 @@ def without_citations(ports: Callable[..., Any]) -> Callable[..., Any]:
 
 async def stuck() -> None:
     """Try to finish the turn that was begun ahead; what comes of that is what is wanted."""
-    from assistant.deployment import deployment
     from assistant.wiring_turns import open_runner
+
+    from assistant.deployment import deployment
     from contracts.errors import GuardianError
 
     restart(0)

@@ -19,18 +19,18 @@ from typing import Final
 
 from adapters.drafting.formats import in_format
 from adapters.drafting.passages import LEFT_OUT, Unit, units
-from adapters.planning.asking_back import asks_of_nothing
+from adapters.planning.clarification import asks_of_nothing
+from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest
-from contracts.values import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from language.blocks import Block, BlockKind, blocks, has_steps, paragraph_lines
 from language.claims import claims
+from language.figures.comparison import missing_from
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
-from language.links import foreign_links
 from language.markup import ICON
-from language.personal_data import Contacts
+from language.privacy.links import foreign_links
+from language.privacy.personal_data import Contacts
 from language.sentences import sentences
-from language.values import missing_from
 from language.words import Phrases, stems, tokens
 
 LEAST_COVERAGE: Final = 0.4

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from contracts.values import ResponseFormat
+from contracts.enums import ResponseFormat
 from language.blocks import Block, BlockKind, blocks, without_code
 from language.claims import claims
 from language.structured import SOURCES

@@ -29,14 +29,14 @@ from adapters.models.window import Parts
 from adapters.planning.form import plan_tool
 from contracts.calls import ModelCall
 from contracts.decisions.planning import ToolBinding
+from contracts.enums import DraftKind, FaultKind, RequestType, ResponseFormat
 from contracts.errors import DraftingFailed, PortError, ServerFault
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, Drafter, DraftRequest
-from contracts.values import DraftKind, FaultKind, RequestType, ResponseFormat
 from language.blocks import split_code
 from language.clean import clean
-from language.cutting import bytes_of
 from language.structured import leaves, with_strings
+from language.truncation import bytes_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -10,10 +10,10 @@ from typing import Final
 
 from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
-from language.links import foreign_links, has_link
 from language.markup import in_markdown, without_holes, without_navigation
-from language.personal_data import Contacts
-from language.remembering import LONGEST, MOST
+from language.memo import LONGEST, MOST
+from language.privacy.links import foreign_links, has_link
+from language.privacy.personal_data import Contacts
 from language.words import stems
 
 LEFT_OUT = "\ufdd0"

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from contracts.enums import Language, RequiredAction, ResponseFormat
 from contracts.evidence import EvidenceItem
 from contracts.ports import DraftRequest
 from contracts.profile import Profile
 from contracts.spec import CITED_SOURCES, ArchitectSpec
-from contracts.values import Language, RequiredAction, ResponseFormat
 
 ABSTAIN: Final = "NO_ANSWER"
 """What a draft begins with that says: the evidence does not tell."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from contracts.calls import ModelCall
+from contracts.enums import Language
 from contracts.errors import EntailmentUnavailable, ServerFault
 from contracts.ports import EntailmentAnswer, EntailmentQuestion, EntailmentReply
-from contracts.values import Language
 from language.words import detect
 
 

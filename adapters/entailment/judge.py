@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from adapters.index.ranking.requests import number_of
 from adapters.models.chat import Ask, ChatModel, Reply
-from adapters.models.retrying import deadline_in
-from adapters.ranking.asking import number_of
+from adapters.models.retries import deadline_in
 from contracts.calls import ModelCall
+from contracts.enums import Entailment, FaultKind
 from contracts.errors import ServerFault
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
-from contracts.values import Entailment, FaultKind
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

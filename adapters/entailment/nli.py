@@ -11,12 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from adapters.models.retrying import Pauses, deadline_in
-from adapters.ranking.asking import RankingAccess, RankingServer, number_of
+from adapters.index.ranking.requests import RankingAccess, RankingServer, number_of
+from adapters.models.retries import Pauses, deadline_in
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, Entailment, FaultKind
 from contracts.errors import ServerFault
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
-from contracts.values import CallPurpose, Entailment, FaultKind
 
 LONGEST_TEXT: Final = 4000
 """Characters of a cited text that are sent; models of this kind read some 512 tokens, and the server cuts the rest."""

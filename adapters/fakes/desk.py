@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from contracts.enums import Delivery
 from contracts.errors import HandOffFailed
 from contracts.report import Delivered, Ticket
-from contracts.values import Delivery
 
 
 class FakeDesk:

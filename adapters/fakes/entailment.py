@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from contracts.enums import Entailment
 from contracts.errors import EntailmentUnavailable
 from contracts.ports import EntailmentAnswer, EntailmentQuestion, EntailmentReply
-from contracts.values import Entailment
 
 Said = Entailment | None
 

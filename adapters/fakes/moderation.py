@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from contracts.enums import HarmCategory, ModerationState, SafetyLevel
 from contracts.errors import ModerationUnavailable
 from contracts.report import ModerationResult
-from contracts.values import HarmCategory, ModerationState, SafetyLevel
 
 PROVIDER = "fake"
 

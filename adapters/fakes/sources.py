@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from contracts.enums import Source
 from contracts.errors import PortError
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Source
 
 Answers = Iterable[EvidenceItem] | Callable[[SearchRequest], Iterable[EvidenceItem]] | PortError
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 
 from contracts.calls import ModelCall
+from contracts.enums import Source
 from contracts.errors import SourceUnavailable
-from contracts.values import Source
 
 
 class FakeTopicProbe:

@@ -11,10 +11,10 @@ from typing import Final, Self
 from adapters.checkpoints.lock import ProcessLock
 from adapters.hand_off.outbox import Entry, Outbox
 from adapters.hand_off.parcel import Channel, Parcel
-from adapters.models.retrying import deadline_in
+from adapters.models.retries import deadline_in
+from contracts.enums import Delivery, FaultKind
 from contracts.errors import GuardianError, ServerFault
 from contracts.report import Delivered, Ticket
-from contracts.values import Delivery, FaultKind
 
 _LOG = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from typing import Final
 
 from adapters.data_folder import make_folder
 from adapters.hand_off.parcel import Parcel
-from adapters.models.retrying import in_time
+from adapters.models.retries import in_time
+from contracts.enums import FaultKind
 from contracts.errors import ServerFault
-from contracts.values import FaultKind
 
 _WAY_OUT: Final = "Check that the folder can be written and its disk has space (GUARDIAN_HANDOFF_TO)."
 

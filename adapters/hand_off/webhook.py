@@ -13,9 +13,9 @@ from adapters.hand_off.parcel import Parcel
 from adapters.models.access import host_of
 from adapters.models.chat import CONNECT_S
 from adapters.models.http_faults import fault_kind
-from adapters.models.retrying import Pauses, fault_of_status, retry_after, with_retries
+from adapters.models.retries import Pauses, fault_of_status, retry_after, with_retries
+from contracts.enums import FaultKind
 from contracts.errors import ServerFault
-from contracts.values import FaultKind
 
 if TYPE_CHECKING:
     import ssl

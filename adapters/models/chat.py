@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic import ValidationError
 
 from adapters.models.access import ModelAccess
-from adapters.models.retrying import Pauses, fault_of_status, retry_after, with_retries
+from adapters.models.retries import Pauses, fault_of_status, retry_after, with_retries
 from adapters.models.thinking import without_thinking
 from adapters.models.wire import text_of, to_wire
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ServerFault
-from contracts.values import CallPurpose, FaultKind
 from language.clean import clean
 
 if TYPE_CHECKING:

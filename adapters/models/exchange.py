@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
-from adapters.models.retrying import deadline_in, in_time
+from adapters.models.retries import deadline_in, in_time
 from adapters.models.window import Parts, Window
 from contracts.calls import ModelCall
+from contracts.enums import FaultKind
 from contracts.errors import ServerFault
 from contracts.ports import Exchange
 from contracts.profile import Profile
-from contracts.values import FaultKind
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from contracts.values import FaultKind
+from contracts.enums import FaultKind
 
 
 def fault_kind(error: Exception) -> tuple[FaultKind, str]:

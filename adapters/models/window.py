@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from adapters.models.access import ModelAccess
 from adapters.models.chat import WAYS_OUT
 from adapters.models.memory import WireMemory
-from adapters.models.retrying import fault_of_status
+from adapters.models.retries import fault_of_status
 from contracts.calls import ModelCall
+from contracts.enums import FaultKind
 from contracts.errors import ServerFault
 from contracts.evidence import EvidenceItem
 from contracts.ports import Exchange
-from contracts.values import FaultKind
-from language.cutting import bytes_of, cut_in_proportion, cut_middle, cut_text
+from language.truncation import bytes_of, cut_in_proportion, cut_middle, cut_text
 
 if TYPE_CHECKING:
     import openai

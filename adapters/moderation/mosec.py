@@ -13,12 +13,12 @@ import httpx
 from adapters.models.access import host_of
 from adapters.models.chat import CONNECT_S
 from adapters.models.http_faults import fault_kind
-from adapters.models.retrying import Pauses, deadline_in, fault_of_status, retry_after, with_retries
+from adapters.models.retries import Pauses, deadline_in, fault_of_status, retry_after, with_retries
 from adapters.moderation.reply import Reading, read_body, result_of, storable
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ConfigError, ModerationUnavailable, ServerFault
 from contracts.report import ModerationResult
-from contracts.values import CallPurpose, FaultKind
 
 if TYPE_CHECKING:
     import ssl

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from contracts.enums import ModerationState, SafetyLevel
 from contracts.report import ModerationResult
-from contracts.values import ModerationState, SafetyLevel
 
 
 class NoModerator:

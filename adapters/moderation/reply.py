@@ -16,8 +16,8 @@ from typing import Final, cast
 
 from adapters.models.thinking import without_thinking
 from contracts.calls import ModelCall
+from contracts.enums import HarmCategory, ModerationState, SafetyLevel
 from contracts.report import ModerationResult
-from contracts.values import HarmCategory, ModerationState, SafetyLevel
 
 LONGEST_RAW: Final = 2_000
 """Characters of a reply that are kept; a verdict has some eighty."""

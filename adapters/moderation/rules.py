@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import asyncio
 
+from contracts.enums import HarmCategory, ModerationState, SafetyLevel
 from contracts.report import ModerationResult
-from contracts.values import HarmCategory, ModerationState, SafetyLevel
-from language.attack_rules import Pack
-from language.attacks import find, shipped_pack
+from language.attacks.matching import find, shipped_pack
+from language.attacks.rules import Pack
 
 PROVIDER = "rules"
 

@@ -7,12 +7,12 @@ from typing import Final
 from langchain_core.messages import HumanMessage
 
 from adapters.models.chat import Ask, ChatModel, Reply
-from adapters.models.retrying import deadline_in
+from adapters.models.retries import deadline_in
 from adapters.moderation.reply import Reading, read_verdict, result_of, storable
 from contracts.calls import ModelCall
+from contracts.enums import FaultKind, SafetyLevel
 from contracts.errors import ModerationUnavailable, ServerFault
 from contracts.report import ModerationResult
-from contracts.values import FaultKind, SafetyLevel
 
 PROVIDER: Final = "vllm"
 MAX_TOKENS: Final = 128

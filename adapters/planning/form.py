@@ -16,9 +16,9 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from contracts.enums import Language, RequestType, SGRAction
 from contracts.lookups import MOST_CALLS
 from contracts.plan import PLAN_TOOL, SGRPlanResult
-from contracts.values import Language, RequestType, SGRAction
 from language.clean import clean
 
 _LISTS: Final = {"subqueries": 10, "action_plan": 10, "uncertainties": 5}

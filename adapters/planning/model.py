@@ -22,11 +22,11 @@ from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, re
 from adapters.planning.prompt import repair_request, system_prompt
 from contracts.calls import ModelCall
 from contracts.decisions.planning import ToolBinding
+from contracts.enums import FaultKind
 from contracts.errors import PlanningFailed, ServerFault
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Planner, PlanReply, PlanRequest
-from contracts.values import FaultKind
-from language.cutting import bytes_of
+from language.truncation import bytes_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

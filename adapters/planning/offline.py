@@ -16,7 +16,10 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
-from adapters.planning.asking_back import (
+from adapters.lookups.date_ranges import period_of
+from adapters.lookups.lookup_matching import Chooser
+from adapters.lookups.lookup_source import utc_now
+from adapters.planning.clarification import (
     Gap,
     gap_in,
     join_answer,
@@ -26,18 +29,15 @@ from adapters.planning.asking_back import (
     stands_alone,
     without_mark,
 )
-from adapters.planning.following import gone_on, thing_of
-from adapters.sources.looking_up import utc_now
-from adapters.sources.lookups import Chooser
-from adapters.sources.periods import period_of
+from adapters.planning.follow_ups import gone_on, thing_of
 from contracts.calls import ModelCall
 from contracts.decisions import EVIDENCE
+from contracts.enums import Language, Outcome, RequestType, SafetyLevel, SGRAction, Source
 from contracts.errors import SourceUnavailable
 from contracts.lookups import Lookup
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
-from contracts.values import Language, Outcome, RequestType, SafetyLevel, SGRAction, Source
 from language import lexicon
 from language.message import is_complete, own_words, questions_and_context
 from language.sentences import questions, sentences

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from adapters.planning.form import plan_schema
+from contracts.enums import Language, SafetyLevel
 from contracts.lookups import Lookup
 from contracts.plan import PLAN_TOOL
 from contracts.profile import Profile
 from contracts.report import ModerationResult
-from contracts.values import Language, SafetyLevel
 
 _SYSTEM: Final = """\
 You read the requests that reach the support desk of {product} and plan how each is to be answered. You do not answer.

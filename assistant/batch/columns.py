@@ -15,11 +15,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from assistant.batch.html import Html, text_of
 from assistant.batch.subjects import Ask, question_of
 from assistant.batch.tables import Cell, Formula, Layout, Row, shown
-from assistant.views import confidence_of, queries_asked
+from assistant.turns.views import confidence_of, queries_asked
+from contracts.enums import Outcome
 from contracts.errors import ConfigError, InputError
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome
 from language.clean import fold
 
 

@@ -66,9 +66,9 @@ def text_of(text: str, html: Html) -> str:
             f"The description has {len(text):,} characters of HTML; at most {_LONGEST:,} are read.",
             "Take pictures out of its text.",
         )
-    from adapters.sources.documents.document import Unfit
-    from adapters.sources.documents.html import read_text
-    from adapters.sources.markdown.plain import plain
+    from adapters.reading.document import Unfit
+    from adapters.reading.html import read_text
+    from adapters.reading.plain import plain
 
     try:
         markdown = read_text((_mend(text) if html == "auto" else text).replace("\\", _BACKSLASH)).text

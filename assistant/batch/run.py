@@ -43,9 +43,9 @@ from assistant.batch.tables import (
     writing,
 )
 from assistant.service import Caller, Question, Service, open_service
+from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, ThreadBusy, ThreadError, UnknownThread
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome
 
 if TYPE_CHECKING:
     from tqdm import tqdm

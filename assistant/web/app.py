@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from assistant.background import Filling
 from assistant.keys import keys_of
 from assistant.service import open_service
-from assistant.web import articles, asking, conversations, operations
+from assistant.web import articles, conversations, operations
+from assistant.web import ask as asking
 from assistant.web.callers import identified
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 from assistant.web.paths import Paths
 from assistant.web.reference import install_reference
+from assistant.wiring.background import Filling
 
 if TYPE_CHECKING:
     from assistant.deployment import Deployment
@@ -57,7 +58,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
             filling.start()
             opened.push_async_callback(asyncio.to_thread, filling.stop)
             if chosen.mcp:
-                from assistant.mcp_server import serving_mcp
+                from assistant.mcp.server import serving_mcp
 
                 await opened.enter_async_context(serving_mcp(app, identified))
             yield
@@ -79,12 +80,12 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     install_reference(app)
     paths.refuse_wrong_methods(app)
     if chosen.mcp:
-        from assistant.mcp_server import mount_mcp
+        from assistant.mcp.server import mount_mcp
 
         mount_mcp(app, identified)
     if chosen.page:
         # Gradio takes seconds to import. The page takes every path that nothing before it has.
-        from assistant.page.mount import mount_page
+        from assistant.web.page.mount import mount_page
 
         mount_page(app)
     return app

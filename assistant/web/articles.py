@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from assistant.articles import Article, read_article
 from assistant.web.callers import Asker, Served
 from assistant.web.turns import faults
-from contracts.values import Language
+from contracts.enums import Language
 
 router: Final = APIRouter()
 

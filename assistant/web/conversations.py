@@ -12,11 +12,11 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from assistant.caller_faults import for_caller, told_in
-from assistant.feedback import Feedback
-from assistant.live import Live
 from assistant.service import Caller, Service
-from assistant.transcript import Turn, busy
-from assistant.views import Answer, answer
+from assistant.turns.feedback import Feedback
+from assistant.turns.running_turn import Live
+from assistant.turns.transcript import Turn, busy
+from assistant.turns.views import Answer, answer
 from assistant.web.callers import Asker, Served
 from assistant.web.paths import wrong_method
 from assistant.web.turns import (
@@ -28,11 +28,11 @@ from assistant.web.turns import (
     turn_headers,
     wants_events,
 )
+from contracts.enums import Language, Source
 from contracts.errors import ThreadBusy, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
-from contracts.values import Language, Source
 from language.words import detect
 from rendering.answers import answer_sources
 

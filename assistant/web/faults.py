@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from assistant.caller_faults import InsideFault, hidden
+from contracts.enums import Language
 from contracts.errors import (
     ConfigError,
     GuardianError,
@@ -24,7 +25,6 @@ from contracts.errors import (
     UnknownArticle,
     UnknownThread,
 )
-from contracts.values import Language
 
 
 class Unauthorized(GuardianError):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from assistant.events import Degraded, Judged, NodeFinished, TurnEnded
+from assistant.turns.events import Degraded, Judged, NodeFinished, TurnEnded
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from assistant.events import TurnEvent
-    from assistant.live import Live
     from assistant.service import Service
+    from assistant.turns.events import TurnEvent
+    from assistant.turns.running_turn import Live
     from assistant.web.paths import Paths
     from contracts.result import StructuredAgentResult
 

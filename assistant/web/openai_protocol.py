@@ -13,12 +13,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assistant.events import TurnEvent
-from assistant.views import Answer, UserProgress
+from assistant.turns.events import TurnEvent
+from assistant.turns.views import Answer, UserProgress
 from assistant.web.faults import UnknownModel
+from contracts.enums import Outcome
 from contracts.errors import InputError
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome
 
 Json = dict[str, Any]
 PIECE_CHARS: Final = 60

@@ -17,17 +17,17 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from assistant.caller_faults import for_caller, told_in
-from assistant.events import TurnEnded, TurnEvent
 from assistant.keys import OPEN_SETTINGS
-from assistant.live import Live
 from assistant.service import Caller, Service
-from assistant.transcript import check_id
-from assistant.views import Answer, UserProgress, answer, user_event
+from assistant.turns.events import TurnEnded, TurnEvent
+from assistant.turns.running_turn import Live
+from assistant.turns.transcript import check_id
+from assistant.turns.views import Answer, UserProgress, answer, user_event
 from assistant.web.faults import FaultBody, Forbidden, fault_of, unforeseen_fault
+from contracts.enums import Language
 from contracts.errors import GuardianError, InputError
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
-from contracts.values import Language
 from guards.message_check import message_fault
 from language.words import detect
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from contracts.values import RequiredAction, Source
+from contracts.enums import RequiredAction, Source
 
 _A = RequiredAction
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.enums import RequestType, RequiredAction, Source
 from contracts.evidence import QueryTrace
-from contracts.values import RequestType, RequiredAction, Source
 
 _T = RequestType
 _DOC, _POLICY, _DB, _GRAPH = Source.DOC, Source.POLICY, Source.DB, Source.NEO4J

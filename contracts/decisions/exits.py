@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from contracts.decisions.engine import YES_NO, Cell, Choice, DecisionTable, HitPolicy, Row, one_of
-from contracts.values import PolicyStatus
+from contracts.enums import PolicyStatus
 
 
 class StoppedBy(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, Row, one_of
-from contracts.values import BlockThreshold, GuardMode, ModerationDecision, ModerationState, OnUnavailable
+from contracts.enums import BlockThreshold, GuardMode, ModerationDecision, ModerationState, OnUnavailable
 
 _S, _M, _T, _U = ModerationState, GuardMode, BlockThreshold, OnUnavailable
 _ASKED = (_M.ENFORCE, _M.REPORT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, OneOf, Row, one_of
-from contracts.values import Channel, PlanTrace, SGRAction
+from contracts.enums import Channel, PlanTrace, SGRAction
 
 
 @dataclass(frozen=True, slots=True)

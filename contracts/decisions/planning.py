@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, OneOf, Row, one_of
-from contracts.values import RequestType, Track, TurnState
+from contracts.enums import RequestType, Track, TurnState
 
 
 class ToolBinding(StrEnum):

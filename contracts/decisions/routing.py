@@ -18,7 +18,7 @@ from contracts.decisions.engine import (
     Row,
     one_of,
 )
-from contracts.values import Flow, SafetyLevel, SGRAction
+from contracts.enums import Flow, SafetyLevel, SGRAction
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.decisions.engine import YES_NO, Cell, Choice, DecisionTable, HitPolicy, Row, one_of
-from contracts.values import CheckStatus, DraftKind, PolicyStatus, RequiredAction, RiskLevel, Track, Verdict
+from contracts.enums import CheckStatus, DraftKind, PolicyStatus, RequiredAction, RiskLevel, Track, Verdict
 
 FINDINGS_ACTIONS: Final = "the findings' actions"
 RULES_ACTION: Final = "the rule's own action"

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assistant.commands.index import index, profile_folders
+from assistant.cli.commands.index import index, profile_folders
+from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from assistant.deployment import Deployment, deployment
-from assistant.profiles import BUNDLED_KNOWLEDGE
+from contracts.enums import Dialect, Language
 from contracts.errors import ConfigError
-from contracts.values import Dialect, Language
 from evals.answers.pages import held_back, sentence_of
 from evals.cases import CASES, Answer
 from evals.retrieval.questions import FOLDER, Line, read_lines

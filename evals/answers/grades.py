@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from contracts.enums import Outcome, PartStatus
 from contracts.evidence import EvidenceItem
 from contracts.reasons import reason_names
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome, PartStatus
 from evals.cases import Answer, Page, TurnCase
 from language.claims import without_citations
 from language.words import tokens

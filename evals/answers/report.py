@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from contracts.values import Language
+from contracts.enums import Language
 from evals.answers.corpora import Corpus, of_fastapi, of_handbook, of_vk, of_xquad
 from evals.answers.grades import Grade
 from evals.answers.tables import (

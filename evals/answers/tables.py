@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from contracts.enums import Outcome
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome
 from evals.answers.grades import STATED, Grade, cause, cited_items, estimate, grade
 from evals.cases import TurnCase
 from evals.runner import Asked

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, TypeVar
 
-from contracts.values import Language, Outcome
+from contracts.enums import Language, Outcome
 from evals.answers.corpora import LABELS, Corpus, Dialogue, Question
 from evals.cases import TurnCase
 from language.words import stop_words, tokens

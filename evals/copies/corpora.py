@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from assistant.profiles import BUNDLED_KNOWLEDGE
+from assistant.config.profiles import BUNDLED_KNOWLEDGE
+from contracts.enums import Language
 from contracts.evidence import EvidenceItem
-from contracts.values import Language
-from evals.making.frozen import passages
+from evals.frozen import passages
 from language.blocks import Block, BlockKind, blocks
 
 FOLDERS: Final = {"FastAPI": "fastapi-docs", "VK Cloud": "vk"}

@@ -18,11 +18,11 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from contracts.enums import Language
 from contracts.evidence import EvidenceItem
-from contracts.values import Language
-from evals.making.cut import sentences
-from evals.making.pieces import Piece, PieceKind
-from evals.making.rewriting import rewrite
+from evals.copies.cut import sentences
+from evals.copies.pieces import Piece, PieceKind
+from evals.copies.rewriting import rewrite
 
 
 class Made(StrEnum):

@@ -10,15 +10,15 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from contracts.enums import Language
 from contracts.evidence import EvidenceItem
 from contracts.profile import UNNAMED
-from contracts.values import Language
 from evals import drafts
 from evals.cases import DraftCase, Label
 from evals.copies.corpora import Page, corpora, pages, translations
 from evals.copies.faults import GOOD, Copy, Made, Teller, names_in
+from evals.copies.pieces import pieces
 from evals.drafts import JudgedDraft
-from evals.making.pieces import pieces
 from evals.scores import Share, table
 
 PAGES: Final = 400

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adapters.sources.dialects import Reading
-from adapters.sources.markdown import Folder, ingest
-from assistant.profiles import BUNDLED_KNOWLEDGE
+from adapters.index.embedded import Folder, ingest
+from adapters.reading.dialects import Reading
+from assistant.config.profiles import BUNDLED_KNOWLEDGE
+from contracts.enums import Dialect, Language, Outcome, Source
 from contracts.evidence import EvidenceItem
-from contracts.values import Dialect, Language, Outcome, Source
 from evals.cases import CASES, TurnCase, read_cases
 from evals.retrieval.questions import FOLDER, Question, in_language, read_lines
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assistant.profiles import BUNDLED_KNOWLEDGE
+from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from evals.retrieval.corpora import LANGUAGES
 from evals.retrieval.questions import Question
 from language.words import stems

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.sources.markdown.search import MIDPOINT
-from contracts.values import Language
-from evals.retrieval import asking
-from evals.retrieval.asking import bar, opened
+from adapters.index.embedded.search import MIDPOINT
+from contracts.enums import Language
+from evals.retrieval import runs as asking
 from evals.retrieval.corpora import LANGUAGES, RELEASES, Corpus
 from evals.retrieval.measures import Figure, area_figure, mean, ndcg, precision, recall
 from evals.retrieval.questions import Question, joined, misspelt
+from evals.retrieval.runs import bar, opened
 from evals.scores import Share, table
 
 SENT = 6
@@ -271,7 +271,7 @@ def _reaching(sure: Sequence[tuple[float, float]], midpoint: float) -> float:
 
 
 def _normalised(confidence: float) -> float:
-    """Return the normalised score of a confidence, by the formula of `adapters.sources.markdown.search` solved for it."""
+    """Return the normalised score of a confidence, by the formula of `adapters.index.embedded.search` solved for it."""
     if confidence in {0.0, 1.0}:
         return confidence
     # Rounded: at the midpoint itself the way there and back must not end below it.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from contracts.enums import Language
 from contracts.errors import ConfigError
-from contracts.values import Language
 from evals.cases import CASES
 from language.words import stop_words, tokens
 

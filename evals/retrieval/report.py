@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from contracts.values import Language
+from contracts.enums import Language
 from evals.retrieval import corpora, parts
 from evals.retrieval.compared import compared
 from evals.retrieval.corpora import LANGUAGES, Corpus, Data

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from adapters.drafting.extractive import ExtractiveDrafter
-from adapters.planning.asking_back import (
+from adapters.planning.clarification import (
     LONGEST_JOINED,
     asks_of_nothing,
     gap_in,
@@ -20,10 +20,10 @@ from adapters.planning.asking_back import (
     without_mark,
 )
 from adapters.planning.offline import OfflinePlanner
+from contracts.enums import DraftKind, Language, RequestType, SGRAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import DraftRequest, Exchange, PlanRequest
 from contracts.spec import ArchitectSpec
-from contracts.values import DraftKind, Language, RequestType, SGRAction, Source
 from tests.ports.test_planners import Probe
 from tests.support.turn import PROFILE
 

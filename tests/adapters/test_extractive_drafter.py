@@ -12,10 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.drafting.extractive import ExtractiveDrafter
-from contracts.evidence import EvidenceItem
-from contracts.ports import Draft, DraftRequest
-from contracts.spec import ArchitectSpec, Section
-from contracts.values import (
+from contracts.enums import (
     CheckStatus,
     DraftKind,
     Language,
@@ -26,6 +23,9 @@ from contracts.values import (
     Source,
     Track,
 )
+from contracts.evidence import EvidenceItem
+from contracts.ports import Draft, DraftRequest
+from contracts.spec import ArchitectSpec, Section
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer, contacts_of

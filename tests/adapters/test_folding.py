@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.sources.folding import Face, folded
+from adapters.index.deduplication import Face, folded
 
 OPENING = "To set the kettle up do the following in the order that is given here:"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.planning.following import gone_on
+from adapters.planning.follow_ups import gone_on
 
 INSTALL = "How do I install the program on Linux?"
 DELETE_EN = "How do I delete a conversation?"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.markdown.chunks import HUGE, LONG, SHORT, Page, heading_text, read, slug
-from adapters.sources.markdown.plain import plain
+from adapters.reading.chunks import HUGE, LONG, SHORT, Page, heading_text, read, slug
+from adapters.reading.plain import plain
 
 PARAGRAPH = "Words that fill a paragraph until it is as long as it should be. " * 14
 """About 900 characters."""

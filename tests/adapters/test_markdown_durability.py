@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.markdown import KnowledgeBase, ingest
+from adapters.index.embedded import KnowledgeBase, ingest
+from contracts.enums import Source
 from contracts.errors import IndexBusy, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
-from contracts.values import Source
 from tests.support import fork_server
 from tests.support.fork_server import Program
 from tests.support.markdown_pages import found, write
@@ -29,9 +29,9 @@ State = set[tuple[str, str]]
 RUN = """
 import sys, time
 from pathlib import Path
-from adapters.sources.markdown import ingest, ingestion
-from adapters.sources.markdown.index import Writer
-from adapters.sources.markdown.store import Store
+from adapters.index.embedded import ingest, ingestion
+from adapters.index.embedded.index import Writer
+from adapters.index.store import Store
 
 docs, kb, moment = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 
@@ -267,7 +267,7 @@ def test_an_open_knowledge_base_sees_each_commit(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from adapters.sources.markdown import ingest
+from adapters.index.embedded import ingest
 from contracts.errors import KnowledgeError
 
 limit = int(sys.argv[3])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.markdown.front_matter import FrontMatter, read
-from contracts.values import Source
+from adapters.reading.front_matter import FrontMatter, read
+from contracts.enums import Source
 
 
 def test_all_known_keys_are_read() -> None:

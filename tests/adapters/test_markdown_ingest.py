@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.markdown import Folder, KnowledgeBase, ingest
-from adapters.sources.markdown.index import NAME as INDEX
+from adapters.index.embedded import Folder, KnowledgeBase, ingest
+from adapters.index.embedded.index import NAME as INDEX
+from contracts.enums import Language, Source
 from contracts.errors import KnowledgeError, NoIndex
 from contracts.ports import SearchRequest
-from contracts.values import Language, Source
 from tests.support.examples import examples
 from tests.support.markdown_pages import age, documents, found, write
 

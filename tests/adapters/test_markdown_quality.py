@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.markdown import KnowledgeBase, ingest
+from adapters.index.embedded import KnowledgeBase, ingest
+from contracts.enums import Language, Source
 from contracts.ports import SearchRequest
-from contracts.values import Language, Source
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

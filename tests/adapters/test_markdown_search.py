@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.markdown import DocumentSource, Folder, KnowledgeBase, ingest, search
-from adapters.sources.markdown.index import our_errors
-from adapters.sources.markdown.scoring import confidence, feedback
-from adapters.sources.markdown.spelling import Vocabulary, allowed_edits, edit_distance
+from adapters.index.embedded import DocumentSource, Folder, KnowledgeBase, ingest, search
+from adapters.index.embedded.index import our_errors
+from adapters.index.scoring import confidence, feedback
+from adapters.index.spelling import Vocabulary, allowed_edits, edit_distance
+from contracts.enums import Language, Source
 from contracts.errors import KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
-from contracts.values import Language, Source
 from tests.support.markdown_pages import documents, found, write
 
 RU = "Как назначить роль пользователю и настроить доступ к приложению"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.folding import Face, enough, folded
-from adapters.sources.markdown import Folder, KnowledgeBase, ingest
+from adapters.index.deduplication import Face, enough, folded
+from adapters.index.embedded import Folder, KnowledgeBase, ingest
+from contracts.enums import Source
 from contracts.ports import SearchRequest
-from contracts.values import Source
 from tests.support.markdown_pages import documents, found, write
 
 TOPICS = ("roles", "backups", "licences", "processes", "reports", "mail", "search", "forms", "buttons", "logs")

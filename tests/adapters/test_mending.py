@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.sources.markdown.asking import mend
+from adapters.index.queries import mend
 from language.words import stems
 
 KNOWN = frozenset(

@@ -36,11 +36,11 @@ from urllib.parse import quote
 import pytest
 
 from adapters.moderation.rules import RuleModerator
+from contracts.enums import HarmCategory, Language, ModerationState, SafetyLevel
 from contracts.errors import ConfigError
-from contracts.values import HarmCategory, Language, ModerationState, SafetyLevel
 from evals.cases import CASES, MessageCase, read_cases
-from language.attack_rules import Pack, Rule, read_pack
-from language.attacks import closed_up, find, matching_view
+from language.attacks.matching import closed_up, find, matching_view
+from language.attacks.rules import Pack, Rule, read_pack
 from tests.support import fork_server
 from tests.support.required_words import required_words
 
@@ -350,8 +350,8 @@ def test_support_requests_pass(public_data: Path) -> None:
 _HOSTILE = """
 import json, sys
 from dataclasses import replace
-from language.attack_rules import read_pack
-from language.attacks import find
+from language.attacks.rules import read_pack
+from language.attacks.matching import find
 
 pack = read_pack()
 for seed in json.loads(sys.stdin.read()) + [rule.text.examples[0] + " " for rule in pack.rules]:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from adapters.planning.offline import OfflinePlanner
 from contracts.calls import ModelCall
+from contracts.enums import Language, ModerationState, RequestType, SafetyLevel, SGRAction
 from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import Language, ModerationState, RequestType, SafetyLevel, SGRAction
 from tests.ports.test_planners import Probe
 from tests.support.turn import PROFILE
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.markdown import Folder, KnowledgeBase, ingest
-from adapters.sources.markdown.chunks import headings
+from adapters.index.embedded import Folder, KnowledgeBase, ingest
+from adapters.reading.chunks import headings
 from assistant.articles import PART, Article, assembled, read_article
 from assistant.deployment import deployment
 from assistant.service import Caller, Service, open_service
+from contracts.enums import Source
 from contracts.errors import UnknownArticle
-from contracts.values import Source
 from tests.support.cli_helpers import CORPUS, Desk
 
 USER, OPERATOR = Caller(), Caller(role="operator")

@@ -11,16 +11,10 @@ from typing import Any
 
 import pytest
 
-from assistant.columns import columns_of
-from assistant.judged import MARKS, in_words, judged, pieces
-from assistant.progress import phrases
+from assistant.report_text import MARKS, in_words, judged, pieces
+from assistant.turns.progress import phrases
 from contracts.context import Context
-from contracts.evidence import EvidenceItem
-from contracts.plan import SGRPlanResult
-from contracts.ports import Draft
-from contracts.report import ClaimFinding, GuardianReport
-from contracts.result import StructuredAgentResult
-from contracts.values import (
+from contracts.enums import (
     CheckStatus,
     ClaimStatus,
     DraftKind,
@@ -32,6 +26,12 @@ from contracts.values import (
     Source,
     Verdict,
 )
+from contracts.evidence import EvidenceItem
+from contracts.plan import SGRPlanResult
+from contracts.ports import Draft
+from contracts.report import ClaimFinding, GuardianReport
+from contracts.result import StructuredAgentResult
+from rendering.columns import columns_of
 from tests.graph.test_whole_turns import CALM, SAFE, Broken, turn
 from tests.support.cli_helpers import QUESTION, Desk, read_terminal, terminal
 

@@ -311,8 +311,8 @@ import resource, runpy, sys
 
 limit = int(sys.argv.pop(1))
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-sys.modules.pop("assistant.cli", None)
-runpy.run_module("assistant.cli", run_name="__main__", alter_sys=True)
+sys.modules.pop("assistant.cli.main", None)
+runpy.run_module("assistant.cli.main", run_name="__main__", alter_sys=True)
 """
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from assistant.batch.columns import Column, cells_of
+from contracts.enums import Outcome
 from contracts.result import StructuredAgentResult
-from contracts.values import Outcome
 from rendering.texts import without_escapes
 from tests.support.cli_helpers import Desk
 from tests.support.wire.server_process import FakeServer, fake_server

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contracts.values import Outcome
+from contracts.enums import Outcome
 from tests.support.cli_helpers import Desk
 from tests.support.wire.server_process import FakeServer, fake_server
 

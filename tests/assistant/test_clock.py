@@ -16,10 +16,10 @@ from adapters.checkpoints.database import open_connection
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
 from adapters.hand_off.desk import OutboxDesk
 from assistant.deployment import Deployment, deployment
-from assistant.transcript import TurnStore
-from assistant.turns import TurnRunner
-from assistant.wiring_documents import knowledge_base
-from assistant.wiring_ports import ports
+from assistant.turns.runner import TurnRunner
+from assistant.turns.transcript import TurnStore
+from assistant.wiring.documents import knowledge_base
+from assistant.wiring.ports import ports
 from contracts.errors import ThreadError
 from contracts.report import Delivered, Ticket
 from graph.build import build_graph

@@ -16,9 +16,9 @@ from tempfile import mkdtemp
 import pytest
 
 from adapters.data_folder import make_folder, owner_only
+from adapters.lookups.graph.building import build
 from adapters.models.access import ModelAccess
 from adapters.models.memory import WireMemory
-from adapters.sources.graph.building import build
 from assistant.keys import Keys
 from tests.support.cli_helpers import PROFILE, QUESTION, Desk
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import pytest
 
-from assistant.cli import build_parser
-from assistant.demo import TOUR
-from assistant.transcript import TurnStore
+from assistant.cli.demo import TOUR
+from assistant.cli.main import build_parser
+from assistant.turns.transcript import TurnStore
 from tests.support import fork_server
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ Results = list[dict[str, Any]]
 AND_SAY_WHAT_WAS_LOADED: Final = """
 import gc, sys
 gc.set_threshold(100_000)
-from assistant.demo import main
+from assistant.cli.demo import main
 code = main()
 print(*(name for name in sys.modules if name.startswith(("adapters.fakes", "tests", "unittest"))), file=sys.stderr)
 gc.freeze()
@@ -57,7 +57,7 @@ def tours(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Tour
     with closing(sqlite3.connect(place / "data" / "handbook" / "knowledge" / "knowledge.sqlite")) as record:
         record.execute("DELETE FROM files WHERE path LIKE '%threads.md'")
         record.commit()
-    first = fork_server.run(["assistant.demo"], cwd=ROOT, env=_environment(place), text=True)
+    first = fork_server.run(["assistant.cli.demo"], cwd=ROOT, env=_environment(place), text=True)
     second = _in_an_interpreter(place, AND_SAY_WHAT_WAS_LOADED)
     return Tours(first, second, asyncio.run(_conversations(place / "data" / "handbook" / "threads.db")))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from assistant.commands.doctor import _packages
+from assistant.cli.commands.doctor import _packages
 from tests.assistant.test_threads_command import leave_half_finished
 from tests.support.cli_helpers import CORPUS, PROFILE, ROOT, Desk, profile_of
 from tests.support.graph_source.bolt_server import BEGIN, BoltServer
@@ -383,7 +383,7 @@ def test_a_moderator_that_cannot_be_asked_is_a_complaint(desk: Desk) -> None:
 
 def lines_of_the_doctor() -> set[str]:
     """Return every name that a line can have: the first argument of what makes one, where it is written down."""
-    tree = ast.parse((ROOT / "assistant" / "commands" / "doctor.py").read_text("utf-8"))
+    tree = ast.parse((ROOT / "assistant" / "cli" / "commands" / "doctor.py").read_text("utf-8"))
     made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     firsts = [call.args[0] for call in made if getattr(call.func, "id", "") in ("Finding", "_careful") and call.args]
     return {first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)}

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from assistant.cli import EXIT_CODES, build_parser, outcome_code
-from contracts.values import Outcome
+from assistant.cli.main import EXIT_CODES, build_parser, outcome_code
+from contracts.enums import Outcome
 from tests.support.cli_helpers import ROOT, Desk
 
 HEAVY = ("langgraph", "langchain_core", "pydantic", "tantivy", "markdown_it", "aiosqlite", "sqlite3", "yaml", "tqdm")
 
 PROBE = """
 import sys
-from assistant.cli import main
+from assistant.cli.main import main
 for arguments in {pages}:
     try:
         main([*arguments, "--help"])
@@ -80,7 +80,7 @@ def test_every_help_page_has_examples_that_can_be_typed(names: tuple[str, ...]) 
         words = shlex.split(line.partition(" | ")[0])
         assert words[: len(names) + 1] == ["guardian", *names]
         options = PARSER.parse_args(words[1:])
-        assert (ROOT / "assistant" / "commands" / f"{options.module}.py").is_file()
+        assert (ROOT / "assistant" / "cli" / "commands" / f"{options.module}.py").is_file()
 
 
 @pytest.mark.parametrize("names", PAGES, ids=" ".join)
@@ -124,9 +124,7 @@ def test_help_takes_less_than_half_a_second(tmp_path: Path) -> None:
     """Of processor time, the best of five, so that a busy machine fails nothing."""
     code = "import resource, sys, subprocess\nbest = 9.0\nfor _ in range(5):\n"
     code += "    before = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-    code += (
-        "    subprocess.run([sys.executable, '-m', 'assistant.cli', '--help'], check=True, stdout=subprocess.DEVNULL)\n"
-    )
+    code += "    subprocess.run([sys.executable, '-m', 'assistant.cli.main', '--help'], check=True, stdout=subprocess.DEVNULL)\n"
     code += "    after = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
     code += "    best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)\nprint(best)"
     environment = Desk(tmp_path, tmp_path).environment

@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 from assistant import ask
-from assistant.transcript import Turn, TurnStore
+from assistant.turns.transcript import Turn, TurnStore
 from tests.support.fork_server import Program
 from tests.support.kill_helpers import ROOT, Turns, kill, outcome_of
 from tests.support.kill_helpers_product import PAUSE_IN, PROFILE
@@ -99,7 +99,7 @@ def _environment(home: Path) -> dict[str, str]:
 def _start(home: Path, *arguments: str, **pipes: Any) -> Program[str]:
     """Start `guardian`."""
     return Program[str](
-        ["assistant.cli", *arguments],
+        ["assistant.cli.main", *arguments],
         cwd=ROOT,
         env=_environment(home),
         stdin=subprocess.PIPE,

@@ -19,8 +19,8 @@ from typing_extensions import TypedDict
 
 from assistant import TurnEvent, ask_structured, astream, open_assistant, open_graph, stream
 from assistant.deployment import deployment
-from assistant.events import TurnEnded
-from assistant.wiring_turns import open_store
+from assistant.turns.events import TurnEnded
+from assistant.wiring.turns import open_store
 from contracts.errors import InputError, NoIndex
 from graph.streaming import WITHHELD
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk

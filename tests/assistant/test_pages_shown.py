@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from assistant.batch.columns import Column, cells_of
-from assistant.cli import outcome_code
-from assistant.page.render import Look, cited_of, turn_html
-from assistant.transcript import Turn
-from assistant.views import answer, user_view
+from assistant.cli.main import outcome_code
+from assistant.turns.transcript import Turn
+from assistant.turns.views import answer, user_view
 from assistant.web.openai_protocol import finish_of
+from assistant.web.page.render import Look, cited_of, turn_html
+from contracts.enums import Language, Outcome, RequiredAction, RiskLevel, SGRAction, Verdict
 from contracts.evidence import EvidenceItem
 from contracts.profile import Role
 from contracts.report import GuardianReport
 from contracts.result import StructuredAgentResult
-from contracts.values import Language, Outcome, RequiredAction, RiskLevel, SGRAction, Verdict
 from guards.pages import pages_that_may_help
 from rendering.exits import pages_text, shown_pages
 from tests.support.turn import PROFILE, passage

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.progress import progress_lines
+from assistant.turns.progress import progress_lines
+from contracts.enums import Language, Outcome, Source
 from contracts.evidence import QueryTrace
-from contracts.values import Language, Outcome, Source
 from rendering.hand_off import hand_off_record
 from tests.support.turn import asked, merged
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from assistant.columns import columns_of
-from assistant.progress import phrases
-from assistant.search_table import table
-from assistant.searching import Explained, Plan
+from assistant.cli.search_table import table
+from assistant.search_explanation import Explained, Plan
+from assistant.turns.progress import phrases
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, Language, RequestType, Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
-from contracts.values import CallPurpose, Language, RequestType, Source
+from rendering.columns import columns_of
 from tests.support.cli_helpers import PROFILE, QUESTION, ROOT, Desk, profile_of
 
 RUSSIAN = "Как восстановить каталог из копии?"

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from assistant.deployment import deployment
-from assistant.events import TurnEnded, TurnEvent, Understood
-from assistant.live import Live
 from assistant.service import Caller, Question, Service, open_service
-from assistant.views import answer, user_event, user_view
+from assistant.turns.events import TurnEnded, TurnEvent, Understood
+from assistant.turns.running_turn import Live
+from assistant.turns.views import answer, user_event, user_view
 from assistant.web.turns import events_of
+from contracts.enums import Language
 from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
 from contracts.result import StructuredAgentResult
-from contracts.values import Language
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 
 ANNA, BORIS = Caller("anna"), Caller("boris", role="operator")

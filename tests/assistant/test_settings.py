@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from assistant.model_settings import ModelSettings
-from assistant.profiles import BUNDLED_PROFILES, load_profile, profile_names
-from assistant.run_settings import run_settings
-from assistant.settings import Settings
-from assistant.variables import VARIABLES
+from assistant.config.model_settings import ModelSettings
+from assistant.config.profiles import BUNDLED_PROFILES, load_profile, profile_names
+from assistant.config.run_settings import run_settings
+from assistant.config.settings import Settings
+from assistant.config.variables import VARIABLES
 from contracts.context import Context
-from contracts.errors import ConfigError, UnknownProfile
-from contracts.values import (
+from contracts.enums import (
     BlockThreshold,
     Diversity,
     EntailmentMode,
@@ -25,6 +24,7 @@ from contracts.values import (
     Tickets,
     Track,
 )
+from contracts.errors import ConfigError, UnknownProfile
 from tests.support.cli_helpers import PROFILE, Desk, decided, profile_of
 
 MODEL = {"GUARDIAN_MODEL": "model", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}

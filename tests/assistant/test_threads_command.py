@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from assistant.transcript import TurnStore
+from assistant.turns.transcript import TurnStore
 from contracts.result import StructuredAgentResult
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 

@@ -21,8 +21,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
-from assistant.transcript import TurnStore
-from assistant.turns import TurnRunner
+from assistant.turns.runner import TurnRunner
+from assistant.turns.transcript import TurnStore
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
 from tests.support.kill_helpers import Turns, kill, log_of, logged, outcome_of
 from tests.support.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph

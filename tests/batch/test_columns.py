@@ -11,9 +11,9 @@ import pytest
 
 from assistant.batch.columns import Column, ColumnMap, Input, cells_of, find_columns, read_column_map
 from assistant.batch.tables import Formula, Row
+from contracts.enums import Language, Outcome
 from contracts.errors import ConfigError, InputError
 from contracts.result import Diagnostics, StructuredAgentResult
-from contracts.values import Language, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.markdown import KnowledgeBase, ingest
-from benchmarks.bare import Bare, build
-from benchmarks.corpus import misspelt, name, queries, write_pages
-from benchmarks.retrieval import len_of, passages
+from adapters.index.embedded import KnowledgeBase, ingest
+from contracts.enums import Language, Source
 from contracts.ports import SearchRequest
-from contracts.values import Language, Source
 from language.words import detect
+from tools.benchmarks.bare import Bare, build
+from tools.benchmarks.corpus import misspelt, name, queries, write_pages
+from tools.benchmarks.retrieval import len_of, passages
 
 SIZE = 200
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.load import Asked, Run, Server, drive, judged, serving, slope_of
 from tests.support.fork_server import Program
+from tools.benchmarks.load import Asked, Run, Server, drive, judged, serving, slope_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS, TURNS = 2, 4
@@ -28,7 +28,7 @@ def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     data = Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("load") / "data"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmarks.load.subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
+        patch.setattr("tools.benchmarks.load.subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
         with serving(data) as running:
             yield running
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import command_of
-from benchmarks.page import renewed, section
+from tools.benchmarks.__main__ import command_of
+from tools.benchmarks.page import renewed, section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 OLD = "# Measurements\n\nOld words.\n\n## Turns\n\none\n\n| a |\n\n## Retrieval: 10 passages\n\ntwo\n\n## Start\n\nthree\n"

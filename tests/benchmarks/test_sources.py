@@ -7,12 +7,12 @@ import asyncio
 import pytest
 from langgraph.runtime import Runtime
 
-from benchmarks.sources import KINDS, profile, view
 from contracts.context import Context
+from contracts.enums import Source
 from contracts.evidence import ConfidenceFigures, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Source
 from nodes.retrieve import retrieve
+from tools.benchmarks.sources import KINDS, profile, view
 
 SECONDS = 10.0
 """Until what waits for another that is never asked gives up; asked together, they wait for nothing."""

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from contracts.enums import Source
 from contracts.lookups import LookupArgument, fields_of
-from contracts.values import Source
 from tests.contracts.test_profile import profile
 from tests.support.database.tables import lookup, text_argument
 

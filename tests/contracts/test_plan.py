@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from contracts.enums import Language, RequestType, SGRAction
 from contracts.plan import SGRPlanResult
-from contracts.values import Language, RequestType, SGRAction
 
 LEAST = {
     "spam_score": 0.1,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from contracts.context import Context
+from contracts.enums import Language, RequestType, Source
 from contracts.evidence import ConfidenceFigures, EvidenceItem
 from contracts.profile import Behaviour, Profile, Thresholds
 from contracts.spec import ArchitectSpec, Section, pattern_fault
-from contracts.values import Language, RequestType, Source
 
 LEAST: dict[str, Any] = {
     "name": "desk",

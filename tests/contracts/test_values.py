@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import pytest
 
-import contracts.values
+import contracts.enums
 
 SPECIFIED = {
     "Language": "en ru",
@@ -43,13 +43,13 @@ SPECIFIED = {
 @pytest.mark.parametrize("name", SPECIFIED)
 def test_a_set_has_the_specified_words(name: str) -> None:
     """Identifiers of the specification are facts: none is missing, none is spelt otherwise, none is added."""
-    members: type[StrEnum] = getattr(contracts.values, name)
+    members: type[StrEnum] = getattr(contracts.enums, name)
     assert sorted(members) == sorted(SPECIFIED[name].split())
 
 
 def test_the_harm_categories_are_those_of_the_guard_model() -> None:
     """The nine categories are Qwen3Guard's, whichever provider judged."""
-    assert list(contracts.values.HarmCategory) == [
+    assert list(contracts.enums.HarmCategory) == [
         "Violent",
         "Non-violent Illegal Acts",
         "Sexual Content or Sexual Acts",
@@ -66,5 +66,5 @@ def test_a_member_is_its_word_in_every_way_that_text_is_written() -> None:
     """A state, a checkpoint or a JSON result that holds a member holds plain text."""
     import json
 
-    action = contracts.values.SGRAction.CLARIFY
+    action = contracts.enums.SGRAction.CLARIFY
     assert (str(action), f"{action}", json.dumps(action)) == ("clarify", "clarify", '"clarify"')

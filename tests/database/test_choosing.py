@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adapters.sources.days import day
-from adapters.sources.lookups import Chooser, arguments_from, period_of
-from assistant.profiles import load_profile
+from adapters.lookups.lookup_matching import Chooser, arguments_from, period_of
+from adapters.lookups.relative_dates import day
+from assistant.config.profiles import load_profile
+from contracts.enums import Source
 from contracts.lookups import Lookup
-from contracts.values import Source
 from tests.support.database.tables import lookup, text_argument
 
 ROOT = Path(__file__).resolve().parents[2]

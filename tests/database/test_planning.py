@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from adapters.lookups.lookup_matching import Chooser
 from adapters.planning.offline import OfflinePlanner
-from adapters.sources.lookups import Chooser
-from assistant.profiles import load_profile
+from assistant.config.profiles import load_profile
+from contracts.enums import Language, RequestType, SGRAction, Source
 from contracts.lookups import Lookup
 from contracts.plan import SGRPlanResult
 from contracts.ports import PlanRequest
 from contracts.profile import Profile
-from contracts.values import Language, RequestType, SGRAction, Source
 from language.lexicon import STATUS, request_type
 from language.words import detect
 from tests.ports.test_planners import Probe

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from contracts.enums import Language, Source
 from contracts.errors import ConfigError, SourceUnavailable
 from contracts.ports import SearchRequest
-from contracts.values import Language, Source
 from tests.support.database.tables import ask, call, lookup, said, source, sqlite_file, stopped, text_argument
 from tests.support.ports.source_conformance import SourceConformance
 from tests.support.timed import LOADED

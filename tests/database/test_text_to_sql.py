@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.database import DatabaseSource
-from adapters.sources.text_to_sql.checking import Refused, Statement, checked, readable
-from adapters.sources.text_to_sql.source import row_in_words
+from adapters.lookups.sql import DatabaseSource
+from adapters.lookups.text_to_sql.checking import Refused, Statement, checked, readable
+from adapters.lookups.text_to_sql.source import row_in_words
+from contracts.enums import Language
 from contracts.errors import SourceUnavailable
 from contracts.profile import Database, TextToSql
-from contracts.values import Language
 from tests.support.database.hostile_sql import hostile
 from tests.support.examples import examples
 

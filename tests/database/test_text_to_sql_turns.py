@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from adapters.sources.text_to_sql.writing import StatementWriter, Wanted
+from adapters.lookups.text_to_sql.writing import StatementWriter, Wanted
 from assistant.deployment import deployment
-from assistant.servers import Servers
-from assistant.wiring_lookups import lookup_sources
+from assistant.wiring.lookups import lookup_sources
+from assistant.wiring.servers import Servers
+from contracts.enums import Language, Source
 from contracts.errors import ConfigError
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Language, Source
 from tests.support.cli_helpers import Desk
 from tests.support.database.tables import sqlite_file
 from tests.support.wire.server_process import FakeServer

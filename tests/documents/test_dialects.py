@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.dialects import DEEPEST, LARGEST, Flat, Reading, flatten
-from contracts.values import Dialect
+from adapters.reading.dialects import DEEPEST, LARGEST, Flat, Reading, flatten
+from contracts.enums import Dialect
 from tests.support.markdown_pages import write
 
 ALL_DIALECTS = tuple(Dialect)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources.documents import docx as word_files
-from adapters.sources.documents import html as web_pages
-from adapters.sources.documents import pdf as pdf_files
-from adapters.sources.documents.converter import Converter
-from adapters.sources.documents.document import LIBRARIES, Document, Unfit
-from adapters.sources.markdown import chunks
+from adapters.reading import chunks
+from adapters.reading import docx as word_files
+from adapters.reading import html as web_pages
+from adapters.reading import pdf as pdf_files
+from adapters.reading.converter import Converter
+from adapters.reading.document import LIBRARIES, Document, Unfit
 from tests.support.office import docx, paragraph, pdf, table
 
 PAGE = """<!doctype html><html><head><title>Roles — Support</title><script>spy()</script><style>p {}</style>
@@ -366,7 +366,7 @@ def test_without_the_extra_a_file_is_left_out_with_the_way_out(monkeypatch: pyte
 def test_libraries_are_not_imported_before_they_are_needed() -> None:
     """Reading Markdown in imports none of the libraries of other formats, and starts no process."""
     code = (
-        "import sys, adapters.sources.markdown.ingestion, adapters.sources.documents.docx\n"
+        "import sys, adapters.index.embedded.ingestion, adapters.reading.docx\n"
         f"print(sorted(set(sys.modules) & {set(LIBRARIES.values())!r}))"
     )
     said = subprocess.run(

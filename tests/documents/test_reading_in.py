@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.dialects import Reading
-from adapters.sources.documents.document import LIBRARIES
-from adapters.sources.markdown import Folder, ingest
-from adapters.sources.markdown.index import NAME as INDEX
-from contracts.values import Dialect
+from adapters.index.embedded import Folder, ingest
+from adapters.index.embedded.index import NAME as INDEX
+from adapters.reading.dialects import Reading
+from adapters.reading.document import LIBRARIES
+from contracts.enums import Dialect
 from tests.support.markdown_pages import age, documents, found, write
 from tests.support.office import docx, paragraph, pdf
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.engines import engine_at
-from adapters.sources.markdown import DocumentSource, Folder, KnowledgeBase, ingest
-from adapters.sources.remote import RemoteKnowledge
+from adapters.index.embedded import DocumentSource, Folder, KnowledgeBase, ingest
+from adapters.index.remote.engines import engine_at
+from adapters.index.remote.search import RemoteKnowledge
+from contracts.enums import Language, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import EvidenceSource, SearchRequest
-from contracts.values import Language, Source
 from tests.support.engines.kinds import KINDS, Servers
 from tests.support.ports.probe_conformance import RULES
 from tests.support.ports.source_conformance import SourceConformance

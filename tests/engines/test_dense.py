@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapters.ranking.embedder import BATCH, Embedder
-from adapters.ranking.embeddings import HttpEmbedder
-from adapters.ranking.similarity import foreign_questions
-from adapters.sources.engines import engine_at
-from adapters.sources.filling import FillReport, fill
-from adapters.sources.markdown import KnowledgeBase, ingest
-from adapters.sources.remote import Engine, EngineFault, RemoteKnowledge
+from adapters.index.embedded import KnowledgeBase, ingest
+from adapters.index.ranking.embedder import BATCH, Embedder
+from adapters.index.ranking.embeddings import HttpEmbedder
+from adapters.index.ranking.similarity import foreign_questions
+from adapters.index.remote.engines import engine_at
+from adapters.index.remote.filling import FillReport, fill
+from adapters.index.remote.search import Engine, EngineFault, RemoteKnowledge
+from contracts.enums import Language, Source
 from contracts.errors import ConfigError, KnowledgeError
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Language, Source
 from tests.engines.test_conformance import ROOT, ndcg
 from tests.support.engines.kinds import KINDS, Servers
 from tests.support.fork_server import Program
@@ -212,7 +212,7 @@ def test_a_kill_while_vectors_are_made_costs_one_batch(
     script = f"""
 import asyncio
 from pathlib import Path
-from adapters.ranking.vectors import fill
+from adapters.index.vectors import fill
 from tests.support.shelves import embedder
 asyncio.run(fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambda *_: print(flush=True)))
 """

@@ -16,10 +16,10 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from adapters.sources.engines import engine_at
-from adapters.sources.filling import fill
-from adapters.sources.markdown import DocumentSource, ingest
-from adapters.sources.remote import RemoteKnowledge
+from adapters.index.embedded import DocumentSource, ingest
+from adapters.index.remote.engines import engine_at
+from adapters.index.remote.filling import fill
+from adapters.index.remote.search import RemoteKnowledge
 from contracts.errors import ConfigError, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
 from tests.support.engines.kinds import KINDS, Servers, new_name
@@ -144,7 +144,7 @@ def test_a_server_that_says_nothing_does_not_hold_up_the_command(
     servers: Servers, apples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first question has a short time of its own; a fill of hours may take its hours later."""
-    monkeypatch.setattr("adapters.sources.filling._SECONDS", 0.5)
+    monkeypatch.setattr("adapters.index.remote.filling._SECONDS", 0.5)
     released = threading.Event()
     servers.qdrant.before = lambda *_: released.wait(60)
     began = time.perf_counter()

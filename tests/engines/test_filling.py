@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.filling import FillReport, fill
-from adapters.sources.markdown import KnowledgeBase, ingest
-from adapters.sources.remote import Engine, RemoteKnowledge, State
-from adapters.sources.sparse import dimension
+from adapters.index.embedded import KnowledgeBase, ingest
+from adapters.index.remote.filling import FillReport, fill
+from adapters.index.remote.search import Engine, RemoteKnowledge, State
+from adapters.index.remote.sparse import dimension
+from contracts.enums import Source
 from contracts.errors import IndexBusy, KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchRequest
-from contracts.values import Source
 from tests.support.engines.kinds import KINDS, Servers, contents, new_name
 from tests.support.fork_server import Program
 from tests.support.markdown_pages import write
@@ -148,8 +148,8 @@ def kill_after(batches: int, directory: Path, url: str, name: str) -> None:
     script = f"""
 import time
 from pathlib import Path
-from adapters.sources.engines import engine_at
-from adapters.sources.filling import fill
+from adapters.index.remote.engines import engine_at
+from adapters.index.remote.filling import fill
 from tests.support.shelves import embedder
 def told(done, total):
     print(done, flush=True)
@@ -209,7 +209,7 @@ def test_two_do_not_fill_at_once(docs: Path, filled: Engine) -> None:
 def test_what_was_filled_otherwise_is_filled_anew(docs: Path, filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index made with other words is not searched, with a way out, and the next fill writes all of it again."""
     for module in ("remote", "filling"):
-        monkeypatch.setattr(f"adapters.sources.{module}.analyser", lambda: "another")
+        monkeypatch.setattr(f"adapters.lookups.{module}.analyser", lambda: "another")
     with pytest.raises(SourceUnavailable, match="another version") as caught:
         found(filled, "pear")
     assert "guardian index" in caught.value.way_out
@@ -254,7 +254,7 @@ def test_statistics_that_are_gone_are_written_anew(docs: Path, filled: Engine) -
 
 def test_a_server_that_is_away_is_an_error_with_a_way_out(servers: Servers, kind: str, handbook: Path) -> None:
     """The message has the address, without a password, and says that the same command goes on."""
-    from adapters.sources.engines import engine_at
+    from adapters.index.remote.engines import engine_at
 
     scheme = "postgresql" if kind == "postgres" else "qdrant"
     engine = engine_at(f"{scheme}://127.0.0.1:1/nothing", profile="nothing", key="hunter2")
@@ -273,6 +273,6 @@ def test_statistics_are_renewed_while_somebody_searches(
     assert open_.count() == {"doc": 3}
     write(docs, {"four.md": "# Page four\n\nA medlar.\n"})
     refill(docs, filled)
-    monkeypatch.setattr("adapters.sources.remote._FRESH_S", 0.0)
+    monkeypatch.setattr("adapters.index.remote.search._FRESH_S", 0.0)
     assert open_.count() == {"doc": 4}
     assert open_.search_now(SearchRequest("medlar"), Source.DOC).items

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.engines import engine_at
-from adapters.sources.filling import fill
-from adapters.sources.markdown import ingest
-from adapters.sources.remote import RemoteKnowledge
+from adapters.index.embedded import ingest
+from adapters.index.remote.engines import engine_at
+from adapters.index.remote.filling import fill
+from adapters.index.remote.search import RemoteKnowledge
+from contracts.enums import Source
 from contracts.ports import SearchRequest
-from contracts.values import Source
 from tests.support.engines.qdrant_server import Qdrant, serving
 
 MANY = 16

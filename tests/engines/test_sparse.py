@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.sources import sparse
-from adapters.sources.markdown.index import Filter, opened
-from adapters.sources.markdown.store import Entry, Store
-from adapters.sources.remote import packed, unpacked
+from adapters.index.embedded.index import Filter, opened
+from adapters.index.remote import sparse
+from adapters.index.remote.search import packed, unpacked
+from adapters.index.store import Entry, Store
 from language.words import stems
 
 BODY_MODER, TITLE_UDAL = 3335894484, 3454643880

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from contracts.enums import CallPurpose, Entailment
 from contracts.errors import EntailmentUnavailable
 from contracts.ports import EntailmentAnswer, EntailmentQuestion
-from contracts.values import CallPurpose, Entailment
 from tests.support.checkers import (
     DOES_NOT,
     ENGLISH,

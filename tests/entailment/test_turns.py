@@ -13,11 +13,11 @@ from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
-from assistant.settings import Settings
+from assistant.config.settings import Settings
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import DraftKind, EntailmentMode, Language, Outcome, Source
 from contracts.errors import ConfigError
 from contracts.ports import Draft
-from contracts.values import DraftKind, EntailmentMode, Language, Outcome, Source
 from graph.build import Ports, build_graph
 from tests.support.checkers import ENGLISH, KEY, checker_of, in_tei
 from tests.support.cli_helpers import PROFILE as SHELF
@@ -213,7 +213,7 @@ def test_a_checker_that_is_set_wrongly_is_refused(changes: dict[str, str], word:
 async def test_without_an_address_there_is_no_checker(tmp_path: Path) -> None:
     """The check is off by default."""
     from assistant.deployment import deployment
-    from assistant.servers import Servers
+    from assistant.wiring.servers import Servers
 
     async with Servers(deployment(str(SHELF), {"GUARDIAN_DATA_DIR": str(tmp_path)})) as servers:
         assert servers.entailment() is None

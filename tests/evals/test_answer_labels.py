@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.profiles import BUNDLED_KNOWLEDGE
-from contracts.values import Language
+from assistant.config.profiles import BUNDLED_KNOWLEDGE
+from contracts.enums import Language
 from evals.answers.corpora import LABELS, of_handbook, read_dialogues, read_labels, read_readings
 from evals.answers.grades import words
 from evals.answers.pages import fingerprint, held_back, pieces, sentence_of

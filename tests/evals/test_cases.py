@@ -11,7 +11,7 @@ import pytest
 from rapidfuzz import fuzz, utils
 from rapidfuzz.process import cdist
 
-from contracts.values import Language, SafetyLevel, SGRAction
+from contracts.enums import Language, SafetyLevel, SGRAction
 from evals.cases import CASES, MessageCase, TurnCase, read_cases
 from language.words import detect
 

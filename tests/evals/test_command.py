@@ -55,7 +55,7 @@ TICKETS = [
 
 def run(*arguments: str, data: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **({"GUARDIAN_DATA_DIR": str(data)} if data else {}), **variables}
-    return fork_server.run(["assistant.cli", "eval", *arguments], cwd=ROOT, env=environment, text=True)
+    return fork_server.run(["assistant.cli.main", "eval", *arguments], cwd=ROOT, env=environment, text=True)
 
 
 @pytest.fixture(scope="module")

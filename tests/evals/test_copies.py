@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
+from contracts.enums import Language, Source
 from contracts.evidence import EvidenceItem
-from contracts.values import Language, Source
 from evals.copies import judging
 from evals.copies.corpora import corpora, pages, translations
 from evals.copies.faults import GOOD, Made, Teller, words
-from evals.making.pieces import pieces
+from evals.copies.pieces import pieces
 
 EN, RU = Language.EN, Language.RU
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from assistant.profiles import load_profile
+from assistant.config.profiles import load_profile
+from contracts.enums import DraftKind, Language, RequestType, Verdict
 from contracts.errors import ConfigError
-from contracts.values import DraftKind, Language, RequestType, Verdict
 from evals.cases import CASES, GUARD_OF, DraftCase, Label, completed, passages, read_cases
 from evals.drafts import judge
-from evals.making.good import HEADINGS
-from evals.making.shapes import card, inn, snils
 from language.words import stems
 from tests.support import fork_server
+from tools.making.good import HEADINGS
+from tools.making.shapes import card, inn, snils
 
 BOTH = list(Language)
 PASSAGES = passages()
@@ -148,8 +148,8 @@ def test_a_wrong_number_stands_in_no_passage_that_is_cited() -> None:
 
 
 def test_the_cases_are_made_anew_alike_in_the_folder_that_is_named(tmp_path: Path) -> None:
-    """`python -m evals.making --to` writes the very bytes of both files there, from kept passages, and nothing else."""
-    done = fork_server.run(["evals.making", "--to", str(tmp_path)], cwd=CASES.parents[1], text=True)
+    """`python -m tools.making --to` writes the very bytes of both files there, from kept passages, and nothing else."""
+    done = fork_server.run(["tools.making", "--to", str(tmp_path)], cwd=CASES.parents[1], text=True)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drafts_en.jsonl", "drafts_ru.jsonl"]
     for made in tmp_path.iterdir():

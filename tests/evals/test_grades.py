@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.enums import Language, Outcome, PartStatus, RiskLevel, Source, Verdict
 from contracts.evidence import EvidenceItem
 from contracts.report import DecisionRecord, GuardianReport, PartFinding
 from contracts.result import ShownPage, StructuredAgentResult
-from contracts.values import Language, Outcome, PartStatus, RiskLevel, Source, Verdict
 from evals.answers.grades import Grade, cause, estimate, grade
 from evals.answers.tables import Graded, cause_table, estimate_table, grade_table, points, to_read
 from evals.cases import Answer, Page, TurnCase

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.markdown.spelling import edit_distance
+from adapters.index.spelling import edit_distance
+from contracts.enums import Language
 from contracts.errors import ConfigError
-from contracts.values import Language
 from evals.retrieval.corpora import DATA
 from evals.retrieval.overlap import handbook_headings, mean_overlap, overlap, paths_headings
 from evals.retrieval.questions import FOLDER, Question, in_language, joined, misspelt, read_lines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts.values import Language, Outcome
+from contracts.enums import Language, Outcome
 from evals.answers.corpora import Corpus, Question, of_handbook, read_dialogues
 from evals.answers.grades import Grade
 from evals.answers.report import Answered, section

@@ -13,8 +13,8 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import Context
+from contracts.enums import DraftKind, Source
 from contracts.ports import Draft
-from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from graph.callers import settled_role
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan

@@ -14,9 +14,9 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import DraftKind, Outcome, Source
 from contracts.ports import Draft
 from contracts.state import ChatState
-from contracts.values import DraftKind, Outcome, Source
 from graph.build import Ports, build_graph
 from tests.graph.test_routes import NEVER_RIGHT, RIGHT
 from tests.support.turn import PROFILE, SAFE, VIEWS, passage, plan

@@ -19,12 +19,12 @@ from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
+from adapters.index.embedded import DocumentSource, KnowledgeBase, ingest
 from adapters.moderation.rules import RuleModerator
 from adapters.planning.offline import OfflinePlanner
-from adapters.sources.markdown import DocumentSource, KnowledgeBase, ingest
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import DraftKind, Outcome, Source
 from contracts.ports import Draft, DraftRequest
-from contracts.values import DraftKind, Outcome, Source
 from graph.build import Graph, Ports, build_graph
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan

@@ -14,9 +14,9 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import Context
+from contracts.enums import DraftKind, Outcome, Source
 from contracts.ports import Draft
 from contracts.state import fresh_turn
-from contracts.values import DraftKind, Outcome, Source
 from graph.build import Ports, build_graph
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 

@@ -15,9 +15,9 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import DraftKind, Source
 from contracts.errors import ConfigError, DraftingFailed, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft
-from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from graph.policies import SECONDS_PER_NODE, TRY_AGAIN
 from tests.support.timed import LOADED

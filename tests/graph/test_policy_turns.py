@@ -15,9 +15,9 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import DraftKind, Source
 from contracts.ports import Draft, Drafter
 from contracts.profile import PolicyRule, Profile
-from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 

@@ -11,8 +11,8 @@ from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
+from contracts.enums import DraftKind, Source
 from contracts.ports import Draft
-from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from nodes.draft import WITHOUT_THE_MODEL
 from tests.graph.test_routes import walked

@@ -21,19 +21,11 @@ from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import EVIDENCE, VERDICT
 from contracts.decisions.effects import EFFECTS, combined
 from contracts.decisions.verdict import FINDINGS_ACTIONS
+from contracts.enums import DraftKind, EvidenceCounted, RequestType, RequiredAction, RiskLevel, Source, Verdict
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest, SearchRequest
 from contracts.profile import Profile
 from contracts.report import GuardianReport
-from contracts.values import (
-    DraftKind,
-    EvidenceCounted,
-    RequestType,
-    RequiredAction,
-    RiskLevel,
-    Source,
-    Verdict,
-)
 from graph.build import Ports, build_graph
 from guards.judged_hash import judged_hash
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan

@@ -17,9 +17,9 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
 from contracts.ports import Draft
 from contracts.state import ChatState
-from contracts.values import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
 from graph.build import Graph, Ports, build_graph
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from nodes.safe_exit import NODES

@@ -28,11 +28,11 @@ from contracts.decisions import OUTPUT, all_tables, routing_table
 from contracts.decisions.engine import DecisionTable, Row
 from contracts.decisions.exits import EXITS, Exit
 from contracts.decisions.output import Shown
+from contracts.enums import DraftKind, HarmCategory, RequestType, RequiredAction, SafetyLevel, Source
 from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft, Drafter
 from contracts.profile import AnswerPolicy, AnswerRule, PolicyRule
 from contracts.spec import ArchitectSpec
-from contracts.values import DraftKind, HarmCategory, RequestType, RequiredAction, SafetyLevel, Source
 from graph.build import Ports, build_graph
 from tests.support.turn import PROFILE, SAFE, judged, passage, plan
 

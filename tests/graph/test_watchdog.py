@@ -16,8 +16,8 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import DraftKind, Source
 from contracts.ports import Draft
-from contracts.values import DraftKind, Source
 from graph.build import Ports, build_graph
 from graph.watchdog import within
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan

@@ -15,14 +15,9 @@ from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
-from assistant.profiles import load_profile
+from assistant.config.profiles import load_profile
 from contracts.context import STEPS_PER_TURN, Context
-from contracts.errors import DraftingFailed, ModerationUnavailable, PlanningFailed, SourceUnavailable
-from contracts.evidence import EvidenceItem
-from contracts.plan import SGRPlanResult
-from contracts.ports import Draft
-from contracts.report import ModerationResult
-from contracts.values import (
+from contracts.enums import (
     BlockThreshold,
     CheckStatus,
     Diversity,
@@ -41,6 +36,11 @@ from contracts.values import (
     Track,
     Verdict,
 )
+from contracts.errors import DraftingFailed, ModerationUnavailable, PlanningFailed, SourceUnavailable
+from contracts.evidence import EvidenceItem
+from contracts.plan import SGRPlanResult
+from contracts.ports import Draft
+from contracts.report import ModerationResult
 from graph.build import Ports, build_graph
 from tests.support.examples import examples
 

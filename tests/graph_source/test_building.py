@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.graph import build
-from adapters.sources.graph.building import FILE, Built
-from assistant.variables import VARIABLES
+from adapters.lookups.graph import build
+from adapters.lookups.graph.building import FILE, Built
+from assistant.config.variables import VARIABLES
 from contracts.errors import KnowledgeError
 from tests.support.fork_server import Program
 from tests.support.graph_source.small_graph import PAGES, indexed, made, pairs, rows, write
@@ -189,7 +189,7 @@ def test_the_handbook_s_graph_has_every_variable_of_its_pages(handbook: tuple[Bu
 _BUILD_FOR_EVER = """
 import sys
 from pathlib import Path
-from adapters.sources.graph import build, building
+from adapters.lookups.graph import build, building
 for number in range(10**6):
     building.FORMAT = 1000 + number
     build(Path(sys.argv[1]), Path(sys.argv[2]))

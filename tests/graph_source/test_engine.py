@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.graph import GraphSource, Ladybug, Limits
-from adapters.sources.graph.engine import check
+from adapters.lookups.graph import GraphSource, Ladybug, Limits
+from adapters.lookups.graph.engine import check
 from contracts.errors import ConfigError, SourceUnavailable
 from tests.support.graph_source.small_graph import MENTIONS, indexed, lookup, made, rows, write
 from tests.support.timed import LOADED

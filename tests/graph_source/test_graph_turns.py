@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from assistant import ask_structured
+from assistant.config.profiles import BUNDLED_PROFILES
 from assistant.deployment import Deployment, deployment
-from assistant.profiles import BUNDLED_PROFILES
-from assistant.wiring_lookups import lookup_sources
+from assistant.wiring.lookups import lookup_sources
+from contracts.enums import Source
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
-from contracts.values import Source
 
 ROLES = """
 [roles.user]

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.sources.graph import GraphSource, Limits, Neo4j
+from adapters.lookups.graph import GraphSource, Limits, Neo4j
+from contracts.enums import Language
 from contracts.errors import ConfigError, SourceUnavailable
 from contracts.ports import SearchRequest
-from contracts.values import Language
 from tests.support.graph_source.bolt_server import BEGIN, HELLO, PULL, RUN, BoltServer
 from tests.support.graph_source.small_graph import MENTIONS, lookup
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.sources.graph import GraphSource, Ladybug, Limits
-from adapters.sources.graph.naming import meant, named_in
+from adapters.lookups.graph import GraphSource, Ladybug, Limits
+from adapters.lookups.graph.naming import meant, named_in
+from contracts.enums import Language, RequestType, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.lookups import LookupCall, LookupValue
 from contracts.ports import EvidenceSource, SearchRequest
-from contracts.values import Language, RequestType, Source
 from tests.support.graph_source.small_graph import MENTIONS, lookup, made
 from tests.support.ports.source_conformance import SourceConformance
 

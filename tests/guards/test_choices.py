@@ -7,8 +7,8 @@ import time
 import pytest
 
 from contracts.choices import LONGEST_LABEL, MOST_HEADINGS, NO_CHOICE, Choice, ChoiceKind, choices_of
+from contracts.enums import Source
 from contracts.evidence import EvidenceItem
-from contracts.values import Source
 from guards.choices import (
     choice_in,
     nearest_headings,

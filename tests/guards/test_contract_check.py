@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from contracts.enums import CheckStatus, DraftKind, Language, RequiredAction, ResponseFormat, Track
 from contracts.reasons import written
 from contracts.spec import ArchitectSpec, Section
-from contracts.values import CheckStatus, DraftKind, Language, RequiredAction, ResponseFormat, Track
 from guards.contract_check import check_contract, missing_sections
 
 STEPS = Section(

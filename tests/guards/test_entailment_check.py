@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.enums import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import EntailmentAnswer
 from contracts.reasons import Reason, written
 from contracts.report import ClaimFinding, Finding
-from contracts.values import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction, Source
 from guards.entailment_check import LEAST_CONFIDENCE, entailment_questions, with_entailment, without_entailment
 
 ADVISORY, BINDING = EntailmentMode.ADVISORY, EntailmentMode.BINDING

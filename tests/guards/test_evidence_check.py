@@ -8,9 +8,9 @@ from itertools import combinations, product
 
 import pytest
 
+from contracts.enums import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 from contracts.evidence import EvidenceItem
 from contracts.reasons import written
-from contracts.values import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 from guards.evidence_check import EvidenceQuestion, check_evidence, unchecked_sources
 
 DOC, POLICY, DB, GRAPH = Source

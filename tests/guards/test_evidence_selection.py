@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.enums import Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
-from contracts.values import Source
 from guards.evidence_selection import fold_duplicates, select_evidence
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.enums import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.evidence import EvidenceItem
 from contracts.reasons import written
 from contracts.report import Finding
-from contracts.values import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat, Source
 from guards.grounding_check import check_grounding
 
 

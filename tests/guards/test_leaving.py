@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guards.leaving import fit_to_leave, values_in
+from guards.outgoing import fit_to_leave, values_in
 
 CARD = "4539 1488 0343 6467"
 PASSWORD = "Qw3rty99!"  # noqa: S105  # nobody's

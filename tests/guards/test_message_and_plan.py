@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.enums import Language, RequestType
 from contracts.plan import SGRPlanResult
-from contracts.values import Language, RequestType
 from guards.message_check import MAX_MESSAGE_CHARS, message_fault
 from guards.plan_check import settle_plan
 from rendering.texts import texts

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.enums import Language, PolicyStatus, Source
 from contracts.evidence import EvidenceItem
-from contracts.values import Language, PolicyStatus, Source
 from guards.pages import MOST_PAGES, pages_that_may_help
 from guards.policy_check import check_answer
 from rendering.exits import shown_pages

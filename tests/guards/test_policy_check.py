@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.enums import PolicyStatus, RequestType, RequiredAction
 from contracts.profile import PolicyRule, Profile
 from contracts.reasons import written
-from contracts.values import PolicyStatus, RequestType, RequiredAction
 from guards.policy_check import PolicyFinding, check_answer, check_request, masked
-from language.links import foreign_links
+from language.privacy.links import foreign_links
 from tests.support.profiles import bare
 
 ALLOWED = ("kb.comindware.ru",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.enums import CheckStatus, DraftKind, Outcome, PolicyStatus
 from contracts.ports import Draft
-from contracts.values import CheckStatus, DraftKind, Outcome, PolicyStatus
 from guards.plan_check import settle_plan
 from guards.policy_check import ASKS_FOR_SECRETS, check_answer
 from guards.question_check import check_question, fit_question, said_in_turn

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.enums import Source
 from contracts.evidence import EvidenceItem, QueryTrace
-from contracts.values import Source
 from guards.redaction import redacted, redacted_trace
 from tests.support.profiles import bare
 from tests.support.turn import passage

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.reasons import written
 from contracts.report import Finding
-from contracts.values import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
 from guards.relevance_check import RelevanceQuestion, check_relevance, names_in
 
 A = RequiredAction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.values import CheckStatus, DraftKind, RequestType
+from contracts.enums import CheckStatus, DraftKind, RequestType
 from guards.grounding_check import check_grounding
 from tests.support.turn import passage
 

@@ -8,18 +8,9 @@ from itertools import product
 
 import pytest
 
+from contracts.enums import CheckStatus, ClaimStatus, DraftKind, PolicyStatus, RequiredAction, RiskLevel, Track, Verdict
 from contracts.reasons import Reason, could_not_check, read_reason, written
 from contracts.report import ClaimFinding, Finding, GuardianReport
-from contracts.values import (
-    CheckStatus,
-    ClaimStatus,
-    DraftKind,
-    PolicyStatus,
-    RequiredAction,
-    RiskLevel,
-    Track,
-    Verdict,
-)
 from guards.policy_check import PolicyFinding
 from guards.verdict import Findings, judge
 from tests.support.oracles import verdict as specified

@@ -8,8 +8,8 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.enums import CheckStatus, DraftKind, RequestType, Source
 from contracts.evidence import EvidenceItem
-from contracts.values import CheckStatus, DraftKind, RequestType, Source
 from guards.grounding_check import check_grounding
 
 PROVED: Final = "Port 8080 serves the page [1]."

@@ -19,9 +19,9 @@ from adapters.hand_off.desk import OutboxDesk
 from adapters.hand_off.folder import HandOffFolder
 from adapters.hand_off.outbox import MOST_REFUSALS, Entry, Outbox
 from adapters.hand_off.webhook import SIGNATURE, Webhook
-from adapters.models.retrying import Pauses
+from adapters.models.retries import Pauses
+from contracts.enums import Delivery
 from contracts.errors import HandOffFailed
-from contracts.values import Delivery
 from tests.support.hand_off.receiver import CUT, GARBAGE, NEVER, free_port, receiver, reply, ticket, tickets
 from tests.support.hand_off.sender import desk_at, kill_at, start
 from tests.support.timed import LOADED

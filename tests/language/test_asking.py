@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from language.asking import question_of
+from language.questions import question_of
 
 PLAIN_QUESTIONS = [
     "Which version do you use?",

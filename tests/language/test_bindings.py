@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from language.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
-from language.values import Passage, passage
+from language.fidelity.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
+from language.figures.comparison import Passage, passage
 
 SHELF = passage("""# Shelves
 

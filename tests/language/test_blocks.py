@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from language.blocks import BlockKind, blocks, heading_text, split_code, without_code
-from language.links import foreign_links
+from language.privacy.links import foreign_links
 
 
 @pytest.mark.parametrize(

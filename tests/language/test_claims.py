@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.values import ResponseFormat
+from contracts.enums import ResponseFormat
 from language.claims import Claim, claims, opener, stated, without_citations
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.values import Language
-from language.counted import counted
+from contracts.enums import Language
+from language.figures.counted import counted
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.cutting import bytes_of, cut_in_proportion, cut_middle, cut_text
+from language.truncation import bytes_of, cut_in_proportion, cut_middle, cut_text
 
 texts = st.text(max_size=200) | st.sampled_from(
     ["one. two! three? four " * 9, "a\nbb\nccc\n" * 9, "слово " * 30, "x" * 150, "🔓" * 50]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.values import PolicyStatus
+from contracts.enums import PolicyStatus
 from guards.policy_check import check_answer
-from language.demands import asks_for_secrets, question_asks_for_secrets
+from language.attacks.demands import asks_for_secrets, question_asks_for_secrets
 from tests.language.test_asking import PLAIN_QUESTIONS
 from tests.support.turn import PROFILE
 

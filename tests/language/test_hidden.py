@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from language.hidden import without_hidden
+from language.attacks.hidden import without_hidden
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.values import Language, RequestType
+from contracts.enums import Language, RequestType
 from evals.cases import CASES
 from language.clean import fold
 from language.lexicon import (

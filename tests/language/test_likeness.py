@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from language.likeness import is_invented, likeness
-from language.values import passage
+from language.fidelity.likeness import is_invented, likeness
+from language.figures.comparison import passage
 
 KETTLE = [passage("The kettle boils water at 100 degrees and switches itself off. Its body is made of copper.")]
 

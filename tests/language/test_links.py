@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from language.links import foreign_domains, foreign_links
+from language.privacy.links import foreign_domains, foreign_links
 
 ALLOWED = ("kb.comindware.ru",)
 

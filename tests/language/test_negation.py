@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from language.fidelity.negation import opening, polarity_differs
+from language.figures.comparison import passage
 from language.names import names
-from language.negation import opening, polarity_differs
-from language.values import passage
 
 
 def differs(claim: str, source: str, **more: bool) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from language.orders import orders_in, without_orders
+from language.attacks.orders import orders_in, without_orders
 from tests.language.test_demands import ASKS
 
 ORDERS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from language.ordinals import LAST, number_named
+from language.figures.ordinals import LAST, number_named
 
 SAID = {
     1: ["1", "1.", "(1)", "#1", "first", "The first one", "one", "первое", "Первый вариант", "одно", "1-й"],

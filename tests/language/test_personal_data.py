@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from language.personal_data import (
+from language.privacy.personal_data import (
     IBAN_LENGTHS,
     RULES,
     Contacts,
@@ -20,7 +20,7 @@ from language.personal_data import (
     luhn,
     personal_data,
 )
-from language.spans import replaced
+from language.privacy.spans import replaced
 from tests.support.examples import examples
 
 

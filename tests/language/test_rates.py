@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from language.nearest import exchanged_values
-from language.rates import frequencies, per_what
-from language.values import missing_from, passage, values
+from language.figures.comparison import missing_from, passage, values
+from language.figures.nearest import exchanged_values
+from language.figures.rates import frequencies, per_what
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from language.clean import fold
-from language.rephrased import turned_round
-from language.turning_words import opposites
-from language.values import passage
+from language.fidelity.rephrasing import turned_round
+from language.fidelity.turning_words import opposites
+from language.figures.comparison import passage
 
 LIBRARY = passage(
     "Only the librarian of a branch can remove a book from the shared catalogue. The reading room is not heated on weekends by default. "

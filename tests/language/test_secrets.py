@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.secrets import RULES, secrets, without_credentials
-from language.spans import replaced
+from language.privacy.secrets import RULES, secrets, without_credentials
+from language.privacy.spans import replaced
 from tests.support.examples import examples
 from tests.support.timed import soonest
 

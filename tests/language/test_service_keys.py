@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from language.secrets import secrets
-from language.service_keys import SERVICE_KEYS
+from language.privacy.secrets import secrets
+from language.privacy.service_keys import SERVICE_KEYS
 
 ROWS: list[dict[str, Any]] = tomllib.loads(files("language").joinpath("service_keys.toml").read_text("utf-8"))[
     "services"

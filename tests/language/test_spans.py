@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.personal_data import personal_data
-from language.secrets import secrets
-from language.spans import Span, readings, replaced
+from language.privacy.personal_data import personal_data
+from language.privacy.secrets import secrets
+from language.privacy.spans import Span, readings, replaced
 
 # Made of pieces, so that no other program that looks for keys takes this file for a leak.
 KEY = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"

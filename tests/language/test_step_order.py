@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from language.step_order import misordered_steps
-from language.values import passage
+from language.fidelity.step_order import misordered_steps
+from language.figures.comparison import passage
 
 MOVE = passage(
     "1. Stop the search server.\n1. Copy the data folder to the new disk.\n1. Change the path in the settings.\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from language.numbers import decimal, word_number
-from language.values import missing_from
+from language.figures.comparison import missing_from
+from language.figures.numbers import decimal, word_number
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.numbers import number
-from language.values import missing_from, values
+from language.figures.comparison import missing_from, values
+from language.figures.numbers import number
 
 
 @pytest.mark.parametrize(

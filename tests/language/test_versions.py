@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.versions import natural, stated
+from language.figures.versions import natural, stated
 
 KNOWN = ("4.7", "5.0", "4.10", "2024")
 

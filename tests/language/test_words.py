@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.enums import Language
 from contracts.errors import PatternTooSlow
-from contracts.values import Language
 from language.words import (
     PATTERN_SECONDS,
     Phrases,

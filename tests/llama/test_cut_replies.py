@@ -8,10 +8,10 @@ from langchain_core.messages import HumanMessage
 
 from adapters.models.access import ModelAccess
 from adapters.models.chat import Ask, ChatModel
-from adapters.models.retrying import deadline_in
+from adapters.models.retries import deadline_in
 from adapters.planning.model import Rung, ToolForm
+from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ServerFault
-from contracts.values import CallPurpose, FaultKind
 from tests.support.llama.proxy import recording_proxy
 from tests.support.llama.server import LlamaServer
 

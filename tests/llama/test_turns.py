@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
+from contracts.enums import CallPurpose, Flow, Outcome, RequestType, SafetyLevel, Verdict
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.state import MESSAGE_WINDOW
-from contracts.values import CallPurpose, Flow, Outcome, RequestType, SafetyLevel, Verdict
 from tests.support.llama import invariants, tiny_gguf
 from tests.support.llama.desk import PAGES, TEXT, Desk, Played, messages
 from tests.support.llama.proxy import Exchange, recording_proxy

@@ -24,8 +24,8 @@ from mcp_types import CallToolResult, TextContent
 
 from assistant.deployment import deployment
 from assistant.handbook import handbook
-from assistant.mcp_server import MOST_ARTICLES
-from assistant.views import Answer
+from assistant.mcp.server import MOST_ARTICLES
+from assistant.turns.views import Answer
 from assistant.web.app import Options
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk

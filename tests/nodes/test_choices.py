@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from adapters.fakes.sources import FakeSource
 from adapters.fakes.topic import FakeTopicProbe
 from contracts.context import Context
+from contracts.enums import DraftKind, Outcome, SGRAction, Source
 from contracts.errors import SourceUnavailable
 from contracts.ports import Draft, Exchange, SearchRequest, WordProbe
 from contracts.state import Offer, offered, said_before
-from contracts.values import DraftKind, Outcome, SGRAction, Source
 from nodes.safe_exit import Documents
 from tests.support.turn import UP_TO_THE_VERDICT, State, asked, passage, plan, played, ports
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.profiles import load_profile
+from assistant.config.profiles import load_profile
 from contracts.errors import ConfigError
 from nodes.guardian_verify import guardian_verify
 

@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 
 from adapters.fakes.desk import FakeDesk
 from contracts.context import Context
+from contracts.enums import Delivery, DraftKind, HandOffOutcome, Language, Outcome, SafetyLevel, Tickets
 from contracts.errors import HandOffFailed
 from contracts.ports import Draft, HandOffDesk
 from contracts.report import Delivered, Ticket
-from contracts.values import Delivery, DraftKind, HandOffOutcome, Language, Outcome, SafetyLevel, Tickets
 from nodes.safe_exit import safe_exit
 from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, passage, plan, played, ports, reported
 
@@ -233,7 +233,7 @@ async def test_words_that_cannot_be_masked_do_not_leave(monkeypatch: pytest.Monk
     def broken(*_: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr("guards.leaving.fit_to_leave", broken)
+    monkeypatch.setattr("guards.outgoing.fit_to_leave", broken)
     desk = FakeDesk()
     await ended(await failed(TELLING), desk)
     [ticket] = desk.tickets

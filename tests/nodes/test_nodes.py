@@ -11,17 +11,12 @@ from langgraph.runtime import Runtime
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
-from assistant.profiles import load_profile
+from assistant.config.profiles import load_profile
 from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.decisions import EVIDENCE, OUTPUT
 from contracts.decisions.planning import ToolBinding
-from contracts.errors import InputError, ModerationUnavailable, NotJudged, PlanningFailed, SourceUnavailable
-from contracts.ports import Draft, DraftRequest, Exchange, PlanRequest, SearchRequest
-from contracts.profile import PolicyRule
-from contracts.report import ModerationResult
-from contracts.state import fresh_turn
-from contracts.values import (
+from contracts.enums import (
     Channel,
     DraftKind,
     GuardMode,
@@ -41,6 +36,11 @@ from contracts.values import (
     Track,
     Verdict,
 )
+from contracts.errors import InputError, ModerationUnavailable, NotJudged, PlanningFailed, SourceUnavailable
+from contracts.ports import Draft, DraftRequest, Exchange, PlanRequest, SearchRequest
+from contracts.profile import PolicyRule
+from contracts.report import ModerationResult
+from contracts.state import fresh_turn
 from nodes.moderation import moderation
 from nodes.retry_bump import retry_bump
 from tests.support.turn import (

@@ -10,10 +10,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from contracts.context import Context
+from contracts.enums import DraftKind, SafetyLevel, SGRAction, Verdict
 from contracts.errors import NotJudged
 from contracts.ports import Draft
 from contracts.state import ChatState, fresh_turn
-from contracts.values import DraftKind, SafetyLevel, SGRAction, Verdict
 from tests.support.turn import NODES, UP_TO_THE_VERDICT, State, asked, call, judged, plan, played, ports
 
 CHANNELS = set(get_type_hints(ChatState))

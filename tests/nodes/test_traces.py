@@ -9,11 +9,11 @@ from langgraph.runtime import Runtime
 from adapters.fakes.sources import FakeSource
 from contracts.calls import ModelCall
 from contracts.context import Context
+from contracts.enums import CallPurpose, RequestType, RequiredAction, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.state import fresh_turn
-from contracts.values import CallPurpose, RequestType, RequiredAction, Source
 from nodes.retrieve import retrieve
 from tests.support.turn import PROFILE
 

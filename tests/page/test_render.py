@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.commands.ui import _role
+from assistant.cli.commands.ui import _role
 from assistant.deployment import deployment
-from assistant.events import NodeStarted, Understood
-from assistant.page.languages import language_of
-from assistant.page.markdown import leads_out, safe_html, words
-from assistant.page.render import (
+from assistant.turns.events import NodeStarted, Understood
+from assistant.turns.transcript import ThreadSummary, Turn
+from assistant.turns.views import user_view
+from assistant.web.faults import TooMany
+from assistant.web.page.languages import language_of
+from assistant.web.page.markdown import leads_out, safe_html, words
+from assistant.web.page.render import (
     Look,
     Progress,
     answer_body,
@@ -24,10 +27,19 @@ from assistant.page.render import (
     threads_html,
     turn_html,
 )
-from assistant.transcript import ThreadSummary, Turn
-from assistant.views import user_view
-from assistant.web.faults import TooMany
 from contracts.calls import ModelCall
+from contracts.enums import (
+    CallPurpose,
+    CheckStatus,
+    ClaimStatus,
+    Language,
+    Outcome,
+    RequiredAction,
+    RiskLevel,
+    SGRAction,
+    Source,
+    Verdict,
+)
 from contracts.errors import (
     GuardianError,
     InputError,
@@ -40,18 +52,6 @@ from contracts.evidence import EvidenceItem
 from contracts.profile import Role
 from contracts.report import ClaimFinding, GuardianReport
 from contracts.result import Diagnostics, StructuredAgentResult
-from contracts.values import (
-    CallPurpose,
-    CheckStatus,
-    ClaimStatus,
-    Language,
-    Outcome,
-    RequiredAction,
-    RiskLevel,
-    SGRAction,
-    Source,
-    Verdict,
-)
 from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import verified_answer
 from tests.support.cli_helpers import PROFILE as SHELF

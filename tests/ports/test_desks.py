@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from adapters.fakes.desk import FakeDesk
+from contracts.enums import Delivery
 from contracts.errors import HandOffFailed
 from contracts.ports import HandOffDesk
 from contracts.report import Delivered, Ticket
-from contracts.values import Delivery
 from tests.support.hand_off.receiver import free_port, receiver
 from tests.support.hand_off.sender import desk_at
 from tests.support.ports.desk_conformance import DeskConformance

@@ -8,9 +8,9 @@ import pytest
 
 from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.fakes.drafting import FakeDrafter
+from contracts.enums import DraftKind
 from contracts.errors import DraftingFailed
 from contracts.ports import Draft, Drafter, DraftRequest, Exchange
-from contracts.values import DraftKind
 from tests.support.ports.drafter_conformance import REQUEST, DrafterConformance, check
 from tests.support.ports.planner_conformance import TEXTS
 from tests.support.wire.models import bench

@@ -9,9 +9,9 @@ import pytest
 
 from adapters.fakes.entailment import FakeEntailment
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, Entailment
 from contracts.errors import EntailmentUnavailable
 from contracts.ports import EntailmentAnswer, EntailmentChecker, EntailmentQuestion, EntailmentReply
-from contracts.values import CallPurpose, Entailment
 from tests.support.checkers import SHAPES, checker_of
 from tests.support.ports.entailment_conformance import PLAIN, RULES, Conformance
 from tests.support.wire.server_process import FakeServer, fake_server

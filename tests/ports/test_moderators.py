@@ -10,16 +10,16 @@ import pytest
 from adapters.fakes.moderation import FakeModerator, judged
 from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
-from adapters.models.retrying import Pauses
+from adapters.models.retries import Pauses
 from adapters.moderation.mosec import MosecModerator
 from adapters.moderation.off import NoModerator
 from adapters.moderation.rules import RuleModerator
 from adapters.moderation.vllm import VllmModerator
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
-from contracts.values import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from tests.support.ports.moderator_conformance import ODD_TEXTS, PLAIN_TEXTS, RULES, Conformance
 from tests.support.wire.server_process import FakeServer, fake_server
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from adapters.fakes.planning import FakePlanner
 from adapters.planning.offline import OfflinePlanner
 from contracts.calls import ModelCall
+from contracts.enums import Language
 from contracts.errors import PlanningFailed, SourceUnavailable
 from contracts.ports import Planner, PlanReply, PlanRequest
-from contracts.values import Language
 from language.clean import clean
 from tests.support.examples import examples
 from tests.support.ports.planner_conformance import TEXTS, PlannerConformance, check, requests

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from adapters.fakes.topic import FakeTopicProbe
-from adapters.sources.markdown import KnowledgeBase, ingest
+from adapters.index.embedded import KnowledgeBase, ingest
+from contracts.enums import Source
 from contracts.errors import SourceUnavailable
 from contracts.ports import TopicProbe, WordProbe
-from contracts.values import Source
 from tests.support.ports.probe_conformance import ALL, RULES, UNHEARD, WORD_RULES
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from adapters.fakes.sources import FakeSource
-from adapters.sources.markdown import DocumentSource, Folder, KnowledgeBase, ingest
+from adapters.index.embedded import DocumentSource, Folder, KnowledgeBase, ingest
+from contracts.enums import Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.ports import EvidenceSource, SearchRequest
-from contracts.values import Source
 from tests.support.ports.source_conformance import SourceConformance
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from adapters.ranking.embedder import Embedder
-from adapters.ranking.embeddings import HttpEmbedder
-from adapters.ranking.similarity import Calibration, foreign_questions
-from adapters.sources.markdown import KnowledgeBase, ingest
-from adapters.sources.meaning import DEPTH
+from adapters.index.dense import DEPTH
+from adapters.index.embedded import KnowledgeBase, ingest
+from adapters.index.ranking.embedder import Embedder
+from adapters.index.ranking.embeddings import HttpEmbedder
+from adapters.index.ranking.similarity import Calibration, foreign_questions
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, Language, Source
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import CallPurpose, Language, Source
 from tests.support.markdown_pages import write
 from tests.support.shelves import ENGLISH, KEY, PAGES, UNSHARED, embedder, filled, shelf
 from tests.support.wire.server_process import FakeServer, fake_server

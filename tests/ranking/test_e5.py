@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapters.ranking.local import e5
-from adapters.ranking.local.e5 import E5Model
-from adapters.ranking.local.e5_file import E5File
-from adapters.ranking.local.embedder import LocalEmbedder
-from adapters.ranking.local.pieces import Pieces
-from adapters.sources.markdown import KnowledgeBase
+from adapters.index.embedded import KnowledgeBase
+from adapters.index.ranking.local import e5
+from adapters.index.ranking.local.e5 import E5Model
+from adapters.index.ranking.local.e5_file import E5File
+from adapters.index.ranking.local.embedder import LocalEmbedder
+from adapters.index.ranking.local.pieces import Pieces
+from contracts.enums import Source
 from contracts.errors import ServerFault
 from contracts.ports import SearchRequest
-from contracts.values import Source
 from tests.support.cli_helpers import Desk
 from tests.support.shelves import PAGES, filled, shelf
 from tests.support.small_e5 import NUMBERS, PLACES, SmallE5

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapters.ranking.local import folder as folders
-from adapters.ranking.local.embedder import LocalEmbedder
-from adapters.ranking.local.folder import FolderModel
-from adapters.sources.markdown import KnowledgeBase
+from adapters.index.embedded import KnowledgeBase
+from adapters.index.ranking.local import folder as folders
+from adapters.index.ranking.local.embedder import LocalEmbedder
+from adapters.index.ranking.local.folder import FolderModel
+from contracts.enums import Source
 from contracts.errors import ConfigError, ServerFault
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Source
 from tests.support.cli_helpers import Desk
 from tests.support.shelves import PAGES, UNSHARED, filled, shelf
 from tests.support.small_onnx import folder, graph

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.ranking.fusion import combined
+from adapters.index.ranking.fusion import combined
 
 items = st.integers(0, 12)
 scores = st.dictionaries(items, st.floats(0, 50), max_size=10)

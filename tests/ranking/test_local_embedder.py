@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from adapters.ranking.embedder import Embedder
-from adapters.ranking.local import use
-from adapters.ranking.local.embedder import KEPT_QUERIES, LocalEmbedder
-from adapters.ranking.local.use import UseModel, use_model
-from adapters.ranking.similarity import file_key, read_vectors
-from adapters.sources.markdown import KnowledgeBase, ingest
-from adapters.sources.markdown.store import NAME, Store
+from adapters.index.embedded import KnowledgeBase, ingest
+from adapters.index.ranking.embedder import Embedder
+from adapters.index.ranking.local import use
+from adapters.index.ranking.local.embedder import KEPT_QUERIES, LocalEmbedder
+from adapters.index.ranking.local.use import UseModel, use_model
+from adapters.index.ranking.similarity import file_key, read_vectors
+from adapters.index.store import NAME, Store
+from contracts.enums import Language, Source
 from contracts.errors import ServerFault
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Language, Source
 from tests.support.cli_helpers import Desk
 from tests.support.markdown_pages import write
 from tests.support.shelves import PAGES, filled, shelf

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from adapters.ranking.rerank import RerankedSource, Reranker
-from adapters.sources.markdown import DocumentSource, KnowledgeBase
+from adapters.index.embedded import DocumentSource, KnowledgeBase
+from adapters.index.ranking.rerank import RerankedSource, Reranker
+from contracts.enums import Language
 from contracts.evidence import Fate
 from contracts.ports import SearchReply, SearchRequest
-from contracts.values import Language
 from tests.support.shelves import ENGLISH, KEY, reranker, shelf
 from tests.support.wire.server_process import FakeServer
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assistant.settings import Settings
+from assistant.config.settings import Settings
 from contracts.errors import ConfigError
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.shelves import KEY
@@ -109,10 +109,10 @@ def test_a_ranker_that_is_set_wrongly_is_refused(changes: dict[str, Any], word: 
 
 def test_what_ranks_is_what_is_set_and_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server goes before the model of this process, which needs its package; asked for by name, it says how to get it."""
-    from adapters.ranking.embeddings import HttpEmbedder
-    from adapters.ranking.local import use
-    from adapters.ranking.local.embedder import LocalEmbedder
-    from assistant.rankers import embedder, reranker
+    from adapters.index.ranking.embeddings import HttpEmbedder
+    from adapters.index.ranking.local import use
+    from adapters.index.ranking.local.embedder import LocalEmbedder
+    from assistant.wiring.rankers import embedder, reranker
 
     assert reranker(read().models) is None
     assert isinstance(embedder(read().models), LocalEmbedder)

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from contracts.enums import Language, ResponseFormat, Source
 from contracts.evidence import EvidenceItem
-from contracts.values import Language, ResponseFormat, Source
 from language.blocks import split_code
 from rendering.answers import source_line, verified_answer
 from tests.support.turn import passage

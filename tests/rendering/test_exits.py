@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from adapters.fakes.sources import FakeSource
-from assistant.profiles import load_profile
+from assistant.config.profiles import load_profile
 from contracts.choices import Choice, ChoiceKind
 from contracts.decisions import EXITS
 from contracts.decisions.exits import Exit, ExitKind
+from contracts.enums import DraftKind, HandOffOutcome, Language, Outcome, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import PageSentence
 from contracts.ports import Draft
 from contracts.report import HandOff
-from contracts.values import DraftKind, HandOffOutcome, Language, Outcome, Source
 from guards.choices import named_lookups
 from rendering.exits import (
     choices_text,

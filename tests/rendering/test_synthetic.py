@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.decisions import OUTPUT
-from contracts.values import Channel, HarmCategory, Language, PlanTrace, SGRAction
+from contracts.enums import Channel, HarmCategory, Language, PlanTrace, SGRAction
 from rendering.answers import user_view
 from rendering.badges import confidence_badge, spam_badge
 from rendering.synthetic import Synthetic, clarification_question, contact_of, joined, render_synthetic

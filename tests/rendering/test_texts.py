@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from contracts.values import Language, SGRAction, Source
+from contracts.enums import Language, SGRAction, Source
 from language.clean import clean
 from rendering.texts import bullets, inline, numbered, say, texts, without_escapes
 

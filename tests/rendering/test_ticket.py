@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts.decisions import EVIDENCE
-from contracts.values import Language
+from contracts.enums import Language
 from rendering.hand_off import _WHY
 from rendering.texts import texts
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from adapters.sources.markdown import KnowledgeBase, ingest
-from adapters.sources.markdown.store import NAME
+from adapters.index.embedded import KnowledgeBase, ingest
+from adapters.index.store import NAME
+from contracts.enums import Source
 from contracts.errors import KnowledgeError
 from contracts.ports import SearchRequest
-from contracts.values import Source
 from tests.support.markdown_pages import write
 
 

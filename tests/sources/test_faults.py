@@ -20,9 +20,9 @@ from adapters.fakes.topic import FakeTopicProbe
 from adapters.planning.offline import OfflinePlanner
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import EVIDENCE
+from contracts.enums import Language, RequestType, Source
 from contracts.errors import SourceUnavailable
 from contracts.ports import EvidenceSource, Planner
-from contracts.values import Language, RequestType, Source
 from graph.build import Ports, build_graph
 from rendering.exits import source_names
 from tests.support.broken_sources import FAULTS, LOOKUPS, QUESTION, Fault

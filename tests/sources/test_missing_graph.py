@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from adapters.sources.markdown import ingest
-from assistant.commands.index import index, profile_folders
+from adapters.index.embedded import ingest
+from assistant.cli.commands.index import index, profile_folders
 from assistant.deployment import Deployment, deployment
-from assistant.wiring_lookups import lookup_sources
+from assistant.wiring.lookups import lookup_sources
+from contracts.enums import RequestType, Source
 from contracts.errors import SourceUnavailable
 from contracts.ports import SearchRequest
-from contracts.values import RequestType, Source
 from tests.support.cli_helpers import Desk
 from tests.support.markdown_pages import write
 

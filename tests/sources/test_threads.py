@@ -11,13 +11,13 @@ import time
 
 import pytest
 
-from adapters.sources import threads
-from adapters.sources.threads import MOST, in_thread
+from adapters import threads
+from adapters.threads import MOST, in_thread
 from tests.support.timed import LOADED
 
 GIVEN_UP = """
 import asyncio, time
-from adapters.sources.threads import in_thread
+from adapters.threads import in_thread
 
 async def main():
     try:

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.fakes.sources import FakeSource
-from adapters.sources.database import DatabaseSource
-from adapters.sources.engines import engine_at
-from adapters.sources.filling import fill
-from adapters.sources.graph import GraphSource, Ladybug, Neo4j
-from adapters.sources.markdown import DocumentSource, KnowledgeBase, ingest
-from adapters.sources.remote import RemoteKnowledge
+from adapters.index.embedded import DocumentSource, KnowledgeBase, ingest
+from adapters.index.remote.engines import engine_at
+from adapters.index.remote.filling import fill
+from adapters.index.remote.search import RemoteKnowledge
+from adapters.lookups.graph import GraphSource, Ladybug, Neo4j
+from adapters.lookups.sql import DatabaseSource
+from contracts.enums import Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.lookups import Lookup
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.profile import Database
-from contracts.values import Source
 from tests.support.database import tables
 from tests.support.engines.qdrant_server import serving
 from tests.support.graph_source import small_graph

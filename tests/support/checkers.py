@@ -13,12 +13,12 @@ from pydantic import SecretStr
 from adapters.entailment.checker import RemoteChecker
 from adapters.entailment.judge import ChatJudge
 from adapters.entailment.nli import NliModel
+from adapters.index.ranking.requests import RankingAccess
 from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
-from adapters.models.retrying import Pauses
-from adapters.ranking.asking import RankingAccess
+from adapters.models.retries import Pauses
+from contracts.enums import CallPurpose, Entailment, Language
 from contracts.ports import EntailmentQuestion
-from contracts.values import CallPurpose, Entailment, Language
 from tests.support.wire.server_process import FakeServer
 
 KEY = "sk-secret-of-the-judge"

@@ -19,9 +19,9 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from assistant.cli import main
+from assistant.cli.main import main
+from assistant.client import Assistant
 from assistant.deployment import deployment
-from assistant.opened import Assistant
 from assistant.service import open_service
 from tests.support import fork_server
 from tests.support.fork_server import Program
@@ -95,7 +95,7 @@ class Desk:
         return [sys.executable, "-W", "error", "-m", *self._program(*arguments)]
 
     def _program(self, *arguments: str | bytes) -> Sequence[str | bytes]:
-        return ["assistant.cli", *arguments]
+        return ["assistant.cli.main", *arguments]
 
     @property
     def _own_interpreter(self) -> bool:

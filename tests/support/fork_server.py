@@ -82,7 +82,7 @@ def _import_what_a_turn_needs() -> None:
         with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nothing:  # noqa: PTH123  # no path
             os.environ["GUARDIAN_DATA_DIR"] = folder
             os.environ["GUARDIAN_PROFILE"] = str(ROOT / "tests" / "data" / "corpus.toml")
-            from assistant.cli import main
+            from assistant.cli.main import main
 
             with contextlib.redirect_stdout(nothing), contextlib.redirect_stderr(nothing):
                 main(["index"])
@@ -105,9 +105,9 @@ def _import_what_a_turn_needs() -> None:
 def _read_what_ships() -> None:
     """Read and compile what is the same in every process: words, rules, the command line."""
     from adapters.moderation.rules import RuleModerator
-    from assistant.cli import build_parser
-    from assistant.wiring_ports import read_words
-    from language.demands import question_asks_for_secrets
+    from assistant.cli.main import build_parser
+    from assistant.wiring.ports import read_words
+    from language.attacks.demands import question_asks_for_secrets
 
     read_words()
     build_parser()

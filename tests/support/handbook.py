@@ -6,7 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from assistant.commands.index import index, profile_folders
+from assistant.cli.commands.index import index, profile_folders
 from assistant.deployment import deployment
 
 

@@ -76,8 +76,8 @@ def _named(name: str) -> Any:
 
 async def _act(options: argparse.Namespace) -> Any:
     from adapters.checkpoints.sqlite import open_saver
-    from assistant.transcript import TurnStore
-    from assistant.turns import TurnRunner
+    from assistant.turns.runner import TurnRunner
+    from assistant.turns.transcript import TurnStore
 
     database = options.data / "threads.db"
     context_type = _named(options.context_type) if options.context_type else None

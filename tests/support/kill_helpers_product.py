@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import graph.build
-from adapters.sources.markdown import KnowledgeBase
+from adapters.index.embedded import KnowledgeBase
 from assistant.deployment import Deployment, deployment
-from assistant.wiring_ports import ports
+from assistant.wiring.ports import ports
 from contracts.ports import Draft, Drafter, DraftRequest
 from graph.build import Ports, build_graph
 from tests.support.kill_helpers import log_of, logged

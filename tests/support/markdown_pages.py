@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from adapters.sources.markdown import KnowledgeBase
+from adapters.index.embedded import KnowledgeBase
+from contracts.enums import Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
-from contracts.values import Source
 
 
 def write(root: Path, pages: Mapping[str, str | bytes], *, aged: bool = True) -> Path:

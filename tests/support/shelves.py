@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from adapters.models.retrying import Pauses
-from adapters.ranking.asking import RankingAccess
-from adapters.ranking.embedder import Embedder
-from adapters.ranking.embeddings import HttpEmbedder
-from adapters.ranking.rerank import Reranker, Shape
-from adapters.ranking.vectors import FillReport, Progress, fill
-from adapters.sources.markdown import ingest
-from contracts.values import Language
+from adapters.index.embedded import ingest
+from adapters.index.ranking.embedder import Embedder
+from adapters.index.ranking.embeddings import HttpEmbedder
+from adapters.index.ranking.requests import RankingAccess
+from adapters.index.ranking.rerank import Reranker, Shape
+from adapters.index.vectors import FillReport, Progress, fill
+from adapters.models.retries import Pauses
+from contracts.enums import Language
 from tests.support.markdown_pages import write
 
 KEY = "sk-secret-of-the-ranker"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.ranking.local.e5_file import BLOCK, MARK
+from adapters.index.ranking.local.e5_file import BLOCK, MARK
 
 WIDTH, HEADS, INNER, PLACES = 32, 2, 64, 12
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")

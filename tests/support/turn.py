@@ -14,12 +14,12 @@ from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts import views
 from contracts.context import Context
+from contracts.enums import DraftKind, SafetyLevel, SGRAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.plan import SGRPlanResult
 from contracts.ports import Draft, EvidenceSource
 from contracts.profile import Profile
 from contracts.state import add_to_window, fresh_turn
-from contracts.values import DraftKind, SafetyLevel, SGRAction, Source
 from guards.judged_hash import judged_hash
 from nodes.draft import draft
 from nodes.finalize import finalize

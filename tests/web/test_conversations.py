@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from assistant.deployment import deployment
-from assistant.transcript import TurnStore
-from assistant.views import Answer, Stage
+from assistant.turns.transcript import TurnStore
+from assistant.turns.views import Answer, Stage
 from contracts.result import StructuredAgentResult
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk, profile_of
 from tests.web.conftest import Running, events_in, serving

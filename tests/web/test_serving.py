@@ -65,7 +65,7 @@ def serving(desk: Desk, *arguments: str, bare: bool = True) -> Generator[Serving
         bare: Whether it is a server without the extras `ui` and `mcp`, as the chat page takes seconds to begin.
     """
     begin = f"import sys; sys.modules.update({dict.fromkeys(['gradio', 'mcp'] if bare else [])})"
-    code = f"{begin}; from assistant.cli import main; sys.exit(main())"
+    code = f"{begin}; from assistant.cli.main import main; sys.exit(main())"
     command = ["-c", code, "serve", "--port", "0", *arguments]
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
     with (

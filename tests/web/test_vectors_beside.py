@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.ranking.embedder import BATCH
-from adapters.ranking.similarity import foreign_questions
-from adapters.sources.markdown.ingestion import alone
-from assistant.background import Filling
+from adapters.index.embedded.ingestion import alone
+from adapters.index.ranking.embedder import BATCH
+from adapters.index.ranking.similarity import foreign_questions
 from assistant.deployment import deployment
+from assistant.wiring.background import Filling
 from tests.support.cli_helpers import Desk
 from tests.support.markdown_pages import write
 from tests.support.wire.server_process import FakeServer, fake_server

@@ -12,10 +12,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import SecretStr
 
 from adapters.models.chat import Ask, Reply
-from adapters.models.retrying import deadline_in
+from adapters.models.retries import deadline_in
 from adapters.planning.model import Rung, ToolForm
+from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ServerFault
-from contracts.values import CallPurpose, FaultKind
 from tests.support.wire.models import MODEL, Bench, asked_of, bench
 from tests.support.wire.moderator_faults import wait_until_asked
 from tests.support.wire.server_process import FakeServer

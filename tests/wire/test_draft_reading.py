@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from adapters.drafting.model import MOST_CHARS, read_draft, tidy
 from adapters.models.chat import Reply, ToolCall
 from adapters.models.thinking import without_thinking
+from contracts.enums import DraftKind, FaultKind, ResponseFormat
 from contracts.ports import Draft
-from contracts.values import DraftKind, FaultKind, ResponseFormat
 from language.blocks import split_code
 from tests.support.examples import examples
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from adapters.drafting.prompt import SEARCH_TOOL, evidence_block, instructions
 from adapters.fakes.drafting import FakeDrafter
 from contracts.decisions.planning import ToolBinding
+from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Track
 from contracts.errors import DraftingFailed
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, DraftRequest, Exchange
 from contracts.spec import CITED_SOURCES, ArchitectSpec, Section
-from contracts.values import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Track
 from guards.contract_check import check_contract
 from tests.support.examples import examples
 from tests.support.wire.models import DRAFTED, EVIDENCE, asked_of, bench, roles, size_of

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from contracts.calls import ModelCall
-from contracts.values import FaultKind, Outcome, Verdict
+from contracts.enums import FaultKind, Outcome, Verdict
 from tests.support.wire.fault_data import ALONE, CALLS, CASES, EXPECTED, FAULTS, KINDS, OUTCOMES, Case, Run
 from tests.support.wire.fault_runs import KEY, RETRIES, Record, Request, Turn, became, play_all
 from tests.support.wire.server_process import fake_server

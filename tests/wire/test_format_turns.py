@@ -15,10 +15,10 @@ from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import CallPurpose, DraftKind, Language, RequestType, ResponseFormat, Source
 from contracts.ports import Draft, Drafter
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec, Section
-from contracts.values import CallPurpose, DraftKind, Language, RequestType, ResponseFormat, Source
 from graph.build import Graph, Ports, build_graph
 from tests.support.turn import PROFILE, SAFE, passage, plan
 from tests.support.wire.models import asked_of

@@ -15,9 +15,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from contracts.calls import ModelCall, tokens_of
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import CallPurpose, HarmCategory, SafetyLevel
 from contracts.plan import PLAN_TOOL
 from contracts.result import StructuredAgentResult
-from contracts.values import CallPurpose, HarmCategory, SafetyLevel
 from graph.build import Graph
 from tests.support.cli_helpers import QUESTION as SHELF_QUESTION
 from tests.support.cli_helpers import Desk

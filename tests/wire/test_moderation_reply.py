@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.models.thinking import without_thinking
 from adapters.moderation.reply import LONGEST_RAW, Reading, read_body, read_verdict, result_of, storable
-from contracts.values import HarmCategory, ModerationState, SafetyLevel
+from contracts.enums import HarmCategory, ModerationState, SafetyLevel
 
 SAFE = Reading(SafetyLevel.SAFE)
 UNSAFE = Reading(SafetyLevel.UNSAFE)

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 
-from adapters.models.retrying import Pauses
+from adapters.models.retries import Pauses
 from adapters.moderation.mosec import MosecModerator
+from contracts.enums import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from contracts.errors import ConfigError, ModerationUnavailable
-from contracts.values import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from tests.support.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
 from tests.support.wire.mosec_worker import REQUEST_MS, MosecServer, mosec_server
 from tests.support.wire.server_process import FakeServer, fake_server

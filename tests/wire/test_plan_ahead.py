@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from adapters.fakes.planning import FakePlanner
-from adapters.planning.ahead import THROWN_AWAY, PlanAhead
+from adapters.planning.speculative import THROWN_AWAY, PlanAhead
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, HarmCategory, Language, ModerationState, SafetyLevel
 from contracts.errors import PlanningFailed
 from contracts.ports import Exchange, PlanReply, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import CallPurpose, HarmCategory, Language, ModerationState, SafetyLevel
 from tests.support.turn import PROFILE, asked, call, plan
 from tests.support.wire.models import ASKED, MODEL, asked_of, bench
 from tests.support.wire.moderator_faults import wait_until_asked

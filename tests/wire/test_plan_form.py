@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from adapters.models.thinking import without_thinking
 from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
+from contracts.enums import Language, RequestType, SGRAction
 from contracts.plan import PLAN_TOOL, SGRPlanResult
-from contracts.values import Language, RequestType, SGRAction
 from tests.support.examples import examples
 from tests.support.turn import plan
 

@@ -13,13 +13,13 @@ from adapters.fakes.planning import FakePlanner
 from adapters.models.memory import WireMemory
 from adapters.planning.model import Rung, ToolForm, ladder
 from assistant.deployment import deployment
-from assistant.servers import Servers
+from assistant.wiring.servers import Servers
 from contracts.decisions.planning import ToolBinding
+from contracts.enums import HarmCategory, Language, ModerationState, SafetyLevel
 from contracts.errors import PlanningFailed
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import Exchange, PlanReply, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import HarmCategory, Language, ModerationState, SafetyLevel
 from tests.support.turn import plan
 from tests.support.wire.models import ASKED, MODEL, OFFLINE, asked_of, bench, roles
 from tests.support.wire.server_process import FakeServer

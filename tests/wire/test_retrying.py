@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.models.retrying import Pauses, deadline_in, fault_of_status, retry_after, with_retries
+from adapters.models.retries import Pauses, deadline_in, fault_of_status, retry_after, with_retries
+from contracts.enums import FaultKind
 from contracts.errors import ServerFault
-from contracts.values import FaultKind
 
 
 class Tries:

@@ -884,7 +884,7 @@ def test_no_thread_outlives_a_client_or_the_server() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-@pytest.mark.parametrize("command", [["adapters.fakes.server"], ["assistant.cli", "fake-model"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["adapters.fakes.server"], ["assistant.cli.main", "fake-model"]], ids=" ".join)
 def test_the_server_says_where_it_is_and_ends_at_a_signal(
     command: list[str], number: signal.Signals, tmp_path: Path
 ) -> None:

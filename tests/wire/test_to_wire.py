@@ -18,7 +18,7 @@ from langchain_core.messages import (
 )
 
 from adapters.models.chat import Ask
-from adapters.models.retrying import deadline_in
+from adapters.models.retries import deadline_in
 from adapters.models.wire import GO_ON, text_of, to_wire
 from tests.support.examples import examples
 from tests.support.wire.models import asked_of, bench, roles

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from assistant.tracing import EXIT_WAIT_S, KEPT_METADATA, prepare_tracing, tracing_in_words, without_content
+from assistant.turns.tracing import EXIT_WAIT_S, KEPT_METADATA, prepare_tracing, tracing_in_words, without_content
 from contracts.errors import ConfigError
 from tests.support import fork_server
 from tests.support.cli_helpers import Desk
@@ -60,7 +60,7 @@ class Traced(Desk):
 _FAILING_NODE = """
 import asyncio, os
 from typing import TypedDict
-from assistant.tracing import prepare_tracing
+from assistant.turns.tracing import prepare_tracing
 from langgraph.graph import START, StateGraph
 
 prepare_tracing(os.environ["GUARDIAN_TRACE_CONTENT"] == "true")
@@ -80,7 +80,7 @@ except LookupError:
 
 _MODEL = """
 import asyncio, os
-from assistant.tracing import prepare_tracing
+from assistant.turns.tracing import prepare_tracing
 
 prepare_tracing(os.environ["GUARDIAN_TRACE_CONTENT"] == "true")
 
@@ -97,7 +97,7 @@ asyncio.run(ask())
 _HOST = """
 from langsmith import Client
 from langsmith.run_trees import configure
-from assistant.tracing import prepare_tracing
+from assistant.turns.tracing import prepare_tracing
 host = Client()
 configure(client=host, enabled=True)
 prepare_tracing(False)
@@ -275,7 +275,7 @@ def test_a_collector_is_not_sent_the_key_of_langsmith(desk: Traced) -> None:
 def test_where_tracing_is_off_nothing_is_imported_and_nothing_set() -> None:
     """The way of every turn that nobody traces."""
     code = (
-        "import sys; from assistant.tracing import prepare_tracing; kept = {}; prepare_tracing(False, kept);"
+        "import sys; from assistant.turns.tracing import prepare_tracing; kept = {}; prepare_tracing(False, kept);"
         "print(kept, [name for name in ('langsmith', 'langchain_core', 'opentelemetry') if name in sys.modules])"
     )
     environment = Desk(Path(), Path()).environment

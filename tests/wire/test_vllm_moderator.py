@@ -15,10 +15,10 @@ from pydantic import SecretStr
 
 from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
-from adapters.models.retrying import Pauses
+from adapters.models.retries import Pauses
 from adapters.moderation.vllm import MAX_TOKENS, VllmModerator
+from contracts.enums import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from contracts.errors import ModerationUnavailable
-from contracts.values import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from tests.support.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
 from tests.support.wire.server_process import FakeServer, fake_server
 

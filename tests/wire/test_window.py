@@ -21,10 +21,10 @@ from adapters.models.window import (
     list_models,
 )
 from contracts.calls import ModelCall
+from contracts.enums import CallPurpose, FaultKind, Source
 from contracts.errors import ServerFault
 from contracts.evidence import EvidenceItem
 from contracts.ports import Exchange
-from contracts.values import CallPurpose, FaultKind, Source
 from tests.support.wire.models import ASKED, MODEL, asked_of, bench, size_of
 from tests.support.wire.server_process import FakeServer
 

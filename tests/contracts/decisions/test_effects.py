@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contracts.decisions import EVIDENCE, VERDICT
 from contracts.decisions.effects import EFFECTS, Effect, combined
-from contracts.values import RequiredAction, Source, Verdict
+from contracts.enums import RequiredAction, Source, Verdict
 
 A = RequiredAction
 ACTIONS = st.lists(st.sampled_from(A))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import EvidenceRule, could_not_ask, sources_that_serve, sources_to_ask
+from contracts.enums import RequestType, Source
 from contracts.evidence import QueryTrace
-from contracts.values import RequestType, Source
 
 TYPES = st.sampled_from(RequestType)
 USABLE = st.frozensets(st.sampled_from(Source))

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.context import Threshold
 from contracts.decisions import all_tables, record, routing_table
 from contracts.decisions.engine import ANY, AtLeast, Below, Cell, Choice, DecisionTable, HitPolicy, Number, OneOf
+from contracts.enums import SafetyLevel, SGRAction
 from contracts.errors import DecisionError, TableError
-from contracts.values import SafetyLevel, SGRAction
 from tests.support.oracles import ORACLES, TABLES, in_words, inputs_of
 
 Table = DecisionTable[Any]
@@ -170,7 +170,7 @@ def test_what_is_no_number_from_0_to_1_is_refused(name: str, wrong: Any) -> None
 
 def test_a_level_of_another_set_is_refused() -> None:
     """A member of another enum is no member of the column, even where the text is the same."""
-    from contracts.values import ModerationState
+    from contracts.enums import ModerationState
 
     with pytest.raises(DecisionError, match="DT-002: level is"):
         routing_table().decide(**{**CALM, "level": ModerationState.SAFE})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.sources.database import DatabaseSource
+from adapters.lookups.sql import DatabaseSource
 from contracts.errors import SourceUnavailable
 from contracts.lookups import Lookup, LookupCall, LookupValue
 from contracts.ports import SearchReply, SearchRequest

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.ranking.embedder import Embedding
-from adapters.sources.engines import engine_at
-from adapters.sources.filling import fill
-from adapters.sources.remote import Engine, Limits, RemoteKnowledge
-from adapters.sources.sparse import Vector
+from adapters.index.ranking.embedder import Embedding
+from adapters.index.remote.engines import engine_at
+from adapters.index.remote.filling import fill
+from adapters.index.remote.search import Engine, Limits, RemoteKnowledge
+from adapters.index.remote.sparse import Vector
 from tests.support.engines.qdrant_server import Qdrant
 
 KINDS = ("qdrant", "postgres")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adapters.sources.graph import Built, Ladybug, Limits, build
-from adapters.sources.graph.building import FILE
-from adapters.sources.graph.engine import Row
-from adapters.sources.markdown import Folder, ingest
+from adapters.index.embedded import Folder, ingest
+from adapters.lookups.graph import Built, Ladybug, Limits, build
+from adapters.lookups.graph.building import FILE
+from adapters.lookups.graph.engine import Row
 from contracts.lookups import Lookup
 
 PAGES = {

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.enums import HandOffOutcome, Language
 from contracts.report import HandOff, Ticket
-from contracts.values import HandOffOutcome, Language
 
 NEVER = b""
 """A reply that does not come: the connection stays open until the receiver ends."""

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from adapters.checkpoints.sqlite import open_saver
-from adapters.sources.markdown import Folder, ingest
+from adapters.index.embedded import Folder, ingest
 from assistant.deployment import Deployment, deployment
-from assistant.turns import TurnRunner
-from assistant.wiring_turns import open_runner
+from assistant.turns.runner import TurnRunner
+from assistant.wiring.turns import open_runner
 from contracts.context import Context
+from contracts.enums import ModerationDecision, Source
 from contracts.result import StructuredAgentResult
-from contracts.values import ModerationDecision, Source
 from tests.support.llama.proxy import Exchange, Proxy
 
 TEXT: Final = """\

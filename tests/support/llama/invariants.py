@@ -14,12 +14,7 @@ from adapters.drafting.model import tidy
 from adapters.models.wire import plain_text_of
 from contracts.decisions import all_tables, routing_table
 from contracts.decisions.engine import Choice, DecisionTable
-from contracts.evidence import EvidenceItem
-from contracts.plan import PLAN_TOOL, SGRPlanResult
-from contracts.report import DecisionRecord
-from contracts.result import StructuredAgentResult
-from contracts.state import MESSAGE_WINDOW
-from contracts.values import (
+from contracts.enums import (
     CallPurpose,
     CheckStatus,
     DraftKind,
@@ -32,10 +27,15 @@ from contracts.values import (
     SGRAction,
     Verdict,
 )
+from contracts.evidence import EvidenceItem
+from contracts.plan import PLAN_TOOL, SGRPlanResult
+from contracts.report import DecisionRecord
+from contracts.result import StructuredAgentResult
+from contracts.state import MESSAGE_WINDOW
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer
 from language.claims import claims
-from language.values import missing_from
+from language.figures.comparison import missing_from
 from rendering.answers import source_line
 from tests.support.llama.desk import CASUAL, Played
 from tests.support.profiles import bare

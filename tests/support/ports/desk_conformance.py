@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.enums import Delivery
 from contracts.errors import HandOffFailed
 from contracts.ports import HandOffDesk
 from contracts.report import Ticket
-from contracts.values import Delivery
 from tests.support.hand_off.receiver import ticket
 
 ODD_IDS = ("a/b", "../../etc/passwd", "a" * 200, "диалог № 1", "\ud800", " ", "x\ny", 'q"uote')

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
+from contracts.enums import DraftKind, Language, RequestType, RequiredAction, Source
 from contracts.errors import PortError
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, Drafter, DraftRequest
 from contracts.spec import ArchitectSpec
-from contracts.values import DraftKind, Language, RequestType, RequiredAction, Source
 from language.blocks import without_code
 
 REQUEST = DraftRequest(

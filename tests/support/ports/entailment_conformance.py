@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from contracts.enums import CallPurpose, Entailment
 from contracts.errors import EntailmentUnavailable
 from contracts.ports import EntailmentAnswer, EntailmentChecker, EntailmentQuestion, EntailmentReply
-from contracts.values import CallPurpose, Entailment
 
 PLAIN = (
     EntailmentQuestion("The lid is made of tin.", "The lid of the kettle is made of tin."),

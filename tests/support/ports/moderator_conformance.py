@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 
+from contracts.enums import CallPurpose, ModerationState, SafetyLevel
 from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
-from contracts.values import CallPurpose, ModerationState, SafetyLevel
 
 ODD_TEXTS = {
     "empty": "",

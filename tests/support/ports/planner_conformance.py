@@ -10,11 +10,11 @@ import json
 import pytest
 from hypothesis import strategies as st
 
+from contracts.enums import Language, ModerationState, SafetyLevel
 from contracts.errors import PortError
 from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, Planner, PlanReply, PlanRequest
 from contracts.report import ModerationResult
-from contracts.values import Language, ModerationState, SafetyLevel
 from tests.support.ports.moderator_conformance import ODD_TEXTS
 
 TEXTS = {name: text for name, text in ODD_TEXTS.items() if "surrogate" not in name}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from contracts.enums import Source
 from contracts.ports import TopicProbe, WordProbe
-from contracts.values import Source
 
 ALL: Final = frozenset({Source.DOC, Source.POLICY})
 UNHEARD: Final = "Zubrowka"

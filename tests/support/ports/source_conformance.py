@@ -9,10 +9,10 @@ import dataclasses
 
 import pytest
 
+from contracts.enums import Language, Source
 from contracts.errors import PortError
 from contracts.evidence import ConfidenceFigures
 from contracts.ports import EvidenceSource, SearchRequest
-from contracts.values import Language, Source
 
 
 class SourceConformance:

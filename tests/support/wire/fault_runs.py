@@ -29,7 +29,7 @@ from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
 from adapters.models.exchange import AskedModel
 from adapters.models.memory import WireMemory
-from adapters.models.retrying import Pauses
+from adapters.models.retries import Pauses
 from adapters.models.window import Window
 from adapters.moderation.rules import RuleModerator
 from adapters.moderation.vllm import VllmModerator
@@ -37,11 +37,11 @@ from adapters.planning.model import ModelPlanner
 from adapters.planning.offline import OfflinePlanner
 from contracts.calls import ModelCall
 from contracts.context import STEPS_PER_TURN, Context
+from contracts.enums import CallPurpose, Language, OnUnavailable, RequestType, Source
 from contracts.errors import ModerationUnavailable
 from contracts.ports import DraftRequest, PlanRequest
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
-from contracts.values import CallPurpose, Language, OnUnavailable, RequestType, Source
 from graph.build import Graph, Ports, build_graph
 from tests.support.turn import PROFILE, passage
 from tests.support.wire.fault_data import ALONE, CASES, KINDS, TIMEOUT_S, Call, Case, Run, script

@@ -17,13 +17,13 @@ from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
 from adapters.models.exchange import AskedModel
 from adapters.models.memory import WireMemory
-from adapters.models.retrying import Pauses
+from adapters.models.retries import Pauses
 from adapters.models.window import Window
 from adapters.planning.model import ModelPlanner, Rung
+from contracts.enums import CallPurpose, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import Drafter, DraftRequest, Planner, PlanRequest
 from contracts.spec import ArchitectSpec
-from contracts.values import CallPurpose, Language, RequestType, Source
 from tests.support.turn import PROFILE, plan
 from tests.support.wire.server_process import FakeServer
 

@@ -13,9 +13,9 @@ from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from adapters.moderation.rules import RuleModerator
 from assistant.deployment import deployment
-from assistant.servers import Servers
+from assistant.wiring.servers import Servers
+from contracts.enums import Source
 from contracts.profile import Profile
-from contracts.values import Source
 from graph.build import Graph, Ports, build_graph
 from tests.support.cli_helpers import PROFILE as SHELF
 from tests.support.turn import PROFILE, passage, plan

@@ -1,0 +1,37 @@
+"""Evidence from folders of Markdown files: reading them in, and searching them.
+
+    ingest(folders, directory=...)      files -> SQLite, the system of record -> tantivy, the index
+    renew(directory)                    the index again, where an earlier version made it
+    KnowledgeBase(directory)            searches what was read in; never writes
+    DocumentSource(kb, Source.DOC)      one kind of it, as the graph's port
+
+Names are imported when they are first used: tantivy, the Markdown parser and YAML cost a `--help` nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adapters.index.embedded.ingestion import Folder as Folder
+    from adapters.index.embedded.ingestion import IngestReport as IngestReport
+    from adapters.index.embedded.ingestion import ingest as ingest
+    from adapters.index.embedded.ingestion import renew as renew
+    from adapters.index.embedded.search import DocumentSource as DocumentSource
+    from adapters.index.embedded.search import KnowledgeBase as KnowledgeBase
+
+_HOMES = {
+    "DocumentSource": "search",
+    "Folder": "ingestion",
+    "IngestReport": "ingestion",
+    "KnowledgeBase": "search",
+    "ingest": "ingestion",
+    "renew": "ingestion",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,512 @@
+"""Reading folders of documents in, so that a killed run leaves the old index whole.
+
+Three steps: one SQLite transaction adds the new documents as coming and marks the old ones as going; one commit of
+the index drops these and takes those; one more transaction makes it final. Readers see the old index or the new one,
+for the index's commit is atomic and the rows of both are there while it happens. The next run finishes what a killed
+one left between two steps.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from adapters.data_folder import hold_lock, owner_only
+from adapters.index.embedded.index import Writer, add, analyser, writing
+from adapters.index.store import FileRow, FolderRow, Header, Identity, Store, our_errors
+from adapters.reading import chunks, files, front_matter
+from adapters.reading.dialects import Reading, is_part
+from adapters.reading.document import Unfit
+from adapters.reading.files import Found, Skipped
+from adapters.reading.pdf import PAGE_HEADING
+from adapters.reading.texts import Text, Texts, as_written, written
+from contracts.enums import Source
+from contracts.errors import IndexBusy, KnowledgeError
+from language.attacks.orders import orders_in
+from language.markup import unknown
+from language.words import detect
+
+FORMAT = 4
+"""Raised when pages are cut or described otherwise: every document is then read again."""
+MAX_BYTES = 10_000_000
+LOCK = "writer.lock"
+
+_FRESH_NS = 2_000_000_000
+"""A file younger than this may change again without a new time stamp; the coarsest file systems count in 2 s."""
+WRITTEN_ANEW = 20_000
+"""Passages up to which the index is written anew when some of them go."""
+_PROSE = 20_000
+"""Characters that are enough to tell a page's language."""
+
+Progress = Callable[[int, int, str], None]
+"""Steps done, steps in all, and the file at hand. The second number may change once, when all changes are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder to read in, what its pages count as unless they say otherwise themselves, and how they are written."""
+
+    path: Path
+    source: Source = Source.DOC
+    version: str | None = None
+    reading: Reading = field(default_factory=Reading)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What a run did.
+
+    Attributes:
+        added, changed, removed, unchanged: Files of the folders named.
+        folded: Of the files added, changed and unchanged, those whose content another file holds already; they make
+            no document of their own.
+        skipped: Files that are not indexed, why, and the way out.
+        warnings: Files that are indexed, but not as they might be.
+        chunks: Chunks written in this run.
+        seconds: How long it took.
+        markup: Kinds of mark-up that no Markdown knows, with the number of files that have them, of those read in this
+            run: answers are without it.
+        parts: Files of the folders named that are parts of other pages, by their names, and no pages themselves.
+        documents, policies, chunks_in_all: What the knowledge base holds now, other folders included; policies are
+            documents, too.
+    """
+
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    folded: int
+    skipped: list[Skipped]
+    warnings: list[Skipped]
+    chunks: int
+    seconds: float
+    documents: int
+    policies: int
+    chunks_in_all: int
+    parts: int = 0
+    markup: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def ingest(
+    folders: Path | Folder | Sequence[Path | Folder],
+    *,
+    directory: Path,
+    kb_ids_from: int | None = None,
+    only: bool = False,
+    max_bytes: int = MAX_BYTES,
+    on_progress: Progress | None = None,
+) -> IngestReport:
+    """Bring the knowledge base up to date with folders of documents: Markdown, and with the extra `formats` more.
+
+    Args:
+        folders: What to read; folders that earlier runs read stay as they are.
+        directory: Where the knowledge base lives; made where it is missing.
+        kb_ids_from: Leave out pages whose number is smaller.
+        only: Drop what earlier runs read from other folders.
+        max_bytes: Leave out larger Markdown files, and files of other formats that are five times as large.
+        on_progress: Called after each file that had to be read.
+
+    Raises:
+        KnowledgeError: A folder does not exist, or the knowledge base cannot be written; the old index is whole.
+        IndexBusy: Another process is writing it.
+    """
+    started = time.perf_counter()
+    wanted = _checked([folders] if isinstance(folders, Path | Folder) else folders)
+    with alone(directory), our_errors("read", directory):
+        store = Store(directory)
+        try:
+            with writing(directory) as writer:
+                recover(store, writer)
+                with Texts() as texts:
+                    run = _Run(store, texts, kb_ids_from, max_bytes, on_progress)
+                    run.survey(wanted, only=only)
+                    count = run.apply(writer)
+            return run.report(count, time.perf_counter() - started)
+        finally:
+            store.close()
+
+
+def renew(directory: Path) -> None:
+    """Make the index again from what was read in, where an earlier version made other words of it: a second for 800 passages.
+
+    Raises:
+        IndexBusy: Another process is writing it.
+        KnowledgeError: It cannot be written; the old index is whole.
+    """
+    with alone(directory), our_errors("read", directory):
+        store = Store(directory)
+        try:
+            with writing(directory) as writer:
+                recover(store, writer)
+        finally:
+            store.close()
+
+
+def _checked(folders: Sequence[Path | Folder]) -> list[Folder]:
+    wanted: dict[Path, Folder] = {}
+    for item in folders:
+        folder = item if isinstance(item, Folder) else Folder(item)
+        path = folder.path.expanduser()
+        if not path.exists():
+            raise KnowledgeError(f"There is no folder {path}.", "Name a folder that holds documents.")
+        if not path.is_dir():
+            raise KnowledgeError(f"{path} is not a folder.", f"Name the folder that holds it: {path.parent}")
+        wanted[path.resolve()] = folder
+    if not wanted:
+        raise KnowledgeError("There is no folder to index.", "Name a folder that holds documents.")
+    return [replace(folder, path=path) for path, folder in wanted.items()]
+
+
+_PATIENCE_S = 1.0
+"""Who makes vectors beside a server writes them in moments; one that reads documents in, for longer."""
+
+
+@contextmanager
+def alone(directory: Path) -> Generator[None]:
+    """Be the only one that writes a knowledge base.
+
+    Raises:
+        IndexBusy: Another process is writing it.
+        KnowledgeError: Its folder cannot be written to.
+    """
+    try:
+        lock = hold_lock(directory / LOCK, _PATIENCE_S)
+    except TimeoutError as error:
+        raise IndexBusy(
+            f"Another process is indexing into {directory}.", "Wait until it has finished; searching works meanwhile."
+        ) from error
+    except OSError as error:
+        raise KnowledgeError(
+            f"The folder {directory} cannot be written to ({error.strerror}).",
+            "Allow writing to it, or choose another data folder, on a local disk.",
+        ) from error
+    try:
+        with owner_only():
+            yield
+    finally:
+        lock.release()
+
+
+def recover(store: Store, writer: Writer) -> None:
+    """Finish what a killed run left, and make the index again where it is not that of the store."""
+    current = analyser()
+    moving = store.in_motion()
+    if store.meta("analyser") == current and moving:
+        if store.count()[1] <= WRITTEN_ANEW:
+            _write_anew(store, writer)
+        else:
+            writer.remove(moving)
+            add(writer, store.entries(coming=True))
+        writer.commit()
+        _settle(store, current)
+    _, expected = store.count()
+    if store.meta("analyser") != current or writer.count() != expected:
+        writer.clear()
+        add(writer, store.entries(coming=False))
+        writer.commit()
+        _settle(store, current)
+
+
+def _write_anew(store: Store, writer: Writer) -> None:
+    """Put everything that shall be there into fresh segments.
+
+    tantivy counts deleted passages in its statistics until their segment is merged, so that the same documents
+    would get other scores by the way they came. Up to `WRITTEN_ANEW` passages this takes a second or less.
+    """
+    writer.remove(store.numbers())
+    add(writer, store.entries(coming=False))
+
+
+def _settle(store: Store, current: str) -> None:
+    with store.transaction():
+        store.settle()
+        store.set_meta("analyser", current)
+
+
+# --------------------------------------------------------------------------------------------------------- a run
+
+_Key = tuple[int, str]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: what was there, what is found, and the difference."""
+
+    store: Store
+    texts: Texts
+    kb_ids_from: int | None
+    max_bytes: int
+    on_progress: Progress | None
+    named: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
+    others: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
+    readings: dict[int, Reading] = field(default_factory=dict[int, Reading])
+    renewed: set[int] = field(default_factory=set[int])
+    """Folders that are read in another way than before."""
+    dropped: list[int] = field(default_factory=list[int])
+    before: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
+    before_folders: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
+    now: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
+    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    markup: dict[str, int] = field(default_factory=dict[str, int])
+    parts: int = 0
+    steps: int = 0
+    total: int = 0
+
+    # ---------------------------------------------------------------------------------------------------- survey
+
+    def survey(self, wanted: list[Folder], *, only: bool) -> None:
+        """Look at every file, and read those that may have changed."""
+        self.before_folders = {row.id: row for row in self.store.folders()}
+        self.before = self.store.files()
+        with self.store.transaction():
+            for folder in wanted:
+                row = self.store.keep_folder(folder.path, folder.source, folder.version)
+                self.named[row.id] = row
+                self.readings[row.id] = folder.reading
+        self.renewed = {number for number, reading in self.readings.items() if reading != self._kept_reading(number)}
+        rest = {number: row for number, row in self.before_folders.items() if number not in self.named}
+        self.others, self.dropped = ({}, list(rest)) if only else (rest, [])
+        self.now = {key: row for key, row in self.before.items() if key[0] in self.others}
+        roots = {Path(row.path) for row in (*self.named.values(), *self.others.values())}
+        scans = [(row, files.walk(Path(row.path), roots - {Path(row.path)})) for row in self.named.values()]
+        for row, scan in scans:
+            pages = [found for found in scan.found if not is_part(found.path, self.readings[row.id])]
+            self.parts += len(scan.found) - len(pages)
+            scan.found = pages
+        fresh = [(row, found) for row, scan in scans for found in scan.found if not self._known(row, found)]
+        self.total = 2 * len(fresh)
+        for row, scan in scans:
+            self._keep_known(row, scan)
+        since = time.time_ns() - _FRESH_NS
+        for row, found in fresh:
+            self._read(row, found, since)
+            self._step(f"{row.label}/{found.path}")
+
+    def _kept_reading(self, folder: int) -> Reading:
+        return as_written(self.store.meta(_reading_key(folder)))
+
+    def _reading(self, folder: int) -> Reading:
+        return self.readings[folder] if folder in self.readings else self._kept_reading(folder)
+
+    def _known(self, folder: FolderRow, found: Found) -> bool:
+        if folder.id in self.renewed:
+            return False
+        old = self.before.get((folder.id, found.path))
+        stamp = (found.size, found.mtime_ns)
+        return old is not None and old.sha256 is not None and (old.size, old.mtime_ns) == stamp and self._fits(found)
+
+    def _fits(self, found: Found) -> bool:
+        return found.size <= files.limit(found.path, self.max_bytes)
+
+    def _keep_known(self, folder: FolderRow, scan: files.Scan) -> None:
+        self.skipped += [Skipped(f"{folder.label}/{path}", reason) for path, reason in scan.skipped]
+        there = {found.path for found in scan.found}
+        for (number, path), old in self.before.items():
+            # A file that only cannot be looked at now is not gone.
+            if number == folder.id and (path in there or not scan.covers(path)):
+                self.now[number, path] = self._judge(old)
+
+    def _read(self, folder: FolderRow, found: Found, since: int) -> None:
+        key = (folder.id, found.path)
+        mtime = -1 if found.mtime_ns > since else found.mtime_ns
+        row = FileRow(folder.id, found.path, found.size, mtime)
+        try:
+            content = files.read(found.absolute, self.max_bytes)
+            self.now[key] = self._judge(self._described(folder, row, content))
+        except Unfit as error:
+            self.now[key] = replace(row, unfit=str(error))
+        except OSError as error:
+            self.skipped.append(Skipped(f"{folder.label}/{found.path}", files.why(error)))
+
+    def _described(self, folder: FolderRow, row: FileRow, content: bytes) -> FileRow:
+        """Return a file's row with what its content says; a known content need not be read for it."""
+        old = self.before.get((folder.id, row.path))
+        reading = self.readings[folder.id]
+        digest = self.texts.known_as(row.path, content, reading)
+        if old is not None and digest is not None and old.sha256 == digest:
+            return replace(old, size=row.size, mtime_ns=row.mtime_ns)
+        text = self.texts.read(Path(folder.path), row.path, content, reading)
+        for kind in unknown(text.text):
+            self.markup[kind] = self.markup.get(kind, 0) + 1
+        return _told_by(row, text)
+
+    def _judge(self, row: FileRow) -> FileRow:
+        left_out = self.kb_ids_from is not None and row.kb_id is not None and row.kb_id < self.kb_ids_from
+        return row if row.left_out == left_out else replace(row, left_out=left_out)
+
+    def _step(self, path: str) -> None:
+        self.steps += 1
+        if self.on_progress:
+            self.on_progress(self.steps, max(self.total, self.steps), path)
+
+    # --------------------------------------------------------------------------------------------------- changes
+
+    def apply(self, writer: Writer) -> int:
+        """Make the difference, in the three steps; return how many chunks were written."""
+        existing = self.store.documents()
+        desired = self._desired()
+        coming = [(identity, key) for identity, key in desired.items() if identity not in existing]
+        going = {identity: number for identity, number in existing.items() if identity not in desired}
+        self.total = self.steps + len(coming)
+        anew = bool(going) and self.store.count()[1] <= WRITTEN_ANEW
+        written = 0
+        kept: set[str] = set()
+        with self.store.transaction():
+            for identity, key in coming:
+                count = self._write(None if anew else writer, identity, key)
+                if count is None:
+                    kept.add(identity.key)
+                written += count or 0
+                self._step(identity.key)
+            gone = [number for identity, number in going.items() if identity.key not in kept]
+            self.store.remove(gone)
+            self._keep_files()
+        if coming or gone:
+            if anew:
+                _write_anew(self.store, writer)
+            else:
+                writer.remove(gone)
+            writer.commit()
+            with self.store.transaction():
+                self.store.settle()
+            self.store.tidy()
+        return written
+
+    def _desired(self) -> dict[Identity, _Key]:
+        """Return the documents that there shall be: one per content, kind of source and version."""
+        folders = {**self.named, **self.others}
+        first: dict[tuple[str, str, str | None], tuple[str, _Key]] = {}
+        for key, row in self.now.items():
+            if row.sha256 is None or row.left_out:
+                continue
+            folder = folders[key[0]]
+            content = (row.sha256, row.source or folder.source, row.version or folder.version)
+            # Of identical files the first by name gives the key, whichever was read first.
+            first[content] = min(
+                first.get(content, (f"{folder.label}/{row.path}", key)), (f"{folder.label}/{row.path}", key)
+            )
+        return {Identity(name, *content, FORMAT): key for content, (name, key) in first.items()}
+
+    def _write(self, writer: Writer | None, identity: Identity, key: _Key) -> int | None:
+        """Write one document down and hand it to the index, if one is given; `None` where its file changed meanwhile."""
+        folder = {**self.named, **self.others}[key[0]]
+        try:
+            content = files.read(Path(folder.path) / key[1], self.max_bytes)
+            text = self.texts.read(Path(folder.path), key[1], content, self._reading(key[0]))
+        except (OSError, Unfit):
+            text = None
+        if text is None or text.digest != identity.sha256:
+            self.now[key] = replace(self.now[key], mtime_ns=-1)
+            self.skipped.append(Skipped(identity.key, "changed while it was being read: index again"))
+            return None
+        header, page = _page(text, identity.key)
+        entries = self.store.add(identity, header, page.chunks)
+        return add(writer, entries) if writer else len(entries)
+
+    def _keep_files(self) -> None:
+        self.store.keep_files(row for key, row in self.now.items() if self.before.get(key) != row)
+        self.store.drop_files(key for key in self.before if key not in self.now)
+        self.store.drop_folders(self.dropped)
+        for number in self.dropped:
+            # A number may be given to another folder.
+            self.store.set_meta(_reading_key(number), "")
+        for number in self.renewed:
+            self.store.set_meta(_reading_key(number), written(self.readings[number]))
+
+    # ---------------------------------------------------------------------------------------------------- report
+
+    def report(self, written: int, seconds: float) -> IngestReport:
+        """Count what changed, by files."""
+        mine = {key: row for key, row in self.now.items() if key[0] in self.named}
+        was = {
+            key: self._content(row, self.before_folders)
+            for key, row in self.before.items()
+            if key[0] not in self.others and _indexed(row)
+        }
+        now = {key: self._content(row, self.named) for key, row in mine.items() if _indexed(row)}
+        unchanged = sum(was.get(key) == content for key, content in now.items())
+        added = sum(key not in was for key in now)
+        documents, in_all = self.store.count()
+        return IngestReport(
+            added=added,
+            changed=len(now) - unchanged - added,
+            removed=sum(key not in now for key in was),
+            unchanged=unchanged,
+            folded=len(now.keys() - set(self._desired().values())),
+            skipped=sorted([*self.skipped, *self._list_skipped(mine)]),
+            warnings=sorted(Skipped(self._name(key), row.warning) for key, row in mine.items() if row.warning),
+            chunks=written,
+            seconds=seconds,
+            documents=documents,
+            policies=self.store.policies(),
+            chunks_in_all=in_all,
+            parts=self.parts,
+            markup=self.markup,
+        )
+
+    def _content(self, row: FileRow, folders: dict[int, FolderRow]) -> tuple[str | None, str, str | None]:
+        folder = folders[row.folder]
+        return row.sha256, row.source or folder.source, row.version or folder.version
+
+    def _list_skipped(self, rows: dict[_Key, FileRow]) -> Iterable[Skipped]:
+        for key, row in rows.items():
+            if row.unfit:
+                yield Skipped(self._name(key), row.unfit)
+            elif row.left_out:
+                reason = f"its number {row.kb_id} is below {self.kb_ids_from}: lower `kb_ids_from` to have it"
+                yield Skipped(self._name(key), reason)
+
+    def _name(self, key: _Key) -> str:
+        return f"{self.named[key[0]].label}/{key[1]}"
+
+
+def _indexed(row: FileRow) -> bool:
+    return row.sha256 is not None and not row.left_out
+
+
+def _told_by(row: FileRow, text: Text) -> FileRow:
+    matter = front_matter.read(text.text)
+    if not "".join(text.text.split("\n")[matter.lines :]).strip():
+        raise Unfit("has no text: write some, or remove it")
+    return replace(
+        row,
+        # What rests on other files, too, is looked at in each run.
+        mtime_ns=row.mtime_ns if text.alone else -1,
+        sha256=text.digest,
+        kb_id=matter.kb_id,
+        source=str(matter.source) if matter.source else None,
+        version=matter.version,
+        warning="; ".join(filter(None, (matter.problem, text.problem, _orders(text)))),
+    )
+
+
+def _orders(text: Text) -> str:
+    """Return in which lines a text gives orders to its reader; nothing where it does not."""
+    lines = [text.text.count("\n", 0, start) for _, start, _ in orders_in(text.text)[:_MOST_NAMED]]
+    if not lines:
+        return ""
+    places = [text.lines[line] if text.lines else line + 1 for line in lines] if text.has_lines else []
+    where = f"line {', '.join(map(str, places))} " if places else ""
+    return f"{where}gives orders to whoever reads it, and is not quoted: take it out, or put it in quotation marks"
+
+
+_MOST_NAMED = 5
+"""Lines of a file that a warning names."""
+
+
+def _page(text: Text, key: str) -> tuple[Header, chunks.Page]:
+    matter = front_matter.read(text.text)
+    page = chunks.read(text.text, title=matter.title, skip=matter.lines)
+    # The heading of a PDF's page names no document.
+    heading = "" if PAGE_HEADING.fullmatch(page.heading) and not text.has_lines else page.heading
+    title = matter.title or heading or PurePosixPath(key).stem
+    language = detect(f"{title} {page.prose[:_PROSE]}")
+    placed = replace(page, chunks=tuple(map(text.placed, page.chunks)))
+    return Header(title, matter.kb_id, matter.url, matter.updated, language), placed
+
+
+def _reading_key(folder: int) -> str:
+    return f"reading:{folder}"

@@ -1,0 +1,608 @@
+"""Searching what was read in: BM25 over three fields, with a confidence that says how far a passage is on topic.
+
+`confidence = 1 / (1 + (midpoint / norm)^2)` with `norm = score / (sum of idf of the query's words * (k1 + 1) * sum of
+field weights)`: comparable between queries, which the score is not. It says "on topic", not "correct".
+
+Where an embedding model is given, its vectors rank beside the words, for queries in its languages, and both together say
+how sure a passage is (`adapters.index.dense`). Where the model cannot be asked, or a passage has no vector yet, the
+words speak alone, and the trace says so.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+
+from adapters.index.deduplication import Different, enough
+from adapters.index.dense import DEPTH, NO_MEANING, Compared, Fusing, Meaning, meaning_of, other_length
+from adapters.index.embedded.index import VENDOR_ERRORS, Filter, Snapshot, analyser, opened, panicked, signature
+from adapters.index.hits import Hit
+from adapters.index.queries import (
+    MOST_READ,
+    Knowledge,
+    Query,
+    Searched,
+    all_of,
+    face,
+    mend,
+    parsed,
+    reply,
+    says,
+    searched_versions,
+    unknown_words,
+    widened,
+)
+from adapters.index.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
+from adapters.index.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
+from adapters.index.store import NAME, SCHEMA, Reader
+from adapters.threads import in_thread
+from contracts.enums import Source
+from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
+from contracts.ports import SearchReply, SearchRequest
+from language.words import stem, stems
+
+if TYPE_CHECKING:
+    from adapters.index.ranking.embedder import Embedder, Embedding
+    from contracts.calls import ModelCall
+    from contracts.evidence import EvidenceItem
+
+MIDPOINT = 0.12
+LARGE = 50_000
+"""Passages; in a smaller index, a limit costs less than looking at more."""
+_WORTH = 0.2
+"""The least share of an index that may be returned, for which more than that is looked at."""
+_TRIES = 5
+_NOWHERE = ("", 0)
+_OPENED_EVERY_S = 1.0
+_READ_OR_INDEX_AGAIN = "Let this user read its files, or index the documents again."
+"""Of a passage whose place decides nothing."""
+_Row = TypeVar("_Row")
+
+
+class _Moved(Exception):
+    """The index was renewed between asking it and reading the rows it named."""
+
+
+class _Ranking(NamedTuple):
+    """Passages in their order, by their numbers; what is known of each is put together for those that are read.
+
+    Attributes:
+        order: Best first, with what words and meaning say together.
+        scores: By words, of the query as it was widened.
+        own: Of the query itself.
+        similarities, fusing: Where meaning takes part.
+    """
+
+    order: Sequence[tuple[int, float]] = ()
+    scores: Mapping[int, float] = {}
+    own: Mapping[int, float] = {}
+    similarities: Mapping[int, float] = {}
+    fusing: Fusing | None = None
+
+
+class KnowledgeBase:
+    """What was read in, for searching; safe to use from several threads, and never in the way of a writer.
+
+    Args:
+        directory: Where `ingest` put it.
+        norm_midpoint: The normalised score at which confidence is one half, above 0 and below 1.
+        default_version: The version that is searched where a request names none; without one, the newest there is.
+        embedder: Ranks by meaning beside the words, for queries in its languages.
+
+    Raises:
+        NoIndex: Nothing was read in yet.
+        KnowledgeError: It cannot be opened.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        norm_midpoint: float = MIDPOINT,
+        default_version: str | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        self._directory = directory
+        self._midpoint = norm_midpoint
+        self._default_version = default_version
+        self._embedder = embedder
+        self._vectors: tuple[tuple[object, ...], Vectors] | None = None
+        self._loading = threading.Lock()
+        self._refreshing = threading.Lock()
+        self._idle: list[Reader] = []
+        self._seen: tuple[int, int, int, int] | None = None
+        self._opened_at = -math.inf
+        self._take: Callable[[], Snapshot]
+        self._reload: Callable[[], None]
+        self._current: Snapshot
+        weakref.finalize(self, _close_all, self._idle)
+        try:
+            self._check()
+            self._snapshot()
+        except (*VENDOR_ERRORS, sqlite3.Error) as error:
+            raise KnowledgeError(
+                f"The knowledge base in {directory} cannot be read: {error}.", _READ_OR_INDEX_AGAIN
+            ) from error
+
+    def _check(self) -> None:
+        if not (self._directory / NAME).is_file():
+            raise self._missing()
+        try:
+            signature(self._directory)
+        except FileNotFoundError as error:
+            raise self._missing() from error
+        with self._reader() as reader:
+            if reader.schema() != SCHEMA:
+                raise KnowledgeError(
+                    f"The knowledge base in {self._directory} was made by another version of this program.",
+                    "Delete that folder and index again.",
+                )
+            self.outdated = reader.meta("analyser") != analyser()
+            """Whether an earlier version made other words of the documents than this one makes of questions."""
+
+    def _missing(self) -> NoIndex:
+        return NoIndex(f"Nothing is indexed in {self._directory}.", "Index a folder of Markdown files first.")
+
+    # ---------------------------------------------------------------------------------------------------- asking
+
+    async def search(self, request: SearchRequest, kind: Source) -> SearchReply:
+        """Return the passages of one kind that answer a query best.
+
+        Documents of another version than the one asked for, named in the query or the question, or the default, are
+        left out, those without a version never. Of the same passage in several documents one is returned. Where no
+        passage in the language asked for reaches the threshold, all languages are searched.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        meaning = await meaning_of(self._embedder, request)
+        return await in_thread(self._reply, request, kind, meaning)
+
+    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
+        """Return the confidence of the best passage, of any kind and language: 0 to 1.
+
+        Args:
+            text: A question, or a part of one.
+            made: Requests to an embedding server are put on record there.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        meaning = await meaning_of(self._embedder, SearchRequest(text))
+        if made is not None:
+            made += meaning.calls
+        return await in_thread(self.on_topic_now, text, meaning)
+
+    async def mend(self, text: str) -> str:
+        """Return a text with its slips of the hand put right by the words of all passages (`asking.mend`).
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await in_thread(self.mend_now, text)
+
+    def mend_now(self, text: str) -> str:
+        """Like `mend`, in this thread."""
+        with _unavailable(Source.DOC):
+            return self._settled(lambda snapshot, reader: mend(snapshot, text, partial(_says, snapshot, reader)))
+
+    async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`).
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await in_thread(self.unknown_now, text, kinds)
+
+    def unknown_now(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
+        """Like `unknown`, in this thread."""
+        with _unavailable(Source.DOC):
+            snapshot = self._snapshot()
+            with self._reader() as reader:
+                all_of_them = kinds.issuperset(reader.count())
+
+            def has(word: str) -> bool:
+                return all_of_them or any(
+                    snapshot.search([((word,), 1.0)], Filter(source=kind), 1) for kind in sorted(kinds)
+                )
+
+            return unknown_words(snapshot, text, has)
+
+    async def articles(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
+        """Return every passage of the documents that have a key or a number (`Knowledge.articles`).
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        return await in_thread(self.articles_now, key, kb_id)
+
+    def articles_now(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
+        """Like `articles`, in this thread."""
+        with _unavailable(Source.DOC):
+            self._snapshot()  # lets go of a database whose folder was replaced
+            with self._reader() as reader:
+                return all_of(reader.article_passages(key, kb_id))
+
+    def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
+        """Like `search`, in this thread, and by words alone."""
+        return self._reply(request, kind, NO_MEANING)
+
+    def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
+        with _unavailable(kind):
+            searched = self._settled(lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning))
+        return reply(request, kind, searched, meaning)
+
+    def on_topic_now(self, text: str, meaning: Meaning = NO_MEANING) -> float:
+        """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
+        with _unavailable(Source.DOC):
+            return self._settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
+
+    def _on_topic(self, snapshot: Snapshot, reader: Reader, text: str, meaning: Meaning) -> float:
+        query = parsed(snapshot, text, snapshot.versions)
+        if not query.words:
+            return 0.0
+        where = Filter(versions=self._versions(snapshot, SearchRequest(text)))
+        compared = self._ready(snapshot, reader, meaning).compared
+        found = dict(snapshot.search(query.weights(), where, DEPTH if compared else 1))
+        near = _near(snapshot, where, compared)
+        if missing := [number for number in near if number not in found]:
+            more = snapshot.scores(query.weights(), missing) if len(found) >= DEPTH else {}
+            found |= dict.fromkeys(missing, 0.0) | more
+        fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(found))
+        best = _keep_undominated([(score, similarities.get(number)) for number, score in found.items()])
+        return max(
+            (fusing.confidence(confidence(score, query.idf_sum, self._midpoint), near) for score, near in best),
+            default=0.0,
+        )
+
+    def count(self) -> dict[str, int]:
+        """Return how many documents there are of each kind.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        with _unavailable(Source.DOC):
+            self._snapshot()  # lets go of a database whose folder was replaced
+            self._try_opening()
+            with self._reader() as reader:
+                return reader.count()
+
+    def _try_opening(self) -> None:
+        """Open the index anew: whoever has it open reads on when its files are gone, and the next process cannot begin."""
+        # Once a second: each leaves a thread of tantivy for a while, and anybody may ask whether a server is ready.
+        now = time.monotonic()
+        if now - self._opened_at >= _OPENED_EVERY_S:
+            opened(self._directory)[0]()
+            self._opened_at = now
+
+    def warnings(self) -> list[tuple[str, str]]:
+        """Return the files that are not indexed as they might be, by name, each with why.
+
+        Raises:
+            SourceUnavailable: The knowledge base cannot be read.
+        """
+        with _unavailable(Source.DOC), self._reader() as reader:
+            return reader.warnings()
+
+    def close(self) -> None:
+        """Let go of the database; the object may still be used."""
+        _close_all(self._idle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --------------------------------------------------------------------------------------------------- ranking
+
+    def _search(
+        self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: Meaning
+    ) -> Searched:
+        query = parsed(snapshot, request.query, snapshot.versions)
+        meaning = self._ready(snapshot, reader, meaning)
+        spread = float(meaning.compared.similarities.std()) if meaning.compared else None
+        if not query.words or request.top_k < 1:
+            return Searched(Different([], []), (), meaning.degraded, {}, spread)
+        where = Filter(
+            source=kind,
+            versions=self._versions(snapshot, request),
+            language=request.language,
+            excluded=tuple(reader.document_ids(request.exclude)) if request.exclude else (),
+        )
+        hits = self._different(snapshot, reader, query, where, request, meaning)
+        if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
+            # The documents may all be in the other language, and the words that matter in neither.
+            anywhere = Filter(where.source, where.versions, None, where.excluded)
+            hits = self._different(snapshot, reader, query, anywhere, request, meaning)
+        return Searched(hits, where.versions or (), meaning.degraded, query.weights_of, spread)
+
+    def _different(
+        self,
+        snapshot: Snapshot,
+        reader: Reader,
+        query: Query,
+        where: Filter,
+        request: SearchRequest,
+        meaning: Meaning,
+    ) -> Different[Hit]:
+        """Return the best passages without those that another one stands for."""
+        ranking = _Ranking()
+        ranked_to = 0
+
+        def best(count: int) -> list[Hit]:
+            nonlocal ranking, ranked_to
+            if count > ranked_to:
+                # Where meaning takes part, the ranking is long, and serves when more are wanted because some are alike.
+                ranked_to = max(count, DEPTH) if meaning.compared else count
+                ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=ranked_to), meaning)
+            return self._hits(reader, query, ranking, count)
+
+        return enough(best, face, request.top_k)
+
+    def _ranked(
+        self,
+        snapshot: Snapshot,
+        reader: Reader,
+        query: Query,
+        where: Filter,
+        request: SearchRequest,
+        meaning: Meaning,
+    ) -> _Ranking:
+        """Return the best passages by their numbers; where meaning takes part, all that either has found."""
+        weights = query.weights()
+        if request.expand:
+            best = _best(snapshot, reader, weights, where, FEEDBACK_DOCUMENTS)
+            bodies = _all(reader.bodies([number for number, _ in best]), len(best))
+            texts = [(stems(bodies[number]), score) for number, score in best]
+            weights = widened(query, feedback([words[0] for words in query.words], texts))
+        compared = meaning.compared
+        wanted = request.top_k if compared is None else max(request.top_k, DEPTH)
+        ranked = dict(_best(snapshot, reader, weights, where, wanted))
+        near = [number for number in _near(snapshot, where, compared) if number not in ranked]
+        if near:
+            # Fewer than wanted are all that have a word of the query.
+            more = snapshot.scores(weights, near) if len(ranked) >= wanted else {}
+            ranked |= dict.fromkeys(near, 0.0) | more
+        # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
+        own = snapshot.scores(query.weights(), list(ranked)) if request.expand and ranked else ranked
+        by_words = _ordered(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
+        if compared is None:
+            return _Ranking([(number, 0.0) for number in by_words], ranked, own)
+        fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(ranked))
+        order = fusing.ordered({number: ranked[number] for number in (*by_words, *near)}, similarities)
+        return _Ranking(order, ranked, own, similarities, fusing)
+
+    def _hits(self, reader: Reader, query: Query, ranking: _Ranking, count: int) -> list[Hit]:
+        """Return the first so many of what was ranked, with the passages."""
+        first = ranking.order[:count]
+        rows = _all(reader.passages([number for number, _ in first]), len(first))
+        hits: list[Hit] = []
+        for number, fused in first:
+            sure = confidence(ranking.own.get(number, 0.0), query.idf_sum, self._midpoint)
+            hit = Hit(rows[number], ranking.scores[number], sure)
+            similarity = ranking.similarities.get(number)
+            hits.append(ranking.fusing.weighed(hit, similarity, fused) if ranking.fusing else hit)
+        return hits
+
+    def _fusing(self, meaning: Meaning, compared: Compared | None) -> Fusing:
+        if self._embedder is None or meaning.vector is None or compared is None:
+            return Fusing(1.0)
+        return Fusing.of(self._embedder, meaning.vector, compared.vectors.calibration)
+
+    def _versions(self, snapshot: Snapshot, request: SearchRequest) -> tuple[str, ...]:
+        return searched_versions(request, snapshot.versions, self._default_version, snapshot.default_versions)
+
+    # ---------------------------------------------------------------------------------------------------- meaning
+
+    def _ready(self, snapshot: Snapshot, reader: Reader, meaning: Meaning) -> Meaning:
+        """Add the passages' vectors, as far as they can be used."""
+        if self._embedder is None or meaning.vector is None:
+            return meaning
+        vectors = self._loaded(reader, self._embedder)
+        why = _unusable(vectors, meaning.vector)
+        if why:
+            return replace(meaning, vector=None, degraded=f"embeddings: {why}")
+        missing = (
+            f"embeddings: {vectors.missing} passages have no vector yet, and are found by their words alone. {_MAKING}"
+        )
+        compared = Compared(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
+        return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
+
+    def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
+        with self._loading:
+            names = (file_key(embedder.name), calibration_key(embedder.name))
+            key = (self._seen, *map(reader.meta, names))
+            if self._vectors is None or self._vectors[0] != key:
+                self._vectors = (key, _read_vectors(self._directory, reader, embedder))
+            return self._vectors[1]
+
+    # -------------------------------------------------------------------------------------------------- freshness
+
+    def _settled(self, ask: Callable[[Snapshot, Reader], _Row]) -> _Row:
+        """Ask a snapshot and the rows it names; again, where both were renewed in between."""
+        for attempt in range(_TRIES):
+            snapshot = self._snapshot(renew=attempt > 0)
+            try:
+                with self._reader() as reader:
+                    return ask(snapshot, reader)
+            except _Moved:
+                continue
+        raise _Moved("it changes faster than it can be read")
+
+    def _snapshot(self, *, renew: bool = False) -> Snapshot:
+        seen = signature(self._directory)
+        with self._refreshing:
+            if self._seen is None or seen[3] != self._seen[3]:
+                # Opened for the first time, or the whole folder was replaced.
+                _close_all(self._idle)
+                self._take, self._reload = opened(self._directory)
+                self._current = self._take()
+            elif renew or seen != self._seen:
+                self._reload()
+                self._current = self._take()
+            self._seen = seen
+            return self._current
+
+    @contextmanager
+    def _reader(self) -> Generator[Reader]:
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = Reader(self._directory)
+        try:
+            yield reader
+        except BaseException:
+            reader.close()
+            raise
+        if reader.lasting:
+            self._idle.append(reader)
+        else:
+            reader.close()
+
+
+def _close_all(idle: list[Reader]) -> None:
+    while idle:
+        idle.pop().close()
+
+
+@contextmanager
+def _unavailable(kind: Source) -> Generator[None]:
+    """Turn what SQLite, tantivy and the disk may say into the port's error."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, (*VENDOR_ERRORS, sqlite3.Error, _Moved)) and not panicked(error):
+            raise
+        raise SourceUnavailable(
+            f"The {kind} source cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}.",
+            _READ_OR_INDEX_AGAIN,
+        ) from error
+
+
+def _best(
+    snapshot: Snapshot, reader: Reader, weights: Sequence[tuple[Sequence[str], float]], where: Filter, limit: int
+) -> list[tuple[int, float]]:
+    """Return numbers and scores of the best passages that may be returned.
+
+    Tantivy skips what cannot win only where nothing limits a search. So a large index is asked for more than is wanted
+    and without limits, and what may not be returned is left out: that is the same, in a third of the time.
+    """
+    share = snapshot.share(where)
+    if snapshot.size >= LARGE and not where.excluded and _WORTH <= share < 1:
+        count = math.ceil(limit / share * 1.5)
+        ranked = snapshot.search(weights, Filter(), count)
+        limits = _all(reader.limits([number for number, _ in ranked]), len(ranked))
+        fit = [(number, score) for number, score in ranked if where.admits(*limits[number])]
+        if len(fit) >= limit or len(ranked) < count:
+            return fit[:limit]
+    return snapshot.search(weights, where, limit)
+
+
+def _ordered(reader: Reader, scores: Mapping[int, float]) -> list[int]:
+    """Return passages by their scores, best first; of equal ones the order of documents and in them, read for these alone."""
+    times = Counter(scores.values())
+    tied = [number for number, score in scores.items() if times[score] > 1]
+    places = _all(reader.places(tied), len(tied)) if tied else {}
+    return sorted(scores, key=lambda number: (-scores[number], places.get(number, _NOWHERE)))
+
+
+def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
+    if len(rows) < expected:
+        raise _Moved
+    return rows
+
+
+# -------------------------------------------------------------------------------------------------------- meaning
+
+
+_MAKING = "They are being made, or `guardian index` makes them."
+
+
+def _says(snapshot: Snapshot, reader: Reader, word: str) -> bool:
+    """Whether one of the passages that have a word's stem has the word in that very form."""
+    found = snapshot.search([((stem(word),), 1.0)], Filter(), MOST_READ)
+    return says(reader.passages([number for number, _ in found]).values(), word)
+
+
+def _keep_undominated(found: Iterable[tuple[float, float | None]]) -> Iterator[tuple[float, float | None]]:
+    """Yield the pairs of score and similarity of which no other one has both as high: the surest is one of them."""
+    nearest: float | None = None
+    alone = False
+    for score, near in sorted(found, key=lambda pair: -pair[0]):
+        if near is None:
+            if not alone:
+                yield score, near
+            alone = True
+        elif nearest is None or near > nearest:
+            nearest = near
+            yield score, near
+
+
+def _near(snapshot: Snapshot, where: Filter, compared: Compared | None) -> list[int]:
+    """Return the passages that are nearest by meaning, best first."""
+    if compared is None:
+        return []
+    near = compared.vectors.nearest(compared.similarities, snapshot.admitted(where), DEPTH)
+    return [number for number, _ in near]
+
+
+def _similarities(compared: Compared | None, numbers: Sequence[int]) -> dict[int, float]:
+    return compared.vectors.of(numbers, compared.similarities) if compared else {}
+
+
+def _read_vectors(directory: Path, reader: Reader, embedder: Embedder) -> Vectors:
+    import numpy as np
+
+    chunks, rows = np.zeros(0, np.int64), np.zeros((0, 0), np.float16)
+    # A fill that ends now has removed the file that was named a moment ago.
+    for _ in range(_TRIES):
+        name = reader.meta(file_key(embedder.name))
+        try:
+            chunks, rows = read_vectors(directory / name) if name else (chunks, rows)
+            break
+        except (OSError, ValueError):
+            continue
+    missing = int(np.setdiff1d(np.array(reader.numbers(embedder.languages), np.int64), chunks).size)
+    return Vectors(chunks, rows, missing, calibration_of(reader.meta(calibration_key(embedder.name))))
+
+
+def _unusable(vectors: Vectors, query: Embedding) -> str:
+    if not len(vectors.chunks) and vectors.missing:
+        return f"no passage has a vector of this model yet. {_MAKING}"
+    if vectors.length and vectors.length != len(query):
+        return other_length(len(query), vectors.length)
+    return ""
+
+
+class DocumentSource:
+    """One kind of the knowledge base's documents, as an evidence source of the graph.
+
+    Args:
+        knowledge: What is searched.
+        kind: `doc` or `policy`.
+    """
+
+    def __init__(self, knowledge: Knowledge, kind: Source = Source.DOC) -> None:
+        if kind not in (Source.DOC, Source.POLICY):
+            raise ValueError(f"documents are doc or policy, not {kind}")
+        self._knowledge = knowledge
+        self._kind = kind
+
+    @property
+    def kind(self) -> Source:
+        return self._kind
+
+    async def search(self, request: SearchRequest) -> SearchReply:
+        return await self._knowledge.search(request, self._kind)

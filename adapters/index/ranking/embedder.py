@@ -1,0 +1,79 @@
+"""The port of embedding models: texts become vectors, and near vectors mean alike.
+
+HttpEmbedder     behind a server, over `POST /v1/embeddings` (`embeddings.py`)
+LocalEmbedder    in this process (`local/`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from contracts.calls import ModelCall
+from contracts.enums import Language
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BATCH: Final = 32
+"""Texts that are made vectors together: the most that TEI takes in one request unless told otherwise."""
+
+Embedding: TypeAlias = "NDArray[np.float32]"
+"""One row of float32, of length 1 (or of zeros), so that the scalar product of two is their cosine."""
+
+
+class Embedder(Protocol):
+    """One embedding model; safe to use from several event loops."""
+
+    @property
+    def name(self) -> str:
+        """What vectors of passages are kept under: they are made anew where it changes."""
+        ...
+
+    @property
+    def languages(self) -> frozenset[Language]:
+        """Those that it was made for; texts in others are not given to it."""
+        ...
+
+    @property
+    def query_prefix(self) -> str:
+        """What is put before queries."""
+        ...
+
+    @property
+    def words_share(self) -> float:
+        """What the words weigh beside it where both rank, 0 to 1 (`adapters.index.ranking.fusion`)."""
+        ...
+
+    def speaks(self, query: str, language: Language | None) -> bool:
+        """Whether a query is in its languages, and so are the documents that are wanted (`None` for any)."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of passages, in their order.
+
+        Raises:
+            ServerFault: There are none.
+        """
+        ...
+
+    async def embed_queries(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of many texts as those of queries; they are not remembered.
+
+        Raises:
+            ServerFault: There are none.
+        """
+        ...
+
+    async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Embedding:
+        """Return the vector of a query, remembered for the next that asks for it.
+
+        Args:
+            text: The query.
+            made: Requests to a server are put on record there.
+
+        Raises:
+            ServerFault: There is none.
+        """
+        ...

@@ -1,0 +1,508 @@
+"""The system of record: which files there are, the documents they make, and their chunks, in one SQLite database.
+
+A document is one content under one kind of source and one version, however many files hold it. Its rows never
+change: a changed file makes a new document beside the old one, and `state` says which of the two is coming and which
+is going until the index has followed. So a reader finds the rows of the old index and of the new one at any moment,
+and a killed run is finished by the next.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.reading.chunks import Chunk
+from contracts.enums import Language, Source
+from contracts.errors import KnowledgeError
+
+NAME = "knowledge.sqlite"
+SCHEMA = 1
+"""Raised when the tables change."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE folders (
+    id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE, source TEXT NOT NULL, version TEXT
+);
+CREATE TABLE files (
+    folder INTEGER NOT NULL REFERENCES folders (id), path TEXT NOT NULL,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, sha256 TEXT,
+    kb_id INTEGER, source TEXT, version TEXT,  -- as the file itself says
+    unfit TEXT NOT NULL, warning TEXT NOT NULL, left_out INTEGER NOT NULL,
+    PRIMARY KEY (folder, path)
+) WITHOUT ROWID;
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice
+    key TEXT NOT NULL, sha256 TEXT NOT NULL, format INTEGER NOT NULL, title TEXT NOT NULL, kb_id INTEGER, url TEXT,
+    updated TEXT, source TEXT NOT NULL, version TEXT, language TEXT NOT NULL, state TEXT NOT NULL
+);
+CREATE INDEX documents_by_key ON documents (key);
+CREATE INDEX documents_in_motion ON documents (state) WHERE state <> 'live';
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents (id),
+    ordinal INTEGER NOT NULL, heading TEXT NOT NULL, anchor TEXT NOT NULL,
+    first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
+    text TEXT NOT NULL, headings TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL
+);
+CREATE INDEX chunks_by_document ON chunks (document);
+"""
+
+_EMBEDDINGS = """
+CREATE TABLE IF NOT EXISTS embeddings (
+    model TEXT NOT NULL, hash TEXT NOT NULL, vector BLOB NOT NULL,  -- float16, of length 1
+    PRIMARY KEY (model, hash)
+)
+"""
+"""Made where an embedding model is used; a knowledge base without is the same as ever."""
+_OLDER = "DROP TABLE IF EXISTS vectors"
+"""Where vectors were float32, before: they are made anew, and no document is read again for that."""
+
+_PASSAGES = """
+SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
+       c.ordinal, c.heading, c.first_line, c.last_line, c.text, d.version
+FROM chunks c JOIN documents d ON d.id = c.document
+"""
+_ARTICLES = f"""{_PASSAGES}
+WHERE d.state <> 'removing' AND (d.key = ? OR d.kb_id = ?) ORDER BY d.key, d.source, d.id, c.ordinal
+"""
+_LIMITS = """
+SELECT c.id, d.source, d.version, d.language FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
+"""
+_PLACES = "SELECT c.id, d.key, c.ordinal FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN"
+_BODIES = "SELECT id, body FROM chunks WHERE id IN"
+_NUMBERS = "SELECT id FROM documents WHERE key IN"
+
+
+class FolderRow(NamedTuple):
+    """A folder that was read in; `label` begins the keys of its documents."""
+
+    id: int
+    label: str
+    path: str
+    source: str
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """What is known of a file, so that it need not be read again.
+
+    Attributes:
+        sha256: Of its content; `None` where the content is unfit.
+        unfit, warning: Why it is not indexed, or not as it should be; empty where it is.
+        left_out: Whether its number is below the deployment's `kb_ids_from`.
+    """
+
+    folder: int
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str | None = None
+    kb_id: int | None = None
+    source: str | None = None
+    version: str | None = None
+    unfit: str = ""
+    warning: str = ""
+    left_out: bool = False
+
+
+class Identity(NamedTuple):
+    """What makes two documents the same; `format` is the way they were cut."""
+
+    key: str
+    sha256: str
+    source: str
+    version: str | None
+    format: int
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a document says of itself."""
+
+    title: str
+    kb_id: int | None
+    url: str | None
+    updated: str | None
+    language: Language
+
+
+class Entry(NamedTuple):
+    """A chunk on its way into the index."""
+
+    id: int
+    document: int
+    source: str
+    version: str | None
+    language: str
+    title: str
+    headings: str
+    body: str
+
+
+class Passage(NamedTuple):
+    """A chunk as a search returns it."""
+
+    id: int
+    key: str
+    source: str
+    title: str
+    url: str | None
+    kb_id: int | None
+    updated: str | None
+    language: str
+    ordinal: int
+    heading: str
+    first_line: int
+    last_line: int
+    text: str
+    version: str | None = None
+
+
+_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+@contextmanager
+def our_errors(doing: str, directory: Path) -> Generator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # The lowest byte of an extended code is the code itself.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            raise KnowledgeError(
+                f"The knowledge base in {directory} is damaged: {error}.",
+                f"Delete the folder {directory} and index everything again.",
+            ) from error
+        raise KnowledgeError(
+            f"The knowledge base cannot be {doing}: {error}.",
+            "See that its disk has free space and its folder may be written to, then index again; "
+            "what was indexed before is whole.",
+        ) from error
+
+
+class Store:
+    """The writing side; one at a time, which the caller's lock sees to.
+
+    Raises:
+        KnowledgeError: From every method, where the database cannot be read or written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / NAME
+        self._directory = directory
+        with our_errors("opened", directory):
+            # The connection is closed from the thread that opened it, or with the process.
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=5)
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                # The index's commit must never be durable before the rows it points to.
+                self._db.execute("PRAGMA synchronous=FULL")
+                self._prepare(directory)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _prepare(self, directory: Path) -> None:
+        (found,) = self._db.execute("PRAGMA user_version").fetchone()
+        if found not in (0, SCHEMA):
+            raise KnowledgeError(
+                f"The knowledge base in {directory} was made by another version of this program.",
+                "Delete that folder and index again.",
+            )
+        if not found:
+            with self.transaction():
+                for statement in _TABLES.split(";\n"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA}")
+        self._db.execute(_OLDER)
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Everything inside is written, or nothing is."""
+        with our_errors("written", self._directory):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled it back already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def tidy(self) -> None:
+        """Bring the write-ahead log home, so that the database is one file again; what it holds is safe either way."""
+        with suppress(sqlite3.Error):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # ---------------------------------------------------------------------------------------------- what there is
+
+    def meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def folders(self) -> list[FolderRow]:
+        return [FolderRow(*row) for row in self._db.execute("SELECT * FROM folders ORDER BY id")]
+
+    def files(self) -> dict[tuple[int, str], FileRow]:
+        rows = (FileRow(*row[:-1], left_out=bool(row[-1])) for row in self._db.execute("SELECT * FROM files"))
+        return {(row.folder, row.path): row for row in rows}
+
+    def documents(self) -> dict[Identity, int]:
+        """Return the ids of the documents that stay unless something changes."""
+        sql = "SELECT key, sha256, source, version, format, id FROM documents WHERE state <> 'removing'"
+        return {Identity(*row[:-1]): row[-1] for row in self._db.execute(sql)}
+
+    def count(self) -> tuple[int, int]:
+        """Return how many documents and chunks there are."""
+        sql = "SELECT count(DISTINCT d.id), count(c.id) FROM documents d LEFT JOIN chunks c ON c.document = d.id"
+        documents, chunks = self._db.execute(f"{sql} WHERE d.state <> 'removing'").fetchone()
+        return documents, chunks
+
+    def policies(self) -> int:
+        """Return how many of the documents are policies."""
+        sql = "SELECT count(*) FROM documents WHERE state <> 'removing' AND source = 'policy'"
+        return int(self._db.execute(sql).fetchone()[0])
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of all documents, whatever their state."""
+        return [number for (number,) in self._db.execute("SELECT id FROM documents")]
+
+    def in_motion(self) -> list[int]:
+        """Return the ids of documents that the index does not follow yet, coming and going."""
+        return [row[0] for row in self._db.execute("SELECT id FROM documents WHERE state <> 'live'")]
+
+    def entries(self, *, coming: bool) -> Iterator[Entry]:
+        """Yield the chunks that belong into the index: those of coming documents, or of all."""
+        states = "d.state = 'adding'" if coming else "d.state <> 'removing'"
+        sql = "SELECT c.id, d.id, d.source, d.version, d.language, d.title, c.headings, c.body"
+        sql += f" FROM chunks c JOIN documents d ON d.id = c.document WHERE {states} ORDER BY c.id"
+        yield from (Entry(*row) for row in self._db.execute(sql))
+
+    def texts(self, ids: Collection[int]) -> dict[int, tuple[str, str, str]]:
+        """Return title, headings and body of chunks."""
+        sql = "SELECT c.id, d.title, c.headings, c.body FROM chunks c JOIN documents d ON d.id = c.document"
+        rows = self._db.execute(f"{sql} WHERE c.id IN ({','.join('?' * len(ids))})", tuple(ids))
+        return {number: (title, headings, body) for number, title, headings, body in rows}
+
+    # ------------------------------------------------------------------------------------------------ what changes
+
+    def keep_folder(self, path: Path, source: Source, version: str | None) -> FolderRow:
+        """Write a folder down, or that it is read otherwise than before."""
+        existing = {row.path: row for row in self.folders()}
+        old = existing.get(str(path))
+        if old:
+            self._db.execute("UPDATE folders SET source = ?, version = ? WHERE id = ?", (source, version, old.id))
+            return old._replace(source=source, version=version)
+        taken = {row.label for row in existing.values()}
+        name = path.name or "root"
+        label = next(
+            label for n in range(1, len(taken) + 2) if (label := name if n == 1 else f"{name}-{n}") not in taken
+        )
+        values = (label, str(path), str(source), version)
+        made = self._db.execute("INSERT INTO folders (label, path, source, version) VALUES (?, ?, ?, ?)", values)
+        return FolderRow(made.lastrowid or 0, *values)
+
+    def drop_folders(self, ids: Collection[int]) -> None:
+        self._db.executemany("DELETE FROM files WHERE folder = ?", [(number,) for number in ids])
+        self._db.executemany("DELETE FROM folders WHERE id = ?", [(number,) for number in ids])
+
+    def keep_files(self, rows: Iterable[FileRow]) -> None:
+        sql = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        values = (
+            (
+                r.folder,
+                r.path,
+                r.size,
+                r.mtime_ns,
+                r.sha256,
+                r.kb_id,
+                r.source,
+                r.version,
+                r.unfit,
+                r.warning,
+                r.left_out,
+            )
+            for r in rows
+        )
+        self._db.executemany(sql, values)
+
+    def drop_files(self, keys: Iterable[tuple[int, str]]) -> None:
+        self._db.executemany("DELETE FROM files WHERE folder = ? AND path = ?", keys)
+
+    def add(self, identity: Identity, header: Header, chunks: Sequence[Chunk]) -> list[Entry]:
+        """Write down a document that the index shall follow; return its chunks as the index takes them."""
+        made = self._db.execute(
+            "INSERT INTO documents (key, sha256, source, version, format, title, kb_id, url, updated, language, state)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'adding')",
+            (*identity, header.title, header.kb_id, header.url, header.updated, str(header.language)),
+        )
+        document = made.lastrowid or 0
+        return [self._add_chunk(document, identity, header, chunk) for chunk in chunks]
+
+    def _add_chunk(self, document: int, identity: Identity, header: Header, chunk: Chunk) -> Entry:
+        made = self._db.execute(
+            "INSERT INTO chunks (document, ordinal, heading, anchor, first_line, last_line, text, headings, body, hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                document,
+                chunk.ordinal,
+                " › ".join(chunk.path),
+                chunk.anchor,
+                chunk.first_line,
+                chunk.last_line,
+                chunk.text,
+                chunk.headings,
+                chunk.body,
+                chunk.hash,
+            ),
+        )
+        return Entry(
+            made.lastrowid or 0,
+            document,
+            identity.source,
+            identity.version,
+            header.language,
+            header.title,
+            chunk.headings,
+            chunk.body,
+        )
+
+    def remove(self, documents: Iterable[int]) -> None:
+        """Mark documents that the index shall drop; their rows stay readable until `settle`."""
+        self._db.executemany(
+            "UPDATE documents SET state = 'removing' WHERE id = ?", [(number,) for number in documents]
+        )
+
+    # ---------------------------------------------------------------------------------------------------- vectors
+
+    def vector_sizes(self, model: str) -> dict[str, int]:
+        """Return how many bytes the vectors have that a model made, by the hashes of their texts."""
+        self._db.execute(_EMBEDDINGS)
+        sql = "SELECT hash, length(vector) FROM embeddings WHERE model = ?"
+        return dict(self._db.execute(sql, (model,)).fetchall())
+
+    def vectors(self, model: str, hashes: Iterable[str]) -> Iterator[bytes]:
+        """Yield the vectors that a model made of texts, which it all has."""
+        sql = "SELECT vector FROM embeddings WHERE model = ? AND hash = ?"
+        for key in hashes:
+            yield self._db.execute(sql, (model, key)).fetchone()[0]
+
+    def keep_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None:
+        rows = [(model, key, vector) for key, vector in vectors.items()]
+        self._db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+
+    def drop_vectors(self, model: str, wanted: Collection[str]) -> None:
+        """Drop the vectors of other models and of texts that are not wanted."""
+        rows = self._db.execute("SELECT model, hash FROM embeddings").fetchall()
+        gone = [row for row in rows if row[0] != model or row[1] not in wanted]
+        self._db.executemany("DELETE FROM embeddings WHERE model = ? AND hash = ?", gone)
+
+    def settle(self) -> None:
+        """Make final what the index has followed."""
+        self._db.execute("DELETE FROM chunks WHERE document IN (SELECT id FROM documents WHERE state = 'removing')")
+        self._db.execute("DELETE FROM documents WHERE state = 'removing'")
+        self._db.execute("UPDATE documents SET state = 'live' WHERE state = 'adding'")
+
+
+def _opened_for_reading(path: Path, how: str = "") -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro{how}"
+    # A pool hands it from thread to thread, to one at a time.
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)
+
+
+def _has_log(path: Path) -> bool:
+    """Whether something was written that is not in the database itself yet."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+class Reader:
+    """The reading side: one connection, which cannot write.
+
+    Attributes:
+        lasting: Whether it sees what others write after it was opened; one that does not is for one question.
+
+    Raises:
+        sqlite3.Error: From every method; the caller knows what was being asked.
+    """
+
+    lasting = True
+
+    def __init__(self, directory: Path) -> None:
+        self._db = _opened_for_reading(directory / NAME)
+        try:
+            self._db.execute("PRAGMA user_version")
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            # In a folder that cannot be written, SQLite cannot say in a file of its own that somebody reads here.
+            unwritable = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+            if not unwritable or _has_log(directory / NAME):
+                raise
+            self._db = _opened_for_reading(directory / NAME, "&immutable=1")
+            self.lasting = False
+
+    def schema(self) -> int:
+        return self._db.execute("PRAGMA user_version").fetchone()[0]
+
+    def passages(self, ids: Collection[int]) -> dict[int, Passage]:
+        sql = f"{_PASSAGES} WHERE c.id IN ({','.join('?' * len(ids))})"
+        rows = (Passage(*row) for row in self._db.execute(sql, tuple(ids)))
+        return {row.id: row for row in rows}
+
+    def places(self, ids: Collection[int]) -> dict[int, tuple[str, int]]:
+        """Return of passages the keys of their documents and where they stand there."""
+        sql = f"{_PLACES} ({','.join('?' * len(ids))})"
+        return {number: (key, ordinal) for number, key, ordinal in self._db.execute(sql, tuple(ids))}
+
+    def article_passages(self, key: str, kb_id: int | None) -> list[Passage]:
+        """Return every passage of the documents that have a key or a number, document by document and in order."""
+        return [Passage(*row) for row in self._db.execute(_ARTICLES, (key, kb_id))]
+
+    def limits(self, ids: Collection[int]) -> dict[int, tuple[str, str | None, str]]:
+        """Return source, version and language of passages: what searches are limited by."""
+        sql = f"{_LIMITS} ({','.join('?' * len(ids))})"
+        return {row[0]: row[1:] for row in self._db.execute(sql, tuple(ids))}
+
+    def bodies(self, ids: Collection[int]) -> dict[int, str]:
+        """Return the words of passages as they were indexed."""
+        sql = f"{_BODIES} ({','.join('?' * len(ids))})"
+        return dict(self._db.execute(sql, tuple(ids)).fetchall())
+
+    def meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def numbers(self, languages: Collection[str]) -> list[int]:
+        """Return the numbers of all passages in some languages, ascending."""
+        sql = "SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document WHERE d.state <> 'removing'"
+        sql += f" AND d.language IN ({','.join('?' * len(languages))}) ORDER BY c.id"
+        return [number for (number,) in self._db.execute(sql, tuple(languages))]
+
+    def document_ids(self, keys: Collection[str]) -> list[int]:
+        sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"
+        return [row[0] for row in self._db.execute(sql, tuple(keys))]
+
+    def count(self) -> dict[str, int]:
+        """Return how many documents there are of each kind of source."""
+        sql = "SELECT source, count(*) FROM documents WHERE state <> 'removing' GROUP BY source ORDER BY source"
+        return dict(self._db.execute(sql).fetchall())
+
+    def warnings(self) -> list[tuple[str, str]]:
+        """Return the files that are not indexed as they might be, by name, each with why."""
+        sql = "SELECT path, warning FROM files WHERE warning <> '' AND unfit = '' AND left_out = 0 ORDER BY path"
+        return self._db.execute(sql).fetchall()
+
+    def close(self) -> None:
+        self._db.close()

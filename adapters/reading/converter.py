@@ -1,0 +1,87 @@
+"""Reading files of other formats in a process of their own, so that no file can stop or bring down a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Self
+
+from adapters.reading.document import LIBRARIES, SECONDS, Document, Unfit
+
+
+class Converter:
+    """A process that turns files into Markdown; started for the first file, and again after one that ended it.
+
+    Args:
+        seconds: How long one file may take.
+    """
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def read(self, ending: str, content: bytes) -> Document:
+        """Return a file as Markdown.
+
+        Args:
+            ending: One of `LIBRARIES`.
+            content: The file.
+
+        Raises:
+            Unfit: It cannot be read, or what reads it is not installed.
+        """
+        if find_spec(LIBRARIES[ending]) is None:
+            raise Unfit(
+                "needs the extra `formats` to be read: install that extra and index again, or save it as Markdown"
+            )
+        process = self._running()
+        assert process.stdin is not None  # noqa: S101 - both are pipes
+        assert process.stdout is not None  # noqa: S101
+        reply = b""
+        with suppress(OSError):
+            process.stdin.write(f"{ending} {len(content)}\n".encode())
+            process.stdin.write(content)
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        if not reply.endswith(b"\n"):
+            self.close()
+            raise Unfit(
+                f"takes more than {self._seconds:g} s to be read, or stops its reader: split it, or save it as Markdown"
+            )
+        said: dict[str, str] = json.loads(reply)
+        if "unfit" in said:
+            raise Unfit(said["unfit"])
+        return Document(**said)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            # The same modules as here, and none from the folder that the program happens to run in.
+            path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-P", "-m", "adapters.reading.worker", str(self._seconds)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        return self._process
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            # What was still to be written to it is lost on purpose.
+            with suppress(OSError):
+                self._process.communicate()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

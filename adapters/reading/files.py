@@ -1,0 +1,179 @@
+"""The documents under a folder: finding them, and reading them whatever they turn out to be."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.reading.document import LIBRARIES, Unfit
+from language.clean import clean
+
+MARKDOWN = (".md", ".markdown")
+SUFFIXES = (*MARKDOWN, *LIBRARIES)
+_OPEN_IN_WORD = "~$"
+"""How the file that Word keeps beside an open one begins."""
+FACTOR = 5
+"""How much larger than a Markdown file one of another format may be: most of it are pictures and fonts."""
+_BINARY = b"\x00"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Skipped(NamedTuple):
+    """A file that was not taken as it is: why, and the way out."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document; `path` is relative to its folder, with `/` between its parts."""
+
+    path: str
+    absolute: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a walk through a folder brought.
+
+    Attributes:
+        unread: Folders that could not be listed, relative; what was indexed below them is not taken for deleted.
+    """
+
+    found: list[Found] = field(default_factory=list[Found])
+    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    unread: list[str] = field(default_factory=list[str])
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a file that was not found is really gone."""
+        return not any(folder in ("", path) or path.startswith(f"{folder}/") for folder in self.unread)
+
+
+def walk(root: Path, others: Collection[Path] = ()) -> Scan:
+    """Find the documents under a folder, in a fixed order.
+
+    Hidden folders are left out. Links to folders are not followed: what they lead to inside is found on its own, what
+    is outside is not this folder's, and loops end. A folder inside that is indexed on its own account is left to it.
+    """
+    scan = Scan()
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            relative = _relative(folder, root)
+            scan.unread.append("" if relative == "." else relative)
+            scan.skipped.append(Skipped(relative, f"the folder cannot be listed ({_said(error)}): allow reading it"))
+            continue
+        waiting += reversed([Path(entry.path) for entry in _entered(entries, root, others, scan)])
+        for entry in entries:
+            if entry.name.casefold().endswith(SUFFIXES) and not entry.name.startswith(_OPEN_IN_WORD):
+                _examine(Path(entry.path), root, scan)
+    scan.found.sort(key=lambda found: found.path)
+    return scan
+
+
+def _entered(
+    entries: list[os.DirEntry[str]], root: Path, others: Collection[Path], scan: Scan
+) -> Iterator[os.DirEntry[str]]:
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if Path(entry.path) not in others:
+                yield entry
+        elif entry.is_symlink() and (path := Path(entry.path)).is_dir():
+            target = path.resolve()
+            if target == root or target in path.parents:
+                scan.skipped.append(Skipped(_relative(path, root), "a link loop, not followed: remove the link"))
+            elif root not in target.parents:
+                reason = "a link out of the folder, not followed: index what it leads to as a folder of its own"
+                scan.skipped.append(Skipped(_relative(path, root), reason))
+
+
+def _examine(path: Path, root: Path, scan: Scan) -> None:
+    relative = _relative(path, root)
+    try:
+        state = path.stat()
+        # After `stat`, which finds out whether the link leads anywhere.
+        outside = path.is_symlink() and root not in path.resolve().parents
+    except (OSError, RuntimeError) as error:
+        scan.unread.append(relative)
+        scan.skipped.append(Skipped(relative, f"cannot be looked at ({_said(error)}): repair or remove it"))
+        return
+    if stat.S_ISDIR(state.st_mode):
+        return
+    if relative != clean(relative):
+        scan.skipped.append(Skipped(clean(relative), "its name has characters that cannot be stored: rename it"))
+    elif outside:
+        reason = "a link out of the folder, not followed: put a copy in its place"
+        scan.skipped.append(Skipped(relative, reason))
+    elif not stat.S_ISREG(state.st_mode):
+        scan.skipped.append(Skipped(relative, "is not an ordinary file: remove or rename it"))
+    else:
+        scan.found.append(Found(relative, path, state.st_size, state.st_mtime_ns))
+
+
+def limit(path: str, max_bytes: int) -> int:
+    """Return how many bytes a file may have, where a Markdown file may have so many."""
+    return max_bytes if path.casefold().endswith(MARKDOWN) else max_bytes * FACTOR
+
+
+def read(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a file; `max_bytes` is the limit for Markdown.
+
+    Raises:
+        Unfit: It is too large.
+        OSError: It cannot be read now.
+    """
+    max_bytes = limit(path.name, max_bytes)
+    if path.stat().st_size > max_bytes:
+        raise _too_large(max_bytes)
+    with path.open("rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise _too_large(max_bytes)
+    return content
+
+
+def _too_large(max_bytes: int) -> Unfit:
+    return Unfit(f"is larger than {max_bytes / 1_000_000:g} MB: split it")
+
+
+def decode(content: bytes) -> str:
+    r"""Return the text of a Markdown file, cleaned, with line breaks as `\n`.
+
+    Raises:
+        Unfit: It is no UTF-8 text.
+    """
+    if content.startswith(_UTF16):
+        raise Unfit("is UTF-16: save it as UTF-8")
+    if _BINARY in content:
+        raise Unfit("is a binary file: remove it, or give it a name that does not end in .md")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unfit(f"is not UTF-8 (byte {content[error.start]:#04x} at {error.start}): save it as UTF-8") from error
+    return text if text.isascii() and text.replace("\n", "").isprintable() else clean(text)
+
+
+def why(error: OSError) -> str:
+    """Return what to tell of a file that cannot be read now; what was indexed of it stays."""
+    return f"cannot be read ({_said(error)}): allow reading it, then index again"
+
+
+def _said(error: Exception) -> str:
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()

@@ -1,0 +1,184 @@
+"""PDF files as Markdown: the text of each page under a heading with its number, and the bookmarks as headings.
+
+A PDF knows no paragraphs, tables or lists; what can be had is its lines, in the order in which they are drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, NoReturn
+
+from adapters.reading.document import MAX_TEXT, Document, Unfit, document
+from language.words import detect
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+MAX_PAGES = 3_000
+_LOCKED = "is encrypted: save it without a password"
+PAGE_HEADING = re.compile(r"(?:Page|Страница) \d+")
+"""How the heading of a page reads; it is shown, and not searched."""
+PAGE = re.compile(rf"^###### ({PAGE_HEADING.pattern}) \{{#(page=\d+)\}}$", re.MULTILINE)
+"""The line of such a heading: how it reads, and its anchor, which a reader of PDF files understands."""
+PAGE_LINES = re.compile(PAGE.pattern + r"\n*", re.MULTILINE)
+"""That line with the blank ones behind it."""
+_NAMES = {"en": "Page", "ru": "Страница"}
+_OUTLINE_DEPTH = 3
+_OFTEN = 0.6
+"""The share of pages from which a first or last line is taken for a running head."""
+_FEWEST = 3
+"""Pages that make "most pages" mean something."""
+_PAGE_NUMBER = re.compile(
+    r"(?P<before>|.{0,60}?\b(?:page|p\.|pg\.|страница|стр\.|с\.)\s*|.{0,60}?[-–—|]\s*)(?P<number>\d{1,4})"
+    r"(?:\s*(?:of|/|из)\s*\d{1,4})?(?P<after>|\s*[-–—|].{0,60})",
+    re.IGNORECASE,
+)
+"""A line that is the number of its page, maybe with the name of the document: `3`, `Page 3 of 8`, `Manual | 3`."""
+
+_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
+_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[a-zа-яё])")
+_BULLET = re.compile(r"^[•▪●◦‣∙·\uf0b7\uf0a7][ \t]*", re.MULTILINE)
+_STRUCTURE = re.compile(r"^(?=#{1,6}(?:\s|$)|`{3}|~{3}|>|(?:[-=*_][ \t]*)+$|\[[^\]\n]{1,200}\]:)", re.MULTILINE)
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)")
+_FILE_TITLE = re.compile(
+    r"^Microsoft (?:Word|PowerPoint|Excel) - |\.(?:docx?|odt|rtf|indd|pptx?|xlsx?|tex|dvi)$", re.IGNORECASE
+)
+_DATE = re.compile(r"D?:?(\d{4})(\d{2})(\d{2})")
+
+
+def read(content: bytes) -> Document:
+    """Return a PDF file as Markdown; a page that cannot be read is left out, as long as another one can.
+
+    Raises:
+        Unfit: It is no PDF, encrypted, damaged, without text, or too long.
+    """
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError, PyPdfError
+
+    try:
+        reader = PdfReader(BytesIO(content))
+        # Many files are encrypted without a password, against changes only.
+        if reader.is_encrypted and not reader.decrypt(""):
+            _refuse(_LOCKED)
+        count = len(reader.pages)
+        if count > MAX_PAGES:
+            _refuse(f"has {count} pages, more than {MAX_PAGES}: split it")
+        pages = list(_texts(reader, count))
+        said = _about(reader)
+        chapters = _outline(reader)
+    except DependencyError as error:
+        raise Unfit(_LOCKED) from error
+    except Unfit:
+        raise
+    except (PyPdfError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OSError) as error:
+        # The library meets a damaged file with whatever its parts raise.
+        raise Unfit("is no PDF, or a damaged one: print it to a new PDF, or save it as Markdown") from error
+    text = _assembled(_without_running_heads(pages), chapters)
+    # A bookmark of the first page names the document, one of a later page a chapter.
+    first = next((name for _, name in chapters.get(0, ())), "")
+    return document(text, title=said[0] or first, updated=said[1])
+
+
+def _refuse(why: str) -> NoReturn:
+    raise Unfit(why)
+
+
+def _texts(reader: PdfReader, count: int) -> Iterator[str]:
+    from pypdf.errors import PyPdfError
+
+    size, failed, last = 0, 0, None
+    for number in range(count):
+        try:
+            text = reader.pages[number].extract_text()
+        except (PyPdfError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+            text, failed, last = "", failed + 1, error
+        size += len(text)
+        if size > MAX_TEXT:
+            _refuse(f"has more than {MAX_TEXT:,} characters of text: split it")
+        yield text
+    if last is not None and failed == count:
+        raise last
+
+
+def _about(reader: PdfReader) -> tuple[str, str]:
+    """Return title and day of the last change, as far as the file names them."""
+    from pypdf.errors import PyPdfError
+
+    try:
+        matter = reader.metadata
+        title = str(matter.title or "") if matter else ""
+        changed = str(matter.get("/ModDate") or matter.get("/CreationDate") or "") if matter else ""
+    except (PyPdfError, ValueError, TypeError, KeyError, AttributeError):
+        return "", ""
+    day = _DATE.match(changed)
+    usable = title.strip() and not _FILE_TITLE.search(title.strip()) and title.strip().casefold() != "untitled"
+    return title if usable else "", "-".join(day.groups()) if day else ""
+
+
+def _outline(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:
+    """Return the bookmarks by the page, counted from 0, on which they begin: level from 1, and title."""
+    found: dict[int, list[tuple[int, str]]] = {}
+
+    def follow(entries: list[object], level: int) -> None:
+        for entry in entries:
+            if isinstance(entry, list):
+                if level < _OUTLINE_DEPTH:
+                    follow(entry, level + 1)  # pyright: ignore[reportUnknownArgumentType]
+                continue
+            number = reader.get_destination_page_number(entry)  # type: ignore[arg-type]
+            words = " ".join(str(getattr(entry, "title", "")).split())[:200]
+            if number is not None and words and not PAGE_HEADING.fullmatch(words):
+                found.setdefault(number, []).append((level, words))
+
+    try:
+        follow(list(reader.outline), 1)
+    except Exception:  # noqa: BLE001 - the text is worth having without its bookmarks, whatever is wrong with them
+        return {}
+    return found
+
+
+def _without_running_heads(pages: list[str]) -> list[list[str]]:
+    """Return the lines of each page without those that stand first or last on most of them, the page's number among them.
+
+    One line of a page always stays.
+    """
+    lines = [[line.strip() for line in page.translate(_LIGATURES).split("\n") if line.strip()] for page in pages]
+    written = sum(map(bool, lines))
+    least = max(_FEWEST, _OFTEN * written)
+    for place in (0, -1):
+        # Twice: a running head may be a name and a number, on two lines.
+        for _ in range(2):
+            edges = Counter(_running(page[place], number) for number, page in enumerate(lines) if page)
+            often = {edge for edge, count in edges.items() if count >= least}
+            for number, page in enumerate(lines):
+                if len(page) > 1 and _running(page[place], number) in often:
+                    page.pop(place)
+    return lines
+
+
+def _running(line: str, place: int) -> tuple[str, int | None, str]:
+    """Return a line as it is on other pages: where it is the page's number, that counts with the pages."""
+    found = _PAGE_NUMBER.fullmatch(line)
+    return (found["before"], int(found["number"]) - place, found["after"]) if found else (line, None, "")
+
+
+def _assembled(pages: list[list[str]], chapters: dict[int, list[tuple[int, str]]]) -> str:
+    word = _NAMES[detect(" ".join(line for page in pages[:20] for line in page)[:20_000])]
+    parts: list[str] = []
+    for number, lines in enumerate(pages):
+        parts += [f"{'#' * (level + 1)} {_safe(title)}" for level, title in chapters.get(number, ())]
+        if lines:
+            parts += [f"###### {word} {number + 1} {{#page={number + 1}}}", _prose(lines)]
+    return "\n\n".join(parts) if any(pages) else ""
+
+
+def _prose(lines: list[str]) -> str:
+    text = _HYPHEN.sub("", "\n".join(lines))
+    return _BULLET.sub("- ", _STRUCTURE.sub(r"\\", _safe(text)))
+
+
+def _safe(text: str) -> str:
+    return _MARKUP.sub(lambda found: "&lt;" if found.group() == "<" else "&amp;", text)

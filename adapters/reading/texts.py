@@ -1,0 +1,162 @@
+"""The text of a file, whatever its format and dialect: what is cut, and what tells whether it changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self
+
+from adapters.reading import files
+from adapters.reading.chunks import Chunk
+from adapters.reading.converter import Converter
+from adapters.reading.dialects import Reading, flatten
+from adapters.reading.document import LIBRARIES, Document, ending
+from adapters.reading.pdf import PAGE, PAGE_HEADING, PAGE_LINES
+from contracts.enums import Dialect
+from language.attacks.hidden import without_hidden
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file as Markdown.
+
+    Attributes:
+        text: With front matter, where it has some.
+        digest: The hash of all that went into it.
+        alone: Whether that is the file alone; else a change elsewhere may change it.
+        problem: What was left out; empty where nothing was.
+        lines: The lines of the file that its lines come from, where these differ; empty for a file of another format.
+    """
+
+    text: str
+    digest: str
+    alone: bool = True
+    problem: str = ""
+    lines: tuple[int, ...] | None = None
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether the file is one of lines, which a citation can name."""
+        return self.lines is None or bool(self.lines)
+
+    def placed(self, chunk: Chunk) -> Chunk:
+        """Return a chunk of this text with its place in the file; line 0 where the file has no lines."""
+        if self.lines is None:
+            return chunk
+        if self.lines:
+            return replace(
+                chunk, first_line=self.lines[chunk.first_line - 1], last_line=self.lines[chunk.last_line - 1]
+            )
+        page = PAGE.search(chunk.text)
+        path, anchor = chunk.path, chunk.anchor
+        if page and not any(PAGE_HEADING.fullmatch(heading) for heading in path):
+            path, anchor = (*path, page.group(1)), page.group(2)
+        # Numbers of pages are shown with a passage, and are no words of it.
+        headings = [part for part in chunk.headings.split(" \n") if not PAGE_HEADING.fullmatch(part)]
+        return replace(
+            chunk,
+            path=path,
+            anchor=anchor,
+            first_line=0,
+            last_line=0,
+            text=PAGE_LINES.sub("", chunk.text),
+            headings=" \n".join(headings),
+        )
+
+
+class Texts:
+    """Reads files as text; one of another format is turned into Markdown once. Used as a context manager."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._converter: Converter | None = None
+        self._kept: Path | None = None
+
+    def known_as(self, path: str, content: bytes, reading: Reading) -> str | None:
+        """Return the digest of a file as far as it can be told without reading it as text."""
+        return None if _flattened(path, reading) else sha256(content).hexdigest()
+
+    def read(self, root: Path, path: str, content: bytes, reading: Reading) -> Text:
+        """Return a file as Markdown, without what its reader does not see.
+
+        Args:
+            root: The folder that is indexed.
+            path: The file's path in it.
+            content: What the file holds.
+            reading: How the Markdown of the folder is written.
+
+        Raises:
+            Unfit: It cannot be read as text.
+        """
+        if ending(path) in LIBRARIES:
+            return Text(self._converted(ending(path), content), sha256(content).hexdigest(), lines=())
+        text = _as_seen(files.decode(content))
+        if not _flattened(path, reading):
+            return Text(text, sha256(content).hexdigest())
+        flat = flatten(text, reading, page=root / path, root=root)
+        known = content if flat.alone else flat.text.encode("utf-8", "replace")
+        digest = sha256(f"{reading.dialect}\n".encode() + known).hexdigest()
+        return Text(flat.text, digest, flat.alone, flat.problem, flat.lines)
+
+    def _converted(self, kind: str, content: bytes) -> str:
+        # A file is read twice in a run, to judge and to cut it; its text waits on the disk in between.
+        if self._kept is None:
+            self._kept = Path(self._open.enter_context(TemporaryDirectory()))
+        kept = self._kept / f"{sha256(content).hexdigest()}{kind}"
+        if kept.exists():
+            return kept.read_text("utf-8")
+        if self._converter is None:
+            self._converter = self._open.enter_context(Converter())
+        text = _with_front_matter(self._converter.read(kind, content))
+        kept.write_text(text, "utf-8", newline="\n")
+        return text
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+
+def _as_seen(text: str) -> str:
+    """Return a page without what its reader does not see; its front matter stays as it is."""
+    head = _FRONT_MATTER.match(text)
+    start = head.end() if head else 0
+    return f"{text[:start]}{without_hidden(text[start:])}"
+
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w\"'#-]+[^\n]*(?::|#))(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+
+
+def _flattened(path: str, reading: Reading) -> bool:
+    return reading.dialect is not Dialect.PLAIN and ending(path) not in LIBRARIES
+
+
+def _with_front_matter(found: Document) -> str:
+    said = {"title": found.title, "url": found.url, "updated": found.updated}
+    # A string of JSON is one of YAML.
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in said.items() if value]
+    return "\n".join(["---", *lines, "---", "", found.text])
+
+
+def written(reading: Reading) -> str:
+    """Return a reading as it is kept; nothing for the usual one."""
+    if reading == Reading():
+        return ""
+    return json.dumps({"dialect": reading.dialect, "variables": dict(reading.variables)}, sort_keys=True)
+
+
+def as_written(text: str) -> Reading:
+    """Return the reading that was kept."""
+    if not text:
+        return Reading()
+    kept: Mapping[str, object] = json.loads(text)
+    variables = kept["variables"]
+    assert isinstance(variables, dict)  # noqa: S101 - written above
+    return Reading(Dialect(str(kept["dialect"])), {str(name): str(value) for name, value in variables.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -1,0 +1,67 @@
+"""The process that reads HTML, Word and PDF files for another one: `python -m adapters.reading.worker`.
+
+Each request is a line of ending and length, then the file's bytes; each reply is a line of JSON: the document, or
+why it is unfit. A file that takes too long ends the process, which the other side understands.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from importlib import import_module
+
+from adapters.reading.document import MEMORY, SECONDS, Document, Unfit
+
+_MODULES = {".html": "html", ".htm": "html", ".docx": "docx", ".pdf": "pdf"}
+
+
+def main() -> None:
+    """Answer requests until the other side closes."""
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    # Ctrl-C is the other side's matter, and nothing that a library prints may pass for a reply.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout = sys.stderr
+    _limit_memory()
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - a descriptor for the handler, which wants no Path
+        while header := requests.readline().split():
+            content = requests.read(int(header[1]))
+            # Its watch is a thread of C: it ends the process whatever the process is doing.
+            faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+            reply = _reply(header[0].decode(), content)
+            faulthandler.cancel_dump_traceback_later()
+            replies.write(json.dumps(reply).encode() + b"\n")
+            replies.flush()
+
+
+def _limit_memory() -> None:
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _reply(ending: str, content: bytes) -> dict[str, str]:
+    try:
+        return asdict(reader(ending)(content))
+    except Unfit as error:
+        return {"unfit": str(error)}
+    except MemoryError:
+        return {"unfit": "needs too much memory to be read: split it, or save it as Markdown"}
+    except Exception as error:  # noqa: BLE001 - a hostile file may make a library raise anything, and costs only itself
+        return {"unfit": f"cannot be read ({type(error).__name__}): save it again, or as Markdown"}
+
+
+def reader(ending: str) -> Callable[[bytes], Document]:
+    """Return what reads files of an ending."""
+    return import_module(f"adapters.reading.{_MODULES[ending]}").read
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""`guardian ask`: one question, one turn."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from assistant.api import ask_structured
+from assistant.cli.main import outcome_code
+from assistant.report_text import in_colour, judged
+from assistant.turns.progress import path_line, progress_lines
+from contracts.enums import Language
+from contracts.result import StructuredAgentResult
+from language.words import detect
+from rendering.texts import without_escapes
+
+_USUAL_WIDTH = 100
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask, print the answer, and say by the exit code how the turn ended."""
+    text = sys.stdin.read() if options.text == "-" else options.text
+    result = ask_structured(
+        text,
+        thread=options.thread,
+        turn_id=options.turn_id,
+        language=options.lang,
+        profile=options.profile,
+        settings={"role": options.role},
+        on_event=None if options.quiet else receiver(text, options.lang, path=options.path),
+    )
+    print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
+    if options.explain and not options.json:
+        print()
+        explain(result)
+    if not options.quiet:
+        # Where nothing is kept there is no conversation to go on with.
+        thread = f" --thread {shlex.quote(result.thread_id)}" if result.thread_id else ""
+        print(f"\n[{result.outcome}]{thread}", file=sys.stderr)
+    return outcome_code(result.outcome)
+
+
+def explain(result: StructuredAgentResult) -> None:
+    """Print what was judged in a turn, as wide as the terminal."""
+    width = shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
+    print(judged(result, width, colour=in_colour(sys.stdout)), flush=True)
+
+
+def receiver(text: str, language: str | None, *, path: bool) -> Callable[[str, dict[str, Any]], None]:
+    """Return what writes a turn's progress to standard error, in the language of the answer."""
+
+    def write(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    if not path:
+        return progress_lines(Language(language) if language else detect(text), write)
+
+    def receive(kind: str, event: dict[str, Any]) -> None:
+        if kind == "node_finished":
+            write(path_line(event["node"], event))
+
+    return receive

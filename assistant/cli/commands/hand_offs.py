@@ -1,0 +1,58 @@
+"""`guardian hand-offs`: what was passed on to people, what is kept, and sending that."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from assistant.deployment import Deployment, deployment
+from assistant.wiring.hand_offs import desk, outbox
+from contracts.errors import ConfigError
+
+if TYPE_CHECKING:
+    from adapters.hand_off.outbox import Entry
+
+
+def run(options: argparse.Namespace) -> int:
+    """List or send; exit code 1 where something is still kept after sending."""
+    deployed = deployment(options.profile)
+    if options.action == "send":
+        asyncio.run(_send(deployed))
+    entries = asyncio.run(outbox(deployed).entries())
+    kept = [entry for entry in entries if entry.delivered_at is None]
+    shown = kept if options.action == "send" else entries
+    if options.json:
+        print(json.dumps([entry.shown() for entry in shown], ensure_ascii=False, indent=2))
+    else:
+        _print(shown)
+        print(_sum_of(entries))
+    return 1 if kept and options.action == "send" else 0
+
+
+async def _send(deployed: Deployment) -> None:
+    taking = desk(deployed)
+    if taking is None:
+        raise ConfigError(
+            "Nothing says where hand-offs go.",
+            "Set GUARDIAN_HANDOFF_TO to a folder or to the address of a webhook.",
+        )
+    await taking.send_kept(all_of_them=True)
+
+
+def _print(entries: list[Entry]) -> None:
+    for entry in entries:
+        where = f" to {entry.delivered_to}" if entry.delivered_to else ""
+        tries = f", tried {entry.tries}×" if entry.tries and not where else ""
+        print(f"{entry.kept_at[:19]}  {entry.state}{where}{tries}  {entry.thread_id or '-'}  {entry.turn_id}")
+        if entry.why:
+            print(f"  → {entry.why}")
+
+
+def _sum_of(entries: list[Entry]) -> str:
+    states = Counter(entry.state for entry in entries)
+    return ", ".join(f"{state}: {states[state]}" for state in ("delivered", "kept", "failed") if states[state]) or (
+        "no hand-offs"
+    )

@@ -1,0 +1,158 @@
+"""`guardian index`: documents into the knowledge base."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from adapters.index.embedded import Folder, ingest
+from adapters.reading.dialects import Reading
+from assistant.config.profiles import profile_path
+from assistant.deployment import Deployment, deployment, index_command
+from assistant.wiring.documents import engine_of
+from assistant.wiring.graphs import write_graph
+from assistant.wiring.rankers import embedder, fill_vectors
+from contracts.enums import Source
+from contracts.errors import ConfigError, InputError
+from language.figures.counted import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tqdm import tqdm
+
+    from adapters.index.remote.search import Engine
+
+
+def run(options: argparse.Namespace) -> int:
+    """Index the folders named; files that were left out are named with the reason."""
+    deployed = deployment(options.profile)
+    if options.path is not None:
+        if not options.path.strip():
+            # It would be taken for the working directory.
+            raise InputError("The path is empty.", "Name a folder that holds documents.")
+        path = Path(options.path)
+        folders = [Folder(path, Source(options.source), options.version, _reading(deployed, path))]
+    else:
+        folders = profile_folders(deployed)
+    to = deployed.settings.index_url if options.to is None else options.to
+    # Before the documents are read: that may take long.
+    engine = engine_of(deployed, to) if to or options.to is not None else None
+    print(index(deployed, folders))
+    if engine:
+        try:
+            print(_fill_engine(deployed, engine))
+        finally:
+            engine.close()
+    return 0
+
+
+def profile_folders(deployed: Deployment) -> list[Folder]:
+    """Return the folders that a profile names, resolved against the place of its file.
+
+    Raises:
+        ConfigError: It names none.
+    """
+    profile = deployed.profile
+    base = profile_path(deployed.settings.profile).parent
+    if not profile.knowledge:
+        raise ConfigError(
+            f"The profile {profile.name!r} names no folder of documents.", f"Name one: `{index_command(deployed)}`."
+        )
+    return [
+        Folder((base / entry.path).resolve(), entry.source, entry.version, Reading(entry.dialect, entry.variables))
+        for entry in profile.knowledge
+    ]
+
+
+def _reading(deployed: Deployment, path: Path) -> Reading:
+    """Return how the Markdown of a folder is written, as the profile says where it names the folder."""
+    if not deployed.profile.knowledge:
+        return Reading()
+    readings = {folder.path: folder.reading for folder in profile_folders(deployed)}
+    return readings.get(path.expanduser().resolve(), Reading())
+
+
+def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) -> str:
+    """Read folders in with a progress bar, name what was left out, and return one line about it all.
+
+    Args:
+        deployed: What they are for.
+        folders: What is read in.
+        vectors: Whether missing vectors are made here; a server makes them beside its turns (`assistant.wiring.background`).
+    """
+    with _bar("files") as bar:
+
+        def advance(done: int, total: int, path: str) -> None:
+            bar.total = total
+            bar.set_postfix_str(Path(path).name, refresh=False)
+            bar.update(done - bar.n)
+
+        report = ingest(
+            folders,
+            directory=deployed.knowledge_folder,
+            kb_ids_from=deployed.profile.kb_ids_from,
+            on_progress=advance,
+        )
+    for note in (*report.skipped, *report.warnings):
+        print(f"{note.path}: {note.reason}", file=sys.stderr)
+    if report.markup:
+        kinds = ", ".join(f"{kind} in {counted(count, 'file|files')}" for kind, count in report.markup.items())
+        print(
+            f"This mark-up is not known and is left out of answers: {kinds}. Where it is MkDocs's, say so with "
+            '`dialect = "mkdocs"` under [[knowledge]] in the profile.',
+            file=sys.stderr,
+        )
+    write_graph(deployed)
+    made = _fill(deployed) if vectors else ""
+    copies = f" (of these, {report.folded} the same as others)" if report.folded else ""
+    parts = f", {report.parts} only parts of other pages" if report.parts else ""
+    return (
+        f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged"
+        f"{copies}, {len(report.skipped)} left out{parts}; "
+        f"{counted(report.documents, 'document|documents')} ({counted(report.policies, 'policy|policies')}) with {counted(report.chunks_in_all, 'passage|passages')} in all; "
+        f"{report.seconds:.1f} s{made}"
+    )
+
+
+def _bar(unit: str) -> tqdm[NoReturn]:
+    """Return a progress bar with numbers and rate; none where standard error is no terminal, such as in a log."""
+    from tqdm import tqdm
+
+    return tqdm(unit=f" {unit}", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False, disable=None)
+
+
+def _on(bar: tqdm[NoReturn]) -> Callable[[int, int], None]:
+    """Return what moves a bar."""
+
+    def advance(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    return advance
+
+
+def _fill_engine(deployed: Deployment, engine: Engine) -> str:
+    """Bring an index in a server up to date with a progress bar, and return one line about it."""
+    from adapters.index.remote.filling import fill
+
+    model = embedder(deployed.settings.models)
+    with _bar("passages counted") as counting, _bar("passages") as writing:
+        report = fill(deployed.knowledge_folder, engine, model, on_counted=_on(counting), on_progress=_on(writing))
+    return (
+        f"{engine.name}: {counted(report.written, 'passage|passages')} written, {report.deleted} deleted, "
+        f"{report.unchanged} unchanged; {report.seconds:.1f} s"
+    )
+
+
+def _fill(deployed: Deployment) -> str:
+    """Ask for missing vectors with a progress bar, where there is a model for them; return a few words about it."""
+    with _bar("vectors") as bar:
+        filled = fill_vectors(deployed, _on(bar))
+    if filled is None:
+        return ""
+    if filled.fault:
+        print(f"vectors: {filled.missing} are missing, and search goes on by words: {filled.fault}", file=sys.stderr)
+    return f"; {filled.asked} vectors made, {filled.missing} missing"

@@ -1,0 +1,66 @@
+"""`guardian search`: ranked passages with score and confidence, or what a turn would search and find."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import sys
+
+from assistant.api import found, run_context
+from assistant.cli.search_table import table
+from assistant.deployment import deployment
+from assistant.search_explanation import Explained, explained
+from assistant.turns.progress import phrases
+from contracts.enums import Language
+from contracts.evidence import EvidenceItem
+from guards.message_check import message_fault
+from language.clean import clean
+from language.words import detect
+from rendering.columns import flat
+
+_USUAL_WIDTH = 100
+_TOP = 10
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the passages, or the explanation; exit code 0 also where nothing was found."""
+    if options.explain:
+        _explain(options)
+        return 0
+    items, degraded = asyncio.run(
+        found(options.text, top_k=options.top or _TOP, language=options.lang, profile=options.profile)
+    )
+    say = phrases(Language(options.lang) if options.lang else detect(options.text))
+    for what in degraded:
+        print(say["degraded"].format(what=flat(what)), file=sys.stderr)
+    if options.json:
+        print(json.dumps([item.model_dump(mode="json") for item in items], ensure_ascii=False, indent=2))
+        return 0
+    for rank, item in enumerate(items, 1):
+        _print(rank, item)
+    if not items:
+        print("Nothing was found. Other words may find more; `guardian doctor` tells what is indexed.")
+    return 0
+
+
+def _print(rank: int, item: EvidenceItem) -> None:
+    lines = f"{item.lines[0]}-{item.lines[1]}" if item.lines else ""
+    print(f"{rank:>2}. {item.confidence:.2f}  (score {item.score:.2f}, {item.source})  {flat(item.title)}")
+    place = f"{flat(item.url or item.ref)}{':' + lines if lines else ''}"
+    print("    " + "  ".join(filter(None, (flat(item.heading), place))))
+    text = flat(item.snippet)
+    print(f"    {text[:200]}{'…' if len(text) > 200 else ''}\n")
+
+
+def _explain(options: argparse.Namespace) -> None:
+    if fault := message_fault(options.text):
+        raise fault
+    deployed = deployment(options.profile)
+    context = run_context(deployed, language=options.lang, role=options.role, top_k=options.top)
+    made: Explained = asyncio.run(explained(deployed, clean(options.text), context))
+    if options.json:
+        print(json.dumps(made.as_json(), ensure_ascii=False, indent=2))
+        return
+    print(table(made, shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns))

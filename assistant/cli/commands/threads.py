@@ -1,0 +1,101 @@
+"""`guardian threads`: list, read, resume and delete conversations."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from dataclasses import asdict
+
+from assistant.cli.commands.ask import receiver
+from assistant.deployment import Deployment, deployment
+from assistant.turns.progress import own_language, phrases
+from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
+from assistant.wiring.hand_offs import hand_offs_file
+from assistant.wiring.turns import open_runner, open_store
+from contracts.errors import UnknownThread
+from language.words import detect
+from rendering.texts import without_escapes
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one of the four."""
+    if options.action != "list":
+        # The conversation of an API key has the key's name and a slash in front.
+        check_id("conversation's", options.thread, MAX_STORED_ID_LENGTH if "/" in options.thread else MAX_ID_LENGTH)
+    deployed = deployment(options.profile)
+    # Of a conversation held in Studio there may be hand-offs, which are deleted here as well.
+    kept = options.action == "delete" and hand_offs_file(deployed).exists()
+    if options.action != "list" and not deployed.threads_file.exists() and not kept:
+        raise _unknown(options.thread)
+    work = {"list": _list, "show": _show, "resume": _resume, "delete": _delete}[options.action]
+    return asyncio.run(work(deployed, options))
+
+
+def _unknown(thread: str) -> UnknownThread:
+    return UnknownThread(f"There is no conversation {thread!r}.", "`guardian threads list` shows all.")
+
+
+async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
+    threads: list[ThreadSummary] = []
+    # Looking makes no file: where there is none, there are no conversations.
+    if deployed.threads_file.exists():
+        async with open_store(deployed) as store:
+            threads = await store.list_threads()
+    if options.json:
+        print(json.dumps([asdict(thread) for thread in threads], ensure_ascii=False, indent=2))
+        return 0
+    say = phrases(own_language())
+    for thread in threads:
+        mark = "  ! " + say["unfinished"].format(thread=thread.thread_id) if thread.unfinished else ""
+        print(f"{thread.thread_id}  {thread.last_at[:19]}  {thread.turns:>3}  {_short(thread.first_question)}{mark}")
+    if not threads:
+        print(say["no_threads"])
+    return 0
+
+
+async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
+    async with open_store(deployed) as store:
+        turns = await store.turns(options.thread)
+    if not turns:
+        raise _unknown(options.thread)
+    if options.json:
+        print(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
+        return 0
+    for turn in turns:
+        say = phrases(detect(turn.question, default=own_language()))
+        state = say[f"outcome_{turn.outcome}"] if turn.outcome else say["unfinished"].format(thread=options.thread)
+        print(f"── {turn.number} · {turn.started_at[:19]} · {state}")
+        # Each line is marked: a question cannot pass for another entry.
+        print("\n".join(f"> {line}".rstrip() for line in turn.question.split("\n")) + "\n")
+        if turn.answer:
+            print(f"{without_escapes(turn.answer)}\n")
+    return 0
+
+
+async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
+    async with open_runner(deployed) as runner, open_store(deployed) as store:
+        if not await store.turns(options.thread):
+            raise _unknown(options.thread)
+        half = await store.unfinished(options.thread)
+        question = half.question if half else ""
+        result = await runner.resume(options.thread, on_event=receiver(question, None, path=True))
+    if result is None:
+        say = phrases(own_language())
+        print(json.dumps(None) if options.json else say["nothing_to_resume"].format(thread=options.thread))
+        return 0
+    print(json.dumps(result, ensure_ascii=False, indent=2) if options.json else without_escapes(result["answer_text"]))
+    return 0
+
+
+async def _delete(deployed: Deployment, options: argparse.Namespace) -> int:
+    async with open_runner(deployed, answering=False) as runner:
+        await runner.delete(options.thread)
+    done = {"deleted": options.thread}
+    print(json.dumps(done) if options.json else phrases(own_language())["deleted"].format(thread=options.thread))
+    return 0
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 60 else flat[:59] + "…"

@@ -1,0 +1,197 @@
+"""A deployment that stays open: many questions, turns that are followed event by event, and its graph for a graph of
+somebody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from assistant.api import with_language, without_loop
+from assistant.deployment import deployment
+from assistant.service import Caller, Question, Service, open_service
+from assistant.turns.events import TurnEnded, TurnEvent
+from assistant.turns.transcript import check_id
+from assistant.wiring.ports import open_ports
+from contracts.enums import Language
+from contracts.evidence import EvidenceItem
+from contracts.result import StructuredAgentResult
+
+if TYPE_CHECKING:
+    from graph.build import Graph
+
+_ANYBODY = Caller()
+
+
+class Assistant:
+    """An open deployment, for many questions, also at the same time. Made by `open_assistant`.
+
+    The options of its methods are those of the functions of the same name (`assistant.api`), without `profile`.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def ask(self, message: str, **options: Any) -> str:
+        """Run one turn and return what the user is to see."""
+        return (await self.ask_structured(message, **options)).answer_text
+
+    async def ask_structured(
+        self, message: str, *, include_per_query_trace: bool = True, **options: Any
+    ) -> StructuredAgentResult:
+        """Run one turn and return everything that is known of it.
+
+        Raises:
+            InputError: The message, an id or a setting cannot be taken.
+            GuardianError: Something else that a person can fix; it says how.
+        """
+        result = await self._service.ask(*_question(message, **options))
+        return result if include_per_query_trace else _lean(result)
+
+    async def stream(
+        self, message: str, *, include_per_query_trace: bool = True, **options: Any
+    ) -> AsyncGenerator[TurnEvent]:
+        """Run one turn and yield its events, `TurnEnded` with the result last.
+
+        Where the generator is closed before that, the turn is cancelled and kept half-finished.
+
+        Raises:
+            InputError: The message, an id or a setting cannot be taken.
+            GuardianError: Something else that a person can fix; it says how.
+        """
+        async with self._service.asking(*_question(message, **options)) as live, aclosing(live.follow()) as events:
+            async for event in events:
+                if isinstance(event, TurnEnded) and not include_per_query_trace:
+                    event = event.model_copy(update={"result": _lean(event.result)})
+                yield event
+
+    async def search(
+        self, query: str, *, top_k: int = 10, language: Language | str | None = None
+    ) -> list[EvidenceItem]:
+        """Return the passages of the knowledge base on a query, best first.
+
+        Raises:
+            InputError: There is nothing to search for, or nothing wanted.
+        """
+        found, _ = await self._service.search(_ANYBODY, query, top_k=top_k, language=language)
+        return found
+
+
+def _question(
+    message: str,
+    *,
+    thread: str | None = None,
+    turn_id: str | None = None,
+    language: Language | str | None = None,
+    settings: dict[str, Any] | None = None,
+) -> tuple[Caller, Question]:
+    for name, value in (("conversation's", thread), ("message's", turn_id)):
+        if value is not None:
+            check_id(name, value)
+    given = with_language(settings, language)
+    caller = Caller(role=given.pop("role", None) or _ANYBODY.role)
+    return caller, Question(message, thread or "", turn_id or "", given)
+
+
+def _lean(result: StructuredAgentResult) -> StructuredAgentResult:
+    return result.model_copy(update={"per_query_results": []})
+
+
+@asynccontextmanager
+async def open_assistant(profile: str | None = None) -> AsyncGenerator[Assistant]:
+    """Open a deployment for many questions: its index and its models' connections are opened once.
+
+    Args:
+        profile: Name or path; else GUARDIAN_PROFILE.
+
+    Raises:
+        NoIndex: Nothing has been indexed for this profile.
+        GuardianError: Something else that a person can fix; it says how.
+    """
+    async with open_service(deployment(profile)) as service:
+        yield Assistant(service)
+
+
+@asynccontextmanager
+async def open_graph(profile: str | None = None, *, memory: bool = False) -> AsyncGenerator[Graph]:
+    """Open the graph of a deployment as a part of another graph, which brings the checkpointer.
+
+    Nothing is written to the assistant's own conversations: what is kept is what the graph around it keeps.
+
+    Args:
+        profile: Name or path; else GUARDIAN_PROFILE.
+        memory: Whether it remembers its part of each conversation itself, in the checkpointer of the graph around it;
+            then it is handed new messages alone, and else all of them each time.
+
+    Raises:
+        NoIndex: Nothing has been indexed for this profile.
+        GuardianError: Something else that a person can fix; it says how.
+    """
+    from graph.build import build_graph
+
+    deployed = deployment(profile)
+    async with open_ports(deployed) as chosen:
+        graph = build_graph(chosen, deployed.profile, settings=deployed.context_type)
+        if memory:
+            graph.checkpointer = True
+        yield graph
+
+
+async def astream(message: str, *, profile: str | None = None, **options: Any) -> AsyncGenerator[TurnEvent]:
+    """Run one turn and yield its events, `TurnEnded` with the result last; the options are those of `aask_structured`.
+
+    Where the generator is closed before that, the turn is cancelled and kept half-finished.
+
+    Raises:
+        InputError: The message, an id or a setting cannot be taken.
+        NoIndex: Nothing has been indexed for this profile.
+        GuardianError: Something else that a person can fix; it says how.
+    """
+    events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
+
+    async def work() -> None:
+        try:
+            async with open_assistant(profile) as assistant, aclosing(assistant.stream(message, **options)) as told:
+                async for event in told:
+                    events.put_nowait(event)
+        finally:
+            events.put_nowait(None)
+
+    # One task opens and closes everything, whichever task closes this generator, and however late.
+    task = asyncio.create_task(work())
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        await task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # told above, or of no interest any more
+
+
+def stream(message: str, **options: Any) -> Generator[TurnEvent]:
+    """Run one turn and yield its events, without an event loop of the caller's; otherwise as `astream`.
+
+    The turn goes on while the next event is waited for, and stands still in between.
+    """
+    without_loop()
+    return _stepwise(astream(message, **options))
+
+
+def _stepwise(events: AsyncGenerator[TurnEvent]) -> Generator[TurnEvent]:
+    async def step() -> TurnEvent | None:
+        return await anext(events, None)
+
+    with asyncio.Runner() as runner:
+        try:
+            while (event := runner.run(step())) is not None:
+                yield event
+        finally:
+            runner.run(_closed(events))
+
+
+async def _closed(events: AsyncGenerator[TurnEvent]) -> None:
+    await events.aclose()

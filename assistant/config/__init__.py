@@ -1,0 +1,1 @@
+"""What a deployment is set up with: environment, profile, run settings."""

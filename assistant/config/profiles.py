@@ -1,0 +1,106 @@
+"""Profiles, from TOML files, and the run settings that a deployment begins with."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from contracts.errors import ConfigError, UnknownProfile
+
+if TYPE_CHECKING:
+    from contracts.profile import Profile
+
+PROJECT: Final = Path(__file__).resolve().parents[2]
+"""The folder that the packages are in: a checkout, or where an installed wheel's are."""
+_INSTALLED: Final = Path(__file__).resolve().parents[1] / "bundled"
+BUNDLE: Final = _INSTALLED if _INSTALLED.is_dir() else PROJECT
+"""The folder of the folders `profiles` and `knowledge`: a wheel has its own, made by setup.py; a checkout is one."""
+BUNDLED_PROFILES: Final = BUNDLE / "profiles"
+BUNDLED_KNOWLEDGE: Final = BUNDLE / "knowledge"
+
+
+def profile_names() -> list[str]:
+    """Return the names of the bundled profiles."""
+    return sorted(path.stem for path in BUNDLED_PROFILES.glob("*.toml"))
+
+
+def profile_path(name: str) -> Path:
+    """Return the file of a profile: a path ending in .toml, or the name of a bundled one.
+
+    Raises:
+        UnknownProfile: There is no such file.
+    """
+    path = at_home(name) if name.endswith(".toml") else BUNDLED_PROFILES / f"{name}.toml"
+    if "\0" in name or not path.is_file() or (not name.endswith(".toml") and path.parent != BUNDLED_PROFILES):
+        close = difflib.get_close_matches(name, profile_names(), n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(profile_names())}."
+        raise UnknownProfile(
+            f"There is no profile {name!r}.", f"{hint} A file of your own is named by its path, ending in .toml."
+        )
+    return path
+
+
+def load_profile(name: str) -> Profile:
+    """Read and check a profile.
+
+    Raises:
+        UnknownProfile: There is none of that name.
+        ConfigError: It is not TOML, has an unknown key, or a value outside its bounds.
+    """
+    from pydantic import ValidationError
+
+    from contracts.profile import Profile
+
+    path = profile_path(name)
+    try:
+        return Profile.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(
+            f"The profile {path.name} cannot be read: {error}.", "Correct the file and try again."
+        ) from error
+    except ValidationError as error:
+        faults = "; ".join(_fault(entry) for entry in error.errors())
+        raise ConfigError(f"The profile {path.name} is wrong: {faults}.", "Correct the file and try again.") from error
+
+
+def _fault(entry: Any) -> str:
+    place = ".".join(str(part) for part in entry["loc"])
+    if entry["type"] != "extra_forbidden":
+        return f"{place}: {entry['msg'][:1].lower()}{entry['msg'][1:]}"
+    close = difflib.get_close_matches(str(entry["loc"][-1]), _known_keys(), n=1)
+    return f"{place}: there is no such key" + (f", did you mean {close[0]!r}?" if close else "")
+
+
+def _known_keys() -> list[str]:
+    from contracts import lookups, profile, spec
+
+    models = (
+        profile.Profile,
+        profile.KnowledgeFolder,
+        profile.Thresholds,
+        profile.Behaviour,
+        profile.Role,
+        profile.PolicyRule,
+        profile.AnswerPolicy,
+        profile.AnswerRule,
+        profile.Scope,
+        profile.Database,
+        profile.TextToSql,
+        profile.AskedTable,
+        profile.AskedColumn,
+        lookups.Lookup,
+        lookups.LookupArgument,
+        spec.ArchitectSpec,
+        spec.Section,
+    )
+    return [name for model in models for name in model.model_fields]
+
+
+def at_home(path: str) -> Path:
+    """Return a path whose `~` is the home directory; one of a user who has none stays as it is."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

@@ -1,0 +1,1 @@
+"""Tools for other assistants, by the Model Context Protocol. Needs the extra `mcp`."""

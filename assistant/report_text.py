@@ -1,0 +1,263 @@
+"""What the Guardian made of a draft, for an operator's terminal: the draft with each claim marked, and the verdict."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TextIO
+
+from assistant.turns.progress import phrases
+from contracts.enums import ClaimStatus, Outcome, RequestType, Verdict
+from contracts.reasons import broke, read_reason
+from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
+from contracts.result import StructuredAgentResult
+from rendering.columns import GAP, NARROWEST, columns_of, flat, labelled, padded, wrapped
+
+Words = dict[str, str]
+
+MARKS: Final = {
+    ClaimStatus.SUPPORTED: "+",
+    ClaimStatus.UNCITED: "?",
+    ClaimStatus.UNRESOLVABLE: "x",
+    ClaimStatus.UNSUPPORTED: "!",
+    ClaimStatus.NOT_ENTAILED: "~",
+}
+"""The sign in the margin of a claim; plain characters, so that any terminal and any file shows them."""
+_MARGIN: Final = 4
+_BELOW: Final = 6
+_GREEN, _YELLOW, _RED = 32, 33, 31
+_COLOURS: Final = {
+    MARKS[ClaimStatus.SUPPORTED]: _GREEN,
+    MARKS[ClaimStatus.UNCITED]: _YELLOW,
+    Verdict.PASS: _GREEN,
+    Verdict.RETRY: _YELLOW,
+}
+_LEADS_IN: Final = re.compile(r" *[^\w\n]{0,8}|[^\w\n]*\d+[.)]\s*|\s*\"[^\"\n]*\":\s*\"?")
+"""What stands in front of a claim in its line: an item's sign or number, or the key of a JSON object."""
+
+
+def in_colour(stream: TextIO) -> bool:
+    """Whether colour may be written: to a terminal that knows it, and where NO_COLOR does not forbid it."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"
+
+
+def judged(result: StructuredAgentResult, width: int, *, colour: bool = False) -> str:
+    """Return what was judged in a turn: the draft, each claim of it marked, and how the verdict came about.
+
+    Args:
+        result: Of the turn.
+        width: Columns of the terminal.
+        colour: Whether signs and verdict are coloured; what they say is there without it.
+    """
+    say = phrases(result.language)
+    width = max(width, NARROWEST)
+
+    def paint(text: str, what: str) -> str:
+        return f"\x1b[{_COLOURS.get(what, _RED)}m{text}\x1b[0m" if colour else text
+
+    if result.guardian is None:
+        return "\n".join([_title(say, width), *wrapped(_never_judged(result, say), width)])
+    body = _draft(result, result.guardian, say, width, paint)
+    return "\n".join([_title(say, width), *body, "", _verdict(result, result.guardian, say, width, paint)])
+
+
+def _title(say: Words, width: int) -> str:
+    head = f"── {say['judged_title']} "
+    return head + "─" * (width - columns_of(head))
+
+
+def _decided(result: StructuredAgentResult, table: str) -> list[DecisionRecord]:
+    return [line for line in result.decisions if line.table == table]
+
+
+def _never_judged(result: StructuredAgentResult, say: Words) -> str:
+    if result.outcome is Outcome.ERROR:
+        return say["judged_not_broken"].format(why=flat(result.block_reason or ""))
+    table = "DT-002" if result.plan else "DT-001"
+    row = next((line.row for line in _decided(result, table)), "")
+    return say["judged_not_planned" if result.plan else "judged_not_moderated"].format(row=row)
+
+
+# ---------------------------------------------------------------------------------------------------------- the draft
+
+Paint = Callable[[str, str], str]
+
+
+def _draft(
+    result: StructuredAgentResult, report: GuardianReport, say: Words, width: int, paint: Paint
+) -> Iterator[str]:
+    if not report.draft:
+        # DT-006 is asked about every draft, and about nothing else.
+        yield from wrapped(say["judged_no_draft" if _decided(result, "DT-006") else "judged_denied"], width)
+        return
+    told: set[int] = set()
+    for claim, text in pieces(report.draft, report.claims):
+        folded = [part for line in text.split("\n") for part in _lines(line, width - _MARGIN)]
+        sign = MARKS[claim.status] if claim else " "
+        for number, line in enumerate(folded):
+            shown = paint(sign, sign) if number == 0 and claim else " "
+            yield f" {shown}{' ' * (_MARGIN - 2)}{line}".rstrip()
+        if claim:
+            yield from _claim(claim, result, told, say, width)
+    yield ""
+    if not report.claims:
+        yield from wrapped(say["judged_no_claims"].format(why=say[_why_no_claims(result)]), width)
+    for status in dict.fromkeys(claim.status for claim in report.claims):
+        sign = MARKS[status]
+        yield from _hanging(f" {paint(sign, sign)}{' ' * (_MARGIN - 2)}", say[f"claims_{status}"], width)
+    if told:
+        yield from _hanging("[n] ", say["claims_numbers"], width)
+
+
+def pieces(draft: str, claims: Sequence[ClaimFinding]) -> Iterator[tuple[ClaimFinding | None, str]]:
+    """Cut a draft into its claims, in their order, and what stands between them.
+
+    What leads in to a claim in its line, as the sign of an item does, comes with it. A claim that stands in no one
+    place comes behind the lines that it may have been read from.
+    """
+    behind = 0
+    for number, claim in enumerate(claims):
+        if _placed(claim, behind):
+            line = max(draft.rfind("\n", behind, claim.start) + 1, behind)
+            if line == behind > 0 or not _LEADS_IN.fullmatch(draft, line, claim.start):
+                line = claim.start
+            yield from _between(draft, behind, line)
+            yield claim, draft[line : claim.end]
+            behind = claim.end
+            continue
+        following = (one.start for one in claims[number + 1 :] if _placed(one, behind))
+        line = max(draft.rfind("\n", behind, next(following, len(draft))) + 1, behind)
+        yield from _between(draft, behind, line)
+        behind = line
+        yield claim, claim.text
+    yield from _between(draft, behind, len(draft))
+
+
+def _placed(claim: ClaimFinding, behind: int) -> bool:
+    return claim.end > claim.start >= behind
+
+
+def _between(draft: str, start: int, end: int) -> Iterator[tuple[None, str]]:
+    first, *others = draft[start:end].split("\n")
+    if start > 0:
+        # What ends a claim's own line, as a quotation mark or the border of a table, says nothing by itself.
+        first = first.strip() if re.search(r"\w", first) else ""
+    for line in (first, *others):
+        if line.strip():
+            yield None, line
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """Return one line of a draft for a terminal, folded, and indented as it was; nothing where it is empty."""
+    indent = " " * min(len(text) - len(text.lstrip(" ")), 8)
+    said = flat(text)
+    return [indent + part for part in wrapped(said, width - len(indent))] if said else []
+
+
+def _claim(claim: ClaimFinding, result: StructuredAgentResult, told: set[int], say: Words, width: int) -> Iterator[str]:
+    """Say below a claim what it rests on, what of it is not there, and what is to be remarked.
+
+    A source that was `told` before stands there by its title alone.
+    """
+    rests = [_source(number, result, say, short=number in told) for number in claim.cites]
+    told.update(claim.cites)
+    rests = rests or [say["claims_rests_on_nothing"]]
+    lines = [(say["claims_rests_on"], rests)]
+    if claim.missing:
+        lines.append((say["claims_missing"], [", ".join(map(flat, claim.missing))]))
+    if claim.advice:
+        lines.append((say["claims_advice"], [in_words(remark, say, claim.text) for remark in claim.advice]))
+    column = max(columns_of(say[f"claims_{label}"]) for label in ("rests_on", "missing", "advice"))
+    aligned = [(padded(label, column), texts) for label, texts in lines]
+    for line in labelled(aligned, width - _BELOW).split("\n"):
+        yield f"{' ' * _BELOW}{line}"
+
+
+def _source(number: int, result: StructuredAgentResult, say: Words, *, short: bool) -> str:
+    if not 1 <= number <= len(result.final_articles):
+        return say["claims_no_such_source"].format(number=number)
+    item = result.final_articles[number - 1]
+    if short:
+        return f"[{number}] {flat(item.title or item.ref)}"
+    inside = item.heading.removeprefix(item.title).strip(" ›/>")
+    name = " › ".join(filter(None, (flat(item.title), flat(inside))))
+    return f"[{number}] {GAP.join(filter(None, (name, f'({flat(item.ref)})')))}"
+
+
+def _why_no_claims(result: StructuredAgentResult) -> str:
+    kinds = [line.inputs.get("kind") for line in _decided(result, "DT-005")]
+    if kinds and kinds[-1] != "answer":
+        return f"judged_kind_{kinds[-1]}"
+    return "judged_kind_casual" if result.request_type is RequestType.CASUAL else "judged_kind_unchecked"
+
+
+# -------------------------------------------------------------------------------------------------------- the verdict
+
+
+def _verdict(result: StructuredAgentResult, report: GuardianReport, say: Words, width: int, paint: Paint) -> str:
+    checks = [f"{say[f'judged_check_{name}']}: {say[f'judged_{status}']}" for name, status in report.checks.items()]
+    lines = [
+        (say["judged_checks"], checks),
+        (say["judged_verdict"], [verdict_line(report, say)]),
+    ]
+    shown = {remark for claim in report.claims for remark in claim.advice}
+    lines += [
+        (say["judged_reasons"], [in_words(reason, say) for reason in report.reasons]),
+        (say["judged_actions"], [", ".join(report.required_actions)] if report.required_actions else []),
+        (say["judged_advice"], [in_words(remark, say) for remark in report.advice if remark not in shown]),
+        (
+            say["judged_rows"],
+            [_row(line, say) for table in ("DT-005", "DT-006", "DT-008") for line in _decided(result, table)[-1:]],
+        ),
+        (say["judged_earlier"], _earlier(result)),
+    ]
+    if result.outcome is Outcome.ERROR:
+        lines.append((say["judged_then"], [say["judged_then_broke"].format(why=flat(result.block_reason or ""))]))
+    text = labelled([(label, texts) for label, texts in lines if texts], width)
+    return re.sub(rf"\b{report.verdict}\b", lambda found: paint(found.group(), report.verdict), text, count=1)
+
+
+def verdict_line(report: GuardianReport, say: Words) -> str:
+    """Return the verdict with its risk, and how faithful the draft is to its sources, where that is known."""
+    line = say["judged_risk"].format(verdict=report.verdict, risk=say[f"judged_risk_{report.risk_level}"])
+    if report.faithfulness is None:
+        return line
+    return f"{line}, {say['judged_faithfulness'].format(share=f'{report.faithfulness:.2f}')}"
+
+
+def _row(line: DecisionRecord, say: Words) -> str:
+    answers = {True: say["judged_yes"], False: say["judged_no"]}
+    inputs = [f"{name} {answers[value] if isinstance(value, bool) else value}" for name, value in line.inputs.items()]
+    said = ", ".join(inputs) if line.table == "DT-005" else line.outcome
+    return say["judged_row"].format(table=line.table, row=line.row, said=said)
+
+
+def _earlier(result: StructuredAgentResult) -> list[str]:
+    tries = _decided(result, "DT-005")[:-1]
+    return [f"{n}. {line.outcome.partition(';')[0]} ({line.table}, {line.row})" for n, line in enumerate(tries, 1)]
+
+
+def in_words(reason: str, say: Words, claim: str = "") -> str:
+    """Return a reason or a remark as a sentence with its name behind it; one that nobody has words for, as it is.
+
+    Args:
+        reason: As the report has it, for example `claim_without_citation=[...]`.
+        say: The words of a language.
+        claim: Below this claim the sentence stands, so that it need not repeat it.
+    """
+    read = read_reason(reason)
+    if read.name == broke("", "").name:
+        return say["judged_broke"].format(check=read.values[0], kind=flat(read.values[1]))
+    words = say.get(f"judged_reason_{read.name}")
+    if words is None:
+        return flat(reason)
+    value = flat(", ".join(read.values))
+    if not value or (claim and value.removesuffix("...") in flat(claim)):
+        words = words.replace(": {value}", "")
+    return f"{words.format(value=value)} ({read.name})"
+
+
+def _hanging(first: str, text: str, width: int) -> Iterator[str]:
+    for number, line in enumerate(wrapped(text, width - _MARGIN)):
+        yield f"{first if number == 0 else ' ' * _MARGIN}{line}"

@@ -1,0 +1,39 @@
+"""The graph that `langgraph.json` names, for LangGraph Studio and `langgraph dev`."""
+
+from __future__ import annotations
+
+import atexit
+from contextlib import suppress
+
+from assistant.cli.commands.index import index, profile_folders
+from assistant.deployment import deployment
+from assistant.studio.views import ReadByRole
+from assistant.wiring.background import Filling
+from assistant.wiring.documents import knowledge_base
+from assistant.wiring.hand_offs import desk
+from assistant.wiring.ports import ports
+from contracts.errors import IndexBusy
+from graph.build import Graph, build_graph
+
+
+def make_graph() -> Graph:
+    """Build the graph of the deployment that the environment names; the server brings the checkpointer.
+
+    The profile's documents are indexed first: where nothing changed, that takes a moment. Missing vectors are made beside
+    the turns.
+    """
+    deployed = deployment()
+    if deployed.profile.knowledge:
+        # Another process that is indexing them leaves the present index readable.
+        with suppress(IndexBusy):
+            index(deployed, profile_folders(deployed), vectors=False)
+    filling = Filling(deployed)
+    filling.start()
+    atexit.register(filling.stop)
+    chosen = ports(deployed, knowledge_base(deployed), desk=desk(deployed))
+    built = build_graph(chosen, deployed.profile, settings=deployed.context_type)
+    built.__class__ = ReadByRole
+    return built
+
+
+graph = make_graph()

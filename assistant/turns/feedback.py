@@ -1,0 +1,75 @@
+"""What users say of the answers that they got: the table `feedback`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from adapters.checkpoints.database import readable
+from assistant.turns.thread_table import ThreadTable, utc_now
+from language.clean import clean
+
+MAX_COMMENT_CHARS: Final = 4000
+
+
+class Rating(StrEnum):
+    """Whether an answer was of use."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+class Feedback(BaseModel):
+    """What a user says of one answer, in place of what they said of it before.
+
+    Attributes:
+        comment: In the user's own words; may be empty.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rating: Rating
+    comment: Annotated[str, Field(max_length=MAX_COMMENT_CHARS)] = ""
+
+
+class FeedbackStore(ThreadTable):
+    """One row a turn; conversations belong to one caller each, and so does what is said of their turns."""
+
+    name: ClassVar[str] = "feedback"
+    made_by: ClassVar[tuple[str, ...]] = (
+        """
+        CREATE TABLE IF NOT EXISTS feedback (
+            thread_id TEXT NOT NULL,
+            turn_id   TEXT NOT NULL,
+            rating    TEXT NOT NULL CHECK (rating IN ('up', 'down')),
+            comment   TEXT NOT NULL,
+            at        TEXT NOT NULL,
+            PRIMARY KEY (thread_id, turn_id)
+        )
+        """,
+    )
+
+    async def put(self, thread_id: str, turn_id: str, feedback: Feedback) -> Feedback:
+        """Keep what is said of a turn, and return it as it is kept: its comment can be stored and shown."""
+        kept = feedback.model_copy(update={"comment": clean(feedback.comment)})
+        await self._rows(
+            """
+            INSERT INTO feedback (thread_id, turn_id, rating, comment, at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (thread_id, turn_id) DO UPDATE SET
+                rating = excluded.rating, comment = excluded.comment, at = excluded.at
+            """,
+            *(thread_id, turn_id, str(kept.rating), kept.comment, utc_now()),
+        )
+        return kept
+
+    async def of(self, thread_id: str) -> dict[str, Feedback]:
+        """Return what was said of a conversation's turns, by their ids."""
+        rows = await self._rows("SELECT turn_id, rating, comment FROM feedback WHERE thread_id = ?", thread_id)
+        # Of what cannot be read, nothing was said.
+        return {
+            readable(turn): Feedback(rating=rating, comment=readable(comment)[:MAX_COMMENT_CHARS])
+            for turn, rating, comment in rows
+            if rating in set(Rating)
+        }

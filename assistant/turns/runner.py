@@ -1,0 +1,408 @@
+"""Turns: one at a time per conversation, each run once, none lost.
+
+A turn's row (`assistant.turns.transcript`) is written before the graph is asked and gets its result after the graph has ended, so that whatever
+kills the process, the question is on record and the next process finishes the turn: from its last checkpoint, from
+its question where there is none yet, or from its result where only the row was left to be written.
+
+Two processes are kept off one conversation by a lock that the kernel frees with its holder (`adapters.checkpoints.lock`
+says why no lease).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+from weakref import WeakValueDictionary
+
+from pydantic import BaseModel, ValidationError
+
+from adapters.checkpoints.lock import ProcessLock
+from assistant.turns.events import OnEvent
+from assistant.turns.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable
+from contracts.context import STEPS_PER_TURN
+from contracts.errors import ConfigError, InputError, ThreadError, UnknownThread
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import StateSnapshot
+
+Json = dict[str, Any]
+
+_FIRST_POLL_S: Final = 0.01
+_SLOWEST_POLL_S: Final = 0.2
+
+
+@dataclass
+class Stopwatch:
+    """Milliseconds per node, summed over its runs.
+
+    Args:
+        clock: Seconds, monotonic.
+    """
+
+    clock: Callable[[], float]
+    timings_ms: dict[str, float] = field(default_factory=dict[str, float])
+    _since: dict[str, float] = field(default_factory=dict[str, float])
+    _began: float = field(init=False)
+    _first_event_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+
+    def figures(self) -> Json:
+        """Return the timings, and the milliseconds to the first event and to now, for the diagnostics of a result."""
+        return {
+            "timings_ms": self.timings_ms,
+            "first_event_ms": self._first_event_ms,
+            "answer_ms": self._milliseconds(self.clock()),
+        }
+
+    def _milliseconds(self, now: float) -> float:
+        return round((now - self._began) * 1000, 3)
+
+    def start(self, task_id: str) -> None:
+        now = self._since[task_id] = self.clock()
+        if self._first_event_ms is None:
+            self._first_event_ms = self._milliseconds(now)
+
+    def stop(self, task_id: str, node: str) -> float:
+        """Return the milliseconds since this task began, and add them to its node's."""
+        now = self.clock()
+        milliseconds = round((now - self._since.pop(task_id, now)) * 1000, 3)
+        self.timings_ms[node] = round(self.timings_ms.get(node, 0.0) + milliseconds, 3)
+        return milliseconds
+
+
+class TurnRunner:
+    """Runs turns.
+
+    Events, for progress, as `on_event(kind, payload)`, payloads plain data and without messages:
+    `("node_started", {"turn_id", "node"})` and `("node_finished", {"turn_id", "node", "ms", "update"})`, the latter
+    with `error` where the node failed. A callback that raises stops the turn, which can be resumed.
+
+    Whatever a node or the storage raises is raised; the turn then stays unfinished, and is finished before the
+    conversation's next turn, or by `resume`.
+
+    Args:
+        graph: Compiled with a checkpointer; takes `messages`, ends with a `result` in its state.
+        store: The transcript.
+        locks_dir: A folder for lock files, the same for all processes.
+        context_type: The class of the settings, to rebuild those of a half-finished turn from its row.
+        wait_s: How long a message waits for the one before it, in seconds.
+        clock: Seconds, monotonic; for the timings of the nodes only.
+        forget: Deletes what else is kept of a conversation, by its id, and says how much that was; called before its
+            transcript is deleted.
+
+    Raises:
+        ConfigError: The graph has no checkpointer.
+    """
+
+    def __init__(
+        self,
+        graph: CompiledStateGraph[Any, Any, Any, Any],
+        store: TurnStore,
+        locks_dir: Path,
+        *,
+        context_type: type[BaseModel] | None = None,
+        wait_s: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+        forget: Callable[[str], Awaitable[int]] | None = None,
+    ) -> None:
+        # What LangGraph's methods take and return is only partly typed.
+        self._graph = cast("Any", graph)
+        if not hasattr(self._graph.checkpointer, "adelete_thread"):
+            raise ConfigError("The graph has no checkpointer, so its turns would not last.", "Compile it with one.")
+        self._store = store
+        self._locks_dir = locks_dir
+        self._context_type = context_type
+        self._wait_s = wait_s
+        self._clock = clock
+        self._forget = forget
+        self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def run(
+        self,
+        thread_id: str,
+        text: str,
+        *,
+        turn_id: str | None = None,
+        context: BaseModel | None = None,
+        on_event: OnEvent | None = None,
+        on_earlier: Callable[[Json], None] | None = None,
+    ) -> Json:
+        """Run one turn and return its result, the recorded one where the turn has been run before and got its own.
+
+        A half-finished turn of the conversation is finished first. Where it is this very turn, it goes on with the
+        settings that it began with.
+
+        Args:
+            thread_id: The conversation, new or known.
+            text: The user's message, checked and cleaned by the caller.
+            turn_id: The message's own id: sending it again never runs it twice. Made up where there is none.
+            context: The settings of this run.
+            on_event: Called as nodes begin and end.
+            on_earlier: Called with the result of a half-finished turn that was finished first.
+
+        Raises:
+            InputError: An id that cannot be one, a message that cannot be stored, or a used id with another message.
+            ThreadBusy: Another message of this conversation was not done within `wait_s`.
+            ThreadError: The storage failed; nothing is lost.
+        """
+        turn_id = uuid.uuid4().hex if turn_id is None else turn_id
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
+        check_id("message's", turn_id)
+        if not encodable(text):
+            raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
+        done = await self._recorded(thread_id, turn_id, text)
+        if done is not None and done.result is not None and not done.lost:
+            return done.result
+        async with self._alone(thread_id, self._wait_s):
+            turn = await self._recorded(thread_id, turn_id, text)
+            if turn is not None and turn.result is not None and not turn.lost:
+                return turn.result
+            if turn is None or turn.lost:
+                earlier = await self._finish_earlier(thread_id, context, on_event)
+                if earlier is not None and on_earlier is not None:
+                    on_earlier(earlier)
+            if turn is None:
+                turn = await self._store.begin(thread_id, turn_id, text, _as_json(context))
+                return await self._finish(turn, context, on_event, new=True)
+            if turn.lost:
+                turn = await self._store.reopen(thread_id, turn_id)
+            return await self._finish(turn, self._settings_of(turn, context), on_event)
+
+    async def resume(
+        self, thread_id: str, *, context: BaseModel | None = None, on_event: OnEvent | None = None
+    ) -> Json | None:
+        """Finish a conversation's half-finished turn and return its result; `None` where there is none.
+
+        Args:
+            thread_id: The conversation.
+            context: The settings, where those that the turn began with cannot be read any more.
+            on_event: Called as nodes begin and end.
+
+        Raises:
+            ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
+            ThreadError: The storage failed; nothing is lost.
+        """
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
+        async with self._alone(thread_id, self._wait_s):
+            return await self._finish_earlier(thread_id, context, on_event)
+
+    async def abandon(self, thread_id: str, result: Json) -> bool:
+        """End a conversation's half-finished turn without finishing it: the question stays on record with this result.
+
+        Args:
+            thread_id: The conversation.
+            result: A `StructuredAgentResult` as JSON; the ids are written into it.
+
+        Returns:
+            Whether there was such a turn.
+
+        Raises:
+            ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
+            ThreadError: The storage failed.
+        """
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
+        async with self._alone(thread_id, self._wait_s):
+            turn = await self._store.unfinished(thread_id)
+            if turn is None:
+                return False
+            ids = {"thread_id": thread_id, "turn_id": turn.turn_id, "question": turn.question}
+            await self._store.finish(thread_id, turn.turn_id, {**result, **ids})
+            return True
+
+    async def delete(self, thread_id: str) -> None:
+        """Delete a conversation: its transcript last, so that a kill in between can be repeated.
+
+        Raises:
+            ThreadBusy: A turn is running now.
+            UnknownThread: There is nothing to delete.
+        """
+        check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
+        async with self._alone(thread_id, 0.0):
+            try:
+                known = (await self._graph.aget_state(_place(thread_id))).created_at is not None
+            except ThreadError:
+                known = True  # what cannot be read can be deleted; where the storage fails, the next line says so
+            await self._graph.checkpointer.adelete_thread(thread_id)
+            others = await self._forget(thread_id) if self._forget is not None else 0
+            if not await self._store.forget(thread_id) and not others and not known:
+                raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
+
+    async def _recorded(self, thread_id: str, turn_id: str, text: str) -> Turn | None:
+        turn = await self._store.find(thread_id, turn_id)
+        if turn is not None and turn.question != text:
+            raise InputError(
+                f"The id {turn_id!r} belongs to another message of this conversation.",
+                "Give each message an id of its own.",
+            )
+        return turn
+
+    async def _finish_earlier(self, thread_id: str, context: BaseModel | None, on_event: OnEvent | None) -> Json | None:
+        earlier = await self._store.unfinished(thread_id)
+        if earlier is None:
+            return None
+        return await self._finish(earlier, self._settings_of(earlier, context), on_event)
+
+    async def _finish(
+        self, turn: Turn, context: BaseModel | None, on_event: OnEvent | None, *, new: bool = False
+    ) -> Json:
+        """Take a recorded turn from wherever it stands to its result, and record that; a new one has no step yet."""
+        stopwatch = Stopwatch(self._clock)
+        begun = None if new else await self._find_begun(turn)
+        if begun is None or begun.tasks:
+            progress = _Progress(turn.turn_id, stopwatch, on_event, _already_finished(begun) if begun else frozenset())
+            await self._advance(turn, context, progress, begun=begun is not None)
+            snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
+            if not _is_of(snapshot, turn):
+                raise _of_another(turn)
+        else:
+            snapshot = begun
+        # The graph does not know which conversation it serves.
+        result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
+        result["diagnostics"] = {**(result.get("diagnostics") or {}), **stopwatch.figures()}
+        return await self._store.finish(turn.thread_id, turn.turn_id, result)
+
+    async def _find_begun(self, turn: Turn) -> StateSnapshot | None:
+        """Return where a turn stands; `None` where its conversation has no step of it."""
+        snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
+        if not _is_of(snapshot, turn):
+            return None
+        if _passed_by_an_older_version(snapshot):
+            # Its verdict does not say what it is about, so nothing may be answered by it: as if just drafted.
+            await self._graph.aupdate_state(_of_run(turn), {}, as_node="draft")
+            snapshot = await self._graph.aget_state(_place(turn.thread_id))
+        return snapshot
+
+    async def _advance(self, turn: Turn, context: BaseModel | None, progress: _Progress, *, begun: bool) -> None:
+        from langchain_core.messages import HumanMessage
+
+        from graph.streaming import steps_alone
+
+        question = None if begun else {"messages": [HumanMessage(turn.question, id=turn.turn_id)]}
+        config = steps_alone({**_of_run(turn), "recursion_limit": STEPS_PER_TURN})
+        stream = self._graph.astream(question, config, context=context, stream_mode="tasks", durability="sync")
+        # Closed before the lock is released, also where the callback raises: no node may run on after that.
+        async with aclosing(cast("AsyncGenerator[Json]", stream)) as tasks:
+            async for task in tasks:
+                progress.see(task)
+
+    def _settings_of(self, turn: Turn, otherwise: BaseModel | None) -> BaseModel | None:
+        if self._context_type is None or turn.context is None:
+            return otherwise
+        try:
+            return self._context_type.model_validate(turn.context)
+        except ValidationError:
+            # A newer version of the product may have dropped or bounded a setting; the question still wants its answer.
+            return otherwise
+
+    @asynccontextmanager
+    async def _alone(self, thread_id: str, wait_s: float) -> AsyncGenerator[None]:
+        """Keep every other turn of a conversation out: of this process in the order they came, then of all others."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + wait_s
+        queue = self._queues.setdefault(thread_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout_at(deadline):
+                await queue.acquire()
+        except TimeoutError as error:
+            raise busy(thread_id) from error
+        try:
+            lock = ProcessLock(self._locks_dir / f"{hashlib.sha256(thread_id.encode()).hexdigest()[:32]}.lock")
+            pause = _FIRST_POLL_S
+            while not lock.try_acquire():
+                if clock() >= deadline:
+                    raise busy(thread_id)
+                await asyncio.sleep(min(pause, max(0.0, deadline - clock())))
+                pause = min(pause * 2, _SLOWEST_POLL_S)
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            queue.release()
+
+
+class _Progress:
+    """Turns LangGraph's task events into ours, and times them."""
+
+    def __init__(self, turn_id: str, stopwatch: Stopwatch, on_event: OnEvent | None, finished: frozenset[str]) -> None:
+        self._turn_id = turn_id
+        self._stopwatch = stopwatch
+        self._on_event = on_event
+        self._finished = finished
+
+    def see(self, task: Json) -> None:
+        if task["id"] in self._finished:
+            # LangGraph names it again when the step that it is part of goes on, but does not run it.
+            return
+        if "input" in task:
+            self._stopwatch.start(task["id"])
+            self._tell("node_started", {"node": task["name"]})
+            return
+        milliseconds = self._stopwatch.stop(task["id"], task["name"])
+        update = {key: value for key, value in task["result"].items() if key != "messages"}
+        error = {"error": str(task["error"])} if task["error"] else {}
+        self._tell("node_finished", {"node": task["name"], "ms": milliseconds, "update": update, **error})
+
+    def _tell(self, kind: str, payload: Json) -> None:
+        if self._on_event is not None:
+            self._on_event(kind, {"turn_id": self._turn_id, **payload})
+
+
+def _already_finished(snapshot: StateSnapshot) -> frozenset[str]:
+    return frozenset(task.id for task in snapshot.tasks if task.result is not None)
+
+
+def _is_of(snapshot: StateSnapshot, turn: Turn) -> bool:
+    """Whether the newest step of a conversation was made by this turn."""
+    return cast("Json", snapshot.metadata or {}).get("run_id") == turn.turn_id
+
+
+def _of_another(turn: Turn) -> ThreadError:
+    return ThreadError(
+        f"The newest step of conversation {turn.thread_id!r} is not of its turn {turn.turn_id!r}, so that its answer "
+        "would be another one's; nothing was recorded.",
+        "`guardian threads resume` tries again; where that does not help, delete the conversation.",
+    )
+
+
+def _place(thread_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+def _of_run(turn: Turn) -> RunnableConfig:
+    return {**_place(turn.thread_id), "metadata": {"run_id": turn.turn_id}}
+
+
+def _passed_by_an_older_version(snapshot: StateSnapshot) -> bool:
+    """Whether a turn stands before its answer with a verdict that names no draft: none did before judged_hash."""
+    guardian = snapshot.values.get("guardian")
+    return "finalize" in snapshot.next and isinstance(guardian, dict) and "judged_hash" not in guardian
+
+
+def _as_json(context: BaseModel | None) -> Json | None:
+    return None if context is None else context.model_dump(mode="json")
+
+
+def _result_of(snapshot: StateSnapshot, turn: Turn) -> Json:
+    result = snapshot.values.get("result") if not snapshot.tasks else None
+    if not isinstance(result, dict) or not result:
+        raise ThreadError(
+            f"The turn {turn.turn_id!r} of conversation {turn.thread_id!r} stopped without a result.",
+            "`guardian threads resume` tries again; where that does not help, delete the conversation.",
+        )
+    answer = dict(cast("Json", result))
+    # A turn that broke before its question was read has a result without an id.
+    if answer.get("turn_id") not in (None, "", turn.turn_id):
+        raise _of_another(turn)
+    return answer

@@ -1,0 +1,167 @@
+"""A turn that runs: who follows it, who is bound to it, and what ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any, TypeAlias
+
+from assistant.turns.events import EventReader, OnEvent, TurnEnded, TurnEvent, TurnStarted
+from contracts.errors import GuardianError, ServerClosing, TurnStopped
+from contracts.result import StructuredAgentResult
+
+Json = dict[str, Any]
+
+Watcher: TypeAlias = "Callable[[Live, TurnEvent | None], None]"
+"""Is told of every event of a turn as it happens, and of an end without a result by `None`; it raises nothing."""
+
+
+class Live:
+    """A turn that runs, or has just ended."""
+
+    def __init__(
+        self, thread: str, turn_id: str, question: str, watchers: Sequence[Watcher] = (), *, role: str = ""
+    ) -> None:
+        self.thread = thread
+        self.turn_id = turn_id
+        self.question = question
+        self.role = role
+        self.lasting = False
+        """Whether it goes on without anybody who is bound to it."""
+        self._bound = 0
+        self._ended_by: GuardianError | None = None
+        self.recorded: asyncio.Event | None = None
+        """Set once it stands on record that it was stopped, where it is; who follows is told no sooner."""
+        self.task: asyncio.Task[StructuredAgentResult] | None = None
+        self._watchers = watchers
+        self._events: list[TurnEvent] = []
+        self._news = asyncio.Event()
+
+    def tell(self, event: TurnEvent) -> None:
+        """Pass an event on to whoever follows."""
+        self._events.append(event)
+        for watcher in self._watchers:
+            watcher(self, event)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def watch(self, task: asyncio.Task[StructuredAgentResult]) -> None:
+        """Follow a task: when it ends, so do those who follow the turn."""
+
+        def done(_: object) -> None:
+            if task.cancelled() or task.exception() is not None:
+                for watcher in self._watchers:
+                    watcher(self, None)
+            self._wake()
+
+        self.task = task
+        task.add_done_callback(done)
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.task is not None and not self.task.done()
+
+    @property
+    def joinable(self) -> bool:
+        """Whether it runs, and nothing has told it to end."""
+        return self.running and self._ended_by is None
+
+    def hold(self) -> None:
+        """Bind somebody to it who will `let_go`."""
+        self._bound += 1
+
+    async def let_go(self) -> None:
+        """Take back a `hold`: it ends with the last who was bound to it, and is kept half-finished."""
+        self._bound -= 1
+        if not self._bound and not self.lasting:
+            await ended([self], stopped())
+
+    def end(self, why: GuardianError) -> None:
+        """Cancel it, if it runs; who waits for it is told why."""
+        if self.task is not None and self.joinable:
+            self._ended_by = why
+            self.task.cancel()
+
+    @property
+    def ran(self) -> bool:
+        """Whether any of its nodes was run here: of a turn that was run before, none is."""
+        return any(event.kind == "node_started" for event in self._events)
+
+    async def follow(self) -> AsyncGenerator[TurnEvent]:
+        """Return all events, those from before first; ends with `TurnEnded`.
+
+        Raises:
+            GuardianError: What ended the turn without a result, once all events were told.
+        """
+        told = 0
+        while True:
+            news = self._news
+            while told < len(self._events):
+                told += 1
+                yield self._events[told - 1]
+            if not self.running and told == len(self._events):
+                await self.result()
+                return
+            await news.wait()
+
+    async def result(self) -> StructuredAgentResult:
+        """Wait for the end.
+
+        Raises:
+            TurnStopped: It was stopped.
+            ServerClosing: The process ended before it did.
+            GuardianError: What else ended the turn without a result.
+        """
+        assert self.task is not None  # noqa: S101  # it was begun before anybody has it
+        # Not awaited itself: the end of its waiter must not be taken for its own, nor the other way round.
+        await asyncio.wait([self.task])
+        if self.task.cancelled():
+            if self.recorded is not None:
+                await self.recorded.wait()
+            raise self._ended_by or stopped()
+        return self.task.result()
+
+
+def teller(live: Live) -> OnEvent:
+    """Return what passes the runner's reports of a turn on as events."""
+    reader = EventReader()
+    live.tell(TurnStarted(turn_id=live.turn_id, thread_id=live.thread))
+
+    def tell(kind: str, payload: Json) -> None:
+        for event in reader.read(kind, payload):
+            live.tell(event)
+
+    return tell
+
+
+def told(live: Live, raw: Json) -> StructuredAgentResult:
+    """Tell the end of a turn: the conversation has the name there by which its owner knows it."""
+    result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
+    live.tell(TurnEnded(turn_id=live.turn_id, result=result))
+    return result
+
+
+def stopped() -> TurnStopped:
+    """Return the error of a turn that was stopped."""
+    return TurnStopped("The turn was stopped.", "Send the message again, or resume the conversation.")
+
+
+def closing() -> ServerClosing:
+    """Return the error of a turn that the process's end cut off, or kept from beginning."""
+    return ServerClosing("The server is shutting down.", "Send the message again in a moment.")
+
+
+async def ended(lives: Sequence[Live], why: GuardianError) -> None:
+    """End turns and wait until they have let go of everything; their own errors are for those who follow them.
+
+    All at once: of two of one conversation, the one that waits would begin when the other has ended.
+    """
+    tasks = [live.task for live in lives if live.task is not None and live.running]
+    for live in lives:
+        live.end(why)
+    if tasks:
+        await asyncio.wait(tasks)

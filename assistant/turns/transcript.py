@@ -1,0 +1,373 @@
+"""The transcript: the table `turns`, one row for each question and what became of it.
+
+A turn's row is written before the graph is asked and gets its result after the graph has ended. That a conversation has
+at most one running turn is a constraint of the table.
+
+Earlier versions recorded a turn with the result of an older one after the clock had been set back. Such a row is read as
+a turn whose answer is lost, and gets its own when its message is sent again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
+
+from adapters.checkpoints.database import readable
+from assistant.turns.thread_table import ThreadTable
+from contracts.enums import Outcome
+from contracts.errors import InputError, ThreadBusy
+from language.clean import clean
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+Json = dict[str, Any]
+
+MAX_ID_LENGTH: Final = 200
+"""Characters of the longest thread or turn id."""
+MAX_STORED_ID_LENGTH: Final = MAX_ID_LENGTH + 41
+"""Of the longest thread id with the name of an API key and a slash before it."""
+
+LOST: Final = "answer_lost"
+"""The `block_reason` of a turn with whose question another question's result was recorded, or one that cannot be read."""
+
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS turns (
+    thread_id   TEXT NOT NULL,
+    number      INTEGER NOT NULL,
+    turn_id     TEXT NOT NULL,
+    status      TEXT NOT NULL CHECK (status IN ('running', 'done')),
+    question    TEXT NOT NULL,
+    context     TEXT NOT NULL,
+    result      TEXT,
+    started_at  TEXT NOT NULL,
+    finished_at TEXT,
+    PRIMARY KEY (thread_id, turn_id),
+    UNIQUE (thread_id, number),
+    CHECK ((status = 'done') = (result IS NOT NULL AND finished_at IS NOT NULL))
+)
+"""
+
+_ONE_RUNNING: Final = (
+    "CREATE UNIQUE INDEX IF NOT EXISTS turns_one_running ON turns (thread_id) WHERE status = 'running'"
+)
+
+_COLUMNS: Final = "thread_id, turn_id, number, status, question, context, result, started_at, finished_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question and what became of it.
+
+    Attributes:
+        number: Counted from 1 within the thread.
+        answer, outcome: `answer_text` and `outcome` of the result; `None` while the turn is running.
+        result: The whole `StructuredAgentResult` as JSON.
+        started_at, finished_at: ISO 8601, UTC, milliseconds.
+        context: The settings that the turn runs with, as JSON; `None` where it has none.
+        lost: Whether the result of another question stands on record with it; `result` then says so instead, as it does of
+            one that cannot be read.
+    """
+
+    thread_id: str
+    turn_id: str
+    number: int
+    status: Literal["running", "done"]
+    question: str
+    answer: str | None
+    outcome: str | None
+    result: Json | None
+    started_at: str
+    finished_at: str | None
+    context: Json | None = None
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSummary:
+    """One conversation; `unfinished` where its last turn is running or was left half-finished by a dead process."""
+
+    thread_id: str
+    turns: int
+    started_at: str
+    last_at: str
+    first_question: str
+    unfinished: bool
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class TurnStore(ThreadTable):
+    """The transcript: the table `turns`.
+
+    It stands in the saver's file, on a connection of its own. In one file, one backup holds an answer together
+    with the checkpoints it came from, and since both go through one write-ahead log in order, a power cut cannot
+    keep the one and lose the other.
+    """
+
+    name = "turns"
+    made_by = (_TABLE, _ONE_RUNNING)
+
+    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
+        super().__init__(connection, path)
+        self.now: Callable[[], datetime] = _utc_now
+
+    @classmethod
+    async def open(cls, path: Path | str, *, now: Callable[[], datetime] = _utc_now) -> Self:
+        """Open the transcript in a file, which is made where there is none.
+
+        Args:
+            path: The database; the saver's is meant.
+            now: The wall clock, with a time zone.
+        """
+        store = await super().open(Path(path))
+        store.now = now
+        return store
+
+    async def list_threads(self, beginning: str = "") -> list[ThreadSummary]:
+        """Return the conversations whose ids begin with a text, the one used last first."""
+        rows = await self._rows(
+            """
+            SELECT thread_id, count(*), min(started_at), max(coalesce(finished_at, started_at)) AS last_at,
+                   (SELECT question FROM turns AS first WHERE first.thread_id = turns.thread_id ORDER BY number LIMIT 1),
+                   max(status = 'running')
+            FROM turns WHERE thread_id >= ?1 AND substr(thread_id, 1, length(?1)) = ?1
+            GROUP BY thread_id ORDER BY last_at DESC, thread_id
+            """,
+            beginning,
+        )
+        return [
+            ThreadSummary(readable(thread), count, *map(readable, texts), unfinished=bool(running))
+            for thread, count, *texts, running in rows
+        ]
+
+    async def turns(self, thread_id: str) -> list[Turn]:
+        """Return a conversation's turns in order; an empty list where there is no such conversation."""
+        rows = await self._rows(
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? ORDER BY number",  # noqa: S608  # names of ours
+            thread_id,
+        )
+        return _with_lost_answers([_turn(row) for row in rows])
+
+    async def find(self, thread_id: str, turn_id: str) -> Turn | None:
+        """Return one turn, if there is one of that id."""
+        rows = await self._rows(
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND turn_id = ?",  # noqa: S608  # names of ours
+            thread_id,
+            turn_id,
+        )
+        turn = _turn(rows[0]) if rows else None
+        if turn is None or _answers(turn) == turn.question:
+            return turn
+        return next((other for other in await self.turns(thread_id) if other.turn_id == turn_id), None)
+
+    async def unfinished(self, thread_id: str) -> Turn | None:
+        """Return the turn that is running or was left half-finished, if there is one."""
+        rows = await self._rows(
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND status = 'running'",  # noqa: S608  # names of ours
+            thread_id,
+        )
+        return _turn(rows[0]) if rows else None
+
+    async def begin(self, thread_id: str, turn_id: str, question: str, context: Json | None) -> Turn:
+        """Record that a turn begins, as the last of its conversation.
+
+        Raises:
+            ThreadBusy: The conversation has a running turn.
+        """
+        try:
+            rows = await self._rows(
+                f"""
+                INSERT INTO turns (thread_id, number, turn_id, status, question, context, started_at)
+                SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, ?4, ?5 FROM turns WHERE thread_id = ?1
+                RETURNING {_COLUMNS}
+                """,  # noqa: S608  # names of ours
+                thread_id,
+                turn_id,
+                question,
+                json_text(context),
+                self._timestamp(),
+            )
+        except sqlite3.IntegrityError as error:
+            raise busy(thread_id) from error
+        return _turn(rows[0])
+
+    async def finish(self, thread_id: str, turn_id: str, result: Json) -> Json:
+        """Record the result of a running turn; one that is done keeps the result it has.
+
+        Returns:
+            It, through JSON and back: so that the first answer equals the one that a repeated message gets.
+        """
+        text = json_text(result)
+        await self._rows(
+            """
+            UPDATE turns SET status = 'done', result = ?, finished_at = ?
+            WHERE thread_id = ? AND turn_id = ? AND status = 'running'
+            """,
+            text,
+            self._timestamp(),
+            thread_id,
+            turn_id,
+        )
+        return json.loads(text)
+
+    async def reopen(self, thread_id: str, turn_id: str) -> Turn:
+        """Take a turn's result away, so that it can get another one.
+
+        Raises:
+            ThreadBusy: The conversation has a running turn.
+        """
+        try:
+            rows = await self._rows(
+                f"""
+                UPDATE turns SET status = 'running', result = NULL, finished_at = NULL
+                WHERE thread_id = ? AND turn_id = ? RETURNING {_COLUMNS}
+                """,  # noqa: S608  # names of ours
+                thread_id,
+                turn_id,
+            )
+        except sqlite3.IntegrityError as error:
+            raise busy(thread_id) from error
+        return _turn(rows[0])
+
+    def _timestamp(self) -> str:
+        return self.now().astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def _turn(row: tuple[Any, ...]) -> Turn:
+    thread_id, turn_id, number, status, question, context, result_text, started_at, finished_at = row
+    result = _read_result(result_text) if result_text else None
+    turn = Turn(
+        thread_id=readable(thread_id),
+        turn_id=readable(turn_id),
+        number=number if isinstance(number, int) else 0,
+        status=status,
+        question=readable(question),
+        answer=result.get("answer_text") if result else None,
+        outcome=result.get("outcome") if result else None,
+        result=result,
+        started_at=readable(started_at),
+        finished_at=readable(finished_at) if finished_at is not None else None,
+        context=_read_json(context),
+    )
+    return _without_answer(turn, "answer_unreadable") if result_text and result is None else turn
+
+
+def _read_json(text: object) -> Json | None:
+    """Return the JSON object of a column; `None` where there is none that can be read."""
+    try:
+        value: Any = json.loads(readable(text))
+    except (ValueError, RecursionError):
+        return None
+    return cast("Json", value) if isinstance(value, dict) else None
+
+
+def _read_result(text: object) -> Json | None:
+    """Return a result as far as the transcript itself reads it: its answer and how it ended."""
+    value = _read_json(text)
+    if value is None:
+        return None
+    answer, outcome = value.get("answer_text"), value.get("outcome")
+    known = outcome is None or outcome in tuple(Outcome)
+    return value if known and isinstance(answer, str | None) else None
+
+
+def with_readable_result(turn: Turn) -> Turn:
+    """Return a turn as it is, or with words in the place of a result that no version of the program wrote."""
+    from contracts.result import StructuredAgentResult
+
+    if turn.result is None:
+        return turn
+    try:
+        StructuredAgentResult.model_validate(turn.result)
+    except ValueError:
+        return _without_answer(turn, "answer_unreadable")
+    return turn
+
+
+def _answers(turn: Turn) -> str:
+    """Return the question that a turn's result is to; its own, as far as the result names none."""
+    asked = turn.result.get("question") if turn.result else None
+    return turn.question if not asked or asked == clean(turn.question) else asked
+
+
+def _with_lost_answers(turns: Iterable[Turn]) -> list[Turn]:
+    """Return a conversation's turns, in order; those with the result of an earlier one without it."""
+    told: list[Turn] = []
+    earlier: set[str] = set()
+    for turn in turns:
+        # That the words differ is not enough: another version may have cleaned them by other rules.
+        lost = _answers(turn) != turn.question and _answers(turn) in earlier
+        earlier.add(turn.question if lost else _answers(turn))
+        told.append(replace(_without_answer(turn, "answer_lost"), lost=True) if lost else turn)
+    return told
+
+
+def _without_answer(turn: Turn, why: str) -> Turn:
+    from assistant.turns.progress import phrases
+    from contracts.enums import Language
+    from contracts.result import StructuredAgentResult
+    from language.words import detect
+
+    language = Language(detect(turn.question, default=Language.EN))
+    result = StructuredAgentResult(
+        thread_id=turn.thread_id,
+        turn_id=turn.turn_id,
+        question=turn.question,
+        language=language,
+        outcome=Outcome.ERROR,
+        answer_text=phrases(language)[why],
+        block_reason=LOST,
+    )
+    told = result.model_dump(mode="json")
+    return replace(turn, answer=result.answer_text, outcome=str(result.outcome), result=told)
+
+
+def json_text(value: object) -> str:
+    """Return JSON that SQLite can store: as it reads, or escaped where a lone surrogate is in it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if encodable(text) else json.dumps(value)
+
+
+def encodable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: one with lone surrogates cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_id(name: str, value: str, longest: int = MAX_ID_LENGTH) -> None:
+    """Refuse an id that could not be stored, shown or told from another.
+
+    Args:
+        name: What the id is of, for the message.
+        value: At least one character, no control characters, no lone surrogates.
+        longest: How many characters it may have.
+
+    Raises:
+        InputError: It is not.
+    """
+    if not 1 <= len(value) <= longest:
+        raise InputError(f"The {name} id has {len(value)} characters.", f"Choose one of 1 to {longest} characters.")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise InputError(
+            f"The {name} id {value!a} has characters that cannot be shown.", "Choose letters, digits and dashes."
+        )
+
+
+def busy(thread_id: str) -> ThreadBusy:
+    """Return the error of a conversation whose turn is running."""
+    return ThreadBusy(
+        f"Conversation {thread_id!r} is still working on another message.",
+        "Wait for its answer and send yours again, or start another conversation.",
+    )

@@ -1,0 +1,145 @@
+"""The two views of a turn (DT-004): what a user may be sent, and what only a role with `operator_view` may.
+
+Every way in that shows turns to people sends one of these. What a view hides is not in it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from assistant.turns.events import NodeStarted, TurnEvent, Understood
+from contracts.choices import Choice
+from contracts.enums import Delivery, Language, Outcome, Verdict
+from contracts.profile import Profile
+from contracts.result import CitedSource, StructuredAgentResult
+from rendering.answers import answer_sources, shown_to_users
+from rendering.hand_off import was_searched
+
+
+class UserView(BaseModel):
+    """All of a turn that its user is sent: the intent as understood, and the answer with its sources.
+
+    Attributes:
+        intent: Empty where moderation or DT-002 refused the message, and where nothing was planned.
+        answer: Markdown, or JSON where the profile's contract says so; exactly `answer_text` of the result.
+        hand_off: What became of a hand-off; `None` where there is none, or nowhere to send it to.
+        choices: What may be chosen where a question was asked back, in the order of the numbers in `answer`: the next
+            message may be such a number or a label.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    thread_id: str
+    turn_id: str
+    language: Language
+    outcome: Outcome
+    intent: str = ""
+    answer: str
+    sources: tuple[CitedSource, ...] = ()
+    hand_off: Delivery | None = None
+    choices: tuple[Choice, ...] = ()
+
+
+class Answer(UserView):
+    """What a program is sent of a turn: the user's view, the verdict, and for roles that may see it, the whole result.
+
+    Attributes:
+        verdict: Of the last draft; `None` where none was judged.
+        result: `None` for roles without `operator_view`.
+    """
+
+    verdict: Verdict | None = None
+    result: StructuredAgentResult | None = None
+
+
+class Stage(StrEnum):
+    """What a user is told while a turn runs."""
+
+    CHECKING_MESSAGE = "moderation"
+    UNDERSTANDING = "sgr_plan"
+    SEARCHING = "retrieve"
+    DRAFTING = "draft"
+    CHECKING = "guardian_verify"
+    RETRYING = "retry_bump"
+
+
+class UserProgress(BaseModel):
+    """One step of a turn, as its user may know it: a stage, or the intent once it is understood."""
+
+    model_config = ConfigDict(frozen=True)
+
+    turn_id: str
+    stage: Stage | None = None
+    intent: str = ""
+
+
+def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
+    """Return what the user of a turn is sent."""
+    return UserView(
+        thread_id=result.thread_id,
+        turn_id=result.turn_id,
+        language=result.language,
+        outcome=result.outcome,
+        intent=_intent(result),
+        answer=result.answer_text,
+        sources=cited(result, profile),
+        hand_off=result.hand_off_delivery,
+        choices=tuple(result.choices),
+    )
+
+
+def answer(result: StructuredAgentResult, profile: Profile, role: str) -> Answer:
+    """Return what a program is sent of a turn that a role asked for."""
+    return Answer(
+        **dict(user_view(result, profile)),
+        verdict=result.guardian.verdict if result.guardian else None,
+        result=result if profile.sees_all(role) else None,
+    )
+
+
+def cited(result: StructuredAgentResult, profile: Profile) -> tuple[CitedSource, ...]:
+    """Return the sources that an answer names, by its own numbers, and pages that were shown; else none."""
+    if result.outcome is Outcome.PAGES_SHOWN:
+        return tuple(CitedSource.model_validate(page.model_dump(exclude={"sentence", "ref"})) for page in result.pages)
+    if result.outcome is not Outcome.ANSWERED or result.guardian is None or not result.guardian.draft:
+        return ()
+    wanted = profile.spec_for(result.request_type).response_format if result.request_type else None
+    domains = profile.allowed_link_domains
+    given = (result.guardian.draft, result.final_articles, domains)
+    found = answer_sources(*given, wanted) if wanted else answer_sources(*given)
+    return tuple(CitedSource.model_validate(entry) for entry in found)
+
+
+def user_event(event: TurnEvent) -> UserProgress | None:
+    """Return what a user may know of an event before the last; `None` where it is not for users."""
+    match event:
+        case NodeStarted(node=node) if node in set(Stage):
+            return UserProgress(turn_id=event.turn_id, stage=Stage(node))
+        case Understood(intent=intent, action=action) if shown_to_users(action).user_intent:
+            return UserProgress(turn_id=event.turn_id, intent=intent)
+        case _:
+            return None
+
+
+def _intent(result: StructuredAgentResult) -> str:
+    if result.action is None or result.plan is None or not shown_to_users(result.action).user_intent:
+        return ""
+    return result.plan.user_intent
+
+
+def queries_asked(result: StructuredAgentResult) -> dict[str, float]:
+    """Return the queries that were searched for, each with the confidence of its best passage, 0 to 1."""
+    best: dict[str, float] = {}
+    for trace in result.per_query_results:
+        if was_searched(trace.model_dump()):
+            # One source may have nothing on a query to which another has the answer.
+            best[trace.query] = max(best.get(trace.query, 0.0), trace.confidence.top_score)
+    return best
+
+
+def confidence_of(result: StructuredAgentResult) -> float | None:
+    """Return how surely the passages are on the subject: the mean over the queries; `None` where none was searched for."""
+    best = queries_asked(result)
+    return sum(best.values()) / len(best) if best else None

@@ -1,0 +1,195 @@
+"""Asking over HTTP: by OpenAI's protocol, so that any chat client connects, and by a plain one with the whole result."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from assistant.caller_faults import for_caller, told_in
+from assistant.service import Caller, Question, Service
+from assistant.turns.events import TurnEnded
+from assistant.turns.running_turn import Live
+from assistant.turns.views import Answer, answer
+from assistant.web import openai_protocol as openai
+from assistant.web.callers import Asker, Served
+from assistant.web.faults import fault_of, unforeseen_fault
+from assistant.web.turns import (
+    EventStream,
+    allowed_settings,
+    checked,
+    data_text,
+    faults,
+    gone,
+    ids_of,
+    response_of,
+    result_of,
+    shown_event,
+    thread_of_turn,
+    turn_headers,
+    wants_events,
+)
+from contracts.enums import Language
+from contracts.errors import GuardianError
+from guards.message_check import message_fault
+
+router: Final = APIRouter()
+_logger = logging.getLogger(__name__)
+_EVENTS: Final[dict[str, Any]] = {"text/event-stream": {"schema": {"type": "string"}}}
+
+
+class AskRequest(BaseModel):
+    """One question.
+
+    Attributes:
+        question: The user's words.
+        thread_id: The conversation to go on with; left out, a new one.
+        turn_id: The message's own id: under one id a message is never run twice.
+        settings: Run settings by name; roles without the operator's view may send `language` and `version`.
+        stream: Whether events are sent while the turn runs, as for `Accept: text/event-stream`.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str
+    thread_id: str | None = None
+    turn_id: str | None = None
+    settings: Annotated[dict[str, Any], Field(default_factory=dict[str, Any])]
+    stream: bool = False
+
+
+@router.post(
+    "/v1/ask",
+    tags=["asking"],
+    summary="Ask, and get the structured result",
+    response_model=Answer,
+    responses={200: {"content": _EVENTS}, **faults(400, 403, 409, 503)},
+)
+async def ask(request: Request, body: AskRequest, caller: Asker, service: Served) -> Response:
+    """Run one turn and return its answer with sources, intent, outcome and verdict.
+
+    With `stream` or `Accept: text/event-stream`, events: `started` with the ids, `progress` as often as there is some,
+    then `answer`, or `error`. No event before `answer` has a word of it. A client that goes away stops its turn, which
+    is kept half-finished and can be resumed. Roles with the operator's view get the typed events as progress, and the
+    whole result in the answer.
+    """
+    profile = service.deployed.profile
+    language = checked(body.question, profile)
+    thread, turn_id = ids_of(request, body.thread_id or "", body.turn_id or "")
+    if turn_id and not thread:
+        thread = thread_of_turn(turn_id)
+    settings = allowed_settings(body.settings, profile, caller.role)
+    turn = service.asking(caller, Question(body.question, thread, turn_id, settings))
+    streamed = body.stream or wants_events(request)
+    return await response_of(request, turn, service, caller, language, streamed=streamed)
+
+
+@router.post(
+    "/v1/chat/completions",
+    tags=["OpenAI's protocol"],
+    summary="Ask by OpenAI's protocol",
+    response_model=openai.ChatCompletion,
+    responses={200: {"content": _EVENTS}, **faults(400, 403, 404, 409, 503)},
+)
+async def chat_completions(request: Request, body: openai.ChatRequest, caller: Asker, service: Served) -> Response:
+    """Answer the last message, which must be the user's; the model is the profile's name.
+
+    Messages of the assistant and the system are not read: what was said in a conversation, the server knows. It is the
+    one of `X-Thread-Id`, `guardian.thread_id` or `metadata.thread_id`; else the one that the caller began here without
+    an id, with the same earlier messages of the user; else a new one. Ids are returned in `X-Thread-Id`, `X-Turn-Id` and in `guardian`, beside sources,
+    outcome and verdict. Sampling parameters change nothing; `tools`, `n` over 1, formats, images and sound are refused.
+    """
+    profile = service.deployed.profile
+    openai.refuse_unserved(body, profile.name)
+    said = openai.users_words(body)
+    language = checked(said[-1], profile)
+    settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
+    with told_in(language):
+        thread, turn_id = await _placed(request, body, said, caller, service)
+    turn = service.asking(caller, Question(said[-1], thread, turn_id, settings))
+    created = int(time.time())
+    if body.stream:
+        with told_in(language):
+            live = await turn.__aenter__()
+        usage = bool(body.stream_options and body.stream_options.include_usage)
+        chunks = _chunks(live, service, caller, language, created=created, usage=usage)
+        return EventStream(turn, chunks, turn_headers(live.thread, live.turn_id))
+    result = await result_of(request, turn, language)
+    if result is None:
+        return gone()
+    told = answer(result, profile, caller.role)
+    done = openai.completion(told, openai.usage_of(result), model=profile.name, created=created)
+    return JSONResponse(json.loads(done.model_dump_json()), headers=turn_headers(told.thread_id, told.turn_id))
+
+
+async def _placed(
+    request: Request, body: openai.ChatRequest, said: list[str], caller: Caller, service: Service
+) -> tuple[str, str]:
+    """Return the ids of conversation and message: those that are named, else those of what the user has said."""
+    thread, turn_id = ids_of(request, *openai.ids_in(body))
+    if thread:
+        return thread, turn_id
+    # What was refused as a message is in no conversation of ours, but in the client's.
+    earlier = [text for text in said[:-1] if not message_fault(text)]
+    begun = thread_of_turn(turn_id) if turn_id else ""
+    thread, stable = await service.placed(caller, [*earlier, said[-1]], begun=begun)
+    return thread, turn_id or stable
+
+
+async def _chunks(
+    live: Live, service: Service, caller: Caller, language: Language, *, created: int, usage: bool
+) -> AsyncGenerator[str]:
+    profile = service.deployed.profile
+    first = openai.beginning(live.turn_id, model=profile.name, created=created)
+    yield data_text(openai.wire(first))
+    try:
+        async with aclosing(live.follow()) as following:
+            async for event in following:
+                if isinstance(event, TurnEnded):
+                    for chunk in openai.ending(first, answer(event.result, profile, caller.role)):
+                        yield data_text(openai.wire(chunk))
+                    if usage:
+                        yield data_text(openai.wire(openai.with_usage(first, openai.usage_of(event.result))))
+                elif (shown := shown_event(event, profile, caller.role)) is not None:
+                    yield data_text(openai.wire(openai.progress(first, shown)))
+    except GuardianError as error:
+        yield data_text(fault_of(for_caller(error, language))[1].model_dump_json())
+    except Exception:
+        # The response has begun: nobody else can tell the client any more.
+        _logger.exception("A turn ended in an error that nobody foresaw.")
+        yield data_text(fault_of(unforeseen_fault())[1].model_dump_json())
+    yield data_text("[DONE]")
+
+
+@router.get(
+    "/v1/models",
+    tags=["OpenAI's protocol"],
+    summary="List the models",
+    response_model=openai.Models,
+    responses=faults(),
+)
+async def models(caller: Asker, service: Served) -> openai.Models:
+    """Return the one model that is served: the profile."""
+    del caller
+    return openai.Models(data=[openai.Model(id=service.deployed.profile.name)])
+
+
+@router.get(
+    "/v1/models/{model}",
+    tags=["OpenAI's protocol"],
+    summary="Look up one model",
+    response_model=openai.Model,
+    responses=faults(404),
+)
+async def one_model(model: str, caller: Asker, service: Served) -> openai.Model:
+    """Return the model of that name, where it is the one that is served."""
+    del caller
+    openai.refuse_unserved_model(model, service.deployed.profile.name)
+    return openai.Model(id=model)

@@ -1,0 +1,344 @@
+"""The chat page's components and what they do. Gradio takes seconds to import: only `mount` imports this.
+
+Which conversation is shown, and in which language, the browser says with each event (`script.py`); who asks, never.
+Turns run in the service: the page follows them, and may go away and come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import gradio as gr
+from fastapi import FastAPI
+from pydantic_core import from_json
+
+from assistant.service import Caller, Question, Service
+from assistant.turns.feedback import Feedback, Rating
+from assistant.turns.running_turn import Live
+from assistant.turns.transcript import Turn
+from assistant.web.faults import Unauthorized
+from assistant.web.limits import UNLIMITED, Allowance
+from assistant.web.page import script
+from assistant.web.page.languages import language_of
+from assistant.web.page.render import (
+    Look,
+    Progress,
+    fault_text,
+    header_html,
+    notice_html,
+    threads_html,
+    turn_html,
+    welcome_html,
+)
+from contracts.enums import Language
+from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
+
+Changes = dict[Any, Any]
+_PRIVATE: Final[dict[str, Any]] = {
+    "api_visibility": "private",
+    "show_progress": "hidden",
+    "concurrency_limit": None,
+    # Who sends while an answer is awaited is told so.
+    "trigger_mode": "multiple",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """One event of a browser: who, where, and what they want."""
+
+    service: Service
+    caller: Caller
+    look: Look
+    conversation: str
+    act: Mapping[str, str]
+    session: str
+    """Of the tab, as Gradio names it."""
+    narrow: bool
+    """Whether the window is one of a phone."""
+    allowance: Allowance
+    """Of the caller's key: only what begins a turn counts here."""
+
+
+class Page:
+    """The page of one application.
+
+    Args:
+        app: With the state of `assistant.web.app`; its service is open whenever an event comes.
+    """
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        profile = app.state.deployed.profile
+        self._newest: dict[str, object] = {}
+        look = Look(profile, profile.languages[0])
+        say = look.words
+        with gr.Blocks(title=profile.product, analytics_enabled=False, fill_width=True) as self.blocks:
+            self.header = gr.HTML(
+                header_html(look), apply_default_css=False, elem_id="g-header", js_on_load=script.READY
+            )
+            with gr.Row(elem_id="g-main"):
+                with gr.Column(elem_id="g-side"):
+                    self.fresh = gr.Button(say["page_new"], elem_id="g-new")
+                    self.threads = gr.HTML("", apply_default_css=False, elem_id="g-threads", js_on_load=script.LISTED)
+                with gr.Column(elem_id="g-talk"):
+                    self.chat = gr.HTML("", apply_default_css=False, elem_id="g-chat", js_on_load=script.DRAWN)
+                    self.live = gr.HTML("", apply_default_css=False, elem_id="g-live", js_on_load=script.DRAWN)
+                    with gr.Column(elem_id="g-foot"):
+                        self.notice = gr.HTML("", apply_default_css=False, elem_id="g-notice", js_on_load=None)
+                        with gr.Row(elem_id="g-form"):
+                            self.box = gr.Textbox(
+                                label=say["page_ask_label"],
+                                placeholder=say["page_ask_hint"],
+                                show_label=False,
+                                container=False,
+                                lines=1,
+                                max_lines=8,
+                                elem_id="g-box",
+                            )
+                            self.send = gr.Button(say["page_send"], elem_id="g-send")
+                            self.stop = gr.Button(say["page_stop"], elem_id="g-stop")
+            self.place = gr.Textbox(elem_id="g-place", container=False, show_label=False)
+            self._wire()
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """The profile's; the first is that of readers who want none of ours."""
+        return tuple(self._app.state.deployed.profile.languages)
+
+    @property
+    def inputs(self) -> Mapping[int, int]:
+        """How many inputs each event of the page has, by its `fn_index`."""
+        return {number: len(event.inputs) for number, event in self.blocks.fns.items()}
+
+    def has(self, session: str, event: str = "") -> bool:
+        """Whether a session has asked for something that it may listen to; with an event, whether that is of it."""
+        # Gradio 6.31 keeps this where it adds an event to its queue.
+        queue: Any = getattr(self.blocks, "_queue")  # noqa: B009
+        known = session in queue.pending_messages_per_session
+        return known and (not event or event in queue.pending_event_ids_session.get(session, ()))
+
+    def _wire(self) -> None:
+        told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
+        self.blocks.load(
+            self._opened, self.place, [*told, self.header, self.fresh, self.box], js=script.PLACE, **_PRIVATE
+        )
+        for asked in (self.send.click, self.box.submit):
+            asked(self._sent, [self.box, self.place], [*told, self.box], js=script.SEND, **_PRIVATE)
+        self.stop.click(self._stopped, self.place, told, js=script.PLACE, **_PRIVATE)
+        # `select` is the event by which the script hands over what its buttons want.
+        for event, js in ((self.header.select, script.PLACE), (self.fresh.click, script.FRESH)):
+            event(self._acted, self.place, told, js=js, **_PRIVATE)
+
+    # ------------------------------------------------------------------------------------------------------- events
+
+    # Each does all that it has to do in one event: of two that follow each other at once, Gradio 6.31 may send what is
+    # of the second on the stream of the first, which the browser has just left.
+
+    async def _opened(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
+        visit = self._visit(place, request)
+        look, say = visit.look, visit.look.words
+        drawn = {
+            **await self._drawn(visit),
+            self.header: header_html(look),
+            self.fresh: gr.update(value=say["page_new"]),
+            self.box: gr.update(
+                label=say["page_ask_label"],
+                placeholder=say["page_ask_hint_short" if visit.narrow else "page_ask_hint"],
+            ),
+        }
+        async for changes in self._following(visit, drawn):
+            yield changes
+
+    async def _sent(self, text: str, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
+        visit = self._visit(place, request)
+        try:
+            self._begin(visit, text)
+        except GuardianError as error:
+            drawn = {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
+        else:
+            drawn = {**await self._drawn(visit), self.box: ""}
+        async for changes in self._following(visit, drawn):
+            yield changes
+
+    async def _stopped(self, place: str, request: gr.Request) -> Changes:
+        visit = self._visit(place, request)
+        # Who follows the turn in this tab draws no more.
+        self._newest[visit.session] = object()
+        try:
+            await visit.service.stop(visit.caller, visit.conversation)
+        except GuardianError as error:
+            return {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
+        return await self._drawn(visit)
+
+    async def _acted(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
+        visit = self._visit(place, request)
+        try:
+            said = await self._do(visit)
+        except GuardianError as error:
+            said = fault_text(error, visit.look)
+        drawn = {**await self._drawn(visit), self.notice: notice_html(said)}
+        if visit.act.get("name") == "look":
+            # Nobody did anything: what was said of the last message still holds.
+            del drawn[self.notice]
+        async for changes in self._following(visit, drawn):
+            yield changes
+
+    async def _do(self, visit: _Visit) -> str:
+        service, caller, act = visit.service, visit.caller, visit.act
+        match act.get("name"):
+            case "delete":
+                try:
+                    await service.delete(caller, act.get("thread", ""))
+                except ThreadBusy:
+                    return visit.look.words["page_delete_busy"]
+                return visit.look.words["page_deleted"]
+            case "again":
+                turns = await service.turns(caller, visit.conversation)
+                asked = next((turn for turn in turns if turn.turn_id == act.get("turn")), None)
+                if asked is not None:
+                    self._begin(visit, asked.question)
+            case "finish":
+                visit.allowance.check()
+                if await service.resume(caller, visit.conversation) is not None:
+                    visit.allowance.add()
+            case "good" | "bad" as said:
+                rating = Rating.UP if said == "good" else Rating.DOWN
+                await service.rate(caller, visit.conversation, act.get("turn", ""), Feedback(rating=rating))
+                return visit.look.words["page_thanks"]
+            case "drop":
+                await service.stop(caller, visit.conversation)
+            case _:
+                pass
+        return ""
+
+    def _begin(self, visit: _Visit, text: str) -> Live:
+        # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
+        if visit.conversation and visit.service.live(visit.caller, visit.conversation) is not None:
+            raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
+        visit.allowance.check()
+        live = visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
+        visit.allowance.add()
+        return live
+
+    async def _following(self, visit: _Visit, drawn: Changes) -> AsyncGenerator[Changes]:
+        """Show a conversation, and what runs in it until nothing does, or the tab shows something newer."""
+        mine = object()
+        self._newest[visit.session] = mine
+        try:
+            yield drawn
+            # Gradio sends the last changes once more at the end: they must not be those that emptied the input.
+            yield {self.live: gr.skip()}
+            while live := self._running(visit):
+                progress = Progress(live.turn_id, live.question, visit.look)
+                said = ""
+                try:
+                    async for event in live.follow():
+                        if self._newest.get(visit.session) is not mine:
+                            yield {self.live: gr.skip()}
+                            return
+                        if progress.tell(event):
+                            yield {self.live: progress.html()}
+                except GuardianError as error:
+                    said = fault_text(error, visit.look)
+                if self._newest.get(visit.session) is mine:
+                    drawn = await self._drawn(visit)
+                    # What was said of a message that was not taken stays until the next one is sent.
+                    drawn[self.notice] = notice_html(said) if said else gr.skip()
+                    yield drawn
+                yield {self.live: gr.skip()}
+        finally:
+            if self._newest.get(visit.session) is mine:
+                del self._newest[visit.session]
+
+    # ------------------------------------------------------------------------------------------------------ drawing
+
+    async def _drawn(self, visit: _Visit) -> Changes:
+        """Return the page as the conversation is now."""
+        look, live = visit.look, self._running(visit)
+        turns = await self._turns(visit)
+        threads = await visit.service.threads(visit.caller)
+        rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
+        shown = [
+            turn_html(turn, look, rated.get(turn.turn_id), newest=live is None and turn is turns[-1])
+            for turn in turns
+            if live is None or turn.turn_id != live.turn_id
+        ]
+        running = Progress(live.turn_id, live.question, look).html() if live else ""
+        say = look.words
+        return {
+            self.chat: "".join(shown) or ("" if live else welcome_html(look)),
+            self.live: running,
+            self.threads: threads_html(threads, visit.conversation, look, known=bool(turns) or live is not None),
+            self.notice: "",
+            # Which of the two is seen, the script tells by what is shown: of two changes of `visible` that come one upon
+            # the other, Gradio 6.31 may lose the second.
+            self.send: gr.update(value=say["page_send"]),
+            self.stop: gr.update(value=say["page_stop"]),
+        }
+
+    async def _turns(self, visit: _Visit) -> list[Turn]:
+        if not visit.conversation:
+            return []
+        try:
+            return await visit.service.turns(visit.caller, visit.conversation)
+        except (UnknownThread, InputError):
+            return []  # not asked yet, deleted, somebody else's, or no id at all
+
+    def _running(self, visit: _Visit) -> Live | None:
+        try:
+            return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
+        except InputError:
+            return None  # an id that no conversation can have
+
+    def _visit(self, place: str, request: gr.Request) -> _Visit:
+        return visit_of(self._app, place, request)
+
+
+def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
+    """Return what an event is about.
+
+    Args:
+        app: With the state of `assistant.web.app`.
+        place: What the browser says, as JSON; what of it is not as it should be counts as not said.
+        request: Which the guard in front of the page let in.
+
+    Raises:
+        Unauthorized: It did not come past the guard.
+    """
+    caller = getattr(request.request.state, "caller", None) if request.request is not None else None
+    if request.request is None or not isinstance(caller, Caller):
+        raise Unauthorized("This server asks for an API key.", "Load the page again.")
+    try:
+        # Not `json.loads`, which takes brackets until the stack is full, and halves of surrogate pairs.
+        said: Any = from_json(place or "{}")
+    except ValueError:
+        said = None
+    act: Any = _object(said).get("act")
+    profile = app.state.deployed.profile
+    look = Look(
+        profile,
+        language_of(
+            str(_object(said).get("language") or ""),
+            request.request.headers.get("accept-language", ""),
+            profile.languages,
+        ),
+        operator=profile.sees_all(caller.role),
+    )
+    conversation = _object(said).get("conversation")
+    return _Visit(
+        app.state.service,
+        caller,
+        look,
+        conversation if isinstance(conversation, str) else "",
+        {name: str(value) for name, value in _object(act).items()},
+        str(request.session_hash),
+        _object(said).get("narrow") is True,
+        getattr(request.request.state, "allowance", UNLIMITED),
+    )
+
+
+def _object(said: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", said) if isinstance(said, dict) else {}

@@ -1,0 +1,38 @@
+"""In which language the page speaks to a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contracts.enums import Language
+
+
+def language_of(chosen: str, accepted: str, languages: Sequence[Language]) -> Language:
+    """Return the page's language.
+
+    Args:
+        chosen: By the reader, on the page; may be empty.
+        accepted: `Accept-Language` of their browser: names with a weight from 0 to 1 (RFC 9110, 12.5.4).
+        languages: Of the profile; the first stands for a reader of neither.
+    """
+    if chosen in set(Language):
+        return Language(chosen)
+    wanted: list[tuple[float, Language]] = []
+    for part in accepted.split(","):
+        name, _, weight = part.strip().partition(";")
+        code = name.strip().lower().partition("-")[0]
+        if code in set(Language):
+            wanted.append((_weight(weight), Language(code)))
+    # Of equal ones, the first that is named.
+    best = max(wanted, key=lambda pair: pair[0], default=(0.0, languages[0]))
+    return best[1] if best[0] > 0 else languages[0]
+
+
+def _weight(text: str) -> float:
+    name, _, value = text.strip().partition("=")
+    if name.strip().lower() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,253 @@
+"""The chat page at `/` of the server, with a guard in front of it that lets in who may ask, to what the page needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Final, Protocol
+from urllib.parse import quote
+
+from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assistant.service import Caller
+from assistant.web.callers import Asker, Served, identified
+from assistant.web.faults import fault_response
+from assistant.web.limits import replay_body
+from assistant.web.page.languages import language_of
+from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
+from assistant.web.page.render import Look, cited_of, exported, no_export_html, passages_html
+from assistant.web.page.style import CSS
+from assistant.web.paths import wrong_method
+from contracts.errors import GuardianError, InputError, UnknownThread
+from contracts.evidence import EvidenceItem
+from contracts.result import StructuredAgentResult
+
+_JOIN: Final = "/gradio_api/queue/join"
+_DATA: Final = "/gradio_api/queue/data"
+_CANCEL: Final = "/gradio_api/cancel"
+_RESET: Final = "/gradio_api/reset"
+_SENT: Final = (_JOIN, _CANCEL, _RESET)
+_NEEDED: Final = (
+    *("/assets/", "/static/", "/svelte/"),
+    *(*_SENT, _DATA),
+    *("/theme.css", "/gradio_api/theme.css", "/gradio_api/startup-events", "/config"),
+)
+"""What of Gradio's the page uses; nothing else of it is served: no uploads, no files, no proxy, no API."""
+_LONGEST_PATH: Final = 255
+_POLICY: Final = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
+    "object-src 'none'; frame-src 'none'; frame-ancestors 'none'; base-uri 'self'; form-action 'none'"
+)
+_STATIC_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_ICON: Final = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%231f5fbf' "
+    "d='M16 2 4 7v9c0 7 5 12 12 14 7-2 12-7 12-14V7z'/%3E%3Cpath fill='none' stroke='white' stroke-width='3' "
+    "d='m10 16 4 4 8-9'/%3E%3C/svg%3E"
+)
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+def mount_page(app: FastAPI) -> None:
+    """Mount the chat page of an application, as its last route: it takes every path that no other has.
+
+    Args:
+        app: With the state of `assistant.web.app`.
+    """
+    # Nothing is reported to anybody: Gradio reads this when it is imported, and later.
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    import gradio as gr
+    from gradio.themes import Default
+
+    from assistant.web.page.app import Page
+    from assistant.web.page.script import head
+
+    app.include_router(_pages(app))
+    page = Page(app)
+    gr.mount_gradio_app(
+        app,
+        page.blocks,
+        path="/",
+        footer_links=[],
+        run_history=False,
+        show_error=False,
+        ssr_mode=False,
+        enable_monitoring=False,
+        pwa=False,
+        mcp_server=False,
+        theme=Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
+        # Gradio would rewrite the selectors of what it is given as `css`.
+        head=f'<link rel="icon" href="{_ICON}"><link rel="stylesheet" href="/page/style.css">{head(page.languages)}',
+    )
+    mounted = app.router.routes[-1]
+    assert isinstance(mounted, Mount)  # noqa: S101  # that is what it has just done
+    mounted.app = Guard(app, mounted.app, page)
+
+
+class Guard:
+    """Stands in front of the page: a path that it does not need is not there, and who has no key is not let in.
+
+    What Gradio would believe of a request's body and query is read here first: of the one what the page's queue takes,
+    of the other nothing but the session, under a name that is its caller's own.
+
+    Args:
+        app: Whose keys count.
+        page: What is behind it.
+        queue: The page's own, for what is known of sessions and events.
+    """
+
+    def __init__(self, app: FastAPI, page: ASGIApp, queue: Queue) -> None:
+        self._app = app
+        self._page = page
+        self._queue = queue
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._page(scope, receive, send)
+            return
+        try:
+            answer = self._refused(scope) or await self._read(scope, receive)
+        except GuardianError as error:
+            answer = fault_response(error)
+        if isinstance(answer, Response):
+            await answer(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update({**_HEADERS, "Content-Security-Policy": _POLICY})
+            await send(message)
+
+        await self._page(scope, answer, sending)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        caller, _ = identified(HTTPConnection({**scope, "app": self._app}))
+        path = scope["path"]
+        if path.startswith("/gradio_api/heartbeat/"):
+            # It would hold a connection for each tab, which a server that is to end waits for; no state hangs on it.
+            return Response(status_code=204)
+        if not _is_needed(path):
+            raise UnknownThread("There is nothing at this address.", "`/` is the chat page.")
+        taken = ("POST",) if path in _SENT else ("GET", "HEAD")
+        if scope["method"] not in taken:
+            raise wrong_method(", ".join(taken))
+        if path == _RESET:
+            # Gradio answers it so, whatever it says, and does nothing.
+            return JSONResponse({"success": True})
+        scope.setdefault("state", {})["caller"] = caller
+        return None
+
+    async def _read(self, scope: Scope, receive: Receive) -> Receive:
+        """Put what Gradio shall know of a request in the place of what it says, and return what hands its body over."""
+        caller: Caller = scope["state"]["caller"]
+        session = HTTPConnection(scope).query_params.get("session_hash", "")
+        scope["query_string"] = b""
+        if scope["path"] == _JOIN:
+            event = read_event(await Request(scope, receive).body(), self._queue.inputs)
+            said = event.model_copy(update={"session_hash": own_session(caller, event.session_hash)})
+            return _saying(scope, said, receive)
+        if scope["path"] == _CANCEL:
+            unwanted = read_cancel(await Request(scope, receive).body())
+            own = own_session(caller, unwanted.session_hash)
+            if not self._queue.has(own, unwanted.event_id):
+                raise UnknownThread("There is no such event in this session.", "It may have ended: load the page anew.")
+            return _saying(scope, unwanted.model_copy(update={"session_hash": own}), receive)
+        if scope["path"] == _DATA:
+            own = own_session(caller, session)
+            if not self._queue.has(own):
+                # Gradio would begin a stream, and break it off with a traceback in the log.
+                raise unknown_session()
+            scope["query_string"] = f"session_hash={own}".encode()
+        return receive
+
+
+class Queue(Protocol):
+    """What is known of Gradio's queue."""
+
+    @property
+    def inputs(self) -> Mapping[int, int]:
+        """How many inputs each event of the page has, by its `fn_index`."""
+        ...
+
+    def has(self, session: str, event: str = "") -> bool:
+        """Whether a session has asked for something that it may listen to; with an event, whether that is of it."""
+        ...
+
+
+def _is_needed(path: str) -> bool:
+    # No file has a longer name, and Gradio fails at one.
+    named = len(path) <= _LONGEST_PATH
+    return path == "/" or (named and any(path == one or (one[-1] == "/" and path.startswith(one)) for one in _NEEDED))
+
+
+def _saying(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
+    body = said.model_dump_json().encode()
+    headers = MutableHeaders(scope=scope)
+    headers["content-type"], headers["content-length"] = "application/json", str(len(body))
+    return replay_body(body, receive)
+
+
+def _pages(app: FastAPI) -> APIRouter:
+    router = APIRouter(prefix="/page", include_in_schema=False)
+    profile = app.state.deployed.profile
+
+    def look_of(request: Request, role: str, chosen: str) -> Look:
+        language = language_of(chosen, request.headers.get("accept-language", ""), profile.languages)
+        return Look(profile, language, operator=profile.sees_all(role))
+
+    @router.get("/style.css")
+    async def style() -> Response:
+        return Response(CSS, media_type="text/css", headers=_HEADERS)
+
+    @router.get("/passage")
+    async def passage(
+        request: Request,
+        service: Served,
+        caller: Asker,
+        c: Annotated[str, Query()] = "",
+        t: Annotated[str, Query()] = "",
+        n: Annotated[int, Query()] = 0,
+        r: Annotated[int, Query()] = 0,
+    ) -> HTMLResponse:
+        look = look_of(request, caller.role, "")
+        try:
+            turns = await service.turns(caller, c)
+        except UnknownThread:
+            turns = []
+        raw = next((turn.result for turn in turns if turn.turn_id == t), None)
+        items = _items(StructuredAgentResult.model_validate(raw), look, n, r) if raw else []
+        headers = {**_HEADERS, "Content-Security-Policy": _STATIC_POLICY}
+        return HTMLResponse(passages_html(items, look), 200 if items else 404, headers)
+
+    @router.get("/export/{thread:path}.md")
+    async def export(request: Request, service: Served, caller: Asker, thread: str, lang: str = "") -> Response:
+        look = look_of(request, caller.role, lang)
+        try:
+            text = exported(await service.turns(caller, thread), look)
+        except (UnknownThread, InputError):
+            return HTMLResponse(no_export_html(look), 404, {**_HEADERS, "Content-Security-Policy": _STATIC_POLICY})
+        name = quote(f"{profile.name}-{thread[:12]}.md", safe="")
+        headers = {**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+        return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)
+
+    return router
+
+
+def _items(result: StructuredAgentResult, look: Look, number: int, rank: int) -> list[EvidenceItem]:
+    """Return the passages that may be shown: what an answer cites; to operators, whatever a turn had found."""
+    if rank:
+        return result.final_articles[rank - 1 : rank] if look.operator and rank > 0 else []
+    return cited_of(result, look.profile, number)

@@ -1,0 +1,1 @@
+"""The one place that wires: settings and profile in; ports, sources, graph and turn runner out."""

@@ -1,0 +1,99 @@
+"""Vectors that are made beside a server: turns are answered by words meanwhile, and say so."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+from typing import TYPE_CHECKING, Final
+
+from assistant.turns.progress import own_language, phrases
+from contracts.errors import GuardianError, IndexBusy
+
+if TYPE_CHECKING:
+    from adapters.index.vectors import FillReport
+    from assistant.deployment import Deployment
+
+_AGAIN_S: Final = 2.0
+"""Between tries, where another process is indexing; it makes vectors, too."""
+_STEPS: Final = 10
+"""How often it is told how far it is."""
+
+
+class Filling:
+    """Makes the vectors that a deployment's passages lack, in a thread; a killed one is gone on with by the next.
+
+    Nothing is done for an index in a server, or without an embedding model. What goes wrong is told on the standard error
+    stream, and ends no server.
+    """
+
+    def __init__(self, deployed: Deployment) -> None:
+        self._deployed = deployed
+        self._say = phrases(own_language())
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="vectors", daemon=True)
+        self._task: asyncio.Task[None] | None = None
+        self._told = 0
+
+    def start(self) -> None:
+        """Begin; the documents have been read in."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, and wait until its thread is gone; what was made is kept."""
+        # The loop takes no calls any more where it is over.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._cancel)
+        self._thread.join()
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _run(self) -> None:
+        with contextlib.suppress(asyncio.CancelledError), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._work())
+
+    async def _work(self) -> None:
+        self._task = asyncio.current_task()
+        while True:
+            try:
+                report = await self._filled()
+            except IndexBusy:
+                await asyncio.sleep(_AGAIN_S)
+            except GuardianError as error:
+                self._tell("vectors_missing", missing="?", why=f"{error} {error.way_out or ''}".strip())
+                return
+            else:
+                # Passages that were read in meanwhile are missing without a fault.
+                if report is None or report.fault or not report.missing:
+                    break
+        if report is not None and report.missing:
+            self._tell("vectors_missing", missing=report.missing, why=report.fault)
+        elif report is not None and report.asked:
+            self._tell("vectors_made", count=report.asked)
+
+    async def _filled(self) -> FillReport | None:
+        """Make what is missing; `None` where nothing is to be made here."""
+        from adapters.index.embedded.ingestion import alone
+        from adapters.index.store import NAME
+        from adapters.index.vectors import fill
+        from assistant.wiring.rankers import embedder
+
+        deployed = self._deployed
+        model = embedder(deployed.settings.models)
+        folder = deployed.knowledge_folder
+        if model is None or deployed.settings.index_url or not (folder / NAME).is_file():
+            return None
+        # Others may index between two batches: a large knowledge base takes a large model an hour.
+        return await fill(folder, model, self._advance, lambda: alone(folder))
+
+    def _advance(self, done: int, total: int) -> None:
+        step = _STEPS * done // total
+        if step > self._told and done < total:
+            self._told = step
+            self._tell("vectors_making", done=done, total=total)
+
+    def _tell(self, name: str, **values: object) -> None:
+        print(self._say[name].format(**values), file=sys.stderr, flush=True)

@@ -1,0 +1,47 @@
+"""Where the hand-offs of a deployment go: a folder, a webhook, or nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assistant.config.profiles import at_home
+
+if TYPE_CHECKING:
+    from adapters.hand_off.desk import OutboxDesk
+    from adapters.hand_off.outbox import Outbox
+    from adapters.hand_off.parcel import Channel
+    from assistant.deployment import Deployment
+
+
+def outbox(deployed: Deployment) -> Outbox:
+    """Return the file that hand-offs are kept in; nothing is opened or made yet."""
+    from adapters.hand_off.outbox import Outbox
+
+    return Outbox(hand_offs_file(deployed), deployed.profile.name)
+
+
+def desk(deployed: Deployment) -> OutboxDesk | None:
+    """Return the desk that takes hand-offs to where GUARDIAN_HANDOFF_TO leads; `None` where that is empty."""
+    to = deployed.settings.hand_off_to
+    if not to:
+        return None
+    from adapters.hand_off.desk import OutboxDesk
+
+    timeout_s = deployed.settings.models.number("GUARDIAN_HANDOFF_TIMEOUT")
+    return OutboxDesk(outbox(deployed), _channel(deployed, to), deployed.folder / "locks", timeout_s=timeout_s)
+
+
+def hand_offs_file(deployed: Deployment) -> Path:
+    """Return where hand-offs are kept until they are delivered."""
+    return deployed.folder / "hand_offs.db"
+
+
+def _channel(deployed: Deployment, to: str) -> Channel:
+    if "://" not in to:
+        from adapters.hand_off.folder import HandOffFolder
+
+        return HandOffFolder(at_home(to))
+    from adapters.hand_off.webhook import Webhook
+
+    return Webhook(to, deployed.settings.models.value["GUARDIAN_HANDOFF_KEY"])

@@ -1,0 +1,104 @@
+"""The adapters of a deployment, each chosen by its settings and its profile, as ports of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from assistant.deployment import Deployment
+from assistant.wiring.documents import document_sources, knowledge_base
+from assistant.wiring.lookups import lookup_sources
+
+if TYPE_CHECKING:
+    from adapters.index.queries import Knowledge
+    from assistant.wiring.servers import Servers
+    from contracts.ports import HandOffDesk
+    from graph.build import Ports
+
+
+def ports(
+    deployed: Deployment, knowledge: Knowledge, servers: Servers | None = None, desk: HandOffDesk | None = None
+) -> Ports:
+    """Return the adapters of a deployment. Where no server is named, everything works without a key or a network.
+
+    Args:
+        deployed: What is served.
+        knowledge: Its documents.
+        servers: The models and moderators behind servers; made here, and then never closed, where it is left out.
+        desk: Where hand-offs go; who only measures turns has none, so that nobody is called.
+    """
+    from adapters.drafting.extractive import ExtractiveDrafter
+    from adapters.moderation.rules import RuleModerator
+    from adapters.planning.offline import OfflinePlanner
+    from assistant.wiring.servers import Servers
+    from graph.build import Ports
+    from guards.policy_check import contacts_of
+
+    read_words()
+    servers = servers or Servers(deployed)
+    profile = deployed.profile
+    offline = OfflinePlanner(knowledge, profile)
+    quoting = ExtractiveDrafter(profile.allowed_link_domains, profile.product, contacts_of(profile))
+    planner, drafter = servers.planner(offline), servers.drafter(quoting)
+    return Ports(
+        moderator=servers.moderator(),
+        fallback_moderator=RuleModerator() if servers.moderates else None,
+        planner=planner or offline,
+        ahead=servers.ahead(planner),
+        sources={**document_sources(deployed, knowledge), **lookup_sources(deployed, servers)},
+        drafter=drafter or quoting,
+        quoter=quoting if drafter else None,
+        entailment=servers.entailment(),
+        desk=desk,
+        probe=knowledge,
+    )
+
+
+def read_words() -> None:
+    """Read the words and texts that turns look up: a node that did would keep all other turns of the process waiting."""
+    from contracts.enums import Language
+    from language.lexicon import lexicon
+    from language.words import stop_words
+    from rendering.texts import texts
+
+    lexicon()
+    stop_words()
+    for language in Language:
+        texts(language)
+
+
+def idle_ports() -> Ports:
+    """Return ports for a graph that is drawn, or only asked for its checkpoints: no turn can run on them."""
+    from adapters.drafting.extractive import ExtractiveDrafter
+    from adapters.fakes.planning import FakePlanner
+    from adapters.moderation.rules import RuleModerator
+    from graph.build import Ports
+
+    return Ports(moderator=RuleModerator(), planner=FakePlanner([]), sources={}, drafter=ExtractiveDrafter())
+
+
+@asynccontextmanager
+async def open_ports(deployed: Deployment) -> AsyncGenerator[Ports]:
+    """Open the adapters of a deployment.
+
+    Raises:
+        NoIndex: Nothing has been indexed for its profile.
+        GuardianError: Something else that a person can fix; it says how.
+    """
+    from adapters.lookups.graph.source import GraphSource
+    from assistant.wiring.hand_offs import desk
+    from assistant.wiring.servers import Servers
+
+    async with AsyncExitStack() as opened:
+        servers = await opened.enter_async_context(Servers(deployed))
+        knowledge = knowledge_base(deployed)
+        opened.callback(knowledge.close)
+        taking = desk(deployed)
+        if taking is not None:
+            await opened.enter_async_context(taking)
+        chosen = ports(deployed, knowledge, servers, taking)
+        for source in chosen.sources.values():
+            if isinstance(source, GraphSource):
+                opened.callback(source.close)
+        yield chosen

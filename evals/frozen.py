@@ -1,0 +1,52 @@
+"""The handbook's passages, frozen: cut as the product's search returns them, so that later edits change no case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from assistant.config.profiles import BUNDLED_KNOWLEDGE
+from contracts.enums import Language, Source
+from contracts.evidence import EvidenceItem
+
+CONFIDENCE: Final = 0.85
+"""That of a passage that search found well; above every threshold of the evidence check."""
+
+
+def handbook_passages(root: Path = BUNDLED_KNOWLEDGE) -> Iterator[EvidenceItem]:
+    """Yield each chunk of each page, English first, in the order of pages and chunks."""
+    for language in Language:
+        for path in sorted((root / language).glob("*.md")):
+            yield from passages(root, path, language)
+
+
+def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceItem]:
+    """Yield each chunk of one page, as search returns it when it finds it well."""
+    from adapters.reading import chunks, front_matter
+
+    text = path.read_text("utf-8")
+    matter = front_matter.read(text)
+    page = chunks.read(text, title=matter.title, skip=matter.lines)
+    key = path.relative_to(root).as_posix()
+    source = matter.source or Source.DOC
+    for chunk in page.chunks:
+        yield EvidenceItem(
+            source=source,
+            ref=f"{source}:{key}#{chunk.ordinal}",
+            snippet=chunk.text,
+            confidence=CONFIDENCE,
+            document=key,
+            title=matter.title or page.heading or path.stem,
+            url=matter.url,
+            kb_id=matter.kb_id,
+            heading=" › ".join(chunk.path),
+            lines=(chunk.first_line, chunk.last_line),
+            language=language,
+            updated=matter.updated,
+        )
+
+
+def as_line(item: EvidenceItem) -> str:
+    """Return a passage as one line of JSON, without what is empty."""
+    return item.model_dump_json(exclude_defaults=True)

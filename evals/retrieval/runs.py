@@ -1,0 +1,161 @@
+"""Asks the product's own search, and turns what it returns into rankings of pages."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from adapters.index.embedded import KnowledgeBase
+from adapters.planning.offline import OfflinePlanner
+from assistant.deployment import deployment
+from contracts.evidence import EvidenceItem
+from contracts.ports import PlanRequest, SearchRequest
+from evals.retrieval.corpora import Corpus
+from evals.retrieval.questions import Question
+from guards.evidence_selection import fold_duplicates, select_evidence
+
+if TYPE_CHECKING:
+    from adapters.index.embedded.index import Snapshot
+
+T = TypeVar("T")
+
+DEPTH = 100
+"""Passages that are asked for: enough for twenty different pages."""
+_NO_BUDGET = 10**9
+
+
+def bar(items: Sequence[T], what: str) -> Iterable[T]:
+    """Show how far a loop has come, on the standard error stream."""
+    from tqdm import tqdm
+
+    return tqdm(items, desc=what, unit=" questions", file=sys.stderr, leave=False, delay=1)
+
+
+class Asker:
+    """One corpus, and an open index of it."""
+
+    def __init__(self, corpus: Corpus, knowledge: KnowledgeBase) -> None:
+        self.corpus = corpus
+        self.knowledge = knowledge
+
+    def pages(self, question: Question, *, expand: bool = False, version: str | None = None) -> list[str]:
+        """Return the pages found for a question, best first, each where its first passage stands."""
+        return self._named(self._items(question, question.text, expand=expand, version=version))
+
+    def in_all_releases(self, question: Question, releases: Sequence[str]) -> list[str]:
+        """Like `pages`, for one who names all the releases that there are."""
+        request = SearchRequest(
+            question.text, top_k=DEPTH, language=question.language, question=f"releases {', '.join(releases)}"
+        )
+        return self._named(self._merged([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds]))
+
+    def passages(self, question: Question, count: int) -> list[str]:
+        """Return the pages of the first passages, again where a page has several."""
+        return [self.corpus.page(item) for item in self._items(question, question.text)[:count]]
+
+    def taking_turns(self, message: Question, queries: Sequence[str]) -> list[str]:
+        """Return the pages for several queries as `retrieve` merges them."""
+        ranked = [self._items(message, query) for query in queries]
+        merged = select_evidence(ranked, threshold=0.0, limit=DEPTH * len(ranked), budget=_NO_BUDGET)
+        return self._named(merged.evidence)
+
+    def planned(self, message: Question) -> list[str]:
+        """Return the sub-queries that the offline planner makes of a message."""
+        planner = OfflinePlanner(self.knowledge, deployment("handbook").profile)
+        reply = asyncio.run(planner.plan(PlanRequest(message.text, message.language)))
+        return reply.plan.subqueries
+
+    def sureness(self, text: str) -> tuple[float, float]:
+        """Return the confidence of the best passage of any kind and language, and its raw score."""
+        items = self._merged(
+            [self.knowledge.search_now(SearchRequest(text, top_k=1), kind).items for kind in self.corpus.kinds]
+        )
+        return (items[0].confidence, items[0].score) if items else (0.0, 0.0)
+
+    def _items(
+        self, asked: Question, text: str, *, expand: bool = False, version: str | None = None
+    ) -> list[EvidenceItem]:
+        request = SearchRequest(text, top_k=DEPTH, language=asked.language, expand=expand, version=version)
+        return self._merged([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds])
+
+    def _merged(self, replies: Sequence[Sequence[EvidenceItem]]) -> list[EvidenceItem]:
+        """Return all kinds in one order: their scores are of the same index and the same query."""
+        if len(replies) == 1:
+            return list(replies[0])
+        return fold_duplicates(sorted((item for reply in replies for item in reply), key=lambda item: -item.score))
+
+    def _named(self, items: Iterable[EvidenceItem]) -> list[str]:
+        return list(dict.fromkeys(map(self.corpus.page, items)))
+
+
+@contextmanager
+def opened(corpus: Corpus) -> Generator[Asker]:
+    """Open the index of a corpus."""
+    with KnowledgeBase(corpus.directory) as knowledge:
+        yield Asker(corpus, knowledge)
+
+
+# ------------------------------------------------------------------------------------------- parts that are left out
+
+
+@contextmanager
+def exact_words() -> Generator[None]:
+    """Search as if no word were ever taken for a misspelt one: what that matching is worth."""
+    from adapters.index.embedded.index import Snapshot
+
+    before = Snapshot.meant
+    Snapshot.meant = _nothing
+    try:
+        yield
+    finally:
+        Snapshot.meant = before
+
+
+def _nothing(self: Snapshot, word: str) -> list[str]:  # noqa: ARG001  # it stands in for a method
+    return []
+
+
+@contextmanager
+def field_weights(title: float, heading: float) -> Generator[None]:
+    """Search with other weights of titles and headings."""
+    from adapters.index.scoring import WEIGHTS
+
+    before = dict(WEIGHTS)
+    WEIGHTS.update(title=title, heading=heading)
+    try:
+        yield
+    finally:
+        WEIGHTS.update(before)
+
+
+@contextmanager
+def english_stems() -> Generator[None]:
+    """Index and search as an analyser for English would: no Russian stems, and ё is not е."""
+    import Stemmer
+
+    from language import words
+
+    stemmer = Stemmer.Stemmer("english")
+    before = words.stem
+    words.stem = lru_cache(stemmer.stemWord)
+    try:
+        yield
+    finally:
+        words.stem = before
+
+
+@contextmanager
+def passage_sizes(short: int, long: int) -> Generator[None]:
+    """Index with passages of other sizes, in characters."""
+    from adapters.reading import chunks
+
+    before = chunks.SHORT, chunks.LONG, chunks.HUGE
+    chunks.SHORT, chunks.LONG, chunks.HUGE = short, long, 3 * long
+    try:
+        yield
+    finally:
+        chunks.SHORT, chunks.LONG, chunks.HUGE = before

@@ -1,0 +1,87 @@
+"""What may leave the house with a hand-off: the user's words without the secrets in them.
+
+E-mail addresses and phone numbers stay, for a person may need them to reply; so do links. No role is excepted: what a
+role may read is one thing, who gets a ticket another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from language.privacy.personal_data import personal_data
+from language.privacy.secrets import secrets
+from language.privacy.spans import Span, replaced
+from language.structured import with_strings
+from language.words import tokens
+
+_TO_REPLY: Final = frozenset({"email", "phone"})
+_LEAST: Final = 6
+"""Characters of a value that is recognised by itself, without the word for it."""
+
+Known = dict[str, str]
+"""Values, each with the rule that found it."""
+
+
+def values_in(texts: Iterable[str]) -> Known:
+    """Return the values of texts that do not leave the house."""
+    return {text[start:end]: rule for text in texts for rule, start, end in _find(text)}
+
+
+def fit_to_leave(text: str, known: Known | None = None) -> str:
+    """Return a text in which every secret and every number of a card or document is replaced by `[redacted: <rule id>]`.
+
+    What is `known` is found where its own context is gone, too: a query is rephrased and cut, an intent retold.
+    """
+    text = replaced(with_strings(text, lambda string: replaced(string, _find)[0]), _find)[0]
+    for value, rule in (known or {}).items():
+        if pattern := _again(value):
+            text = pattern.sub(f"[redacted: {rule}]", text)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWords:
+    """What a ticket quotes of a turn.
+
+    Attributes:
+        before: What the user wrote before, oldest first.
+        searched: What was searched for, one for each trace.
+    """
+
+    question: str
+    intent: str = ""
+    queries: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
+
+
+def fit_words(words: TurnWords) -> TurnWords:
+    """Return the words of a turn without the secrets in them, however often said; none where that cannot be told."""
+    said = (words.question, words.intent, *words.queries, *words.before)
+    try:
+        known = values_in(said)
+        fit = {text: fit_to_leave(text, known) for text in (*said, *words.searched)}
+    except Exception:  # noqa: BLE001  # what broke may have left everything in them
+        return TurnWords("", "", ("",) * len(words.queries), (), ("",) * len(words.searched))
+    return TurnWords(
+        fit[words.question],
+        fit[words.intent],
+        tuple(fit[query] for query in words.queries),
+        tuple(fit[text] for text in words.before),
+        tuple(fit[query] for query in words.searched),
+    )
+
+
+def _find(text: str) -> list[Span]:
+    return [*secrets(text), *(span for span in personal_data(text) if span.rule not in _TO_REPLY)]
+
+
+def _again(value: str) -> re.Pattern[str] | None:
+    words = tokens(value)
+    if len("".join(words)) < _LEAST or not any(map(str.isdigit, value)):
+        return None
+    apart = r"[\W_]{1,3}".join(map(re.escape, words))
+    return re.compile(rf"{re.escape(value)}|(?<!\w){apart}(?!\w)", re.IGNORECASE)

@@ -1,0 +1,238 @@
+"""What a turn asks its sources, and what came of it: the pure part of `retrieve`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from pydantic import BaseModel, ConfigDict
+
+from contracts.context import Context
+from contracts.decisions import EVIDENCE
+from contracts.decisions.effects import Effect, combined
+from contracts.decisions.evidence import sources_to_ask
+from contracts.enums import Language, RequestType, RequiredAction, Source
+from contracts.evidence import EvidenceItem, Fate, PassageTrace, QueryTrace
+from contracts.lookups import LookupCall
+from contracts.ports import SearchRequest
+from contracts.profile import Profile
+from guards.evidence_selection import same_words
+from language.words import rephrased
+
+MOST_ROWS = 20
+"""Rows of a lookup that a turn takes, where `top_k` asks for fewer: a list of five out of six helps nobody."""
+
+
+class PastSearch(BaseModel):
+    """What is remembered of each search of a turn; the evidence itself is only kept as it is now.
+
+    Attributes:
+        documents: Those that the draft could see.
+        texts: The texts that it could see, each as a short fingerprint; copies have the same one.
+        given_up: The kinds of sources that the turn does without from then on.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    documents: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    given_up: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What a turn knows when it is about to search.
+
+    Attributes:
+        question: The user's own words.
+        queries: The plan's sub-queries.
+        lookups: What the plan wants looked up.
+        actions: What the Guardian asked for; empty on the first search.
+        attempt: 0 for the first search of a turn, then the number of the retry.
+        wanted: The queries of a drafter that asked for a search of its own.
+        evidence: What was found before.
+        traces: What the queries before brought.
+        past: What each search before had, first to last.
+        widened: Whether the turn had its wider search.
+    """
+
+    question: str
+    language: Language
+    request_type: RequestType
+    queries: tuple[str, ...]
+    lookups: tuple[LookupCall, ...] = ()
+    actions: tuple[RequiredAction, ...] = ()
+    attempt: int = 0
+    wanted: tuple[str, ...] = ()
+    evidence: tuple[EvidenceItem, ...] = ()
+    traces: tuple[QueryTrace, ...] = ()
+    past: tuple[PastSearch, ...] = ()
+    widened: bool = False
+
+    @property
+    def retrying(self) -> bool:
+        return self.attempt > 0
+
+    @property
+    def effect(self) -> Effect:
+        """What the Guardian's actions amount to together."""
+        return combined(self.actions)
+
+    @property
+    def kept(self) -> tuple[EvidenceItem, ...]:
+        """What takes part in the selection beside what is found now."""
+        return self.evidence if self.retrying or self.wanted else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is asked, and what is done with the replies.
+
+    Attributes:
+        asked: Each kind of source with one request to it, to be sent side by side.
+        limit: How many items are kept of all replies together.
+        dropped: The kinds whose evidence is given up, now or by an earlier retry: they stay so for the turn.
+        unknown: The names of lookups that the profile does not have.
+    """
+
+    asked: tuple[tuple[Source, SearchRequest], ...]
+    limit: int
+    dropped: frozenset[Source] = frozenset()
+    unknown: tuple[str, ...] = ()
+
+
+def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: Iterable[Source]) -> Search | None:
+    """Return what to ask of whom; `None` where nothing is to be searched.
+
+    That is so where DT-006 names no source, as for CASUAL turns, and on retries that only concern the form. Where the drafter asked for a search of its
+    own, its queries are run, and those alone.
+    """
+    effect = so_far.effect
+    if not EVIDENCE.decide(request_type=so_far.request_type).outcome.allowed():
+        return None
+    if so_far.retrying and not effect.searches and not so_far.wanted:
+        return None
+    usable = profile.sources_for(context.role).intersection(connected)
+    dropped = _dropped(effect, usable).union(*(past.given_up for past in so_far.past))
+    kinds = _kinds(so_far.request_type, usable, effect, dropped)
+    queries, limit = _queries(so_far, context, profile)
+    lookups = () if so_far.wanted else so_far.lookups
+    request = replace(_request(so_far, context), lookups=lookups)
+    named = {lookup.name: lookup.source for lookup in profile.lookups}
+    looked_up = {named[call.name] for call in lookups if call.name in named}
+    return Search(
+        asked=tuple(
+            (kind, replace(request, query=query, top_k=_top_k(kind, so_far, context)))
+            for number, query in enumerate(queries)
+            for kind in kinds
+            # The plan's lookups are for the message, not for one of its queries: once is enough.
+            if number == 0 or kind not in looked_up
+        ),
+        limit=limit,
+        dropped=dropped,
+        unknown=tuple(call.name for call in lookups if call.name not in named),
+    )
+
+
+def shortfalls(search: Search, traces: Iterable[QueryTrace]) -> list[str]:
+    """Return what could not be asked, wholly or in part, each as `part: why`."""
+    asked = list(traces)
+    said = [f"{trace.source}: {trace.error}" for trace in asked if trace.error]
+    said += [line for trace in asked for line in trace.degraded.splitlines()]
+    return [*said, *(f"lookups: there is no lookup {name!r}" for name in search.unknown)]
+
+
+def widens(so_far: SoFar) -> bool:
+    """Whether this search is the wider one, which an abstention gets once."""
+    return so_far.retrying and (so_far.effect.more or so_far.effect.refine)
+
+
+def past_search(search: Search, evidence: Sequence[EvidenceItem]) -> PastSearch:
+    """Return what is to be remembered of a search that brought this evidence."""
+    return PastSearch(
+        documents=tuple(sorted({item.document_key for item in evidence})),
+        texts=tuple(sorted(_texts(evidence))),
+        given_up=tuple(sorted(search.dropped)),
+    )
+
+
+def found_nothing_new(so_far: SoFar, search: Search, evidence: Sequence[EvidenceItem]) -> bool:
+    """Whether a retry has changed nothing: the drafter would read what it has read and be told nothing new.
+
+    Texts count, and not the documents that they are in: a copy of what an earlier attempt had is nothing new. Fewer
+    texts than before are a change only where their kind of source was given up.
+    """
+    if not so_far.retrying or so_far.wanted or so_far.effect.redraft:
+        return False
+    texts, had = _texts(evidence), [frozenset(past.texts) for past in so_far.past]
+    if texts in had:
+        return True
+    gave_up = any(item.source in search.dropped for item in so_far.evidence)
+    return not gave_up and texts <= frozenset[str]().union(*had)
+
+
+def _texts(evidence: Iterable[EvidenceItem]) -> frozenset[str]:
+    return frozenset(sha256(same_words(item.snippet).encode()).hexdigest()[:16] for item in evidence)
+
+
+def _factor(so_far: SoFar) -> int:
+    return 2**so_far.attempt if so_far.effect.more else 1
+
+
+def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[str, ...], int]:
+    """Return the queries, and how many items are kept of them all."""
+    queries = (*so_far.queries, *rephrased(so_far.queries, profile.synonyms))
+    queries = tuple(dict.fromkeys(queries))
+    limit = max(context.top_k * _factor(so_far), len(queries))
+    if so_far.wanted:
+        return so_far.wanted, limit + len(so_far.wanted) * context.top_k
+    return queries, limit
+
+
+def _request(so_far: SoFar, context: Context) -> SearchRequest:
+    effect, factor = so_far.effect, _factor(so_far)
+    return SearchRequest(
+        query="",
+        request_type=so_far.request_type,
+        question=so_far.question,
+        language=None if factor > 1 else so_far.language,
+        version=context.version,
+        expand=so_far.retrying and effect.refine,
+        exclude=_had(so_far) if so_far.retrying and effect.other_documents else frozenset(),
+        threshold=context.evidence_threshold,
+    )
+
+
+def _had(so_far: SoFar) -> frozenset[str]:
+    """Return the documents that any attempt had, and those of which nothing was found but copies of these."""
+    had = frozenset(item.document_key for item in so_far.evidence).union(*(past.documents for past in so_far.past))
+    rows: dict[str, dict[str, PassageTrace]] = {}
+    for row in (row for trace in so_far.traces for row in trace.passages):
+        rows.setdefault(row.document, {})[row.ref] = row
+    document_of = {ref: document for document, its in rows.items() for ref in its}
+    same: dict[str, set[str]] = {}
+    for row in (row for its in rows.values() for row in its.values() if row.fate is Fate.COPY):
+        same.setdefault(row.ref, set()).add(document_of.get(row.copy_of, ""))
+        same.setdefault(row.copy_of, set()).add(row.document)
+    return had.union(document for document, its in rows.items() if all(same.get(ref, set()) & had for ref in its))
+
+
+def _top_k(kind: Source, so_far: SoFar, context: Context) -> int:
+    least = MOST_ROWS if kind in (Source.DB, Source.NEO4J) else 0
+    return max(context.top_k, least) * _factor(so_far)
+
+
+def _kinds(
+    request_type: RequestType, usable: frozenset[Source], effect: Effect, dropped: frozenset[Source]
+) -> list[Source]:
+    rule = EVIDENCE.decide(request_type=request_type).outcome
+    added = [source for source in effect.add_sources if source in usable and source not in rule.forbidden]
+    return [kind for kind in dict.fromkeys((*sources_to_ask(rule, usable), *added)) if kind not in dropped]
+
+
+def _dropped(effect: Effect, usable: frozenset[Source]) -> frozenset[Source]:
+    """Return the sources that a retry gives up; "only" those that are not connected would be nothing at all."""
+    only = usable.intersection(effect.only_sources)
+    given_up = usable - only if only else frozenset[Source]()
+    return given_up.union(effect.drop_sources)

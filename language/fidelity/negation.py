@@ -1,0 +1,158 @@
+"""Whether two sentences that say the same words say the opposite.
+
+It looks for words that one of them denies and the other does not, and for opposites ("enabled" and "disabled"). That
+is a hint and no proof: a sentence may be turned round without either, and be shortened with both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from language.clean import fold
+from language.figures.comparison import Passage
+from language.figures.nearest import content_words, places
+from language.words import stem, stop_words
+
+_LEAST_SHARE: Final = 0.5
+"""Share of a claim's words that a sentence must have to be compared."""
+_NEAR: Final = 0.9
+"""Share of the best sentence's share that makes another one as close."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_CLAUSE_END = re.compile(r"[,;:.!?()—|]")
+_REACH: Final = 3
+"""Content words behind a denial that it may deny; the first one always."""
+
+_DENIES: Final = frozenset(
+    (
+        *("not", "never", "no", "cannot", "without", "neither", "nor", "unable"),
+        *("не", "нет", "никогда", "ни", "без", "нельзя", "невозможно", "запрещено"),
+    )
+)
+_ALSO: Final = frozenset(
+    ("only", "just", "только", "лишь", "менее", "более", "меньше", "больше", "less", "more", "fewer", "later")
+)
+"""Words behind a denial that make something else of it: "not only", "не менее"."""
+
+_OFF: Final = (
+    "выключить выключен выключено выключена выключены выключает выключается выключите отключить отключен отключено "
+    "отключена отключает отключается отключите отключать"
+)
+_OPPOSITES: Final = tuple(
+    (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
+    for one, other in (
+        ("enable enabled enables enabling", "disable disabled disables disabling"),
+        ("включить включен включено включена включены включает включается включите включать", _OFF),
+        ("always", "never"),
+        ("всегда", "никогда"),
+        ("allow allowed allows permitted", "forbid forbidden forbids prohibited denied"),
+        ("разрешено разрешен разрешена разрешает можно", "запрещено запрещен запрещена запрещает нельзя"),
+        ("required mandatory", "optional"),
+        ("обязательно обязателен обязательный", "необязательно необязателен необязательный"),
+        ("before", "after"),
+        ("minimum least", "maximum most"),
+        ("минимум минимально", "максимум максимально"),
+        ("increase increases increased", "decrease decreases decreased reduce reduces"),
+        ("увеличить увеличивает увеличивается", "уменьшить уменьшает уменьшается"),
+        ("more greater higher above", "less fewer lower below"),
+        ("больше более выше", "меньше менее ниже"),
+        ("include includes included", "exclude excludes excluded"),
+        ("first", "last"),
+        ("success succeeds successful", "failure fails failed"),
+        ("все каждый", "никто ничто"),
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The stems of a sentence's content words: those that it denies, and the others."""
+
+    denied: frozenset[str]
+    plain: frozenset[str]
+
+    @property
+    def words(self) -> frozenset[str]:
+        return self.denied | self.plain
+
+
+def polarity_differs(claim: str, cited: Iterable[Passage], *, opens: bool | None = None) -> bool:
+    """Whether the sentence of some passages that is closest to a claim says the opposite of it.
+
+    Args:
+        claim: What is claimed, without its citations.
+        cited: The passages that it cites.
+        opens: What a "Yes." (`True`) or "No." (`False`) before the claim said; it differs from a sentence that denies
+            what the claim asserts, or the other way round.
+    """
+    words = frozenset(content_words(claim))
+    if not words:
+        return False
+    shares = [(len(words & said) / len(words), place) for there in cited for place, said in places(there.text)]
+    best = max((share for share, _ in shares), default=0.0)
+    if best < _LEAST_SHARE:
+        return False
+    said = _said(claim)
+    near = [_said(place.text) for share, place in shares if share >= _NEAR * best]
+    if opens is not None and opens is bool(said.denied) and all(bool(n.denied & said.words) is opens for n in near):
+        return True
+    return all(_opposed(said, other) for other in near)
+
+
+def _opposed(one: _Said, other: _Said) -> bool:
+    if (one.denied & other.plain) - other.denied - one.plain:
+        return True
+    if (one.plain & other.denied) - one.denied - other.plain:
+        return True
+    for left, right in _OPPOSITES:
+        for this, that in ((left, right), (right, left)):
+            if one.words & this and not one.words & that and other.words & that and not other.words & this:
+                return True
+    return False
+
+
+@lru_cache(maxsize=2048)
+def _said(sentence: str) -> _Said:
+    denied: set[str] = set()
+    plain: set[str] = set()
+    stop = _kept_out()
+    reach, place = 0, 0
+    for match in _WORD.finditer(fold(sentence)):
+        if reach and _CLAUSE_END.search(sentence, place, match.start()):
+            reach = 0
+        place = match.end()
+        word = match.group()
+        if word in _DENIES or word.endswith(("n't", "n’t")):
+            reach = _REACH
+            if word in ("нельзя", "никогда", "never", "запрещено"):
+                plain.add(stem(word))
+            continue
+        if reach == _REACH and word in _ALSO:
+            reach = 0
+        if word in stop:
+            continue
+        (denied if reach == _REACH else plain).add(stem(word))
+        reach = 0
+    return _Said(frozenset(denied), frozenset(plain))
+
+
+@lru_cache(maxsize=1)
+def _kept_out() -> frozenset[str]:
+    """Return the stop words that are no opposite of anything."""
+    opposites = frozenset(word for pair in _OPPOSITES for side in pair for word in side)
+    return frozenset(word for word in stop_words() if stem(word) not in opposites)
+
+
+def opening(words: str) -> bool | None:
+    """Return what an answer's first word says: yes (`True`), no (`False`), or neither."""
+    first: Sequence[str] = _WORD.findall(fold(words))[:2]
+    if not first:
+        return None
+    if first[0] in ("no", "nope", "false", "нет", "неверно", "нельзя"):
+        return False
+    if first[0] in ("yes", "yep", "correct", "right", "true", "да", "верно", "можно", "конечно"):
+        return True
+    return None

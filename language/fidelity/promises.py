@@ -1,0 +1,77 @@
+"""What a claim promises and none of its sources speaks of: money, time, safety, what can be undone. The rows are `promises.toml`.
+
+An invention that is told in the words of the passage is none by its words; what it adds is mostly one of a few things.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any, Final
+
+from language.clean import fold
+from language.figures.comparison import Passage
+
+
+def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") -> list[str]:
+    """Return the words by which a claim promises what no passage speaks of, as they stand in it.
+
+    Args:
+        claim: One claim, without its citations.
+        cited: The passages.
+        asked: The question: what it asks for may be denied.
+    """
+    text = fold(claim)
+    if not _ANY.search(text):
+        return []
+    known = [there.folded[0] for there in cited]
+    found: list[str] = []
+    for makes, speaks, against in PROMISES:
+        if not (match := makes.search(text)):
+            continue
+        # What the question asks for may be denied without a source that names it.
+        denied = _DENIED.search(text, max(0, match.start() - 60), match.start())
+        read = [*known, fold(asked)] if denied else known
+        if not any(speaks.search(one) or (denied and against and against.search(one)) for one in read):
+            found.append(match.group().strip())
+    return found
+
+
+_DENIED: Final = re.compile(
+    r"(?:\b(?:not|never|no|cannot)|n['’]t|(?<!\w)(?:не|нет|нельзя|никогда|без))\W++(?:\w++\W++){0,3}$"
+)
+
+
+def _beginnings(words: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds one of some beginnings; of a phrase, those of each of its words, but for the shortest."""
+    found = (r"\s++".join(map(_beginning, fold(phrase).split())) for phrase in words)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(found, key=len, reverse=True))})")
+
+
+def _beginning(word: str) -> str:
+    return rf"{re.escape(word)}(?!\w)" if len(word) < _LEAST_BEGINNING else rf"{re.escape(word)}\w*+"
+
+
+_LEAST_BEGINNING: Final = 4
+"""Letters from which on a word may go on."""
+
+
+def _load_promises() -> tuple[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str] | None], ...]:
+    """Return what makes each promise in a claim, what speaks of it in a passage, and what speaks against it."""
+    read: dict[str, Any] = tomllib.loads(files("language.fidelity").joinpath("promises.toml").read_text("utf-8"))
+    return tuple(
+        (
+            _beginnings(row["begins"]),
+            _beginnings((*row["begins"], *row["also"])),
+            _beginnings(row["against"]) if "against" in row else None,
+        )
+        for row in read["promises"]
+    )
+
+
+PROMISES: Final = _load_promises()
+"""Read on import, and not in a turn: there no file is waited for."""
+_ANY: Final = re.compile("|".join(makes.pattern for makes, *_ in PROMISES))
+"""Most claims make none, and cost one look."""

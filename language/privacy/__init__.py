@@ -1,0 +1,1 @@
+"""What may not be said: secrets, personal data, foreign links, and how their places are masked."""

@@ -1,0 +1,7 @@
+"""`python -m tools.docs`: write the generated pages, or with `--check` tell which are out of date."""
+
+import sys
+
+from tools.docs.pages import main
+
+sys.exit(main())
