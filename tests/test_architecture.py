@@ -18,6 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PACKAGES = sorted(init.parent.name for init in ROOT.glob("*/__init__.py"))
+SHIPPED = [package for package in PACKAGES if package != "tools"]
+"""Without what a user does not need."""
 
 PURE = set(sys.stdlib_module_names)
 """The standard library; which of its modules are out of bounds, import-linter is told in pyproject.toml."""
@@ -80,10 +82,10 @@ def test_the_packages_that_are_linted_are_the_folders_that_are_there() -> None:
 
 
 def test_every_package_is_checked_for_types_and_shipped() -> None:
-    """The type checker and the wheel know exactly the packages that there are."""
+    """The type checker knows exactly the packages that there are, and the wheel all of them but the developers' tools."""
     assert sorted([*PACKAGES, "tests"]) == sorted(SETTINGS["tool"]["pyright"]["include"])
     shipped = SETTINGS["tool"]["setuptools"]["packages"]["find"]["include"]
-    assert sorted(f"{package}*" for package in PACKAGES) == sorted(shipped)
+    assert sorted(f"{package}*" for package in SHIPPED) == sorted(shipped)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_every_dependency_is_in_the_lock() -> None:
 def test_the_wheel_holds_every_file_of_every_package(tmp_path: Path) -> None:
     """Word lists, texts and rules travel with the code that reads them."""
     source = tmp_path / "source"
-    for package in PACKAGES:
+    for package in SHIPPED:
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
@@ -176,6 +178,6 @@ def test_the_wheel_holds_every_file_of_every_package(tmp_path: Path) -> None:
     subprocess.run([*command, str(source)], check=True, capture_output=True)
     [wheel] = tmp_path.glob("*.whl")
     shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    files = {path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.is_file()}
+    files = {path for package in SHIPPED for path in (ROOT / package).rglob("*") if path.is_file()}
     wanted = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
     assert shipped == wanted

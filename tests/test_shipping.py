@@ -21,7 +21,8 @@ from assistant.config.variables import VARIABLES
 from tests.support.cli_helpers import OURS
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tools")
+"""What ships: all but the tools of developers."""
 MORE = ("setup.py", "pyproject.toml", "README.md", "LICENSE")
 MEGABYTE = 1_000_000
 

@@ -1,4 +1,4 @@
-"""The embedded moderation provider: a rule pack (`language/attack_rules.toml`) over a message's matching view. No model, no network.
+"""The embedded moderation provider: a rule pack (`language/attacks/rules.toml`) over a message's matching view. No model, no network.
 
 Its reach is small and is stated here, because a guard that promises more than it holds is worse than none:
 

@@ -1,4 +1,4 @@
-"""Which rules of the pack (`attack_rules.toml`) a text matches: jailbreaks and prompt injection by their wording.
+"""Which rules of the pack (`rules.toml`) a text matches: jailbreaks and prompt injection by their wording.
 
 A mention is told from a use by punctuation and by the shape of the sentence: a strong rule that matches inside quotation
 marks, after the beginning of a question ("how does ...", «почему ...»), or in what somebody else is told to say (", the mail
@@ -103,7 +103,7 @@ def find(text: str, pack: Pack, *, as_written: bool = False) -> Findings:
 
 
 def matching_view(text: str) -> str:
-    """Return the form of a message that the rules are written for (the top of `attack_rules.toml` describes it)."""
+    """Return the form of a message that the rules are written for (the top of `rules.toml` describes it)."""
     text = _DASH.sub("-", _APOSTROPHE.sub("'", skeleton(_without_accents(clean(text)))))
     return _GAP.sub(lambda match: "\n" if "\n" in match.group() else " ", text)
 

@@ -1,6 +1,6 @@
 """A rule pack: the data of the embedded moderation provider, read, checked and compiled.
 
-`attack_rules.toml` explains how a rule is written. Each expression has two forms: as written, and loosely, for the parts of a
+`rules.toml` explains how a rule is written. Each expression has two forms: as written, and loosely, for the parts of a
 message whose letters stood apart ("i g n o r e"), where the borders of words are lost. Both are compiled when a text first has
 one of the rule's words: most texts have none, and to look for plain text takes a hundredth of the time.
 """
@@ -33,7 +33,7 @@ class _Part(BaseModel):
 
 
 class RuleText(_Part):
-    """One rule as written; what each key means stands at the top of `attack_rules.toml`."""
+    """One rule as written; what each key means stands at the top of `rules.toml`."""
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     language: Literal["en", "ru", "any"]

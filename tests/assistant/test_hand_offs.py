@@ -173,11 +173,11 @@ def test_a_turn_that_was_killed_while_sending_is_handed_off_once_it_goes_on(desk
 
 STUDIO = """
 import asyncio, sys
-from assistant import studio, studio_storage
+from assistant.studio import graph as studio, storage
 from blockbuster import blockbuster_ctx
 
 async def main():
-    async with studio_storage.checkpointer() as saver:
+    async with storage.checkpointer() as saver:
         graph = studio.graph.copy(update={"checkpointer": saver})
         with blockbuster_ctx():
             for text in sys.argv[1:]:

@@ -597,11 +597,11 @@ async def test_a_message_may_come_in_any_form(studio: LangGraphClient) -> None:
 TRY_EVERYTHING: Final = """
 import asyncio, gc, os, sys
 gc.set_threshold(100_000)
-from assistant import studio, studio_storage
+from assistant.studio import graph as studio, storage
 from langchain_core.messages import HumanMessage
 
 async def main():
-    async with studio_storage.checkpointer() as saver:
+    async with storage.checkpointer() as saver:
         await ask(studio.graph, saver, os.environ.get("GUARD_PROVIDER_TYPE"))
         if another := os.environ.get("ANOTHER_PROVIDER"):
             os.environ["GUARD_PROVIDER_TYPE"] = another

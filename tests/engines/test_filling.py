@@ -208,8 +208,8 @@ def test_two_do_not_fill_at_once(docs: Path, filled: Engine) -> None:
 
 def test_what_was_filled_otherwise_is_filled_anew(docs: Path, filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index made with other words is not searched, with a way out, and the next fill writes all of it again."""
-    for module in ("remote", "filling"):
-        monkeypatch.setattr(f"adapters.lookups.{module}.analyser", lambda: "another")
+    for module in ("search", "filling"):
+        monkeypatch.setattr(f"adapters.index.remote.{module}.analyser", lambda: "another")
     with pytest.raises(SourceUnavailable, match="another version") as caught:
         found(filled, "pear")
     assert "guardian index" in caught.value.way_out

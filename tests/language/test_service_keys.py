@@ -14,7 +14,7 @@ import pytest
 from language.privacy.secrets import secrets
 from language.privacy.service_keys import SERVICE_KEYS
 
-ROWS: list[dict[str, Any]] = tomllib.loads(files("language").joinpath("service_keys.toml").read_text("utf-8"))[
+ROWS: list[dict[str, Any]] = tomllib.loads(files("language.privacy").joinpath("service_keys.toml").read_text("utf-8"))[
     "services"
 ]
 LETTERS = {
