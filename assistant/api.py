@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assistant.deployment import Deployment, deployment, storing
+from assistant.deployment import Deployment, deployment, ensure_storage
 from assistant.turns.events import OnEvent
 from assistant.turns.progress import phrases
 from assistant.wiring.documents import document_sources, knowledge_base
@@ -70,7 +70,7 @@ async def aask_structured(
         check_id("conversation's", thread)
     deployed = deployment(profile)
     context = run_context(deployed, **with_language(settings, language))
-    with storing(deployed) if thread is None else nullcontext(deployed) as stored:
+    with ensure_storage(deployed) if thread is None else nullcontext(deployed) as stored:
         async with open_runner(stored) as runner:
             raw = await runner.run(
                 uuid.uuid4().hex if thread is None else thread,
@@ -100,11 +100,11 @@ async def asearch(
         InputError: There is nothing to search for, or nothing wanted.
         NoIndex: Nothing has been indexed for this profile.
     """
-    items, _ = await found(query, top_k=top_k, language=language, profile=profile)
+    items, _ = await search_passages(query, top_k=top_k, language=language, profile=profile)
     return items
 
 
-async def found(
+async def search_passages(
     query: str, *, top_k: int, language: Language | str | None = None, profile: str | None = None
 ) -> tuple[list[EvidenceItem], list[str]]:
     """Search as `asearch` does; return the passages and what did not work as configured, each as `part: why`."""
@@ -121,7 +121,7 @@ async def found_in(
     language: Language | str | None = None,
     kinds: Collection[Source] = tuple(Source),
 ) -> tuple[list[EvidenceItem], list[str]]:
-    """Search documents that are open, in the kinds of sources that are named; otherwise as `found`."""
+    """Search documents that are open, in the kinds of sources that are named; otherwise as `search_passages`."""
     if fault := message_fault(query):
         raise fault
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]

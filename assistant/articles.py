@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from contracts.enums import Language, Source
 from contracts.errors import UnknownArticle
 from contracts.evidence import EvidenceItem
-from guards.redaction import redacted
+from guards.redaction import redact
 from language.figures.versions import natural
 from rendering.answers import answer_sources
 
@@ -84,19 +84,19 @@ async def read_article(
         UnknownArticle: There is none, no such part, or the role may not read it: which of these is not said.
         SourceUnavailable: The knowledge base cannot be read.
     """
-    key, number = _wanted(name)
+    key, number = _parse_article_name(name)
     found = await service.knowledge.articles(key, number)
     profile = service.deployed.profile
     allowed = [item for item in found if item.source in profile.sources_for(caller.role)]
     documents = [list(items) for _, items in groupby(allowed, key=lambda item: (item.document, item.source))]
     if not documents:
-        raise _unknown(name)
+        raise _report_unknown(name)
     chosen = max(documents, key=lambda items: _fit(items[0], profile, language))
-    others = [_name(redacted(items[:1], profile, caller.role)[0]) for items in documents if items is not chosen]
-    texts = assembled(redacted(chosen, profile, caller.role))
+    others = [_name(redact(items[:1], profile, caller.role)[0]) for items in documents if items is not chosen]
+    texts = assemble(redact(chosen, profile, caller.role))
     if not 1 <= part <= len(texts):
         raise UnknownArticle(f"The article has no part {part}.", f"Its parts are 1 to {len(texts)}.")
-    shown = redacted(chosen[:1], profile, caller.role)[0]
+    shown = redact(chosen[:1], profile, caller.role)[0]
     return _article(shown, address(shown, profile), texts, part, others)
 
 
@@ -106,7 +106,7 @@ def address(item: EvidenceItem, profile: Profile) -> str:
     return str(source["url"])
 
 
-def _wanted(name: str) -> tuple[str, int | None]:
+def _parse_article_name(name: str) -> tuple[str, int | None]:
     given = name.strip()
     if _NUMBER.fullmatch(given):
         return given, int(given)
@@ -114,7 +114,7 @@ def _wanted(name: str) -> tuple[str, int | None]:
     return (ref.group(1) if ref else given), None
 
 
-def _unknown(name: str) -> UnknownArticle:
+def _report_unknown(name: str) -> UnknownArticle:
     shown = name if len(name) <= 100 else f"{name[:100]}…"
     return UnknownArticle(
         f"There is no article {shown!r}.", "Search for it, and use the `ref` or `document` of what is found."
@@ -152,7 +152,7 @@ def _article(item: EvidenceItem, url: str, texts: Sequence[str], part: int, othe
     )
 
 
-def assembled(items: Iterable[EvidenceItem]) -> list[str]:
+def assemble(items: Iterable[EvidenceItem]) -> list[str]:
     """Join the passages of one document, in order, to texts of about `PART` characters.
 
     A heading without a text of its own is in no passage, but in the path of those below it: it is written again. A list,
@@ -168,7 +168,7 @@ def assembled(items: Iterable[EvidenceItem]) -> list[str]:
             above = [(1, item.title)]
             own = headings(item.snippet)
             parts[0] += [] if own and own[0].title == item.title else [f"# {item.title}"]
-        lines, above = _written(item, above)
+        lines, above = _write_headings(item, above)
         text = "\n\n".join([*lines, item.snippet.strip("\n")])
         if size and size + len(text) > PART:
             parts.append([])
@@ -178,7 +178,7 @@ def assembled(items: Iterable[EvidenceItem]) -> list[str]:
     return ["\n\n".join(texts) for texts in parts]
 
 
-def _written(item: EvidenceItem, above: list[tuple[int, str]]) -> tuple[list[str], list[tuple[int, str]]]:
+def _write_headings(item: EvidenceItem, above: list[tuple[int, str]]) -> tuple[list[str], list[tuple[int, str]]]:
     """Return the headings to write before a passage, and those that then stand above what follows it."""
     from adapters.reading.chunks import headings
 

@@ -190,8 +190,8 @@ def _stepwise(events: AsyncGenerator[TurnEvent]) -> Generator[TurnEvent]:
             while (event := runner.run(step())) is not None:
                 yield event
         finally:
-            runner.run(_closed(events))
+            runner.run(_close_events(events))
 
 
-async def _closed(events: AsyncGenerator[TurnEvent]) -> None:
+async def _close_events(events: AsyncGenerator[TurnEvent]) -> None:
     await events.aclose()

@@ -80,7 +80,7 @@ def deployment(profile: str | None = None, environment: Mapping[str, str] | None
 
 
 @contextmanager
-def storing(deployed: Deployment) -> Generator[Deployment]:
+def ensure_storage(deployed: Deployment) -> Generator[Deployment]:
     """Yield a deployment whose conversations can be written; one in a folder that cannot be, keeps them for this block alone."""
     from adapters.data_folder import can_write
 

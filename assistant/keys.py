@@ -158,13 +158,13 @@ def key_in(headers: Mapping[str, str]) -> str:
     Args:
         headers: By their names in small letters, or in any where the mapping does not mind.
     """
-    authorized = _authorized(headers.get("authorization", ""))
+    authorized = _read_authorization(headers.get("authorization", ""))
     if authorized.startswith(_BEGINNING):
         return authorized
     return headers.get("x-api-key", "").strip() or authorized
 
 
-def _authorized(value: str) -> str:
+def _read_authorization(value: str) -> str:
     scheme, _, given = value.partition(" ")
     match scheme.lower():
         case "bearer":

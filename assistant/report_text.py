@@ -12,7 +12,7 @@ from contracts.enums import ClaimStatus, Outcome, RequestType, Verdict
 from contracts.reasons import broke, read_reason
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import StructuredAgentResult
-from rendering.columns import GAP, NARROWEST, columns_of, flat, labelled, padded, wrapped
+from rendering.columns import GAP, NARROWEST, columns_of, flat, pad, wrap, write_labels
 
 Words = dict[str, str]
 
@@ -42,7 +42,7 @@ def in_colour(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"
 
 
-def judged(result: StructuredAgentResult, width: int, *, colour: bool = False) -> str:
+def write_report(result: StructuredAgentResult, width: int, *, colour: bool = False) -> str:
     """Return what was judged in a turn: the draft, each claim of it marked, and how the verdict came about.
 
     Args:
@@ -57,7 +57,7 @@ def judged(result: StructuredAgentResult, width: int, *, colour: bool = False) -
         return f"\x1b[{_COLOURS.get(what, _RED)}m{text}\x1b[0m" if colour else text
 
     if result.guardian is None:
-        return "\n".join([_title(say, width), *wrapped(_never_judged(result, say), width)])
+        return "\n".join([_title(say, width), *wrap(_never_judged(result, say), width)])
     body = _draft(result, result.guardian, say, width, paint)
     return "\n".join([_title(say, width), *body, "", _verdict(result, result.guardian, say, width, paint)])
 
@@ -67,7 +67,7 @@ def _title(say: Words, width: int) -> str:
     return head + "─" * (width - columns_of(head))
 
 
-def _decided(result: StructuredAgentResult, table: str) -> list[DecisionRecord]:
+def _find_decisions(result: StructuredAgentResult, table: str) -> list[DecisionRecord]:
     return [line for line in result.decisions if line.table == table]
 
 
@@ -75,7 +75,7 @@ def _never_judged(result: StructuredAgentResult, say: Words) -> str:
     if result.outcome is Outcome.ERROR:
         return say["judged_not_broken"].format(why=flat(result.block_reason or ""))
     table = "DT-002" if result.plan else "DT-001"
-    row = next((line.row for line in _decided(result, table)), "")
+    row = next((line.row for line in _find_decisions(result, table)), "")
     return say["judged_not_planned" if result.plan else "judged_not_moderated"].format(row=row)
 
 
@@ -89,7 +89,7 @@ def _draft(
 ) -> Iterator[str]:
     if not report.draft:
         # DT-006 is asked about every draft, and about nothing else.
-        yield from wrapped(say["judged_no_draft" if _decided(result, "DT-006") else "judged_denied"], width)
+        yield from wrap(say["judged_no_draft" if _find_decisions(result, "DT-006") else "judged_denied"], width)
         return
     told: set[int] = set()
     for claim, text in pieces(report.draft, report.claims):
@@ -102,12 +102,12 @@ def _draft(
             yield from _claim(claim, result, told, say, width)
     yield ""
     if not report.claims:
-        yield from wrapped(say["judged_no_claims"].format(why=say[_why_no_claims(result)]), width)
+        yield from wrap(say["judged_no_claims"].format(why=say[_why_no_claims(result)]), width)
     for status in dict.fromkeys(claim.status for claim in report.claims):
         sign = MARKS[status]
-        yield from _hanging(f" {paint(sign, sign)}{' ' * (_MARGIN - 2)}", say[f"claims_{status}"], width)
+        yield from _write_hanging(f" {paint(sign, sign)}{' ' * (_MARGIN - 2)}", say[f"claims_{status}"], width)
     if told:
-        yield from _hanging("[n] ", say["claims_numbers"], width)
+        yield from _write_hanging("[n] ", say["claims_numbers"], width)
 
 
 def pieces(draft: str, claims: Sequence[ClaimFinding]) -> Iterator[tuple[ClaimFinding | None, str]]:
@@ -118,7 +118,7 @@ def pieces(draft: str, claims: Sequence[ClaimFinding]) -> Iterator[tuple[ClaimFi
     """
     behind = 0
     for number, claim in enumerate(claims):
-        if _placed(claim, behind):
+        if _is_placed(claim, behind):
             line = max(draft.rfind("\n", behind, claim.start) + 1, behind)
             if line == behind > 0 or not _LEADS_IN.fullmatch(draft, line, claim.start):
                 line = claim.start
@@ -126,7 +126,7 @@ def pieces(draft: str, claims: Sequence[ClaimFinding]) -> Iterator[tuple[ClaimFi
             yield claim, draft[line : claim.end]
             behind = claim.end
             continue
-        following = (one.start for one in claims[number + 1 :] if _placed(one, behind))
+        following = (one.start for one in claims[number + 1 :] if _is_placed(one, behind))
         line = max(draft.rfind("\n", behind, next(following, len(draft))) + 1, behind)
         yield from _between(draft, behind, line)
         behind = line
@@ -134,7 +134,7 @@ def pieces(draft: str, claims: Sequence[ClaimFinding]) -> Iterator[tuple[ClaimFi
     yield from _between(draft, behind, len(draft))
 
 
-def _placed(claim: ClaimFinding, behind: int) -> bool:
+def _is_placed(claim: ClaimFinding, behind: int) -> bool:
     return claim.end > claim.start >= behind
 
 
@@ -152,7 +152,7 @@ def _lines(text: str, width: int) -> list[str]:
     """Return one line of a draft for a terminal, folded, and indented as it was; nothing where it is empty."""
     indent = " " * min(len(text) - len(text.lstrip(" ")), 8)
     said = flat(text)
-    return [indent + part for part in wrapped(said, width - len(indent))] if said else []
+    return [indent + part for part in wrap(said, width - len(indent))] if said else []
 
 
 def _claim(claim: ClaimFinding, result: StructuredAgentResult, told: set[int], say: Words, width: int) -> Iterator[str]:
@@ -169,8 +169,8 @@ def _claim(claim: ClaimFinding, result: StructuredAgentResult, told: set[int], s
     if claim.advice:
         lines.append((say["claims_advice"], [in_words(remark, say, claim.text) for remark in claim.advice]))
     column = max(columns_of(say[f"claims_{label}"]) for label in ("rests_on", "missing", "advice"))
-    aligned = [(padded(label, column), texts) for label, texts in lines]
-    for line in labelled(aligned, width - _BELOW).split("\n"):
+    aligned = [(pad(label, column), texts) for label, texts in lines]
+    for line in write_labels(aligned, width - _BELOW).split("\n"):
         yield f"{' ' * _BELOW}{line}"
 
 
@@ -186,7 +186,7 @@ def _source(number: int, result: StructuredAgentResult, say: Words, *, short: bo
 
 
 def _why_no_claims(result: StructuredAgentResult) -> str:
-    kinds = [line.inputs.get("kind") for line in _decided(result, "DT-005")]
+    kinds = [line.inputs.get("kind") for line in _find_decisions(result, "DT-005")]
     if kinds and kinds[-1] != "answer":
         return f"judged_kind_{kinds[-1]}"
     return "judged_kind_casual" if result.request_type is RequestType.CASUAL else "judged_kind_unchecked"
@@ -208,13 +208,17 @@ def _verdict(result: StructuredAgentResult, report: GuardianReport, say: Words, 
         (say["judged_advice"], [in_words(remark, say) for remark in report.advice if remark not in shown]),
         (
             say["judged_rows"],
-            [_row(line, say) for table in ("DT-005", "DT-006", "DT-008") for line in _decided(result, table)[-1:]],
+            [
+                _row(line, say)
+                for table in ("DT-005", "DT-006", "DT-008")
+                for line in _find_decisions(result, table)[-1:]
+            ],
         ),
         (say["judged_earlier"], _earlier(result)),
     ]
     if result.outcome is Outcome.ERROR:
         lines.append((say["judged_then"], [say["judged_then_broke"].format(why=flat(result.block_reason or ""))]))
-    text = labelled([(label, texts) for label, texts in lines if texts], width)
+    text = write_labels([(label, texts) for label, texts in lines if texts], width)
     return re.sub(rf"\b{report.verdict}\b", lambda found: paint(found.group(), report.verdict), text, count=1)
 
 
@@ -234,7 +238,7 @@ def _row(line: DecisionRecord, say: Words) -> str:
 
 
 def _earlier(result: StructuredAgentResult) -> list[str]:
-    tries = _decided(result, "DT-005")[:-1]
+    tries = _find_decisions(result, "DT-005")[:-1]
     return [f"{n}. {line.outcome.partition(';')[0]} ({line.table}, {line.row})" for n, line in enumerate(tries, 1)]
 
 
@@ -258,6 +262,6 @@ def in_words(reason: str, say: Words, claim: str = "") -> str:
     return f"{words.format(value=value)} ({read.name})"
 
 
-def _hanging(first: str, text: str, width: int) -> Iterator[str]:
-    for number, line in enumerate(wrapped(text, width - _MARGIN)):
+def _write_hanging(first: str, text: str, width: int) -> Iterator[str]:
+    for number, line in enumerate(wrap(text, width - _MARGIN)):
         yield f"{first if number == 0 else ' ' * _MARGIN}{line}"

@@ -99,7 +99,7 @@ class Explained:
         }
 
 
-async def explained(deployed: Deployment, message: str, context: Context) -> Explained:
+async def explain_search(deployed: Deployment, message: str, context: Context) -> Explained:
     """Plan a message without a model and run the first search of a turn, also where a turn would end before it.
 
     Sources that cannot be asked, all of them even, are part of what is explained. No server moderates the message:
@@ -119,8 +119,8 @@ async def explained(deployed: Deployment, message: str, context: Context) -> Exp
         for source in sources.values():
             if callable(close := getattr(source, "close", None)):
                 opened.callback(close)
-        state = await _planned(knowledge, deployed, context, message)
-        state = await _retrieved(sources, deployed, context, state)
+        state = await _plan(knowledge, deployed, context, message)
+        state = await _retrieve(sources, deployed, context, state)
     traces = tuple(QueryTrace.model_validate(trace) for trace in state["query_traces"])
     evidence = tuple(EvidenceItem.model_validate(item) for item in state["evidence"])
     plan = Plan(RequestType(state["request_type"]), tuple(state["sgr_plan"]["subqueries"]), state["action"])
@@ -134,14 +134,14 @@ async def explained(deployed: Deployment, message: str, context: Context) -> Exp
         evidence=evidence,
         threshold=context.evidence_threshold,
         budget=context.context_budget,
-        ending=_ending(state),
-        checked=_checked(deployed, frozenset(sources), context, state, evidence, traces),
+        ending=_find_ending(state),
+        checked=_check_evidence(deployed, frozenset(sources), context, state, evidence, traces),
         degraded=tuple(state["degraded"]),
         calls=tuple(ModelCall.model_validate(call) for call in state["model_calls"]),
     )
 
 
-async def _planned(knowledge: Knowledge, deployed: Deployment, context: Context, message: str) -> State:
+async def _plan(knowledge: Knowledge, deployed: Deployment, context: Context, message: str) -> State:
     """Return the state of a turn that was moderated and planned, as far as that takes no server."""
     from langchain_core.messages import HumanMessage
     from langgraph.runtime import Runtime
@@ -161,7 +161,7 @@ async def _planned(knowledge: Knowledge, deployed: Deployment, context: Context,
     )
 
 
-async def _retrieved(
+async def _retrieve(
     sources: Mapping[Source, EvidenceSource], deployed: Deployment, context: Context, state: Any
 ) -> State:
     from langgraph.runtime import Runtime
@@ -171,7 +171,7 @@ async def _retrieved(
     return state | await retrieve(state, Runtime(context=context), sources=sources, profile=deployed.profile)
 
 
-def _ending(state: State) -> Ending | None:
+def _find_ending(state: State) -> Ending | None:
     from contracts.report import DecisionRecord
     from graph.routing import after_moderation, after_synthetic
 
@@ -190,7 +190,7 @@ def _ending(state: State) -> Ending | None:
             return None
 
 
-def _checked(
+def _check_evidence(
     deployed: Deployment,
     connected: frozenset[Source],
     context: Context,

@@ -19,7 +19,7 @@ from assistant.turns.events import TurnEnded
 from assistant.turns.feedback import Feedback, FeedbackStore
 from assistant.turns.histories import Histories, history_key
 from assistant.turns.progress import phrases
-from assistant.turns.running_turn import Live, Watcher, closing, ended, stopped, teller, told
+from assistant.turns.running_turn import Live, Watcher, closing_error, end_turns, stop_error, tell_end, teller
 from assistant.turns.transcript import ThreadSummary, Turn, check_id, with_readable_result
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.turns import open_runner, open_store
@@ -27,7 +27,7 @@ from contracts.enums import Language, Outcome
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
 from guards.message_check import message_fault
-from guards.redaction import redacted
+from guards.redaction import redact
 from language.clean import clean
 from language.words import detect
 
@@ -144,7 +144,7 @@ class Service:
                 on_event=teller(live),
                 on_earlier=lambda result: self._ended_earlier(live, result),
             )
-            return told(live, raw)
+            return tell_end(live, raw)
 
         return self._started(inner, live, run())
 
@@ -204,7 +204,7 @@ class Service:
                 raw = done.result if done is not None else None
             if raw is None:
                 raise UnknownThread(f"There is no conversation {thread!r}.", "It was deleted; begin a new one.")
-            return told(live, raw)
+            return tell_end(live, raw)
 
         return self._started(inner, live, run())
 
@@ -263,7 +263,7 @@ class Service:
         for live in lives:
             live.recorded = live.recorded or recorded
         try:
-            await ended(lives, stopped())
+            await end_turns(lives, stop_error())
             return await self._abandoned(inner)
         finally:
             recorded.set()
@@ -287,7 +287,7 @@ class Service:
         """Return the caller's conversations, the one used last first."""
         own = self._inner(caller, "")
         found = await self._store.list_threads(own)
-        return [_renamed(summary, summary.thread_id.removeprefix(own)) for summary in found]
+        return [_rename_thread(summary, summary.thread_id.removeprefix(own)) for summary in found]
 
     async def turns(self, caller: Caller, thread: str) -> list[Turn]:
         """Return a conversation's turns in order."""
@@ -339,7 +339,7 @@ class Service:
         items, degraded = await found_in(
             self.deployed, self.knowledge, query, top_k=top_k, language=language, kinds=kinds
         )
-        return redacted(items, profile, caller.role), degraded
+        return redact(items, profile, caller.role), degraded
 
     # ----------------------------------------------------------------------------------------------------- running
 
@@ -382,7 +382,7 @@ class Service:
             return 0
         await asyncio.wait(tasks, timeout=seconds)
         late = [(inner, live) for inner, lives in self._live.items() for live in lives if live.running]
-        await ended([live for _, live in late], closing())
+        await end_turns([live for _, live in late], closing_error())
         return sum([await self._is_unfinished(inner, live.turn_id) for inner, live in late])
 
     async def _is_unfinished(self, inner: str, turn_id: str) -> bool:
@@ -409,7 +409,7 @@ class Service:
     def _started(self, inner: str, live: Live, work: Any) -> Live:
         if self._closed:
             work.close()
-            raise closing()
+            raise closing_error()
         task: asyncio.Task[StructuredAgentResult] = asyncio.create_task(work)
         live.watch(task)
         # Of two turns of one conversation the newer waits for the older.
@@ -494,7 +494,7 @@ def _id_for(key: str, turns: Sequence[Turn]) -> str:
     return next(name for n in range(len(turns) + 1) if (name := f"{key}-{n}" if n else key) not in over)
 
 
-def _renamed(summary: ThreadSummary, thread: str) -> ThreadSummary:
+def _rename_thread(summary: ThreadSummary, thread: str) -> ThreadSummary:
     return replace(summary, thread_id=thread)
 
 

@@ -282,12 +282,12 @@ class QueryTrace(BaseModel):
 
         What was a copy of one that is now a copy itself is one of that which stands for both.
         """
-        rows = tuple(_settled(row, fates) for row in self.passages)
+        rows = tuple(_settle(row, fates) for row in self.passages)
         copies = sum(row.fate is Fate.COPY for row in rows) - sum(row.fate is Fate.COPY for row in self.passages)
         return self.model_copy(update={"passages": rows, "folded": self.folded + copies})
 
 
-def _settled(row: PassageTrace, fates: Mapping[str, PassageFate]) -> PassageTrace:
+def _settle(row: PassageTrace, fates: Mapping[str, PassageFate]) -> PassageTrace:
     if row.fate in (Fate.FOUND, Fate.KEPT, Fate.SHORTENED) and row.ref in fates:
         return row.meets(fates[row.ref])
     stands = fates.get(row.copy_of) if row.fate is Fate.COPY else None

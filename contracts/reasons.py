@@ -60,13 +60,13 @@ def could_not_check(*what: str) -> Reason:
     return Reason("could_not_check", what)
 
 
-def written(reasons: Iterable[Reason]) -> tuple[str, ...]:
+def write_reasons(reasons: Iterable[Reason]) -> tuple[str, ...]:
     """Return the exact strings of reasons."""
     return tuple(map(str, reasons))
 
 
 def read_reason(text: str) -> Reason:
-    """Return the reason that a string of a report stands for; `written` makes the same string of it again.
+    """Return the reason that a string of a report stands for; `write_reasons` makes the same string of it again.
 
     A value that has a comma itself is read as several. What is no reason at all comes back with its text as the name.
     """

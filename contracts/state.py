@@ -131,7 +131,7 @@ def said_before(
     }
     meant = {m.additional_kwargs.get("turn_id"): m.additional_kwargs.get("meant") for m in messages}
     if not with_unanswered:
-        stopped |= _unanswered(messages)
+        stopped |= _find_unanswered(messages)
     said: list[Exchange] = []
     for message in messages:
         if isinstance(message, HumanMessage):
@@ -156,7 +156,7 @@ class Offer(NamedTuple):
     language: str = ""
 
 
-def offered(messages: Sequence[AnyMessage]) -> Offer:
+def find_offer(messages: Sequence[AnyMessage]) -> Offer:
     """Return what the last answer before the user's newest message offered to choose from; nothing where it asked nothing.
 
     Conversations of versions that offered nothing have none.
@@ -193,7 +193,7 @@ def asked_about(messages: Sequence[AnyMessage], question_id: str, clarifications
     return "\n".join(said[-max(1, clarifications - _asked_in_vain(messages)) :])
 
 
-def _unanswered(messages: Sequence[AnyMessage]) -> set[str]:
+def _find_unanswered(messages: Sequence[AnyMessage]) -> set[str]:
     """Return the ids of the user's messages that no answer names, and behind which no answer without a name stands."""
     answered = {m.additional_kwargs.get("turn_id") for m in messages if isinstance(m, AIMessage)}
     waiting: set[str] = set()

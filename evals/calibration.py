@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     limits = limits_of(stated, len(cases))
     now = deployed.profile.thresholds.sure_relevance
     print(_describe(limits, now))
-    chosen = advised(limits)
+    chosen = advise_limit(limits)
     if chosen is None:
         return 0
     print(f"\nFor the profile:\n\n{_TABLE}\nsure_relevance = {chosen.value:g}")
@@ -121,7 +121,7 @@ def limits_of(stated: Sequence[Stated], questions: int) -> list[Limit]:
     return found
 
 
-def advised(limits: Sequence[Limit]) -> Limit | None:
+def advise_limit(limits: Sequence[Limit]) -> Limit | None:
     """Return the lowest limit from which on every limit that tells anything is wrong rarely enough; `None` where none is."""
     chosen: Limit | None = None
     for limit in reversed(limits):
@@ -135,7 +135,7 @@ def advised(limits: Sequence[Limit]) -> Limit | None:
 def _describe(limits: Sequence[Limit], now: float) -> str:
     rows = [["sure_relevance", "questions answered", "of these wrong or unread"]]
     rows += [[f"{limit.value:g}", str(limit.answered), str(limit.wrong)] for limit in limits]
-    chosen = advised(limits)
+    chosen = advise_limit(limits)
     word = (
         f"From {chosen.value:g} on, at most {WRONG_OF_STATED:.0%} of the stated answers and {WRONG_OF_ALL:.0%} of all "
         f"questions are answered wrongly here; now it is {now:g}."

@@ -230,17 +230,17 @@ def passages(path: Path = CASES / "passages.jsonl") -> dict[str, EvidenceItem]:
     return {item.ref: item for item in items}
 
 
-def completed(cases: Sequence[DraftCase]) -> list[DraftCase]:
+def complete_drafts(cases: Sequence[DraftCase]) -> list[DraftCase]:
     """Return draft cases with their texts: an edited one is its base with the edits made.
 
     Raises:
         ConfigError: A base is missing, or what is to be edited does not stand in it exactly once.
     """
     by_id = {case.id: case for case in cases}
-    return [_edited(case, by_id) if case.base else case for case in cases]
+    return [_edit(case, by_id) if case.base else case for case in cases]
 
 
-def _edited(case: DraftCase, by_id: dict[str, DraftCase]) -> DraftCase:
+def _edit(case: DraftCase, by_id: dict[str, DraftCase]) -> DraftCase:
     base = by_id.get(case.base)
     if base is None or base.base:
         raise ConfigError(f"{case.id}: there is no case {case.base!r} with a text of its own.", "Correct `base`.")

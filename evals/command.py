@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             with tempfile.TemporaryDirectory() as folder:
                 made = PARTS[name](task, Path(folder))
             print(made + "\n")
-            text = replaced(text, name, made)
+            text = replace_part(text, name, made)
             if page:
                 page.parent.mkdir(parents=True, exist_ok=True)
                 page.write_text(text, "utf-8")
@@ -123,7 +123,7 @@ def _first_of_each(cases: Sequence[Case], most: int) -> list[Case]:
     return [case for case in cases if case.id in kept]
 
 
-def replaced(page: str, name: str, text: str) -> str:
+def replace_part(page: str, name: str, text: str) -> str:
     """Return the page with one part written anew, between its marks; the other parts stay as they are."""
     kept = {part: text if part == name else _part(page, part) for part in PARTS}
     bodies = [f"{_mark(part)}\n\n{body.strip()}" for part, body in kept.items() if body.strip()]

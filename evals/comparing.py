@@ -16,7 +16,7 @@ from evals.answers.grades import body
 from evals.retrieval.measures import mean
 from evals.runner import Asked
 from evals.scores import Share, table
-from evals.turns import missed
+from evals.turns import describe_miss
 from language.words import tokens
 
 
@@ -122,7 +122,7 @@ def _part(number: int) -> Callable[[StructuredAgentResult], float | None]:
 
 _FIGURES: Final[dict[str, Callable[[Sequence[Asked]], str]]] = {
     "answered": lambda side: str(Share(sum(one.result.outcome is Outcome.ANSWERED for one in side), len(side))),
-    "as labelled": lambda side: str(Share(sum(not missed(one) for one in side), len(side))),
+    "as labelled": lambda side: str(Share(sum(not describe_miss(one) for one in side), len(side))),
     "plan to answer, ROUGE-L": lambda side: _mean(side, _part(0)),
     "plan to answer, BLEU": lambda side: _mean(side, _part(1)),
     "model calls a turn": lambda side: _mean(side, lambda result: result.diagnostics.model_calls),

@@ -54,7 +54,7 @@ async def judge(
     """Judge drafts as the last attempt but one of a turn: a retry is left, no wider search was made.
 
     Args:
-        cases: With their texts (`evals.cases.completed`).
+        cases: With their texts (`evals.cases.complete_drafts`).
         passages: Those that cases name, by ref.
         profile: Whose contracts and policy hold.
         context: Run settings; those of the profile (`assistant.config.profiles.run_settings`) where they differ from the

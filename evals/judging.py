@@ -20,7 +20,7 @@ _DOUBTS: Final = frozenset(
 )
 
 
-def stopped(one: JudgedDraft) -> bool:
+def was_stopped(one: JudgedDraft) -> bool:
     """Whether the draft was not let through; an abstention is never an answer, so it is not asked."""
     return one.verdict is not Verdict.PASS
 
@@ -34,13 +34,13 @@ def of_guard(judged: Sequence[JudgedDraft], guard: str) -> Detection:
     return Detection.of((one.case.label not in FINE, guard in one.objected) for one in mine)
 
 
-def caught(judged: Sequence[JudgedDraft], label: Label) -> Share:
+def measure_caught(judged: Sequence[JudgedDraft], label: Label) -> Share:
     """Return the share of the drafts with a fault that its own guard objected to."""
     mine = [one for one in judged if one.case.label is label]
     return Share(sum(GUARD_OF[label] in one.objected for one in mine), len(mine))
 
 
-def noted(judged: Sequence[JudgedDraft]) -> Share:
+def measure_noted(judged: Sequence[JudgedDraft]) -> Share:
     """Return the share of drafts of which a guard said in its advice that a claim may be wrong."""
     return Share(sum(any(remark.partition("=")[0] in _DOUBTS for remark in one.advice) for one in judged), len(judged))
 
@@ -54,7 +54,7 @@ def faithful(judged: Sequence[JudgedDraft]) -> str:
 def failed_good(judged: Sequence[JudgedDraft]) -> Share:
     """Return the share of good answers that were not let through."""
     mine = [one for one in judged if one.case.label is Label.GOOD]
-    return Share(sum(map(stopped, mine)), len(mine))
+    return Share(sum(map(was_stopped, mine)), len(mine))
 
 
 def guard_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
@@ -87,11 +87,20 @@ def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
         for language in sorted({one.case.language for one in judged if one.case.label is label}):
             mine = [one for one in judged if one.case.label is label and one.case.language is language]
             for split, part in parts_of(mine, _held_back, splits=splits):
-                out = str(Share(sum(map(stopped, part)), len(part)))
-                found = str(caught(part, label)) if label in GUARD_OF else "–"
+                out = str(Share(sum(map(was_stopped, part)), len(part)))
+                found = str(measure_caught(part, label)) if label in GUARD_OF else "–"
                 name = "nothing (good answers)" if label is Label.GOOD else label.replace("_", " ")
                 rows.append(
-                    [name, str(language), split, GUARD_OF.get(label, "–"), found, out, str(noted(part)), faithful(part)]
+                    [
+                        name,
+                        str(language),
+                        split,
+                        GUARD_OF.get(label, "–"),
+                        found,
+                        out,
+                        str(measure_noted(part)),
+                        faithful(part),
+                    ]
                 )
     return table(rows)
 
@@ -114,10 +123,10 @@ def section(judged: Sequence[JudgedDraft], *, splits: bool) -> list[str]:
     ]
 
 
-def missed(one: JudgedDraft) -> str:
+def describe_miss(one: JudgedDraft) -> str:
     """Return what went otherwise than labelled, in words; empty where nothing did."""
     if one.case.label is Label.GOOD:
-        return f"failed: {', '.join(one.reasons)}" if stopped(one) else ""
+        return f"failed: {', '.join(one.reasons)}" if was_stopped(one) else ""
     guard = GUARD_OF.get(one.case.label)
     return f"{guard} found nothing" if guard and guard not in one.objected else ""
 

@@ -30,7 +30,7 @@ def plot_shares(path: Path, title: str, series: Bars) -> None:
         return
     names = list(dict.fromkeys(name for shares in series.values() for name, _ in shares))
     size = (8.0, 0.9 + 0.22 * len(names) * (len(series) + 1))
-    with _drawn(path, title, size) as (figure, axes):
+    with _draw(path, title, size) as (figure, axes):
         height = 0.8 / len(series)
         for place, (label, shares) in enumerate(series.items()):
             found = [(names.index(name), share) for name, share in shares if share.of]
@@ -86,7 +86,7 @@ def plot_risk(path: Path, title: str, series: Mapping[str, tuple[Points, Points,
     series = {label: one for label, one in series.items() if one[0]}
     if not series:
         return
-    with _drawn(path, title, (8.0, 4.5)) as (figure, axes):
+    with _draw(path, title, (8.0, 4.5)) as (figure, axes):
         for place, (label, (wrong, unread, of)) in enumerate(series.items()):
             colour = _COLOURS[place % len(_COLOURS)]
             for points, style, name in ((wrong, "-", label), (unread, "--", None)):
@@ -117,7 +117,7 @@ def plot_calibration(path: Path, title: str, series: Mapping[str, Points]) -> No
     series = {label: points for label, points in series.items() if points}
     if not series:
         return
-    with _drawn(path, title, (6.0, 5.0)) as (figure, axes):
+    with _draw(path, title, (6.0, 5.0)) as (figure, axes):
         axes.plot([0, 100], [0, 100], ":", color=_INK, lw=1)
         for place, (label, points) in enumerate(series.items()):
             bins = calibration(points)
@@ -143,7 +143,7 @@ def _percentages(axes: Any, x: str, y: str) -> None:
 
 
 @contextmanager
-def _drawn(path: Path, title: str, size: tuple[float, float]) -> Generator[tuple[Any, Any]]:
+def _draw(path: Path, title: str, size: tuple[float, float]) -> Generator[tuple[Any, Any]]:
     """Open a figure with one pair of axes; what was drawn is written to the file."""
     import matplotlib as mpl
 

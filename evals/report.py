@@ -14,7 +14,7 @@ from assistant.deployment import Deployment
 from contracts.enums import Language, SGRAction
 from evals import judging, messages, turns
 from evals.aims import aims_table, of_drafts, of_messages, of_turns
-from evals.cases import Case, completed, passages
+from evals.cases import Case, complete_drafts, passages
 from evals.runner import ask_all, handbook
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ def turns_part(task: Task, folder: Path) -> str:
     cases = turns.turn_cases(task.cases)
     deployed = task.deployed or handbook(folder / "data")
     if task.pair:
-        return _compared(task.pair, cases, deployed, folder)
+        return _compare(task.pair, cases, deployed, folder)
     asked = asyncio.run(ask_all(cases, deployed, folder / "threads"))
     _tell_misses(
-        task, {one.case.id: f"{one.case.says[-1]!r}: {why}" if (why := turns.missed(one)) else "" for one in asked}
+        task,
+        {one.case.id: f"{one.case.says[-1]!r}: {why}" if (why := turns.describe_miss(one)) else "" for one in asked},
     )
     routed = sum(case.route is not None for case in cases)
     about = f"{len(cases)} conversations, asked of {_engine(deployed)}"
@@ -72,9 +73,9 @@ def turns_part(task: Task, folder: Path) -> str:
         for name, part in turns.languages([one for one in asked if task.shown(one.case)])
         for figure in ("precision", "recall")
     }
-    return _joined(
+    return _join(
         "## Whole turns",
-        _made(task, about, "those with a route" if routed < len(cases) else "these cases"),
+        _describe_run(task, about, "those with a route" if routed < len(cases) else "these cases"),
         *turns.answers_section(asked, each=task.own),
         *_picture(task, "routes", "Turns that took the labelled route", bars),
         *(aims_table(of_turns([one for one in asked if one.case.route])) if task.aims else []),
@@ -82,14 +83,14 @@ def turns_part(task: Task, folder: Path) -> str:
     )
 
 
-def _compared(pair: Pair, cases: Sequence[Any], deployed: Deployment, folder: Path) -> str:
+def _compare(pair: Pair, cases: Sequence[Any], deployed: Deployment, folder: Path) -> str:
     from evals.comparing import section
 
     one, other = (
         asyncio.run(ask_all(cases, deployed, folder / f"side-{number}", {pair.name: value}))
         for number, value in enumerate(pair.values)
     )
-    return _joined("## Two settings side by side", *section(pair, (one, other)))
+    return _join("## Two settings side by side", *section(pair, (one, other)))
 
 
 def answers_part(task: Task, folder: Path) -> str:
@@ -100,7 +101,7 @@ def answers_part(task: Task, folder: Path) -> str:
     if task.misses:
         print("\n".join(report.misses(found)))
     held = "has been asked, too" if task.held_back else "has been left out"
-    return _joined(
+    return _join(
         "## Answers judged by label",
         f"Made by `make eval` on {_today()}: {len(found)} conversations, asked of the offline planner and drafter. Intervals are Wilson's at "
         f"95 %. The third of the questions that is held back, by the hash of the page that they are about, {held}.",
@@ -115,17 +116,19 @@ def drafts_part(task: Task, _folder: Path) -> str:
     from assistant.api import run_context
     from evals import drafts
 
-    cases = completed(judging.draft_cases(task.cases))
+    cases = complete_drafts(judging.draft_cases(task.cases))
     profile = task.deployed.profile if task.deployed else load_profile("handbook")
     known = passages() if any(isinstance(part, str) for case in cases for part in case.evidence) else {}
     settings = run_context(task.deployed) if task.deployed else None
     judged = asyncio.run(drafts.judge(cases, known, profile, settings))
-    _tell_misses(task, {one.case.id: judging.missed(one) for one in judged})
+    _tell_misses(task, {one.case.id: judging.describe_miss(one) for one in judged})
     shown = [one for one in judged if task.shown(one.case)]
-    bars = {str(language): _found([one for one in shown if one.case.language is language]) for language in Language}
-    return _joined(
+    bars = {
+        str(language): _list_shares([one for one in shown if one.case.language is language]) for language in Language
+    }
+    return _join(
         "## Drafts with known faults",
-        _made(task, f"{len(cases)} drafts over fixed passages, judged by the Guardian as in a turn"),
+        _describe_run(task, f"{len(cases)} drafts over fixed passages, judged by the Guardian as in a turn"),
         *_picture(task, "drafts", "Faults found by their own guard", bars),
         *(aims_table(of_drafts(judged)) if task.aims else []),
         *judging.section(judged, splits=not task.own),
@@ -138,17 +141,17 @@ def copies_part(task: Task, _folder: Path) -> str:
     from evals.copies.corpora import corpora
 
     judged = asyncio.run(copied.judge(task.data, held_back=task.held_back, most=task.questions or copied.PAGES))
-    _tell_misses(task, {one.judged.case.id: copied.missed(one) for one in judged if not one.page.held_back})
-    return _joined(
+    _tell_misses(task, {one.judged.case.id: copied.describe_miss(one) for one in judged if not one.page.held_back})
+    return _join(
         "## Copies with one thing changed",
-        _made(task, f"{len(judged)} drafts over pages of {', '.join(corpora(task.data))}", "the pages"),
+        _describe_run(task, f"{len(judged)} drafts over pages of {', '.join(corpora(task.data))}", "the pages"),
         *_picture(task, "copies", "Faulty copies found", copied.bars(judged, held_back=task.held_back)),
         *copied.section(judged, held_back=task.held_back),
     )
 
 
-def _found(judged: Sequence[JudgedDraft]) -> list[tuple[str, Any]]:
-    found = [(label.replace("_", " "), judging.caught(judged, label)) for label in judging.GUARD_OF]
+def _list_shares(judged: Sequence[JudgedDraft]) -> list[tuple[str, Any]]:
+    found = [(label.replace("_", " "), judging.measure_caught(judged, label)) for label in judging.GUARD_OF]
     return [*found, ("good answers failed", judging.failed_good(judged))]
 
 
@@ -165,9 +168,9 @@ def moderation_part(task: Task, _folder: Path) -> str:
         by = "the rule pack that is the default without a server"
     _tell_misses(task, {one.case.id: f"{one.case.text[:80]!r}: {one.missed}" if one.missed else "" for one in judged})
     away = messages.unavailable(judged)
-    return _joined(
+    return _join(
         "## Moderation",
-        _made(task, f"{len(judged)} messages, judged by {by}"),
+        _describe_run(task, f"{len(judged)} messages, judged by {by}"),
         *([f"{away} of them could not be judged: the moderator was not to be had."] if away else []),
         *(aims_table(of_messages(judged)) if task.aims else []),
         *messages.section(judged, splits=not task.own),
@@ -210,7 +213,7 @@ def _today() -> str:
     return datetime.now(tz=UTC).date().isoformat()
 
 
-def _made(task: Task, what: str, which: str = "these cases") -> str:
+def _describe_run(task: Task, what: str, which: str = "these cases") -> str:
     by = "`guardian eval`" if task.own else "`make eval`"
     held = "" if task.own else f" A third of {which}, chosen by the hash of their ids, is held back"
     ends = "" if task.own else ": nothing was tuned on it." if task.held_back else ", and has been left out."
@@ -245,5 +248,5 @@ def _picture(task: Task, name: str, title: str, bars: Mapping[str, Any]) -> list
     return [f"![{title}]({task.plots.name}/{name}.svg)"] if path.exists() else []
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     return "\n\n".join(parts)

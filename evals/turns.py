@@ -13,9 +13,9 @@ from evals.answers.tables import (
     each_cause,
     estimate_table,
     grade_table,
-    graded,
+    select_graded,
+    select_unanswered,
     to_read,
-    unanswered,
 )
 from evals.cases import TurnCase
 from evals.runner import Asked
@@ -40,7 +40,7 @@ def route_of(result: StructuredAgentResult) -> SGRAction | None:
     return SGRAction.GUARDIAN_BLOCK if stopped else None
 
 
-def missed(asked: Asked) -> str:
+def describe_miss(asked: Asked) -> str:
     """Return what went otherwise than labelled, in words; empty where nothing did."""
     case, result = asked.case, asked.result
     wrong: list[str] = []
@@ -156,14 +156,14 @@ def answers_section(asked: Sequence[Asked], *, each: bool) -> list[str]:
         asked: The turns.
         each: Whether what is to be read, and each turn without an answer, is named.
     """
-    judged, made = graded(asked), list[str]()
+    judged, made = select_graded(asked), list[str]()
     if judged:
         made += ["### What was wrong and stated", _ABOUT_GRADES, grade_table(judged)]
         if each and (unread := to_read(judged)):
             made += ["To be read:", "\n".join(f"- {line}" for line in unread)]
     if any(one.stated for one in judged):
         made += ["### How sure the assistant was of what it stated", estimate_table(judged)]
-    if unanswered(asked):
+    if select_unanswered(asked):
         made += ["### Why there is no answer", cause_table(asked), *([each_cause(asked)] if each else [])]
     return made
 

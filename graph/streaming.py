@@ -50,7 +50,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         if options.get("output_keys") in _GUARDED:
             options["output_keys"] = [options["output_keys"]]  # so that the value comes with its name
         async with aclosing(
-            cast("AsyncGenerator[Any]", super().astream(given, _withholding(config), **options))
+            cast("AsyncGenerator[Any]", super().astream(given, _withhold_drafts(config), **options))
         ) as run:
             while True:
                 try:
@@ -127,7 +127,7 @@ def _without_input(chunk: Any) -> Any:
 
 def _told_here(config: RunnableConfig | None) -> RunnableConfig:
     """Return the settings of a run whose events this graph tells, and no surrounding run."""
-    known = _unheard(ensure_config(config))
+    known = _drop_listeners(ensure_config(config))
     return {**known, "configurable": {**known.get("configurable", {}), _TOLD_HERE: _OURS}}
 
 
@@ -135,14 +135,14 @@ def _told_here(config: RunnableConfig | None) -> RunnableConfig:
 def _unheard_around() -> Generator[None]:
     """Take the listeners out of the settings that a surrounding node left behind: LangGraph adds them to any given."""
     around = var_child_runnable_config.get()
-    token = var_child_runnable_config.set(_unheard(around) if around else around)
+    token = var_child_runnable_config.set(_drop_listeners(around) if around else around)
     try:
         yield
     finally:
         var_child_runnable_config.reset(token)
 
 
-def _unheard(config: RunnableConfig) -> RunnableConfig:
+def _drop_listeners(config: RunnableConfig) -> RunnableConfig:
     """Return the settings of a run without the listeners of a surrounding one, which tell all that is asked and said.
 
     They are those of `astream_events` and `astream_log`, which a run hands down to its parts. What traces stays, and so
@@ -164,11 +164,11 @@ def _listens(handler: BaseCallbackHandler) -> bool:
     return isinstance(handler, _StreamingCallbackHandler) and not isinstance(handler, StreamMessagesHandler)
 
 
-def _withholding(config: RunnableConfig | None) -> RunnableConfig:
+def _withhold_drafts(config: RunnableConfig | None) -> RunnableConfig:
     """Return the settings of a run, from which a surrounding one is told no draft, either."""
     known = ensure_config(config)
     if known.get("configurable", {}).get(_TOLD_HERE) is not _OURS:
-        known = _unheard(known)
+        known = _drop_listeners(known)
     settings = known.get("configurable", {})
     stream = settings.get(_STREAM)
     if stream is None:

@@ -21,8 +21,8 @@ from language.figures.ordinals import LAST, number_named
 from language.message import own_words, questions_and_context
 from language.privacy.personal_data import personal_data
 from language.privacy.secrets import secrets
-from language.privacy.spans import MARK, replaced
-from language.words import rephrased, stem, stems, tokens
+from language.privacy.spans import MARK, replace_spans
+from language.words import rephrase, stem, stems, tokens
 
 OF_DOCUMENTS: Final = frozenset({Source.DOC, Source.POLICY})
 _MOST_NAMED: Final = 3
@@ -119,7 +119,7 @@ def takes_a_number(question: str) -> bool:
 def words_to_look_for(message: str) -> str:
     """Return what a message asks, without secrets, personal data, addresses and code: no word of these is ever named."""
     asked = " ".join(one.text for one in questions_and_context(own_words(message[: 4 * _LONGEST_ASKED])))
-    fit, _ = replaced(asked[:_LONGEST_ASKED], lambda text: [*secrets(text), *personal_data(text)])
+    fit, _ = replace_spans(asked[:_LONGEST_ASKED], lambda text: [*secrets(text), *personal_data(text)])
     return _ADDRESS.sub(" ", MARK.sub(" ", fit))
 
 
@@ -139,7 +139,7 @@ def unclear_words(text: str, unknown: Collection[str], profile: Profile) -> tupl
     words = [
         word
         for word in dict.fromkeys(unknown)
-        if not _is_id(word) and stem(fold(word)) not in idle and rephrased([word], profile.synonyms) == [word]
+        if not _is_id(word) and stem(fold(word)) not in idle and rephrase([word], profile.synonyms) == [word]
     ]
     names = [word for word in words if _is_name(word, text)]
     others = [word for word in words if word not in names and len(word) > 3]

@@ -12,9 +12,9 @@ from contracts.report import Finding
 from contracts.spec import CITED_SOURCES, ArchitectSpec
 from language.blocks import Block, BlockKind, blocks, has_steps, heading_text
 from language.claims import without_citations
-from language.clean import skeleton, unescaped
+from language.clean import skeleton, unescape_entities
 from language.forbidden import forbidden_in, said_literally
-from language.structured import inside_json, json_block, leaves, parsed
+from language.structured import inside_json, json_block, leaves, parse_json
 from language.words import Phrases, tokens
 
 NAME = "contract"
@@ -73,19 +73,19 @@ def format_fault(draft: str, response_format: ResponseFormat) -> str:
             case ResponseFormat.MARKDOWN:
                 return ""
             case ResponseFormat.JSON:
-                value = parsed(draft)
+                value = parse_json(draft)
                 if not isinstance(value, dict):
                     return "line 1 column 1: not an object"
                 keys = cast("dict[str, object]", value)
                 if taken := [key for key in keys if _comparable(key) == _comparable(CITED_SOURCES)]:
-                    return f"the key {_quoted(taken[0])} is not the draft's: the list of sources is written there"
+                    return f"the key {_quote(taken[0])} is not the draft's: the list of sources is written there"
             case ResponseFormat.HYBRID:
-                keys = parsed(json_block(draft).text)
+                keys = parse_json(json_block(draft).text)
     except ValueError as error:
         return str(error)
     # Citations get other numbers in the answer; keys have to stay as they are.
     cited = next((key for key in _keys(keys) if without_citations(key) != key), "")
-    return f"a citation in the key {_quoted(cited)}" if cited else ""
+    return f"a citation in the key {_quote(cited)}" if cited else ""
 
 
 def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
@@ -99,7 +99,7 @@ def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
         asked = tuple(section for section in asked if not section.for_steps)
     if spec.response_format is ResponseFormat.JSON:
         try:
-            value = parsed(draft)
+            value = parse_json(draft)
         except ValueError:
             return []
         if not isinstance(value, dict):
@@ -138,7 +138,7 @@ def _says_something(block: Block) -> bool:
 
 
 def _has_words(text: str) -> bool:
-    return bool(tokens(without_citations(_COMMENT.sub(" ", unescaped(text)))))
+    return bool(tokens(without_citations(_COMMENT.sub(" ", unescape_entities(text)))))
 
 
 def _filled_keys(draft: str) -> set[str]:
@@ -152,7 +152,7 @@ def _filled_keys(draft: str) -> set[str]:
 
 def _ways_to_read(heading: str) -> Iterable[str]:
     """Return a heading for comparing, as it is and without its number: "Step 2. Cause" is "Cause", too."""
-    flat = skeleton(_LINK.sub("]", without_citations(unescaped(heading))))
+    flat = skeleton(_LINK.sub("]", without_citations(unescape_entities(heading))))
     yield _comparable(flat)
     if number := _NUMBERING.match(flat):
         yield _comparable(flat[number.end() :])
@@ -169,7 +169,7 @@ def _uses_one_of(terms: tuple[str, ...], draft: str) -> bool:
     if said_literally(signed, draft):
         return True
     phrases = Phrases([skeleton(term) for term in terms if term not in signed])
-    return any(phrases.find(skeleton(unescaped(said))) for said in (draft, *inside_json(draft)))
+    return any(phrases.find(skeleton(unescape_entities(said))) for said in (draft, *inside_json(draft)))
 
 
 def _keys(value: object) -> Iterator[str]:
@@ -182,6 +182,6 @@ def _keys(value: object) -> Iterator[str]:
             yield from _keys(element)
 
 
-def _quoted(key: str) -> str:
+def _quote(key: str) -> str:
     flat = " ".join(key.split())
     return f'"{flat if len(flat) <= _LONGEST_KEY else flat[: _LONGEST_KEY - 1] + "…"}"'

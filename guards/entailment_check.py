@@ -38,7 +38,7 @@ def entailment_questions(grounding: Finding, evidence: Sequence[EvidenceItem]) -
     Code and the rows of tables are no sentences: of them nothing is asked.
     """
     claims = [grounding.claims[place] for place in _select(grounding)]
-    return [EntailmentQuestion(_words_of(claim), _cited(claim, evidence)) for claim in claims]
+    return [EntailmentQuestion(_words_of(claim), _join_cited(claim, evidence)) for claim in claims]
 
 
 def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | None], mode: EntailmentMode) -> Finding:
@@ -62,19 +62,19 @@ def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | Non
         remark = _remark(answer)
         if remark:
             found[remark].append(in_short(claims[place].text))
-            claims[place] = _marked(claims[place], remark, mode)
+            claims[place] = _mark(claims[place], remark, mode)
     unasked = bool(found[NOT_ASKED])
     if binding:
         for place in _left_out(grounding, places):
             found[NOT_ASKED].append(in_short(claims[place].text))
-            claims[place] = _marked(claims[place], NOT_ASKED, mode)
+            claims[place] = _mark(claims[place], NOT_ASKED, mode)
     said = {NOT_ASKED: found[NOT_ASKED]} if binding else found
     advice = (*grounding.advice, *(_reason(name, items) for name, items in said.items() if items))
     checked = grounding.model_copy(update={"advice": advice, "claims": tuple(claims)})
     if binding and (found[NOT_ENTAILED] or found[CONTRADICTED]):
         in_order = [in_short(claim.text) for claim in claims if claim.status is ClaimStatus.NOT_ENTAILED]
-        return _objecting(checked, CheckStatus.FAILED, _reason(NOT_ENTAILED, in_order), RequiredAction.REGENERATE_DRAFT)
-    return _unchecked(checked) if binding and unasked else checked
+        return _object_to(checked, CheckStatus.FAILED, _reason(NOT_ENTAILED, in_order), RequiredAction.REGENERATE_DRAFT)
+    return _report_unchecked(checked) if binding and unasked else checked
 
 
 def without_entailment(grounding: Finding, mode: EntailmentMode, why: str) -> Finding:
@@ -88,24 +88,24 @@ def without_entailment(grounding: Finding, mode: EntailmentMode, why: str) -> Fi
     if mode is not EntailmentMode.BINDING:
         return grounding.model_copy(update={"advice": (*grounding.advice, Reason("could_not_ask", (_NAME,)))})
     noted = grounding.model_copy(update={"advice": (*grounding.advice, broke(_NAME, why))})
-    return _unchecked(noted)
+    return _report_unchecked(noted)
 
 
-def _unchecked(grounding: Finding) -> Finding:
-    return _objecting(grounding, CheckStatus.UNCHECKED, could_not_check(_NAME), RequiredAction.ESCALATE_TO_HUMAN)
+def _report_unchecked(grounding: Finding) -> Finding:
+    return _object_to(grounding, CheckStatus.UNCHECKED, could_not_check(_NAME), RequiredAction.ESCALATE_TO_HUMAN)
 
 
 def _select(grounding: Finding) -> list[int]:
     """Return the places of the claims that are asked about."""
-    return [place for place in _supported(grounding) if _is_sentence(grounding.claims[place].text.strip())]
+    return [place for place in _find_supported(grounding) if _is_sentence(grounding.claims[place].text.strip())]
 
 
 def _left_out(grounding: Finding, asked: Sequence[int]) -> list[int]:
     """Return the places of the claims that say something, and are not asked about."""
-    return [place for place in _supported(grounding) if place not in asked]
+    return [place for place in _find_supported(grounding) if place not in asked]
 
 
-def _supported(grounding: Finding) -> list[int]:
+def _find_supported(grounding: Finding) -> list[int]:
     return [
         place
         for place, claim in enumerate(grounding.claims)
@@ -125,7 +125,7 @@ def _words_of(claim: ClaimFinding) -> str:
     return _BEFORE_MARK.sub("", _MARKER.sub("", " ".join(without_citations(claim.text).split())))
 
 
-def _cited(claim: ClaimFinding, evidence: Sequence[EvidenceItem]) -> str:
+def _join_cited(claim: ClaimFinding, evidence: Sequence[EvidenceItem]) -> str:
     items = [evidence[number - 1] for number in claim.cites if 1 <= number <= len(evidence)]
     texts = ["\n".join(filter(None, (item.title, item.heading, item.snippet, item.found))) for item in items]
     return "\n\n".join(texts)
@@ -139,14 +139,14 @@ def _remark(answer: EntailmentAnswer | None) -> str:
     return _REMARKS.get(answer.entailment if sure else Entailment.NEUTRAL, "")
 
 
-def _marked(claim: ClaimFinding, remark: str, mode: EntailmentMode) -> ClaimFinding:
+def _mark(claim: ClaimFinding, remark: str, mode: EntailmentMode) -> ClaimFinding:
     update: dict[str, object] = {"advice": (*claim.advice, remark)}
     if mode is EntailmentMode.BINDING and remark != NOT_ASKED:
         update["status"] = ClaimStatus.NOT_ENTAILED
     return claim.model_copy(update=update)
 
 
-def _objecting(grounding: Finding, status: CheckStatus, reason: Reason, action: RequiredAction) -> Finding:
+def _object_to(grounding: Finding, status: CheckStatus, reason: Reason, action: RequiredAction) -> Finding:
     return grounding.model_copy(
         update={
             "status": status,

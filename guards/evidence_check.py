@@ -70,10 +70,10 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
     """
     rule = EVIDENCE.decide(request_type=question.request_type).outcome
     if not rule.allowed() or question.kind is DraftKind.CLARIFICATION:
-        return Finding(check=NAME, status=CheckStatus.NOT_ASKED, advice=tuple(_unasked(question.unreachable)))
+        return Finding(check=NAME, status=CheckStatus.NOT_ASKED, advice=tuple(_name_unasked(question.unreachable)))
     there = frozenset(item.source for item in question.evidence)
     needed = _needed_and_unasked(rule, question, there)
-    advice = [*_not_connected(rule, question.usable), *_unasked(question.unreachable - needed)]
+    advice = [*_not_connected(rule, question.usable), *_name_unasked(question.unreachable - needed)]
     if needed:
         return Finding(
             check=NAME,
@@ -105,12 +105,12 @@ def check_evidence(question: EvidenceQuestion) -> Finding:
 
 def _needed_and_unasked(rule: EvidenceRule, question: EvidenceQuestion, there: frozenset[Source]) -> frozenset[Source]:
     """Return the sources that could not be asked and without which the rule is not met."""
-    needed = _needed(rule, question.usable)
-    met = not _missing(rule, there, question.usable) if needed.intersection(rule.required) else bool(there)
+    needed = _find_needed(rule, question.usable)
+    met = not _is_missing(rule, there, question.usable) if needed.intersection(rule.required) else bool(there)
     return frozenset() if met else question.unreachable.intersection(needed) - there
 
 
-def _needed(rule: EvidenceRule, usable: frozenset[Source]) -> frozenset[Source]:
+def _find_needed(rule: EvidenceRule, usable: frozenset[Source]) -> frozenset[Source]:
     """Return the sources that an answer can come from: the required ones, or those that stand in for them.
 
     What a rule only recommends adds to an answer and cannot give one.
@@ -125,12 +125,12 @@ def unchecked_sources(reasons: Iterable[str]) -> frozenset[Source]:
     return frozenset(source for source in Source if source in named)
 
 
-def _unasked(sources: Iterable[Source]) -> list[Reason]:
+def _name_unasked(sources: Iterable[Source]) -> list[Reason]:
     names = tuple(sorted(sources))
     return [Reason("could_not_ask", names)] if names else []
 
 
-def _missing(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> bool:
+def _is_missing(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> bool:
     if any(source in usable and source not in there for source in rule.all_of):
         return True
     return bool(usable.intersection(rule.any_of)) and not there.intersection(rule.any_of)
@@ -140,7 +140,7 @@ def _source_faults(rule: EvidenceRule, there: frozenset[Source], usable: frozens
     faults: list[_Fault] = []
     if there.intersection(rule.forbidden):
         faults.append(_Fault(_DOC_FOR_FIGURES, (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY)))
-    if _missing(rule, there, usable):
+    if _is_missing(rule, there, usable):
         faults.append(_Fault(Reason(rule.reason), rule.remedy))
     return faults
 
@@ -173,7 +173,7 @@ def _one_suffices(question: EvidenceQuestion) -> bool:
 
 def _only_db(rule: EvidenceRule, usable: frozenset[Source]) -> bool:
     """Whether only the database can answer: a figure has one true row."""
-    return _needed(rule, usable) == frozenset({Source.DB})
+    return _find_needed(rule, usable) == frozenset({Source.DB})
 
 
 def _quality_advice(question: EvidenceQuestion) -> list[Reason]:
@@ -187,7 +187,7 @@ def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fa
     if question.diversity is Diversity.OFF or not question.evidence or question.track is Track.FAST:
         return [], []
     # Where one kind of source alone can answer, two documents are as diverse as it gets, and of a row there is one.
-    one_kind = len(_needed(rule, question.usable)) < 2
+    one_kind = len(_find_needed(rule, question.usable)) < 2
     seen = {item.document_key if one_kind else item.source for item in question.evidence}
     if len(seen) >= (1 if _only_db(rule, question.usable) else 2):
         return [], []

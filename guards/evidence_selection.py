@@ -51,7 +51,7 @@ def select_evidence(
     fates = [PassageFate(Fate.GIVEN_UP)] * len(items)
     sure: list[int] = []
     for group in _groups(items, [n for n, item in enumerate(items) if item.source not in unwanted]):
-        best = _standing(group, items, before)
+        best = _choose_representative(group, items, before)
         for n in group:
             same = items[n].ref == items[best].ref
             fates[n] = PassageFate(Fate.REPEATED) if same else PassageFate(Fate.COPY, copy_of=items[best].ref)
@@ -115,7 +115,7 @@ def _groups(items: Sequence[EvidenceItem], of: Iterable[int]) -> list[list[int]]
     return groups
 
 
-def _standing(group: Sequence[int], items: Sequence[EvidenceItem], before: frozenset[int]) -> int:
+def _choose_representative(group: Sequence[int], items: Sequence[EvidenceItem], before: frozenset[int]) -> int:
     """Return which item of a passage stands for the others: the surest of the reference that stood before, or of all."""
 
     def surest(of: Sequence[int]) -> int:

@@ -17,15 +17,15 @@ from typing import Final
 
 from contracts.enums import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat
 from contracts.evidence import EvidenceItem
-from contracts.reasons import Reason, written
+from contracts.reasons import Reason, write_reasons
 from contracts.report import ClaimFinding, Finding
-from language.claims import Claim, asides, claims, opener, stated, titles, without_citations
+from language.claims import Claim, asides, claims, opener, strip_label, titles, without_citations
 from language.clean import fold
 from language.fidelity.bindings import bound_wrongly, from_other_rows, own_arguments, swapped_numbers, takes_argument
 from language.fidelity.exchanges import find_exchanges
 from language.fidelity.likeness import inventions, likeness
 from language.fidelity.near_copy import changes, is_copied
-from language.fidelity.negation import opening, polarity_differs
+from language.fidelity.negation import polarity_differs, read_yes_or_no
 from language.fidelity.promises import promises_of_nobody
 from language.fidelity.rephrasing import turned_round
 from language.fidelity.step_order import misordered_steps
@@ -180,7 +180,7 @@ def _judge(
     beside = [passage(_citable(item)) for number, item in enumerate(evidence, 1) if number not in known]
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
     cited = [passage(_citable(evidence[number - 1])) for number in known]
-    said = stated(claim.text)
+    said = strip_label(claim.text)
     wanted = values(said, code=True)
     translated = is_translated(said, cited)
     missing = missing_values(wanted, cited) if cited else []
@@ -207,7 +207,7 @@ def _judge(
 
     changed = [] if missing else changes(bare, cited, context)
     changed = changed or ([] if missing or verbatim else turned_round(bare, cited) or find_exchanges(bare, cited))
-    misused = [] if missing or verbatim else _misused(bare, cited, beside)
+    misused = [] if missing or verbatim else _find_misused(bare, cited, beside)
     share = _share(bare, cited)
     asked = cited and not (quoted or verbatim or claim.borrowed or _is_code(claim))
     unlike = [in_short(part) for part in inventions(bare, cited)] if asked else []
@@ -231,7 +231,7 @@ def _judge(
         cites=() if uncited else claim.cites,
         refs=() if uncited else tuple(dict.fromkeys(evidence[number - 1].ref for number in known)),
         missing=tuple(missing),
-        advice=written(remarks),
+        advice=write_reasons(remarks),
     )
     return _Judged(
         finding,
@@ -268,7 +268,7 @@ _ARGUMENT: Final = re.compile(r"(?<![\w@./:-])[^\W\d_]{2,30}[-_][\w-]{1,40}(?![\
 """A name such as "support-17", and no part of an address."""
 
 
-def _misused(claim: str, cited: Sequence[Passage], beside: Sequence[Passage]) -> list[str]:
+def _find_misused(claim: str, cited: Sequence[Passage], beside: Sequence[Passage]) -> list[str]:
     return from_other_rows(claim, cited) or swapped_numbers(claim, cited) or bound_wrongly(claim, cited, beside)
 
 
@@ -282,7 +282,7 @@ def _advice(claim: Claim, cited: list[Passage]) -> Iterable[Reason]:
     if _share(said, cited) < _DISSIMILAR:
         yield Reason("claim_unlike_its_source", (in_short(claim.text),))
     first = opener(said)
-    if polarity_differs(said.removeprefix(first), cited, opens=opening(first)):
+    if polarity_differs(said.removeprefix(first), cited, opens=read_yes_or_no(first)):
         yield Reason("negation_differs", (in_short(claim.text),))
     if names := names_missing(said, cited):
         yield Reason("name_not_in_cited_evidence", tuple(names))

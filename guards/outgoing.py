@@ -13,7 +13,7 @@ from typing import Final
 
 from language.privacy.personal_data import personal_data
 from language.privacy.secrets import secrets
-from language.privacy.spans import Span, replaced
+from language.privacy.spans import Span, replace_spans
 from language.structured import with_strings
 from language.words import tokens
 
@@ -35,7 +35,7 @@ def fit_to_leave(text: str, known: Known | None = None) -> str:
 
     What is `known` is found where its own context is gone, too: a query is rephrased and cut, an intent retold.
     """
-    text = replaced(with_strings(text, lambda string: replaced(string, _find)[0]), _find)[0]
+    text = replace_spans(with_strings(text, lambda string: replace_spans(string, _find)[0]), _find)[0]
     for value, rule in (known or {}).items():
         if pattern := _again(value):
             text = pattern.sub(f"[redacted: {rule}]", text)

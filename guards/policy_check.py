@@ -27,7 +27,7 @@ from language.memo import Seen
 from language.privacy.links import foreign_domains, foreign_links
 from language.privacy.personal_data import Contacts, personal_data
 from language.privacy.secrets import secrets
-from language.privacy.spans import Span, replaced
+from language.privacy.spans import Span, replace_spans
 from language.readings import as_seen, readings
 from language.structured import inside_json, with_strings
 from language.words import Phrases, pattern_occurs
@@ -168,7 +168,7 @@ def violations(text: str, profile: Profile, role: str, shown: Sequence[str] = ()
     return found
 
 
-def masked(text: str, profile: Profile, role: str) -> str:
+def mask_text(text: str, profile: Profile, role: str) -> str:
     """Return a text in which every secret and every piece of personal data is replaced by `[redacted: <rule id>]`.
 
     What the role may read stays. What is left has no such value, and masking it again changes nothing.
@@ -205,12 +205,12 @@ def _mask(text: str, profile: Profile, *, with_secrets: bool, with_people: bool)
     inside: dict[str, None] = {}
 
     def say(string: str) -> str:
-        said, rules = replaced(string, find)
+        said, rules = replace_spans(string, find)
         inside.update(dict.fromkeys(rules))
         return said
 
     # Where the text is JSON, an escape before a value hides it: a line break's `n` becomes its first letter.
-    text, rules = replaced(with_strings(text, say), find)
+    text, rules = replace_spans(with_strings(text, say), find)
     return text, tuple(dict.fromkeys((*inside, *rules)))
 
 

@@ -28,9 +28,9 @@ def check_question(draft: str, known: Iterable[str]) -> Finding:
     """
     question = question_of(draft)
     if not question:
-        return _failed(Reason("clarification_without_question"))
+        return _fail(Reason("clarification_without_question"))
     if missing := missing_values(values(question), [passage(text) for text in known]):
-        return _failed(Reason("value_not_in_cited_evidence", tuple(missing)))
+        return _fail(Reason("value_not_in_cited_evidence", tuple(missing)))
     return Finding(check=NAME, status=CheckStatus.OK)
 
 
@@ -54,5 +54,5 @@ def said_in_turn(message: str, evidence: Iterable[EvidenceItem]) -> tuple[str, .
     return (message, *(f"{item.title}\n{item.heading}\n{item.snippet}" for item in evidence))
 
 
-def _failed(reason: Reason) -> Finding:
+def _fail(reason: Reason) -> Finding:
     return Finding(check=NAME, status=CheckStatus.FAILED, reasons=(reason,), actions=_AGAIN)

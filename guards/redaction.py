@@ -20,14 +20,14 @@ _IDS: Final = ("document", "ref", "copy_of")
 _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
-def redacted(items: Iterable[EvidenceItem], profile: Profile, role: str) -> list[EvidenceItem]:
+def redact(items: Iterable[EvidenceItem], profile: Profile, role: str) -> list[EvidenceItem]:
     """Return evidence in which secrets and personal data are masked; `EvidenceItem.redacted` names the rules.
 
     An address is no secret, but loses the user name and password that it may carry; one that still holds something is
     left out. Evidence that was redacted before stays as it is. Sentences that give orders to their reader are taken out, and a
     passage of nothing else is left out.
     """
-    fit = (_redacted(item, profile, role) for item in items)
+    fit = (_redact_item(item, profile, role) for item in items)
     return [item for item in fit if item.snippet.strip() or ORDERS not in item.redacted]
 
 
@@ -42,11 +42,11 @@ def redacted_trace(trace: QueryTrace, profile: Profile, role: str) -> QueryTrace
     )
 
 
-def _redacted(item: EvidenceItem, profile: Profile, role: str) -> EvidenceItem:
+def _redact_item(item: EvidenceItem, profile: Profile, role: str) -> EvidenceItem:
     rules: list[str] = []
     changed: dict[str, object] = {}
     for name in _SHOWN:
-        said, found = _masked(name, getattr(item, name), profile, role)
+        said, found = _mask_field(name, getattr(item, name), profile, role)
         if found:
             changed[name] = said
             rules += found
@@ -63,7 +63,7 @@ def _redacted(item: EvidenceItem, profile: Profile, role: str) -> EvidenceItem:
     return item.model_copy(update={**changed, "redacted": tuple(dict.fromkeys((*item.redacted, *rules)))})
 
 
-def _masked(name: str, text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
+def _mask_field(name: str, text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
     """Mask a field. Ids that differ still do, for six letters of a hash stand behind the mark; `#` and what follows stay."""
     said, found = mask(text, profile, role)
     if found and name in _IDS:
@@ -86,7 +86,7 @@ def _article(article: Article, profile: Profile, role: str) -> Article:
     url = article.get("url")
     return {
         **{
-            name: _masked(name, said, profile, role)[0] if isinstance(said, str) and name != "url" else said
+            name: _mask_field(name, said, profile, role)[0] if isinstance(said, str) and name != "url" else said
             for name, said in article.items()
         },
         **({"url": _address(url, profile, role)} if isinstance(url, str) else {}),
@@ -95,5 +95,5 @@ def _article(article: Article, profile: Profile, role: str) -> Article:
 
 def _passage(row: PassageTrace, profile: Profile, role: str) -> PassageTrace:
     names = ("ref", "document", "title", "heading", "copy_of")
-    said = {name: _masked(name, getattr(row, name), profile, role)[0] for name in names}
+    said = {name: _mask_field(name, getattr(row, name), profile, role)[0] for name in names}
     return row if all(getattr(row, name) == new for name, new in said.items()) else row.model_copy(update=said)

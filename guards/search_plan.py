@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from contracts.context import Context
 from contracts.decisions import EVIDENCE
-from contracts.decisions.effects import Effect, combined
+from contracts.decisions.effects import Effect, combine
 from contracts.decisions.evidence import sources_to_ask
 from contracts.enums import Language, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, Fate, PassageTrace, QueryTrace
@@ -18,7 +18,7 @@ from contracts.lookups import LookupCall
 from contracts.ports import SearchRequest
 from contracts.profile import Profile
 from guards.evidence_selection import same_words
-from language.words import rephrased
+from language.words import rephrase
 
 MOST_ROWS = 20
 """Rows of a lookup that a turn takes, where `top_k` asks for fewer: a list of five out of six helps nobody."""
@@ -77,7 +77,7 @@ class SoFar:
     @property
     def effect(self) -> Effect:
         """What the Guardian's actions amount to together."""
-        return combined(self.actions)
+        return combine(self.actions)
 
     @property
     def kept(self) -> tuple[EvidenceItem, ...]:
@@ -114,7 +114,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     if so_far.retrying and not effect.searches and not so_far.wanted:
         return None
     usable = profile.sources_for(context.role).intersection(connected)
-    dropped = _dropped(effect, usable).union(*(past.given_up for past in so_far.past))
+    dropped = _find_dropped(effect, usable).union(*(past.given_up for past in so_far.past))
     kinds = _kinds(so_far.request_type, usable, effect, dropped)
     queries, limit = _queries(so_far, context, profile)
     lookups = () if so_far.wanted else so_far.lookups
@@ -182,7 +182,7 @@ def _factor(so_far: SoFar) -> int:
 
 def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[str, ...], int]:
     """Return the queries, and how many items are kept of them all."""
-    queries = (*so_far.queries, *rephrased(so_far.queries, profile.synonyms))
+    queries = (*so_far.queries, *rephrase(so_far.queries, profile.synonyms))
     queries = tuple(dict.fromkeys(queries))
     limit = max(context.top_k * _factor(so_far), len(queries))
     if so_far.wanted:
@@ -231,7 +231,7 @@ def _kinds(
     return [kind for kind in dict.fromkeys((*sources_to_ask(rule, usable), *added)) if kind not in dropped]
 
 
-def _dropped(effect: Effect, usable: frozenset[Source]) -> frozenset[Source]:
+def _find_dropped(effect: Effect, usable: frozenset[Source]) -> frozenset[Source]:
     """Return the sources that a retry gives up; "only" those that are not connected would be nothing at all."""
     only = usable.intersection(effect.only_sources)
     given_up = usable - only if only else frozenset[Source]()

@@ -10,7 +10,7 @@ from contracts.decisions import VERDICT
 from contracts.decisions.engine import Decision
 from contracts.decisions.verdict import FINDINGS_ACTIONS, RULES_ACTION, Judgement
 from contracts.enums import CheckStatus, DraftKind, PolicyStatus, RequiredAction, Track, Verdict
-from contracts.reasons import Reason, broke, could_not_check, written
+from contracts.reasons import Reason, broke, could_not_check, write_reasons
 from contracts.report import ClaimFinding, Finding, GuardianReport
 from guards.policy_check import PolicyFinding
 from language.clean import fold
@@ -59,7 +59,7 @@ class Findings:
         def mask_reason(reason: Reason) -> Reason:
             return Reason(reason.name, tuple(map(mask, reason.values)))
 
-        told = {name: _masked(finding, draft, mask, mask_reason) for name, finding in self.named().items()}
+        told = {name: _mask_finding(finding, draft, mask, mask_reason) for name, finding in self.named().items()}
         return replace(self, **told)
 
     def unquoted(self) -> Findings:
@@ -67,8 +67,8 @@ class Findings:
         told = {
             name: finding.model_copy(
                 update={
-                    "reasons": tuple(map(_unquoted, finding.reasons)),
-                    "advice": tuple(map(_unquoted, finding.advice)),
+                    "reasons": tuple(map(_without_quotes, finding.reasons)),
+                    "advice": tuple(map(_without_quotes, finding.advice)),
                     "claims": (),
                     "parts": (),
                 }
@@ -82,11 +82,11 @@ _QUOTES_NOTHING: Final = frozenset({could_not_check().name, "could_not_ask", bro
 """Reasons whose values are ours: names of checks, sources and exceptions."""
 
 
-def _unquoted(reason: Reason) -> Reason:
+def _without_quotes(reason: Reason) -> Reason:
     return reason if reason.name in _QUOTES_NOTHING else Reason(reason.name)
 
 
-def _masked(finding: Finding, draft: str, mask: Callable[[str], str], fit: Callable[[Reason], Reason]) -> Finding:
+def _mask_finding(finding: Finding, draft: str, mask: Callable[[str], str], fit: Callable[[Reason], Reason]) -> Finding:
     return finding.model_copy(
         update={
             "reasons": tuple(map(fit, finding.reasons)),
@@ -166,10 +166,13 @@ def judge(
     named = findings.named()
     report = GuardianReport(
         verdict=judged.verdict,
-        reasons=list(written(_reasons(judged, findings, kind))),
+        reasons=list(write_reasons(_reasons(judged, findings, kind))),
         required_actions=_actions(judged, findings),
         risk_level=judged.risk,
-        advice=[*written(findings.remarks), *(each for finding in named.values() for each in written(finding.advice))],
+        advice=[
+            *write_reasons(findings.remarks),
+            *(each for finding in named.values() for each in write_reasons(finding.advice)),
+        ],
         checks={
             "policy": str(findings.policy.status),
             **{name: str(finding.status) for name, finding in named.items()},

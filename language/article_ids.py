@@ -45,7 +45,7 @@ def article_ids(text: str, domains: Iterable[str]) -> list[int]:
         if "://" in plain:
             found += [number for address in _ADDRESS.findall(plain) for number in _in_address(address, own)]
         if "](" in plain or "href" in plain or "]:" in plain:
-            found += [number for path in _RELATIVE.findall(plain) for number in _in_path(*_parted(path))]
+            found += [number for path in _RELATIVE.findall(plain) for number in _in_path(*_split_query(path))]
     return list(dict.fromkeys(found))
 
 
@@ -60,7 +60,7 @@ def _in_address(address: str, domains: tuple[str, ...]) -> list[int]:
     return _in_path(parts.path, parts.query)
 
 
-def _parted(path: str) -> tuple[str, str]:
+def _split_query(path: str) -> tuple[str, str]:
     path, _, query = path.partition("#")[0].partition("?")
     return path, query
 

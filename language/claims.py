@@ -106,7 +106,9 @@ def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN
             said = loose_leaves(draft) if draft.lstrip().startswith(("{", "[")) else None
         if said is not None:
             return list(_of_leaves(said, ()))
-    return list(_placed(_opened(_of_markdown(draft, hybrid=response_format is ResponseFormat.HYBRID)), draft))
+    return list(
+        _place_claims(_join_yes_or_no(_of_markdown(draft, hybrid=response_format is ResponseFormat.HYBRID)), draft)
+    )
 
 
 def titles(draft: str) -> list[str]:
@@ -155,7 +157,7 @@ def _without_rule(heading: str) -> str:
     return heading_text(heading) if heading.lstrip().startswith("#") else heading.rpartition("\n")[0].strip()
 
 
-def stated(claim: str) -> str:
+def strip_label(claim: str) -> str:
     """Return a claim without the label it begins with ("Step 2:", "Note!") and without the numbering of a heading."""
     for mark in (_LABEL, _NUMBERING):
         if found := mark.match(claim):
@@ -229,12 +231,12 @@ def _json_leaves(draft: str) -> dict[int, list[Leaf]]:
 
 
 def _of_leaves(said: Sequence[Leaf], lead: tuple[int, ...]) -> Iterator[Claim]:
-    counting = _counting(said)
+    counting = _find_counters(said)
     for leaf in said:
         yield from _leaf(leaf, lead, counts=leaf.path in counting)
 
 
-def _counting(said: Sequence[Leaf]) -> set[tuple[str, ...]]:
+def _find_counters(said: Sequence[Leaf]) -> set[tuple[str, ...]]:
     """Return the paths of numbers that count the entries of lists: one after the other, and from one or nought on."""
     numbers: dict[tuple[str, ...], list[str]] = {}
     for leaf in said:
@@ -322,7 +324,7 @@ def _paragraph(text: str, found: list[Block], position: int, *, item: bool, arou
     said = [one for piece in pieces for one in _cited_sentences(piece)]
     if item and len(said) > 1 and [bool(_cites(one)) for one in said] == [False] * (len(said) - 1) + [True]:
         said = [text.strip()]
-    shown, behind = _shown(found, position)
+    shown, behind = _find_led_into(found, position)
     for place, one in enumerate(said, 1):
         last = place == len(said)
         if not _cites(one) and _label_alone(one):
@@ -398,7 +400,7 @@ def _heading(block: Block, found: list[Block], position: int) -> Iterator[Claim]
     """
     underlined = not block.text.lstrip().startswith("#")
     text = block.text.rpartition("\n")[0].strip() if underlined else block.text.strip()
-    words = stated(text).lstrip("# ")
+    words = strip_label(text).lstrip("# ")
     ends = without_citations(words).rstrip(' #*_)»”"').endswith((".", "!", "…"))
     long = underlined and ("\n" in text or len(tokens(text)) > _LONG_TITLE)
     if words.rstrip(" #*_").endswith("?") and not _asserts(words):
@@ -419,7 +421,7 @@ def _under(found: list[Block], position: int) -> str:
     return "\n\n".join(one.text for one in found[position + 1 : end])
 
 
-def _shown(found: list[Block], position: int) -> tuple[tuple[int, ...], Block | None]:
+def _find_led_into(found: list[Block], position: int) -> tuple[tuple[int, ...], Block | None]:
     """Return what the block right behind one cites, and that block: a line that leads into it rests on the same."""
     behind = found[position + 1] if position + 1 < len(found) else None
     if behind is None or behind.kind is BlockKind.HEADING:
@@ -452,7 +454,7 @@ def _rows(table: Block, lead: tuple[int, ...]) -> Iterator[Claim]:
         yield Claim(row, _cites(row) or shared)
 
 
-def _opened(found: Iterable[_Found]) -> Iterator[Claim]:
+def _join_yes_or_no(found: Iterable[_Found]) -> Iterator[Claim]:
     """Join a "Yes." or "No." with the claim behind it; before a table or code it rests on the same citation."""
     waiting: _Found | None = None
     for one in found:
@@ -483,7 +485,7 @@ def opener(claim: str) -> str:
     return match.group().strip() if match else ""
 
 
-def _placed(found: Iterable[Claim], draft: str) -> Iterator[Claim]:
+def _place_claims(found: Iterable[Claim], draft: str) -> Iterator[Claim]:
     """Find the claims in their draft, one behind the other, whatever line breaks and quote marks are inside."""
     dense, places = _dense(draft)
     done = 0
@@ -549,7 +551,7 @@ def _asserts(text: str) -> bool:
         named: Values = values(bare)
         told = _TOLD.search(bare)
         return bool(_cites(text) or named.numbers or named.identifiers or named.urls or has_link(bare) or told)
-    if _cites(text) or values(stated(bare)):
+    if _cites(text) or values(strip_label(bare)):
         return True  # what cites or names something asserts it, however short
     # Two words say something, and so does one that is a whole sentence: "You must pay."
     ends = bare.rstrip(' *_)»”"').endswith((".", "!", "…"))

@@ -37,7 +37,7 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", _CONTROLS.sub(lambda found: "\ufffd" if found[0] >= "\ud800" else "", text))
 
 
-def unescaped(text: str) -> str:
+def unescape_entities(text: str) -> str:
     """Return text with the characters that its HTML entities stand for; a number of any length is no more than a number."""
     # Python refuses to read a number of thousands of digits.
     return unescape(_HUGE.sub(lambda number: f"&#{number[1] or 0}" if number[1] is not None else "\ufffd", text))
@@ -47,14 +47,14 @@ def fold(text: str) -> str:
     """Return text for comparing: NFKC, lower case, ё as е, without invisible characters. Folding twice is folding once."""
     if text.isascii():
         return text.lower()
-    folded = _folded(text)
+    folded = _fold_yo(text)
     # What is taken out may have stood between a letter and its accent, which then make another letter.
-    while _COMBINES.search(folded) and (again := _folded(folded)) != folded:
+    while _COMBINES.search(folded) and (again := _fold_yo(folded)) != folded:
         folded = again
     return folded
 
 
-def _folded(text: str) -> str:
+def _fold_yo(text: str) -> str:
     text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
     text = INVISIBLE.sub("", text).casefold()
     return _YO.sub(_without_dots, text) if "ё" in text else text
@@ -83,14 +83,14 @@ def skeleton(text: str) -> str:
     for _ in range(_MOST_ROUNDS):
         if now.isascii():
             break
-        before, now = now, fold(_WORD.sub(lambda match: _unmixed(match.group()), _DOTTED.sub("i", now)))
+        before, now = now, fold(_WORD.sub(lambda match: _unmix_scripts(match.group()), _DOTTED.sub("i", now)))
         if now == before:
             break
     return now
 
 
 @lru_cache(maxsize=8192)
-def _unmixed(word: str) -> str:
+def _unmix_scripts(word: str) -> str:
     latin = sum("a" <= c <= "z" for c in word)
     cyrillic = sum("а" <= c <= "я" for c in word)
     letters = sum(c.isalpha() for c in word)

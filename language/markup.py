@@ -85,7 +85,7 @@ def without_holes(prose: str) -> str:
         told = _ALONE.sub("", told)
     if "  " in told:
         told = _GAP.sub(f" {_HOLE} ", told)
-    return _BLANKS.sub("\n\n", _filled(told) if _HOLE in told else told)
+    return _BLANKS.sub("\n\n", _fill_holes(told) if _HOLE in told else told)
 
 
 def _words_of(generated: re.Match[str]) -> str:
@@ -93,7 +93,7 @@ def _words_of(generated: re.Match[str]) -> str:
     return _HOLE if not words or "%" in words else words
 
 
-def _filled(prose: str) -> str:
+def _fill_holes(prose: str) -> str:
     """Put an icon into each hole that its sentence points at, and close the others."""
     first, *rest = prose.split(_HOLE)
     said = [first]
@@ -115,7 +115,7 @@ def _filled(prose: str) -> str:
     return "".join(said)
 
 
-def unknown(markdown: str) -> list[str]:
+def find_unknown_markup(markdown: str) -> list[str]:
     """Return the kinds of mark-up in a page, code left out, that are taken out of its quotations, each by a name."""
     if not (_GENERATED.search(markdown) or _SHORTCODE.search(markdown)):
         return []  # most pages; to tell code from prose takes a parser
@@ -280,14 +280,14 @@ def _cells(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
             said.append(before.strip())
         for number, mark in enumerate(marks):
             if said is not None:
-                yield _said(said), span
+                yield _join_cells(said), span
             end = marks[number + 1].start() if number + 1 < len(marks) else len(line)
             said, span = [line[mark.end() : end].strip()], int(mark[1] or 1)
     if said is not None:
-        yield _said(said), span
+        yield _join_cells(said), span
 
 
-def _said(parts: Sequence[str]) -> str:
+def _join_cells(parts: Sequence[str]) -> str:
     return " ".join(filter(None, parts)).replace("|", "\\|")
 
 

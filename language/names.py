@@ -8,7 +8,7 @@ from typing import Final
 from contracts.enums import Language
 from language.clean import fold
 from language.figures.comparison import Passage
-from language.figures.units import meaning
+from language.figures.units import read_unit
 from language.memo import remember
 from language.words import detect, stem, stop_words
 
@@ -76,7 +76,7 @@ def names(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for match in _WORD.finditer(prose):
         word = _ENDING.sub("", match.group())
-        if len(word) < 2 or _names_nothing(fold(word)) or any(map(str.isdigit, word)) or meaning(f" {word}"):
+        if len(word) < 2 or _names_nothing(fold(word)) or any(map(str.isdigit, word)) or read_unit(f" {word}"):
             continue
         inside = word[0].isupper() and not _STARTS.search(prose, max(0, match.start() - 40), match.start())
         if inside or (word.isascii() and russian and word[0].isupper()):

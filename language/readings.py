@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
-from language.clean import clean, skeleton, unescaped
+from language.clean import clean, skeleton, unescape_entities
 from language.memo import remember
 from language.words import stop_words, tokens
 
@@ -100,7 +100,7 @@ _TO_CYRILLIC: Final = dict(_LATIN_OF)
 
 def as_seen(text: str) -> str:
     """Return a text about as its reader sees it: without tags, entities, and the marks of Markdown."""
-    bare = _TAG.sub("", unescaped(text)) if "<" in text or "&" in text else text
+    bare = _TAG.sub("", unescape_entities(text)) if "<" in text or "&" in text else text
     return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", bare)))
 
 
@@ -111,7 +111,7 @@ def readings(text: str) -> tuple[str, ...]:
     found = [first, *_without_signs(first)]
     if (seen := skeleton(as_seen(clean(text)))) != first:
         found += [seen, *_without_signs(seen)]
-    for hidden in decoded(text):
+    for hidden in decode(text):
         found += (skeleton(clean(hidden)),)
     return tuple(dict.fromkeys(found))
 
@@ -180,7 +180,7 @@ def _in_pairs(text: str) -> str:
     return " ".join(f"{one}{other}" for one, other in pairs if not {one, other} & stop_words())
 
 
-def decoded(text: str) -> Iterator[str]:
+def decode(text: str) -> Iterator[str]:
     """Yield what pieces of a text say in base64, in hexadecimal, in an address or backwards, where that is words."""
     pieces = [piece for pattern in (_CODED, _HEX) for piece in list(pattern.finditer(text))[:_MOST_PIECES]]
     for match in pieces:

@@ -80,7 +80,7 @@ class _Node:
     """Of an object: in the order of its keys."""
 
 
-def parsed(text: str) -> object:
+def parse_json(text: str) -> object:
     """Return the value that a text of JSON is.
 
     Raises:
@@ -97,7 +97,7 @@ def leaves(text: str, start: int = 0) -> list[Leaf]:
         start: Where it begins in the draft; the places of the leaves count from the draft's beginning.
 
     Raises:
-        ValueError: As `parsed`.
+        ValueError: As `parse_json`.
     """
     return list(_leaves(_root(text), text, start, (), ()))
 
@@ -156,12 +156,12 @@ def plain(text: str) -> str:
     """Return the keys and strings of a text of JSON as they read, with blank lines between; escapes hide nothing.
 
     Raises:
-        ValueError: As `parsed`.
+        ValueError: As `parse_json`.
     """
     return "\n\n".join(_plain(_root(text).value))
 
 
-def recited(text: str, number: Callable[[int], int]) -> str:
+def renumber_citations(text: str, number: Callable[[int], int]) -> str:
     """Return a text of JSON whose citations have other numbers; all else stays as it is written.
 
     Args:
@@ -169,7 +169,7 @@ def recited(text: str, number: Callable[[int], int]) -> str:
         number: The new number of a citation; asked in the order of their appearance.
 
     Raises:
-        ValueError: As `parsed`.
+        ValueError: As `parse_json`.
     """
 
     def said(string: str) -> str:
@@ -179,16 +179,16 @@ def recited(text: str, number: Callable[[int], int]) -> str:
             for i, part in enumerate(parts)
         )
 
-    return _written(text, lambda cited: list(dict.fromkeys(map(number, cited))), said)
+    return _rewrite(text, lambda cited: list(dict.fromkeys(map(number, cited))), said)
 
 
 def restrung(text: str, say: Callable[[str], str]) -> str:
     """Return a text of JSON whose strings are said otherwise; keys and all else stay as they are written.
 
     Raises:
-        ValueError: As `parsed`.
+        ValueError: As `parse_json`.
     """
-    return _written(text, list, say)
+    return _rewrite(text, list, say)
 
 
 def with_strings(text: str, say: Callable[[str], str]) -> str:
@@ -219,13 +219,13 @@ def _whole_block(text: str) -> JsonBlock | None:
         return None  # spares most texts the parsing
     try:
         block = json_block(text)
-        parsed(block.text)
+        parse_json(block.text)
     except ValueError:
         return None
     return block
 
 
-def _written(text: str, cite: Callable[[tuple[int, ...]], list[int]], say: Callable[[str], str]) -> str:
+def _rewrite(text: str, cite: Callable[[tuple[int, ...]], list[int]], say: Callable[[str], str]) -> str:
     written: list[str] = []
     done = 0
     for start, end, old, new in _changes(_root(text), cite, say):

@@ -156,7 +156,7 @@ class Thesaurus:
         return " ".join(said) if changed else text
 
 
-def rephrased(texts: Sequence[str], groups: Sequence[tuple[str, ...]]) -> list[str]:
+def rephrase(texts: Sequence[str], groups: Sequence[tuple[str, ...]]) -> list[str]:
     """Return texts in the words that the documents use; the texts themselves where there are no others."""
     thesaurus = _thesaurus(tuple(groups))
     return [thesaurus.rephrase(text) for text in texts]

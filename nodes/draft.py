@@ -32,8 +32,8 @@ from contracts.spec import ArchitectSpec
 from contracts.state import Json, said_before
 from contracts.views import DraftView
 from language.message import likest
-from language.words import rephrased
-from rendering.synthetic import Synthetic, as_data, joined
+from language.words import rephrase
+from rendering.synthetic import Synthetic, as_data, join_fields
 
 NAME = "draft"
 WITHOUT_THE_MODEL: Final = "draft: drafted without the model"
@@ -57,7 +57,7 @@ async def draft(
     """
     context = runtime.context or Context()
     if state["quoting"] and quoter is not None:
-        return await _quoted(state, quoter, profile)
+        return await _draft_by_quoting(state, quoter, profile)
     if state["nothing_new"]:
         return {}
     searches_left = MODEL_SEARCHES_PER_TURN - state["searches_made"] if context.search_by is SearchBy.MODEL else 0
@@ -94,7 +94,7 @@ async def draft(
     return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind), "quoted": reply.quoted}
 
 
-async def _quoted(state: DraftView, quoter: Drafter, profile: Profile) -> Json:
+async def _draft_by_quoting(state: DraftView, quoter: Drafter, profile: Profile) -> Json:
     reply = await quoter.draft(_request(state, profile))
     accounts = _accounts(state, replace(reply, degraded=(WITHOUT_THE_MODEL, *reply.degraded)))
     return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind), "quoted": True}
@@ -116,7 +116,7 @@ def _request(state: DraftView, profile: Profile) -> DraftRequest:
         language=Language(question["language"]),
         request_type=RequestType(state["request_type"]),
         intent=plan["user_intent"],
-        subqueries=tuple(rephrased(asked, profile.synonyms)),
+        subqueries=tuple(rephrase(asked, profile.synonyms)),
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
         spec=ArchitectSpec.model_validate(state["architect_spec"]),
         history=said_before(state["messages"], question["id"], with_denied=False),
@@ -145,7 +145,7 @@ def _of_the_plan(state: DraftView, shown: Shown) -> Json:
         state["synthetic"].get("analysis", "") if shown.analysis else "",
         state["synthetic"].get("response", "") if shown.response else "",
     )
-    words = joined(synthetic, Language(state["question"]["language"]))
+    words = join_fields(synthetic, Language(state["question"]["language"]))
     data = as_data(state["sgr_plan"]) if shown.structured_data else ""
     return {
         "intent": state["sgr_plan"]["user_intent"] if shown.user_intent else "",

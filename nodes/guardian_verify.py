@@ -40,7 +40,7 @@ from guards.entailment_check import entailment_questions, with_entailment, witho
 from guards.evidence_check import EvidenceQuestion, check_evidence
 from guards.grounding_check import check_grounding, is_quoted
 from guards.judged_hash import judged_hash
-from guards.policy_check import PolicyFinding, check_answer, masked
+from guards.policy_check import PolicyFinding, check_answer, mask_text
 from guards.question_check import check_question, said_in_turn
 from guards.relevance_check import RelevanceQuestion, check_relevance
 from guards.verdict import Findings, judge
@@ -163,8 +163,8 @@ async def _judge_one(
     text = state["draft_answer"]
     spec = _contract(state)
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
-    grounding = _checked("grounding", lambda: _grounding(state, evidence, kind, request_type, spec, profile))
-    relevance = _checked(
+    grounding = _run_check("grounding", lambda: _check_grounding(state, evidence, kind, request_type, spec, profile))
+    relevance = _run_check(
         "relevance", lambda: _relevance(state, evidence, grounding, kind, request_type, context, profile)
     )
     asks_all = context.evidence_counted is EvidenceCounted.SENT
@@ -174,7 +174,7 @@ async def _judge_one(
         kind=kind,
         evidence=evidence,
         # A draft that cites nothing has that fault, and not one of its evidence as well.
-        counted=evidence if asks_all else _cited(grounding, evidence) or evidence,
+        counted=evidence if asks_all else _find_cited_items(grounding, evidence) or evidence,
         usable=profile.sources_for(context.role).intersection(connected),
         unreachable=could_not_ask(QueryTrace.model_validate(trace) for trace in state["query_traces"]),
         least=context.min_evidence,
@@ -187,13 +187,13 @@ async def _judge_one(
     policy, remarks = _policy(state, kind, profile, context.role)
     # What policy stops is not sent to another server either.
     checker = entailment if policy.status is PolicyStatus.OK else None
-    entailed = await _entailed(grounding, evidence, checker, context.entailment)
+    entailed = await _check_entailment(grounding, evidence, checker, context.entailment)
     findings = Findings(
         policy=policy,
-        evidence=_checked("evidence", lambda: check_evidence(question)),
+        evidence=_run_check("evidence", lambda: check_evidence(question)),
         grounding=entailed.grounding,
         relevance=relevance,
-        contract=_checked("contract", lambda: check_contract(text, _readable(spec), track=track, kind=kind)),
+        contract=_run_check("contract", lambda: check_contract(text, _readable(spec), track=track, kind=kind)),
         remarks=remarks,
     )
     draft, findings = _fit_for_the_report(text, findings, profile, context.role)
@@ -208,13 +208,13 @@ async def _judge_one(
         draft=draft,
     )
     made = [record(NAME, decision)]
-    if not _denied(state):
+    if not _is_denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     lines = [line.model_dump(mode="json") for line in made]
     return _Judged(state, kind, lines, decision.outcome, report, findings, entailed.degraded, entailed.calls)
 
 
-def _grounding(
+def _check_grounding(
     state: GuardianView,
     evidence: Sequence[EvidenceItem],
     kind: DraftKind,
@@ -268,14 +268,14 @@ def _relevance(
             parts=parts_of(state["question"].get("text", ""), planned),
             evidence=evidence,
             traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
-            cited=frozenset(item.ref for item in _cited(grounding, evidence)),
+            cited=frozenset(item.ref for item in _find_cited_items(grounding, evidence)),
             sure=context.sure_relevance,
             ignored=frozenset(stems(profile.product)),
         )
     )
 
 
-def _cited(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+def _find_cited_items(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EvidenceItem]:
     """Return what the claims of the draft rest on."""
     refs = {ref for claim in grounding.claims for ref in claim.refs}
     return [item for item in evidence if item.ref in refs]
@@ -295,7 +295,7 @@ def _readable(spec: ArchitectSpec | None) -> ArchitectSpec:
     return spec
 
 
-def _denied(state: GuardianView) -> bool:
+def _is_denied(state: GuardianView) -> bool:
     """Whether the request itself was denied, or could not be judged: then nothing was searched or drafted."""
     return PolicyFinding.model_validate(state["request_policy"]).status is not PolicyStatus.OK
 
@@ -304,7 +304,7 @@ def _policy(
     state: GuardianView, kind: DraftKind, profile: Profile, role: str
 ) -> tuple[PolicyFinding, tuple[Reason, ...]]:
     """Return the finding of the request where that denies it, else that of the draft; and a remark where it broke."""
-    if _denied(state):
+    if _is_denied(state):
         broken = state["request_policy"].get("error", "")
         return PolicyFinding.model_validate(state["request_policy"]), (broke("policy", broken),) if broken else ()
     try:
@@ -325,8 +325,8 @@ def _list_shown_texts(state: GuardianView) -> list[str]:
 def _fit_for_the_report(text: str, findings: Findings, profile: Profile, role: str) -> tuple[str, Findings]:
     """Return the draft and the findings without what an answer must not say; operators read them, and logs keep them."""
     try:
-        draft = masked(text, profile, role)
-        return draft, findings if draft == text else findings.masked(draft, lambda said: masked(said, profile, role))
+        draft = mask_text(text, profile, role)
+        return draft, findings if draft == text else findings.masked(draft, lambda said: mask_text(said, profile, role))
     except Exception:  # noqa: BLE001  # what broke may have left everything in it
         return "", findings.unquoted()
 
@@ -338,7 +338,7 @@ class _Entailed:
     calls: tuple[ModelCall, ...] = ()
 
 
-async def _entailed(
+async def _check_entailment(
     grounding: Finding, evidence: Sequence[EvidenceItem], checker: EntailmentChecker | None, mode: EntailmentMode
 ) -> _Entailed:
     """Ask the checker of claims, where one is connected and there is anything to ask.
@@ -358,11 +358,11 @@ async def _entailed(
         why, calls = str(error), error.calls
     except Exception as error:  # noqa: BLE001  # whatever broke, the claims have not been checked
         why = type(error).__name__
-    without = _checked("grounding", lambda: without_entailment(grounding, mode, why))
+    without = _run_check("grounding", lambda: without_entailment(grounding, mode, why))
     return _Entailed(without, (f"entailment: {why}",), calls)
 
 
-def _checked(name: str, check: Callable[[], Finding]) -> Finding:
+def _run_check(name: str, check: Callable[[], Finding]) -> Finding:
     """Run a check; one that breaks has not been carried out, which is never "fine"."""
     try:
         return check()

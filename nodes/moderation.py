@@ -16,7 +16,7 @@ from contracts.errors import InputError, ModerationUnavailable
 from contracts.ports import Moderator, PlannerAhead
 from contracts.profile import Profile
 from contracts.report import ModerationResult
-from contracts.state import Json, asked_about, fresh_turn, offered, plan_request, unanswered_id
+from contracts.state import Json, asked_about, find_offer, fresh_turn, plan_request, unanswered_id
 from contracts.views import ModerationView
 from guards.choices import choice_in
 from guards.message_check import message_fault
@@ -81,7 +81,7 @@ def _question(turn_id: str, text: str, state: ModerationView, context: Context, 
 
     Where a person was chosen, or a number that no choice has, the question is the one that was asked back about.
     """
-    choices, language = offered(state["messages"])
+    choices, language = find_offer(state["messages"])
     chose = choice_in(text, choices)
     if chose is None:
         return {"id": turn_id, "text": text, "language": str(_language(text, context, profile))}

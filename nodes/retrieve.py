@@ -20,7 +20,7 @@ from contracts.profile import Profile
 from contracts.state import Json
 from contracts.views import RetrieveView
 from guards.evidence_selection import select_evidence
-from guards.redaction import redacted, redacted_trace
+from guards.redaction import redact, redacted_trace
 from guards.search_plan import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
 
 Sources = Mapping[Source, EvidenceSource]
@@ -75,7 +75,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
 
 def _fit_to_be_seen(reply: SearchReply, profile: Profile, role: str) -> SearchReply:
     """Return a reply without what no answer may say."""
-    items = tuple(redacted(reply.items, profile, role))
+    items = tuple(redact(reply.items, profile, role))
     return SearchReply(items, redacted_trace(reply.trace, profile, role), reply.calls)
 
 

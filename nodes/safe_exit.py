@@ -38,7 +38,7 @@ from contracts.ports import EvidenceSource, HandOffDesk, SearchRequest, WordProb
 from contracts.profile import Profile
 from contracts.report import HandOff, Ticket
 from contracts.result import StructuredAgentResult
-from contracts.state import Json, fresh_turn, marks_of_choice, offered, said_before, unanswered_id
+from contracts.state import Json, find_offer, fresh_turn, marks_of_choice, said_before, unanswered_id
 from contracts.views import FinalView
 from guards.choices import (
     OF_DOCUMENTS,
@@ -53,20 +53,18 @@ from guards.exits import ExitFacts, Failure, exit_facts
 from guards.judged_hash import judged_hash
 from guards.message_check import MAX_MESSAGE_CHARS
 from guards.outgoing import TurnWords, fit_words
-from guards.redaction import redacted
+from guards.redaction import redact
 from language.words import detect
 from rendering.exits import (
     choices_text,
-    hand_off_text,
     minimal_question,
     pages_text,
     plain_exit,
     shown_pages,
     unclear_text,
     what_is_missing,
-    with_delivery,
 )
-from rendering.hand_off import hand_off_record, hand_off_ticket
+from rendering.hand_off import hand_off_record, hand_off_text, hand_off_ticket, with_delivery
 from rendering.synthetic import clarification_question
 from rendering.texts import say
 
@@ -200,8 +198,8 @@ async def _end_turn(
     marks = {
         "turn_id": turn_id,
         "outcome": str(ended.result.outcome),
-        "moderated": _moderated(state),
-        "denied": _denied(state),
+        "moderated": _is_blocked(state),
+        "denied": _is_denied(state),
         **marks_of_choice(state["question"]),
     }
     if ended.result.choices:
@@ -257,7 +255,7 @@ async def _beside(
     if not (asks or facts.missing):
         return _Beside()
     if state["question"].get("chose", {}).get("kind") == NO_CHOICE:
-        return _Beside(choices=tuple(offered(state["messages"]).choices) if asks else ())
+        return _Beside(choices=tuple(find_offer(state["messages"]).choices) if asks else ())
     role, language = context.role, _language(state, profile)
     unclear, degraded = await _unclear(state["question"]["text"], documents, context, profile)
     if not asks:
@@ -322,7 +320,7 @@ async def _near(
         if isinstance(reply, BaseException):
             failed.append(f"choices: the documents could not be asked for headings. {_why(reply)}")
             continue
-        items += redacted(reply.items, profile, context.role)
+        items += redact(reply.items, profile, context.role)
         calls += (call.model_dump(mode="json") for call in reply.calls)
     return sorted(items, key=lambda item: -item.confidence), tuple(calls), tuple(dict.fromkeys(failed))
 
@@ -393,7 +391,7 @@ def _stopped_by(state: FinalView) -> StoppedBy:
     """Return where the turn stopped; an error comes after all else that it may have written."""
     if error := state["error"]:
         return StoppedBy.MESSAGE if error.get("key") else StoppedBy.ERROR
-    if _moderated(state):
+    if _is_blocked(state):
         down = state["moderation"]["state"] == ModerationState.UNAVAILABLE
         return StoppedBy.UNMODERATED if down else StoppedBy.UNSAFE
     if state["guardian"]:
@@ -539,12 +537,12 @@ def _clip(text: str) -> str:
     return text if len(text) <= LONGEST_EARLIER else text[: LONGEST_EARLIER - 1].rstrip() + "…"
 
 
-def _denied(state: FinalView) -> bool:
+def _is_denied(state: FinalView) -> bool:
     """Whether policy denied the request, or could not judge it; a turn that was never asked about has no finding."""
     return bool(state["request_policy"]) and state["request_policy"].get("status") != PolicyStatus.OK
 
 
-def _moderated(state: FinalView) -> bool:
+def _is_blocked(state: FinalView) -> bool:
     return state["moderation"].get("decision") == ModerationDecision.BLOCK
 
 

@@ -18,9 +18,9 @@ from contracts.report import PartFinding
 from contracts.spec import CITED_SOURCES
 from language.blocks import split_code, without_code
 from language.privacy.links import foreign_links
-from language.structured import json_block, parsed, recited
+from language.structured import json_block, parse_json, renumber_citations
 from language.words import stems, tokens
-from rendering.marks import merged
+from rendering.marks import merge_citations
 from rendering.synthetic import as_data
 from rendering.texts import inline, say, texts
 
@@ -82,9 +82,9 @@ def verified_answer(
     if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
         return answer
     followed = _followable(draft.translate(_TURNS_TEXT).strip(), evidence, allowed_domains)
-    text = _renumbered(_without_html(followed), cited.number, response_format)
+    text = _renumber(_without_html(followed), cited.number, response_format)
     # The two halves of a hybrid answer say the same, sentence by sentence.
-    text = text if response_format is ResponseFormat.HYBRID else merged(text, len(evidence))
+    text = text if response_format is ResponseFormat.HYBRID else merge_citations(text, len(evidence))
     if not cited.sources():
         return text
     lines = [
@@ -171,7 +171,7 @@ def answer_sources(
     """
     return [
         _source_entry(number, item, allowed_domains)
-        for number, item in _cited(draft, evidence, allowed_domains, response_format).sources()
+        for number, item in _cite(draft, evidence, allowed_domains, response_format).sources()
     ]
 
 
@@ -182,16 +182,16 @@ def cited_passages(
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
 ) -> dict[int, list[EvidenceItem]]:
     """Return what the draft cites of each source, by the source's number in `verified_answer`."""
-    return _cited(draft, evidence, allowed_domains, response_format).passages()
+    return _cite(draft, evidence, allowed_domains, response_format).passages()
 
 
-def _cited(
+def _cite(
     draft: str, evidence: Sequence[EvidenceItem], allowed_domains: Sequence[str], response_format: ResponseFormat
 ) -> _Cited:
     cited = _Cited(evidence)
     is_json = response_format is ResponseFormat.JSON and _verified_json(draft.strip(), cited, allowed_domains)
     if not is_json:
-        _renumbered(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
+        _renumber(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
     return cited
 
 
@@ -226,12 +226,12 @@ class _Cited:
         return found
 
 
-def _renumbered(markdown: str, number: Callable[[int], int], response_format: ResponseFormat) -> str:
+def _renumber(markdown: str, number: Callable[[int], int], response_format: ResponseFormat) -> str:
     block = None
     if response_format is ResponseFormat.HYBRID:
         try:
             block = json_block(markdown)
-            parsed(block.text)
+            parse_json(block.text)
         except ValueError:
             block = None  # on FAST nobody checks the format; the block is code like any other
     written, place = "", 0
@@ -242,7 +242,7 @@ def _renumbered(markdown: str, number: Callable[[int], int], response_format: Re
         elif block and place - len(part) <= block.start < place:
             begin = block.start - (place - len(part))
             end = begin + len(block.text)
-            written += part[:begin] + recited(block.text, number) + part[end:]
+            written += part[:begin] + renumber_citations(block.text, number) + part[end:]
         else:
             written += part
     return written
@@ -251,11 +251,11 @@ def _renumbered(markdown: str, number: Callable[[int], int], response_format: Re
 def _verified_json(draft: str, cited: _Cited, allowed_domains: Sequence[str]) -> str:
     """Write an object of JSON with its sources; an empty string where the draft is none."""
     try:
-        if not isinstance(parsed(draft), dict):
+        if not isinstance(parse_json(draft), dict):
             return ""
     except ValueError:
         return ""
-    body = recited(draft, cited.number).removesuffix("}").rstrip()
+    body = renumber_citations(draft, cited.number).removesuffix("}").rstrip()
     on_lines = "\n" in draft
     entries = json.dumps(
         [_source_entry(number, item, allowed_domains) for number, item in cited.sources()],

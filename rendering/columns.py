@@ -27,13 +27,13 @@ def columns_of(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def padded(text: str, size: int, *, right: bool = False) -> str:
+def pad(text: str, size: int, *, right: bool = False) -> str:
     """Return a text with blanks up to a number of columns, behind it or in front of it."""
     blank = " " * max(0, size - columns_of(text))
     return blank + text if right else text + blank
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap(text: str, width: int) -> list[str]:
     """Break a line between words; what is longer than a line, as references are, anywhere."""
     width = max(width, 1)
     if columns_of(text) == len(text):
@@ -47,12 +47,12 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
-def labelled(lines: Sequence[tuple[str, list[str]]], width: int) -> str:
+def write_labels(lines: Sequence[tuple[str, list[str]]], width: int) -> str:
     """Write each label with its texts beside it."""
     column = max(columns_of(label) for label, _ in lines) + len(GAP)
     written: list[str] = []
     for label, texts in lines:
-        folded = [line for text in texts for line in wrapped(text, width - column)]
+        folded = [line for text in texts for line in wrap(text, width - column)]
         for n, line in enumerate(folded):
-            written.append(f"{padded(label if n == 0 else '', column)}{line}")
+            written.append(f"{pad(label if n == 0 else '', column)}{line}")
     return "\n".join(written)

@@ -8,15 +8,14 @@ from typing import Any, Final
 
 from contracts.choices import Choice
 from contracts.decisions.exits import Exit, ExitKind
-from contracts.enums import Delivery, Language, SGRAction, Source
+from contracts.enums import Language, SGRAction, Source
 from contracts.evidence import EvidenceItem, PageSentence
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
-from contracts.report import HandOff
 from contracts.result import ShownPage
 from rendering.answers import answer_sources, title_of, user_view, verified_answer, written_in
 from rendering.synthetic import contact_of
-from rendering.texts import bullets, inline, numbered, say, texts
+from rendering.texts import inline, say, texts, write_numbered_list
 
 _WANTING: Final = (
     ("not_found_figures", {"status_request_requires_db", "status_request_must_not_use_doc_as_primary"}),
@@ -84,7 +83,7 @@ def minimal_question(key: str, drafted: str, queries: Sequence[str], language: L
     intro = texts(language)[key]
     if drafted:
         return f"{intro}\n\n{inline(drafted)}"
-    return f"{intro}\n\n{say(language, 'minimal_question_lookups', searched=_searched(queries, language))}"
+    return f"{intro}\n\n{say(language, 'minimal_question_lookups', searched=_list_searches(queries, language))}"
 
 
 def what_is_missing(
@@ -114,10 +113,10 @@ def what_is_missing(
         key = "not_found_figures"
     elif key == "not_found_little" and not found:
         key = "not_found_nothing"
-    searched = _searched(queries, language)
+    searched = _list_searches(queries, language)
     missing = say(language, key, searched=searched) if key and searched else texts(language)["not_found"]
     away = frozenset(unasked)
-    note = say(language, "not_everything_searched", unasked=_away(away, language)) if away else ""
+    note = say(language, "not_everything_searched", unasked=name_unasked(away, language)) if away else ""
     return " ".join(filter(None, (missing, unclear_text(unclear, language), note)))
 
 
@@ -125,7 +124,7 @@ def unclear_text(words: Sequence[str], language: Language) -> str:
     """Say which words of a question stand nowhere in the documents; nothing where each does."""
     if not words:
         return ""
-    *quoted, last = (_quoted(word, language) for word in words)
+    *quoted, last = (_quote(word, language) for word in words)
     if not quoted:
         return say(language, "unclear_word", word=last)
     return say(language, "unclear_words", words=f"{', '.join(quoted)} {texts(language)['and']} {last}")
@@ -135,14 +134,14 @@ def choices_text(choices: Sequence[Choice], language: Language) -> str:
     """Write what to choose from, numbered; nothing where there is nothing."""
     if not choices:
         return ""
-    return f"{texts(language)['choices_intro']}\n\n{numbered([inline(choice.label) for choice in choices])}"
+    return f"{texts(language)['choices_intro']}\n\n{write_numbered_list([inline(choice.label) for choice in choices])}"
 
 
-def _searched(queries: Sequence[str], language: Language) -> str:
-    return "; ".join(_quoted(query, language) for query in queries[:_MOST_NAMED])
+def _list_searches(queries: Sequence[str], language: Language) -> str:
+    return "; ".join(_quote(query, language) for query in queries[:_MOST_NAMED])
 
 
-def _quoted(text: str, language: Language) -> str:
+def _quote(text: str, language: Language) -> str:
     left, right = ("«", "»") if language is Language.RU else ("“", "”")
     return f"{left}{inline(text, _LONGEST_QUERY)}{right}"
 
@@ -194,38 +193,6 @@ def source_names(sources: Iterable[Source], language: Language) -> str:
     return f"{', '.join(names)} {texts(language)['and']} {last}" if names else last
 
 
-def _away(sources: frozenset[Source], language: Language) -> str:
+def name_unasked(sources: frozenset[Source], language: Language) -> str:
     key = "unasked_one" if len(sources) == 1 else "unasked_many"
     return say(language, key, sources=source_names(sources, language))
-
-
-def hand_off_text(
-    record: HandOff,
-    language: Language,
-    profile: Profile,
-    key: str,
-    unasked: Iterable[Source] = (),
-    delivery: Delivery | None = None,
-    missing: str = "",
-) -> str:
-    """Write what the user reads when a person takes over.
-
-    The text's key says why: asked for, by a rule, because sources could not be asked, or else; in front of it stands
-    what is missing, where that was said. Where nobody took the record, the user is told to pass it on.
-    """
-    body = "\n\n".join(
-        (
-            say(language, "record_summary", value=record.issue_summary),
-            say(language, "record_done", value=bullets(record.steps_completed)),
-            say(language, "record_next", value=bullets(record.next_steps)),
-        )
-    )
-    why = say(language, key, contact=contact_of(profile, language), unasked=_away(frozenset(unasked), language))
-    passing = {None: "pass_on_yourself", Delivery.DELIVERED: "passed_on", Delivery.KEPT: "will_be_passed_on"}[delivery]
-    return f"{' '.join(filter(None, (missing, why)))} {texts(language)[passing]}\n\n{body}"
-
-
-def with_delivery(text: str, delivery: Delivery, language: Language) -> str:
-    """Add to a refusal or to an error that people learn of it."""
-    key = "also_passed_on" if delivery is Delivery.DELIVERED else "will_also_be_passed_on"
-    return f"{text}\n\n{texts(language)[key]}"

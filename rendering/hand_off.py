@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from contracts.enums import Delivery
+from contracts.profile import Profile
+from rendering.synthetic import contact_of
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +17,7 @@ from contracts.report import HandOff, Ticket
 from language.lexicon import is_casual, wants_person
 from language.sentences import questions
 from language.words import stems
+from rendering.exits import name_unasked
 from rendering.texts import bullets, inline, say, texts
 
 _LONGEST_QUOTE: Final = 200
@@ -69,7 +73,7 @@ def hand_off_record(
     return HandOff(
         engineer_intervention_needed=person,
         issue_summary=_summary(turn, language, earlier),
-        steps_completed=_done(turn, language),
+        steps_completed=_list_steps_done(turn, language),
         next_steps=_next(turn, language) if person else _nobodys(outcome, language),
         outcome=HandOffOutcome.ESCALATION_REQUIRED if person else _WITHOUT_A_PERSON[outcome],
     )
@@ -112,7 +116,7 @@ def was_searched(trace: Mapping[str, Any]) -> bool:
     return trace["source"] in (Source.DOC, Source.POLICY) or bool(trace.get("lookups") or trace.get("found"))
 
 
-def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
+def _list_steps_done(turn: Mapping[str, Any], language: Language) -> list[str]:
     done: list[str] = []
     if intent := turn["sgr_plan"].get("user_intent"):
         done.append(say(language, "done_understood", intent=inline(intent)))
@@ -120,7 +124,7 @@ def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
         sources = ", ".join(dict.fromkeys(trace["source"] for trace in traces))
         queries = "; ".join(dict.fromkeys(inline(trace["query"], 120) for trace in traces))
         done.append(say(language, "done_searched", sources=sources, queries=queries))
-    if unasked := _unasked(turn):
+    if unasked := _find_unasked(turn):
         done.append(say(language, "done_unasked", sources=", ".join(unasked)))
     if evidence := turn["evidence"]:
         titles = ", ".join(dict.fromkeys(inline(item["title"] or item["ref"], 80) for item in evidence))
@@ -134,14 +138,14 @@ def _done(turn: Mapping[str, Any], language: Language) -> list[str]:
     return done
 
 
-def _unasked(turn: Mapping[str, Any]) -> list[Source]:
+def _find_unasked(turn: Mapping[str, Any]) -> list[Source]:
     return sorted(could_not_ask(QueryTrace.model_validate(trace) for trace in turn["query_traces"]))
 
 
 def _next(turn: Mapping[str, Any], language: Language) -> list[str]:
     steps = [say(language, "next_answer_person")]
     names = reason_names(turn["guardian"].get("reasons", []))
-    unasked = _unasked(turn)
+    unasked = _find_unasked(turn)
     if unasked:
         steps.append(say(language, "next_see_why_unasked", sources=", ".join(unasked)))
     # What was not looked at may well be there.
@@ -181,7 +185,7 @@ def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> st
     """
     record, language = ticket.record, ticket.language
     words = texts(language)
-    told = words["ticket_told_person"] if outcome is Outcome.HANDED_OFF else _quoted(ticket.answer)
+    told = words["ticket_told_person"] if outcome is Outcome.HANDED_OFF else _quote(ticket.answer)
     parts = (
         say(language, "ticket_title", summary=record.issue_summary),
         words["ticket_act" if record.engineer_intervention_needed else _WAITS.get(outcome, "ticket_wait")],
@@ -210,7 +214,7 @@ def _why(turn: Mapping[str, Any], names: Iterable[str], language: Language) -> l
     return list(dict.fromkeys(texts(language)[_WHY.get(name, "why_other")] for name in names))
 
 
-def _quoted(markdown: str) -> str:
+def _quote(markdown: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in markdown.split("\n"))
 
 
@@ -218,3 +222,35 @@ def _verbatim(text: str) -> str:
     """Show words as they are: inside a fence that is longer than any in them, nothing means anything."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
     return f"{fence}text\n{text}\n{fence}"
+
+
+def hand_off_text(
+    record: HandOff,
+    language: Language,
+    profile: Profile,
+    key: str,
+    unasked: Iterable[Source] = (),
+    delivery: Delivery | None = None,
+    missing: str = "",
+) -> str:
+    """Write what the user reads when a person takes over.
+
+    The text's key says why: asked for, by a rule, because sources could not be asked, or else; in front of it stands
+    what is missing, where that was said. Where nobody took the record, the user is told to pass it on.
+    """
+    body = "\n\n".join(
+        (
+            say(language, "record_summary", value=record.issue_summary),
+            say(language, "record_done", value=bullets(record.steps_completed)),
+            say(language, "record_next", value=bullets(record.next_steps)),
+        )
+    )
+    why = say(language, key, contact=contact_of(profile, language), unasked=name_unasked(frozenset(unasked), language))
+    passing = {None: "pass_on_yourself", Delivery.DELIVERED: "passed_on", Delivery.KEPT: "will_be_passed_on"}[delivery]
+    return f"{' '.join(filter(None, (missing, why)))} {texts(language)[passing]}\n\n{body}"
+
+
+def with_delivery(text: str, delivery: Delivery, language: Language) -> str:
+    """Add to a refusal or to an error that people learn of it."""
+    key = "also_passed_on" if delivery is Delivery.DELIVERED else "will_also_be_passed_on"
+    return f"{text}\n\n{texts(language)[key]}"

@@ -24,7 +24,7 @@ _LISTS: Final = (BlockKind.BULLETS, BlockKind.STEPS)
 _MERGED: Final = (BlockKind.PARAGRAPH, BlockKind.TABLE, *_LISTS)
 
 
-def merged(markdown: str, sources: int = 999) -> str:
+def merge_citations(markdown: str, sources: int = 999) -> str:
     """Return an answer in which each block that cites one source alone cites it once, behind all that it says.
 
     A block is a paragraph, a list, a table, or a line with a colon and the list that it leads into. One that cites
@@ -39,7 +39,7 @@ def merged(markdown: str, sources: int = 999) -> str:
     starts = line_starts(markdown)
     prose = deque(_prose(markdown))
     gone: list[tuple[int, int]] = []
-    for begin, end in _grouped(found, starts):
+    for begin, end in _group_blocks(found, starts):
         while prose and prose[0][1] <= begin:
             prose.popleft()
         inside: list[tuple[int, int]] = []
@@ -68,7 +68,7 @@ def _prose(markdown: str) -> Iterator[tuple[int, int]]:
         place += len(part)
 
 
-def _grouped(found: Sequence[Block], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _group_blocks(found: Sequence[Block], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Return where each block that may cite once begins and ends."""
     position = 0
     while position < len(found):

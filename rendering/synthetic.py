@@ -11,7 +11,7 @@ from contracts.enums import HarmCategory, Language, SGRAction
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from rendering.badges import confidence_badge
-from rendering.texts import bullets, inline, numbered, say, texts
+from rendering.texts import bullets, inline, say, texts, write_numbered_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def render_synthetic(
         "intent_confidence": f"{plan.intent_confidence:.2f}",
         "confidence_word": confidence_badge(plan.intent_confidence, language),
         "subqueries": ", ".join(map(inline, plan.subqueries)),
-        "action_plan": numbered([inline(step) for step in plan.action_plan]) or none,
+        "action_plan": write_numbered_list([inline(step) for step in plan.action_plan]) or none,
         "uncertainties": bullets([inline(gap) for gap in plan.uncertainties]) or none,
         "guard_categories": ", ".join(categories) or none,
     }
@@ -73,7 +73,7 @@ def clarification_question(plan: SGRPlanResult, language: Language, profile: Pro
     return say(language, "clarify_default", product=profile.product)
 
 
-def joined(synthetic: Synthetic, language: Language) -> str:
+def join_fields(synthetic: Synthetic, language: Language) -> str:
     """Join the fields that there are into the one message that a model reads as its own."""
     heads = texts(language)
     parts = (("analysis_heading", synthetic.analysis), ("response_heading", synthetic.response))

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from contracts.enums import Language
 from language.blocks import split_code
-from language.structured import parsed
+from language.structured import parse_json
 
 # What means something anywhere; what means something first in a line; an underscore that is not inside a word.
 _MARKUP = re.compile(r"[\\*`\[\]<>|~$&]|^[#+\-=]|^(\d+)[.)](?=\s|$)|(?<![^\W_])_|_(?![^\W_])")
@@ -38,10 +38,10 @@ def inline(text: str, limit: int = 600) -> str:
     flat = " ".join(text.translate(_TURNS_TEXT).split())
     if len(flat) > limit:
         flat = flat[: limit - 1].rstrip() + "…"
-    return _MARKUP.sub(_escaped, flat)
+    return _MARKUP.sub(_escape, flat)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     number = match.group(1) or ""
     return f"{number}\\{match.group().removeprefix(number)}"
 
@@ -61,7 +61,7 @@ def _is_json(text: str) -> bool:
     if not text.startswith("{"):
         return False
     try:
-        parsed(text)
+        parse_json(text)
     except ValueError:
         return False
     return True
@@ -72,6 +72,6 @@ def bullets(items: list[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def numbered(items: list[str]) -> str:
+def write_numbered_list(items: list[str]) -> str:
     """Write a numbered list, an item a line."""
     return "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))

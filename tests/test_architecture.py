@@ -181,3 +181,35 @@ def test_the_wheel_holds_every_file_of_every_package(tmp_path: Path) -> None:
     files = {path for package in SHIPPED for path in (ROOT / package).rglob("*") if path.is_file()}
     wanted = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
     assert shipped == wanted
+
+
+NO_PARTICIPLES = frozenset({"embed", "feed"})
+"""Verbs and nouns that only look like participles."""
+PARTICIPLE = re.compile(
+    r"[a-z]+(?:ed|ing)|written|shown|known|said|told|held|kept|sent|found|made|meant|given|taken|gone"
+)
+
+
+def test_no_public_function_is_named_by_a_bare_participle() -> None:
+    """A function says what it does, as a verb; `asked` or `found` would stand for anything."""
+    named = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for package in SHIPPED
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and PARTICIPLE.fullmatch(node.name)
+        and node.name not in NO_PARTICIPLES
+    ]
+    assert named == []
+
+
+def test_a_folder_has_no_module_and_package_of_one_name() -> None:
+    """What is imported by a name is one thing: a file, or a folder."""
+    twice = [
+        str(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if (path.with_suffix("") / "__init__.py").is_file()
+    ]
+    assert twice == []

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from contracts.errors import ConfigError
-from tools.docs.pages import PAGES, PARTS, Page, main, outdated, wanted
+from tools.docs.pages import PAGES, PARTS, Page, find_outdated, main, make_pages
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -26,7 +26,7 @@ def each_part_is_made_once() -> Iterator[None]:
 
 def test_the_pages_in_the_repository_are_up_to_date(root: Path) -> None:
     """What is generated is what stands there."""
-    assert outdated(root, wanted(root)) == {}
+    assert find_outdated(root, make_pages(root)) == {}
 
 
 def test_writing_then_checking_finds_nothing_and_writing_again_changes_nothing(
@@ -49,10 +49,10 @@ def test_a_page_changed_by_hand_fails_the_check_with_a_diff(
     tmp_path: Path, path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A page that differs in one character fails, is named with the way out, and is left as it is."""
-    for name, text in wanted().items():
+    for name, text in make_pages().items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
-    changed = wanted()[path].replace("e", "a", 1)
+    changed = make_pages()[path].replace("e", "a", 1)
     (tmp_path / path).write_text(changed, "utf-8")
     assert main(["--check"], root=tmp_path) == 1
     said = capsys.readouterr()
@@ -65,10 +65,10 @@ def test_a_part_is_written_between_its_marks_and_nowhere_else(tmp_path: Path) ->
     """What people wrote before and after a generated part stays."""
     page = "Before.\n<!-- generated: list -->\nold\n<!-- end of list -->\nAfter.\n"
     (tmp_path / "page.md").write_text(page, "utf-8")
-    texts = wanted(tmp_path, {}, {("page.md", "list"): lambda: "new"})
+    texts = make_pages(tmp_path, {}, {("page.md", "list"): lambda: "new"})
     assert texts == {"page.md": "Before.\n<!-- generated: list -->\n\nnew\n\n<!-- end of list -->\nAfter.\n"}
     (tmp_path / "page.md").write_text(texts["page.md"], "utf-8")
-    assert wanted(tmp_path, {}, {("page.md", "list"): lambda: "new"}) == texts
+    assert make_pages(tmp_path, {}, {("page.md", "list"): lambda: "new"}) == texts
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_a_page_without_a_place_for_its_part_is_an_error(tmp_path: Path, page: s
     """A lost mark does not lose the part in silence."""
     (tmp_path / "page.md").write_text(page, "utf-8")
     with pytest.raises(ConfigError, match=r"page\.md has no place for list"):
-        wanted(tmp_path, {}, {("page.md", "list"): lambda: "new"})
+        make_pages(tmp_path, {}, {("page.md", "list"): lambda: "new"})

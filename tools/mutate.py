@@ -173,7 +173,7 @@ def play(mutations: Iterable[Mutation]) -> list[Mutation]:
             if mutation.tests not in fine and not _passes(tree, mutation.tests):
                 raise ValueError(f"these tests fail as things are: {mutation.tests}")
             fine.add(mutation.tests)
-            with _changed(tree / mutation.file, mutation):
+            with _change_file(tree / mutation.file, mutation):
                 survived = _passes(tree, mutation.tests)
             survivors += [mutation] if survived else []
             change = " ".join(mutation.old.split())
@@ -195,7 +195,7 @@ def _copy() -> Generator[Path]:
 
 
 @contextmanager
-def _changed(path: Path, mutation: Mutation) -> Generator[None]:
+def _change_file(path: Path, mutation: Mutation) -> Generator[None]:
     text = path.read_text("utf-8")
     if text.count(mutation.old) != 1:
         raise ValueError(f"{mutation.file} has this {text.count(mutation.old)} times: {mutation.old}")

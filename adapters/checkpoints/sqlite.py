@@ -89,7 +89,7 @@ def outlives_its_turn(namespace: str) -> bool:
     return namespace != "" and ":" not in namespace
 
 
-def superseded(steps: Collection[Step], start: str) -> list[Step]:
+def find_superseded(steps: Collection[Step], start: str) -> list[Step]:
     """Return the steps that nothing needs once a turn has started from the checkpoint `start`.
 
     Needed are `start` itself and all that is newer, in every namespace; the newest memory of a subgraph that
@@ -344,7 +344,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         try:
             async with self._transaction() as connection:
                 steps = await _steps(connection, thread_id)
-                dropped = set(superseded(steps, start))
+                dropped = set(find_superseded(steps, start))
                 kept = [step for step in steps if step.checkpoint_id <= start and step not in dropped]
                 if not await _any_delta_channels(connection, thread_id, kept):
                     await _delete(connection, thread_id, dropped)

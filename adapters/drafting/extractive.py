@@ -132,7 +132,9 @@ class ExtractiveDrafter:
         while picked := _pick(quotable, request, self._ignored):
             quotes = [
                 _quote(scored.unit, request.subqueries[scored.question], introduced=introduced, titled=titled)
-                for scored, introduced, titled in zip(picked, _introduced(picked), _titled(picked), strict=True)
+                for scored, introduced, titled in zip(
+                    picked, _tell_continued(picked), _tell_new_sections(picked), strict=True
+                )
             ]
             # Looked at again as they are written: a heading may have become a lead, and a mark may split a sentence.
             unfit = [
@@ -144,7 +146,7 @@ class ExtractiveDrafter:
                 note = f"({own['link_left_out']})"
                 texts = [
                     text.replace(LEFT_OUT, note).replace(ICON, own["icon"])
-                    for text in _joined(picked, quotes, request, own)
+                    for text in _join_lookup_rows(picked, quotes, request, own)
                 ]
                 if self._may_stand(text := _compose(texts, request), request):
                     return Draft(DraftKind.ANSWER, text)
@@ -221,7 +223,9 @@ def _lookup(unit: Unit, request: DraftRequest) -> str:
     return request.evidence[unit.source - 1].lookup
 
 
-def _joined(picked: list[_Scored], quotes: list[str], request: DraftRequest, own: dict[str, str]) -> list[str]:
+def _join_lookup_rows(
+    picked: list[_Scored], quotes: list[str], request: DraftRequest, own: dict[str, str]
+) -> list[str]:
     """Make one list of the quoted rows of each lookup; where it has more rows than are quoted, the list says so."""
     joined: list[str] = []
     for lookup, run in groupby(zip(picked, quotes, strict=True), lambda pair: _lookup(pair[0].unit, request)):
@@ -487,13 +491,13 @@ def _compose(texts: list[str], request: DraftRequest) -> str:
     return in_format({"": before, **sections} if before else sections, request.spec.response_format)
 
 
-def _introduced(picked: Sequence[_Scored]) -> list[bool]:
+def _tell_continued(picked: Sequence[_Scored]) -> list[bool]:
     """Return of each unit whether the one before it stands under the same heading."""
     places = [(scored.unit.source, scored.unit.heading) for scored in picked]
     return [number > 0 and places[number - 1] == place for number, place in enumerate(places)]
 
 
-def _titled(picked: Sequence[_Scored]) -> list[bool]:
+def _tell_new_sections(picked: Sequence[_Scored]) -> list[bool]:
     """Return of each unit whether it begins another section of the passage that is being quoted."""
     units = [scored.unit for scored in picked]
     return [
@@ -595,15 +599,15 @@ def _cited_body(body: Block, mark: str, question: str) -> str:
             return "\n".join(_cited_item(item, mark) for item in body.parts)
         case BlockKind.BULLETS:
             whole = len(body.parts) <= _WHOLE_LIST and len(body.text) <= _LONG_BODY
-            items = body.parts if whole else _matching(body.parts, question)
-            return "\n".join(_cited_item(_shortened(item, question), mark) for item in items)
+            items = body.parts if whole else _choose_parts(body.parts, question)
+            return "\n".join(_cited_item(_shorten_item(item, question), mark) for item in items)
         case BlockKind.TABLE:
             return _table(body, question)
         case _:
-            return _closed(body.text)
+            return _close_fence(body.text)
 
 
-def _shortened(item: str, question: str, depth: int = 0) -> str:
+def _shorten_item(item: str, question: str, depth: int = 0) -> str:
     """Return a long item of a list with its own words, and of a list inside it what is nearest to the question."""
     if len(item) <= _LONG_ITEM or depth > _DEEPEST:
         return item
@@ -616,13 +620,13 @@ def _shortened(item: str, question: str, depth: int = 0) -> str:
     kept = [found[0].text]
     lists = [block for block in found[1:] if block.kind in (BlockKind.BULLETS, BlockKind.STEPS)]
     if found[0].text.rstrip(" *_").endswith(":") and lists:
-        parts = _matching(lists[0].parts, question)
-        kept += ["\n".join(_shortened(part, question, depth + 1) for part in parts)]
+        parts = _choose_parts(lists[0].parts, question)
+        kept += ["\n".join(_shorten_item(part, question, depth + 1) for part in parts)]
     said = "\n\n".join(kept)
     return first[:width] + said.replace("\n", "\n" + " " * width)
 
 
-def _closed(code: str) -> str:
+def _close_fence(code: str) -> str:
     """Close a fence that its passage left open, for it would swallow what is quoted after it."""
     opening = re.match(r" {0,3}(`{3,}|~{3,})", code)
     last = code.rpartition("\n")[2] if "\n" in code else ""
@@ -654,11 +658,11 @@ def _table(body: Block, question: str) -> str:
     lines = body.text.split("\n")
     head, rows = lines[:2], list(body.parts[1:])
     whole = len(rows) <= _WHOLE_TABLE and len(body.text) <= 2 * _LONG_BODY
-    kept = rows if whole else _matching(tuple(rows), question)
+    kept = rows if whole else _choose_parts(tuple(rows), question)
     return "\n".join((*head, *kept)).replace(LEFT_OUT, "")
 
 
-def _matching(parts: tuple[str, ...], question: str) -> list[str]:
+def _choose_parts(parts: tuple[str, ...], question: str) -> list[str]:
     """Return the parts that share most words with the question, in their own order; the first ones where none does."""
     asked = set(stems(question))
     hits = [len(asked.intersection(stems(part))) for part in parts]

@@ -24,7 +24,7 @@ from adapters.drafting.prompt import (
     system_prompt,
 )
 from adapters.models.chat import Reply
-from adapters.models.exchange import AskedModel, ModelExchange, said
+from adapters.models.exchange import AskedModel, ModelExchange, history_messages
 from adapters.models.window import Parts
 from adapters.planning.form import plan_tool
 from contracts.calls import ModelCall
@@ -218,7 +218,7 @@ def read_draft(
         return _CUT
     if not text or "<tool_call>" in text:
         return _CALLED if reply.calls or text else _EMPTY
-    said = _first_string(_unfenced(text)) if response_format is ResponseFormat.JSON else text
+    said = _first_string(_strip_fence(text)) if response_format is ResponseFormat.JSON else text
     bare = _LEADING_MARKS.sub("", said)
     if bare.upper().startswith(ABSTAIN):
         return Draft(DraftKind.ABSTENTION, text)
@@ -250,12 +250,12 @@ def tidy(text: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -
     around it goes, which many models cannot be talked out of; what is no JSON is left to the Guardian, too.
     """
     if response_format is ResponseFormat.JSON:
-        return with_strings(_unfenced(text), _cited_one_by_one)
+        return with_strings(_strip_fence(text), _cited_one_by_one)
     text = _cited_one_by_one(_without_sources(text))
     return with_strings(text, _cited_one_by_one) if response_format is ResponseFormat.HYBRID else text
 
 
-def _unfenced(text: str) -> str:
+def _strip_fence(text: str) -> str:
     return _FENCED.sub(r"\1", text)
 
 
@@ -311,7 +311,7 @@ def _messages(system: str, parts: Parts, request: DraftRequest, note: str, *, as
     task = instructions(request, note)
     return [
         SystemMessage(system),
-        *said(parts.history),
+        *history_messages(parts.history),
         HumanMessage(parts.question),
         *(_tool_trace(request) if as_tool else []),
         *([AIMessage(parts.analysis)] if parts.analysis else []),

@@ -168,7 +168,7 @@ def well_said(asked: Asked) -> Said:
         case "plan":
             return plan_said(asked, plan_for(asked.last_user_text))
         case "entailment":
-            return Said(dump({"answers": judged(asked.last_user_text)}))
+            return Said(dump({"answers": judge_claims(asked.last_user_text)}))
         case _:
             return Said(answer_from(asked.last_user_text))
 
@@ -209,7 +209,7 @@ def plan_for(message: str) -> dict[str, Any]:
     }
 
 
-def judged(listed: str) -> list[dict[str, Any]]:
+def judge_claims(listed: str) -> list[dict[str, Any]]:
     """Return a judge's answers to a JSON list of claims and texts: each follows where all its words are in the text."""
     try:
         entries = [object_of(one) for one in list_of(json.loads(listed))]
@@ -225,7 +225,7 @@ def judged(listed: str) -> list[dict[str, Any]]:
     ]
 
 
-def predicted(asked: Asked) -> list[list[dict[str, Any]]]:
+def predict_labels(asked: Asked) -> list[list[dict[str, Any]]]:
     """Return the labels of each pair of premise and hypothesis, most likely first, as TEI writes them."""
     pairs = [[*list_of(pair), "", ""][:2] for pair in list_of(asked.fields.get("inputs"))]
     found = [("entailment", "neutral") if follows(*pair) else ("neutral", "entailment") for pair in pairs]

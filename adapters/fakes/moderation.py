@@ -14,7 +14,7 @@ Said = ModerationResult | ModerationUnavailable
 Script = Said | Sequence[Said] | Mapping[str, Said]
 
 
-def judged(level: SafetyLevel, *categories: HarmCategory) -> ModerationResult:
+def make_result(level: SafetyLevel, *categories: HarmCategory) -> ModerationResult:
     """Return a result of that level; N/A is said with the state `unavailable`, as a provider says it that failed."""
     unknown = level is SafetyLevel.NOT_AVAILABLE
     return ModerationResult(
@@ -42,7 +42,7 @@ class FakeModerator:
     """
 
     def __init__(self, script: Script | None = None, otherwise: Said | None = None) -> None:
-        safe = judged(SafetyLevel.SAFE)
+        safe = make_result(SafetyLevel.SAFE)
         self._by_text: dict[str, Said] = dict(script) if isinstance(script, Mapping) else {}
         self._by_call: list[Said] = list(script) if isinstance(script, Sequence) else []
         self._otherwise = otherwise or safe

@@ -61,7 +61,7 @@ def embeddings(asked: Asked) -> dict[str, Any]:
     return {"object": "list", "data": data, "model": asked.fields.get("model"), "usage": usage}
 
 
-def ranked(asked: Asked) -> Any:
+def rank(asked: Asked) -> Any:
     """Return the reply to a request for an order, best first, in the shape that was asked in.
 
     TEI's is known by its field `texts`: its reply is a bare list.

@@ -20,13 +20,13 @@ from adapters.fakes.model import (
     object_of,
     plan_for,
     plan_said,
-    predicted,
+    predict_labels,
     stream,
     usage_of,
     verdict_of,
     well_said,
 )
-from adapters.fakes.ranking import embeddings, ranked
+from adapters.fakes.ranking import embeddings, rank
 from adapters.fakes.scripts import SAYS, Reply
 
 JSON: Final = "application/json"
@@ -119,9 +119,9 @@ def _raw_event(line: str | dict[str, Any]) -> bytes:
 
 def _model_answer(asked: Asked, number: int, reply: Reply) -> Answer:
     if asked.path.endswith("/predict"):
-        return json_answer(predicted(asked))
+        return json_answer(predict_labels(asked))
     if asked.purpose in ("embedding", "rerank"):
-        return json_answer(embeddings(asked) if asked.purpose == "embedding" else ranked(asked))
+        return json_answer(embeddings(asked) if asked.purpose == "embedding" else rank(asked))
     said = said_of(asked, reply)
     if asked.is_mosec:
         return json_answer(verdict_of(said))

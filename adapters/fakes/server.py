@@ -228,7 +228,7 @@ def decide(script: Script, options: Options, asked: Asked, key: str, number: int
         number: Of the request.
     """
     if options.api_key is not None and asked.path != "/healthz" and key != options.api_key:
-        return None, _unauthorised(key)
+        return None, _refuse_key(key)
     if (asked.is_chat or asked.purpose in ("embedding", "rerank", "entailment")) and not isinstance(asked.body, dict):
         return None, refusal(400, "The body of the request is not a JSON object.", code="no_json_object")
     breach = breach_of(asked.messages) if options.strict and asked.is_chat else None
@@ -253,7 +253,7 @@ def _otherwise(asked: Asked, options: Options) -> Answer:
     return refusal(404, f"Invalid URL ({asked.method} {asked.path})", code="unknown_url")
 
 
-def _unauthorised(key: str) -> Answer:
+def _refuse_key(key: str) -> Answer:
     """Refuse a key in OpenAI's words, which repeat the beginning and the end of it."""
     if not key:
         return refusal(
@@ -321,7 +321,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             return None
         text = raw.decode("utf-8", "replace")
-        return Asked(self.command, self.path.partition("?")[0], text, _parsed(text))
+        return Asked(self.command, self.path.partition("?")[0], text, _parse_json(text))
 
     def _counted(self) -> bytes:
         return self._exactly(int(self.headers.get("Content-Length", "0")))
@@ -351,7 +351,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _play(self, asked: Asked) -> None:
         given = self.headers.get("Authorization", "")
-        headers = {name.lower(): _masked(name, value) for name, value in self.headers.items()}
+        headers = {name.lower(): _mask_header(name, value) for name, value in self.headers.items()}
         noted = self._server.record(asked, headers)
         key = given.partition(" ")[2].strip() if given.lower().startswith("bearer ") else ""
         try:
@@ -382,7 +382,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/__script":
             self._server.script = parse_script(body)
         else:
-            self._server.options = _changed(self._server.options, body)
+            self._server.options = _change_options(self._server.options, body)
 
     # ------------------------------------------------------------------------------------------------------ replying
 
@@ -482,14 +482,14 @@ def _cut(pieces: Sequence[bytes], at: int | None) -> list[bytes]:
     return [piece for piece in kept if piece]
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _masked(name: str, value: str) -> str:
+def _mask_header(name: str, value: str) -> str:
     """Return a header's value, a secret by its length."""
     if name.lower() == "authorization":
         scheme, space, secret = value.partition(" ")
@@ -497,7 +497,7 @@ def _masked(name: str, value: str) -> str:
     return f"<{len(value)} characters>" if name.lower() in SECRETS else value
 
 
-def _changed(options: Options, body: object) -> Options:
+def _change_options(options: Options, body: object) -> Options:
     """Return options with changes, given as JSON.
 
     Raises:

@@ -113,7 +113,7 @@ class OutboxDesk:
             ServerFault: It was not delivered in time; that is noted.
         """
         lock = ProcessLock(self._locks / f"hand-off-{entry.key}.lock")
-        if not await _acquired(lock, deadline if wait else 0.0):
+        if not await _acquire(lock, deadline if wait else 0.0):
             if wait:
                 raise ServerFault("Another process is sending it.", kind=FaultKind.DEADLINE)
             return
@@ -150,11 +150,11 @@ def _parcel(entry: Entry) -> Parcel:
         ) from error
 
 
-async def _acquired(lock: ProcessLock, deadline: float) -> bool:
+async def _acquire(lock: ProcessLock, deadline: float) -> bool:
     """Take a lock, waiting until a moment on the running loop's clock; return whether it was free by then."""
     clock = asyncio.get_running_loop().time
     pause = _FIRST_POLL_S
-    while not await _taken(lock):
+    while not await _try_lock(lock):
         if clock() >= deadline:
             return False
         await asyncio.sleep(min(pause, max(0.0, deadline - clock())))
@@ -162,7 +162,7 @@ async def _acquired(lock: ProcessLock, deadline: float) -> bool:
     return True
 
 
-async def _taken(lock: ProcessLock) -> bool:
+async def _try_lock(lock: ProcessLock) -> bool:
     """Try a lock in a thread, as it reads and writes files; one that was taken for nobody is freed."""
     trying = asyncio.ensure_future(asyncio.to_thread(lock.try_acquire))
     try:

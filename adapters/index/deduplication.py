@@ -49,7 +49,7 @@ class Different(Generic[Found]):
     copies: list[tuple[Found, Found]]
 
 
-def folded(found: Sequence[Found], face: Callable[[Found], Face]) -> Different[Found]:
+def fold_duplicates(found: Sequence[Found], face: Callable[[Found], Face]) -> Different[Found]:
     """Return passages without those that another one stands for.
 
     Of passages with the same text one is kept, at the best place of them: that for a version before that for any, then
@@ -95,7 +95,7 @@ def enough(search: Callable[[int], Sequence[Found]], face: Callable[[Found], Fac
     asked = count
     while True:
         found = search(asked)
-        left = folded(found, face)
+        left = fold_duplicates(found, face)
         if len(left.kept) >= count or len(found) < asked or asked >= count * _MOST:
             kept = left.kept[:count]
             there = set(map(id, kept))

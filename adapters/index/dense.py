@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from adapters.index.ranking.fusion import combined
+from adapters.index.ranking.fusion import fuse
 from contracts.calls import ModelCall
 from contracts.errors import ServerFault
 from contracts.ports import SearchRequest
@@ -110,7 +110,7 @@ class Fusing:
 
     def ordered(self, scores: Mapping[_Key, float], similarities: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
         """Return all that has a score by words or a similarity, best first, with what both say of it (`combined`)."""
-        return combined(scores, similarities, self.share, self.floor)
+        return fuse(scores, similarities, self.share, self.floor)
 
     def weighed(self, hit: Hit, similarity: float | None, fused: float) -> Hit:
         """Return a hit by words with what meaning says of it."""

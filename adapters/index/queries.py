@@ -14,7 +14,7 @@ from contracts.enums import Language, Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
 from language.clean import fold
-from language.figures.versions import stated
+from language.figures.versions import find_versions
 from language.words import stem, stems, stop_words, tokens
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Query:
         return [(alternatives, 1.0) for alternatives in self.words]
 
 
-def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
+def parse_query(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
     """Return a text as the index is asked for it; no text has operators.
 
     Args:
@@ -117,7 +117,7 @@ def parsed(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
     """
     words = list(dict.fromkeys(stems(text)))
     # A version that is named chooses the documents; that their own texts do not name it says nothing against them.
-    numbers = {number for version in stated(text, versions) for number in stems(version)}
+    numbers = {number for version in find_versions(text, versions) for number in stems(version)}
     words = [word for word in words if word.removeprefix("v") not in numbers or known.frequency(word)]
     if len(words) > LONGEST_QUERY:
         words = words[: LONGEST_QUERY // 2] + words[-LONGEST_QUERY // 2 :]
@@ -218,7 +218,7 @@ def unknown_words(known: Lexicon, text: str, has: Callable[[str], bool]) -> tupl
     return tuple(dict.fromkeys(found.values()))
 
 
-def widened(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
+def widen(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
     """Return weighted words, each with what may stand for it in the query."""
     stand_ins = {words[0]: words for words in query.words}
     return [(stand_ins.get(word, (word,)), weight) for word, weight in weighted]
@@ -238,7 +238,7 @@ def searched_versions(
     if request.version:
         return version_term(None), version_term(request.version)
     # A sub-query may be about one of the versions that the question names.
-    named = stated(request.query, there) or stated(request.question, there)
+    named = find_versions(request.query, there) or find_versions(request.question, there)
     if not named and default is None:
         return newest
     return (version_term(None), *map(version_term, named or filter(None, [default])))

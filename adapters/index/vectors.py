@@ -18,10 +18,10 @@ from adapters.index.ranking.similarity import (
     file_key,
     foreign_questions,
     hash_of,
-    kept,
     measured_key,
     read_vectors,
     remove_vectors,
+    serialise_calibration,
     text_of,
     write_vectors,
 )
@@ -78,7 +78,7 @@ async def fill(
     with writing():
         store = Store(directory)
     try:
-        return await _filled(directory, store, embedder, on_progress, writing)
+        return await _fill(directory, store, embedder, on_progress, writing)
     except (OSError, ValueError) as error:
         raise KnowledgeError(
             f"The vectors of the knowledge base in {directory} cannot be written: {error}.",
@@ -88,7 +88,7 @@ async def fill(
         store.close()
 
 
-async def _filled(
+async def _fill(
     directory: Path, store: Store, embedder: Embedder, on_progress: Progress | None, writing: Writing
 ) -> FillReport:
     wanted = wanted_texts(store, embedder)
@@ -183,6 +183,6 @@ async def _measure(directory: Path, store: Store, embedder: Embedder, name: str,
         raise ServerFault("The embedding server makes queries and passages of different lengths.")
     calibration = Calibration.of(*best_of(queries, rows))
     with writing(), store.transaction():
-        store.set_meta(calibration_key(embedder.name), kept(calibration))
+        store.set_meta(calibration_key(embedder.name), serialise_calibration(calibration))
         store.set_meta(directions_key(embedder.name), directions_of(rows))
         store.set_meta(measured_key(embedder.name), name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from adapters.lookups.relative_dates import day
+from adapters.lookups.day_expressions import day
 from language.clean import fold
 
 _NUMBERS: Final = {
@@ -35,7 +35,7 @@ _UNITS: Final = {"d": r"days?|дн\w+|день", "w": r"weeks?|недел\w+", "
 _COUNT: Final = rf"(?:(?P<count>\d{{1,4}}|{'|'.join(_NUMBERS)})\s+)?"
 
 
-def _counted(unit: str) -> Iterator[tuple[re.Pattern[str], str, str]]:
+def _make_unit_patterns(unit: str) -> Iterator[tuple[re.Pattern[str], str, str]]:
     """Yield the patterns of a unit: this one, the last one, and the last so many, up to today."""
     name = {"d": "today", "w": "week", "m": "month", "y": "year"}[unit]
     words = _UNITS[unit]
@@ -55,7 +55,7 @@ def _counted(unit: str) -> Iterator[tuple[re.Pattern[str], str, str]]:
 _PERIODS: Final = (
     (re.compile(r"\b(?:today|сегодня)\b"), "today", "today"),
     (re.compile(r"\b(?:yesterday|вчера)\b"), "today-1d", "today-1d"),
-    *(pattern for unit in "wmyd" for pattern in _counted(unit)),
+    *(pattern for unit in "wmyd" for pattern in _make_unit_patterns(unit)),
 )
 """What a period is called, and the days that it begins and ends on."""
 

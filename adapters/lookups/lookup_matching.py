@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 
 from adapters.lookups.date_ranges import period_of, without_periods
-from adapters.lookups.relative_dates import day
+from adapters.lookups.day_expressions import day
 from contracts.enums import Language
 from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, LookupValue, Value
 from language.clean import clean, fold
@@ -124,7 +124,7 @@ def _stop_stems() -> frozenset[str]:
 # ------------------------------------------------------------------------------------------------------- the values
 
 
-def checked(call: LookupCall, lookup: Lookup, today: date) -> dict[str, Value]:
+def check_call(call: LookupCall, lookup: Lookup, today: date) -> dict[str, Value]:
     """Return a value for each argument of a lookup: the call's, or the default.
 
     Raises:
@@ -245,7 +245,7 @@ def sentence(template: str, row: Mapping[str, object], values: Mapping[str, Valu
     Raises:
         LookupFault: The template names what neither has.
     """
-    said = {name: _said(value, language) for name, value in {**values, **row}.items()}
+    said = {name: _write_value(value, language) for name, value in {**values, **row}.items()}
     try:
         return template.format_map(said)
     except KeyError as error:
@@ -264,7 +264,7 @@ def binary_said(value: bytes, language: Language) -> str:
     return _BINARY[language].format(size, _BYTES[language][0 if one else 1 if few else 2])
 
 
-def _said(value: object, language: Language) -> str:
+def _write_value(value: object, language: Language) -> str:
     """Write a value as one line; numbers without needless places, so that an answer can quote them."""
     if value is None:
         return "-"

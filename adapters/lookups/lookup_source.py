@@ -13,7 +13,7 @@ from adapters.lookups.lookup_matching import (
     OutOfRange,
     arguments_from,
     beyond,
-    checked,
+    check_call,
     reference,
     said_in,
     sentence,
@@ -164,7 +164,7 @@ class LookupSource:
         for call, confidence in calls:
             lookup = self._lookups[call.name]
             try:
-                values = checked(call, lookup, today)
+                values = check_call(call, lookup, today)
             except LookupFault as fault:
                 wanted[f"{call.name}: {fault}"] = _Faulty(fault, lookup, confidence)
             else:
@@ -193,7 +193,7 @@ class LookupSource:
         name = reference(lookup, values)
         counted = f"{len(found.rows)}{'+' if found.cut else ''}"
         items = [
-            _placed(
+            _place_on_page(
                 EvidenceItem(
                     source=self._kind,
                     ref=f"{name}#{number}",
@@ -237,7 +237,7 @@ class LookupSource:
         return told.having(kept, request.threshold, rows)
 
 
-def _placed(item: EvidenceItem, row: Mapping[str, object]) -> EvidenceItem:
+def _place_on_page(item: EvidenceItem, row: Mapping[str, object]) -> EvidenceItem:
     """Return an item with the page that its row stands on."""
     says = {
         name: value

@@ -182,7 +182,7 @@ class _Engine:
         # A cursor of the server's where there is one: one statement, and no more rows on their way than fit.
         options = {"stream_results": True, "max_row_buffer": limits.rows + 1, "yield_per": limits.rows + 1}
         with connection.execute(text(statement), dict(values), execution_options=options) as result:
-            return _taken(result.mappings(), limits)
+            return _take_rows(result.mappings(), limits)
 
     def _made(self, limits: _Limits) -> Engine:
         raise NotImplementedError
@@ -200,7 +200,7 @@ class _Engine:
         raise NotImplementedError
 
 
-def _taken(found: Any, limits: _Limits) -> Rows:
+def _take_rows(found: Any, limits: _Limits) -> Rows:
     """Take rows until a limit; what was left out is said, for half a list looks like a whole one."""
     rows: list[Mapping[str, object]] = []
     size = 0
@@ -261,7 +261,7 @@ class _Sqlite(_Engine):
         def empty() -> sqlite3.Connection:
             made = sqlite3.connect(":memory:", isolation_level=None)
             for table, columns in _names(raw, readable).items():
-                made.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(map(_quoted, columns))})").close()
+                made.execute(f"CREATE TABLE {_quote_name(table)} ({', '.join(map(_quote_name, columns))})").close()
             return made
 
         try:
@@ -284,7 +284,7 @@ class _Sqlite(_Engine):
             raw.setlimit(category, most)
         deadline = time.monotonic() + limits.seconds
         raw.set_progress_handler(lambda: time.monotonic() > deadline, _INSTRUCTIONS)
-        raw.set_authorizer(_allowed if readable is None else _allowed_to_read(readable, _views(raw)))
+        raw.set_authorizer(_authorize if readable is None else _allowed_to_read(readable, _views(raw)))
         yield
 
     def _stopped(self, error: Exception, limits: _Limits) -> _Stopped:
@@ -297,7 +297,7 @@ class _Sqlite(_Engine):
         return _Stopped(f"failed: {cause}", _WRONG)
 
 
-def _allowed(action: int, _first: str | None, second: str | None, *_: str | None) -> int:
+def _authorize(action: int, _first: str | None, second: str | None, *_: str | None) -> int:
     """Say to SQLite what a statement may do: read, and call the functions that are known to be harmless."""
     if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE):
         return sqlite3.SQLITE_OK
@@ -312,7 +312,7 @@ def _raw(connection: Connection) -> sqlite3.Connection:
     return raw
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -345,7 +345,7 @@ def _allowed_to_read(readable: Readable, views: frozenset[str]) -> Callable[...,
 
     def allowed(action: int, first: str | None, second: str | None, *place: str | None) -> int:
         if action != sqlite3.SQLITE_READ:
-            return _allowed(action, first, second, *place)
+            return _authorize(action, first, second, *place)
         # A view that may be read may read what it is made of. Counting rows reads the column "".
         through = (place[1] or "").lower() if len(place) > 1 else ""
         columns = readable.get((first or "").lower())

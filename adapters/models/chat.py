@@ -148,7 +148,7 @@ class ChatModel:
         )
         try:
             message = await self._send(messages, ask)
-            record = _counted(record, message)
+            record = _add_usage(record, message)
             reply = _read(message)
         except ServerFault as fault:
             record = _counted_by(fault.__cause__, record)
@@ -287,7 +287,7 @@ def _read(message: AIMessage) -> Reply:
     return Reply(text, calls, finish, ())
 
 
-def _counted(record: ModelCall, message: AIMessage) -> ModelCall:
+def _add_usage(record: ModelCall, message: AIMessage) -> ModelCall:
     """Return the record with what the server says that the call took; it may say nothing, or nonsense."""
     usage = _mapping(message.response_metadata.get("token_usage"))
     return _with_figures(record, usage, _finish_of(message))

@@ -93,7 +93,7 @@ class ModelExchange:
         self.made[-1] = self.made[-1].model_copy(update={"fault": str(kind)})
 
 
-def said(history: Iterable[Exchange]) -> list[BaseMessage]:
+def history_messages(history: Iterable[Exchange]) -> list[BaseMessage]:
     """Return what was said before as messages."""
     from langchain_core.messages import AIMessage, HumanMessage
 

@@ -30,7 +30,7 @@ def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "use
         ValueError: No user message is among them.
     """
     system = "\n\n".join(text for m in messages if isinstance(m, SystemMessage) and (text := plain_text_of(m)).strip())
-    talk = _alternating(_without_dangling_calls(m for m in messages if not isinstance(m, SystemMessage)))
+    talk = _alternate_roles(_without_dangling_calls(m for m in messages if not isinstance(m, SystemMessage)))
     while talk and isinstance(talk[0], AIMessage) and not talk[0].tool_calls:
         del talk[0]  # what is left of a history whose beginning was cut
     if not any(isinstance(m, HumanMessage) for m in talk):
@@ -119,7 +119,7 @@ def _plain(message: BaseMessage) -> BaseMessage:
     return AIMessage(plain_text_of(message)) if isinstance(message, AIMessage) else HumanMessage(plain_text_of(message))
 
 
-def _alternating(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+def _alternate_roles(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     merged: list[BaseMessage] = []
     for message in messages:
         last = merged[-1] if merged else None

@@ -76,7 +76,7 @@ class MosecModerator:
         pauses: Pauses | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        address = _checked(url)
+        address = _check_address(url)
         # Taken out of the address, which the client writes into its log.
         self._url = address.copy_with(userinfo=b"")
         self._auth = (address.username, address.password) if address.userinfo else None
@@ -171,7 +171,7 @@ class MosecModerator:
         return response, read.decode("utf-8-sig", "replace")
 
 
-def _checked(url: str) -> httpx.URL:
+def _check_address(url: str) -> httpx.URL:
     try:
         address = httpx.URL(url)
     except httpx.InvalidURL:

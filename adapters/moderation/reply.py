@@ -107,7 +107,7 @@ def _values(lines: Iterable[str], key: str) -> list[str]:
 
 
 def _reading(levels: Sequence[object], categories: Iterable[object], refusals: Iterable[object]) -> Reading | None:
-    level = _agreed([_LEVELS.get(_word(level)) for level in levels])
+    level = _agree_on_level([_LEVELS.get(_word(level)) for level in levels])
     if level is None:
         return None
     known = (_CATEGORIES.get(_word(name)) for name in categories)
@@ -119,7 +119,7 @@ def _reading(levels: Sequence[object], categories: Iterable[object], refusals: I
     )
 
 
-def _agreed(levels: Sequence[SafetyLevel | None]) -> SafetyLevel | None:
+def _agree_on_level(levels: Sequence[SafetyLevel | None]) -> SafetyLevel | None:
     for strict in _STRICT:
         if strict in levels:
             return strict

@@ -52,7 +52,7 @@ class VllmModerator:
         except ServerFault as fault:
             way_out = _WAYS_OUT.get(fault.kind, fault.way_out)
             raise ModerationUnavailable(fault.message, way_out, calls=fault.calls, tried=True) from fault
-        reading = _trusted(reply)
+        reading = _read_verdict(reply)
         if reading is None:
             raise ModerationUnavailable(
                 f"The model {self._model.access.model!r} at {self._model.access.server}: its reply holds no verdict.",
@@ -63,7 +63,7 @@ class VllmModerator:
         return result_of(reading, reply.text, model=self._model.access.model, provider=PROVIDER, calls=reply.made)
 
 
-def _trusted(reply: Reply) -> Reading | None:
+def _read_verdict(reply: Reply) -> Reading | None:
     """Read the verdict; Safe in a reply that the limit of tokens cut is none, for what was cut might have said more."""
     reading = read_verdict(reply.text)
     return None if reading and reading.level is SafetyLevel.SAFE and reply.cut_short else reading

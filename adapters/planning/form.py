@@ -102,7 +102,7 @@ def read_text(text: str) -> Filled | Misfilled | None:
     """Read a plan out of a reply's text: in tags of a tool call, in a fence, or bare; `None` where none is there."""
     best: Misfilled | None = None
     for candidate in _candidates(text):
-        for arguments in _unwrapped(candidate):
+        for arguments in _unwrap_arguments(candidate):
             reading = read_arguments(arguments)
             if isinstance(reading, Filled):
                 return reading
@@ -119,7 +119,7 @@ def _candidates(text: str) -> Iterator[str]:
             yield part[first : last + 1]
 
 
-def _unwrapped(text: str) -> Iterator[str]:
+def _unwrap_arguments(text: str) -> Iterator[str]:
     """Yield the arguments in a JSON object: the object itself, or what a call written as text holds."""
     try:
         value = _tolerant(text)
@@ -155,7 +155,7 @@ def _mend(name: str, value: Any) -> Any:
     if name in _LISTS or name == "lookups":
         return _mended_lookups(value) if name == "lookups" else _mended_list(value, _LISTS[name])
     if name in _TEXTS and isinstance(value, str):
-        text = _clipped(value, _TEXTS[name])
+        text = _clip(value, _TEXTS[name])
         return text or (None if name in _MAY_BE_MISSING else text)
     if name in _WORDS:
         if value is None or value == "":
@@ -172,7 +172,7 @@ def _mended_list(value: Any, longest: int) -> Any:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not all(isinstance(item, str) for item in cast("list[Any]", items)):
         return value
-    texts = [_clipped(item, _LONGEST_ITEM) for item in cast("list[str]", items)]
+    texts = [_clip(item, _LONGEST_ITEM) for item in cast("list[str]", items)]
     return list(dict.fromkeys(text for text in texts if text))[:longest]
 
 
@@ -219,7 +219,7 @@ def _tidy(name: Any) -> Any:
     return clean(name).strip() if isinstance(name, str) else name
 
 
-def _clipped(text: str, longest: int) -> str:
+def _clip(text: str, longest: int) -> str:
     tidy = clean(text).strip()
     if len(tidy) <= longest:
         return tidy

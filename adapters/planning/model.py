@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from adapters.models.chat import Reply
-from adapters.models.exchange import AskedModel, ModelExchange, said
+from adapters.models.exchange import AskedModel, ModelExchange, history_messages
 from adapters.models.memory import WireMemory
 from adapters.models.window import Parts
 from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
@@ -162,7 +162,7 @@ class ModelPlanner:
             except ServerFault as fault:
                 result = fault.message
             else:
-                result = _probed(reading, time.monotonic() - began)
+                result = _describe_probe(reading, time.monotonic() - began)
                 works = isinstance(reading, Filled)
             tried.append(Tried(rung, result, works))
         first = next((str(each.rung) for each in tried if each.works), None)
@@ -310,7 +310,7 @@ _NEXT_RUNG: Final = (FaultKind.BAD_REQUEST, FaultKind.EMPTY, FaultKind.NOT_AS_AS
 """What may be the form's fault. A wrong key, a missing model or a busy server would answer every form alike."""
 
 
-def _probed(reading: Filled | Misfilled | None, seconds: float) -> str:
+def _describe_probe(reading: Filled | Misfilled | None, seconds: float) -> str:
     match reading:
         case Filled():
             return f"works, {seconds:.1f} s"
@@ -324,4 +324,4 @@ def _messages(system: str, parts: Parts, repair: str) -> list[BaseMessage]:
     from langchain_core.messages import HumanMessage, SystemMessage
 
     asked = [HumanMessage(parts.question), *([HumanMessage(repair)] if repair else [])]
-    return [SystemMessage(system), *said(parts.history), *asked]
+    return [SystemMessage(system), *history_messages(parts.history), *asked]

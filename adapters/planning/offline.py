@@ -41,7 +41,7 @@ from contracts.profile import Profile
 from language import lexicon
 from language.message import is_complete, own_words, questions_and_context
 from language.sentences import questions, sentences
-from language.words import Phrases, rephrased, stems, tokens
+from language.words import Phrases, rephrase, stems, tokens
 
 NAME: Final = "offline"
 CLEARLY: Final = 0.6
@@ -112,7 +112,7 @@ class OfflinePlanner:
                 # Who was asked back is not off topic for having answered.
                 parts = _parts(request) if _is_answer(request) else []
                 texts = (*queries, *_sentences_of_a_story(whole), *parts)
-                probes = dict.fromkeys((*texts, *rephrased(texts, self._profile.synonyms)))
+                probes = dict.fromkeys((*texts, *rephrase(texts, self._profile.synonyms)))
                 # At once: a server of vectors that does not answer costs its time only once.
                 asked = (self._probe.on_topic(text, made) for text in probes)
                 topic = max(await asyncio.gather(*asked), default=0.0)
@@ -177,7 +177,7 @@ class OfflinePlanner:
         else:
             question, gap = lexicon.question_about(reading.text, request.language)
         unclear = confidence < self._profile.thresholds.confidence
-        joined = _quoted(reading.queries, request.language)
+        joined = _quote_queries(reading.queries, request.language)
         intent = "intent_person" if reading.person else f"intent_{reading.kind}"
         return SGRPlanResult(
             spam_score=spam,
@@ -426,7 +426,7 @@ def _short(question: str) -> str:
     return question if len(question) <= _LONGEST_QUOTE else question[: _LONGEST_QUOTE - 1] + "…"
 
 
-def _quoted(queries: list[str], language: Language) -> str:
+def _quote_queries(queries: list[str], language: Language) -> str:
     left, right = ("«", "»") if language is Language.RU else ("“", "”")
     return "; ".join(f"{left}{query.strip()}{right}" for query in queries)
 

@@ -118,7 +118,7 @@ def read(text: str, *, title: str | None = None, skip: int = 0) -> Page:
     blocks = list(_blocks("\n".join([*([""] * skip), *lines[skip:]]), lines))
     heading = next((block.title for block in blocks if block.kind == "heading"), "")
     sections = _sections(blocks, len(lines))
-    pieces = [piece for group in _joined(sections, lines) for piece in _cut(group, lines)]
+    pieces = [piece for group in _join_short_sections(sections, lines) for piece in _cut(group, lines)]
     if not pieces and heading:
         # A page of headings alone can still be found by them.
         pieces = [_Piece((), tuple(blocks), blocks[0].start, blocks[-1].end)]
@@ -229,7 +229,7 @@ class _Piece:
     text: str | None = None
 
 
-def _joined(sections: list[_Section], lines: list[str]) -> Iterator[list[_Section]]:
+def _join_short_sections(sections: list[_Section], lines: list[str]) -> Iterator[list[_Section]]:
     """Yield groups of sections: a short one with those that follow under the same parent, up to a chunk's size."""
     group: list[_Section] = []
     size = 0
@@ -330,18 +330,18 @@ def _parts(block: _Block, lines: list[str]) -> Iterator[tuple[int, int, str]]:
     if start >= end:  # all of it is the line that opens a fence
         head, start, foot = "", block.start, ""
     starts = [line for line in block.breaks if start <= line < end] or list(range(start, end))
-    for first, last in _packed(starts, end, lines):
+    for first, last in _pack_lines(starts, end, lines):
         text = "\n".join(lines[first:last])
         if len(text) <= HUGE:
             yield first, last, head + text + foot
             continue
-        inner = [(first, last)] if last == first + 1 else _packed(list(range(first, last)), last, lines)
+        inner = [(first, last)] if last == first + 1 else _pack_lines(list(range(first, last)), last, lines)
         for line, stop in inner:
             for part in _slices("\n".join(lines[line:stop])):
                 yield line, stop, head + part + foot
 
 
-def _packed(starts: list[int], end: int, lines: list[str]) -> Iterator[tuple[int, int]]:
+def _pack_lines(starts: list[int], end: int, lines: list[str]) -> Iterator[tuple[int, int]]:
     """Yield ranges of lines that begin at some of the given ones and hold about a chunk's size."""
     first, size = starts[0], 0
     for start, stop in zip(starts, [*starts[1:], end], strict=True):

@@ -105,7 +105,7 @@ def flatten(text: str, reading: Reading, *, page: Path, root: Path) -> Flat:
     head = front.group().count("\n") if front else 0
     body = work.filled(work.included(lines[head:], page.resolve(), (page.resolve(),)))
     # A page may turn out to be empty; an empty text has one line.
-    whole = [*work.filled(lines[:head]), *_unfolded(body)] or [_Line(1, "")]
+    whole = [*work.filled(lines[:head]), *_unfold_blocks(body)] or [_Line(1, "")]
     return Flat(
         "\n".join(line.text for line in whole), tuple(line.number for line in whole), not work.outside, work.problem()
     )
@@ -140,7 +140,7 @@ class _Work:
         """Return lines with their includes resolved; an included line has the number of the line that asks for it."""
         found: list[_Line] = []
         fence = _Fence()
-        waiting = deque(_rejoined(lines))
+        waiting = deque(_rejoin_includes(lines))
         while waiting:
             line = waiting.popleft()
             inside = fence.holds(line.text)
@@ -287,7 +287,7 @@ def _block_of_snippets(waiting: deque[_Line]) -> list[str] | None:
     return [name for name in names if name and not name.startswith(";")]
 
 
-def _rejoined(lines: Sequence[_Line]) -> Iterator[_Line]:
+def _rejoin_includes(lines: Sequence[_Line]) -> Iterator[_Line]:
     """Yield lines; an include that is written over several is one, with blank lines behind it."""
     number = 0
     while number < len(lines):
@@ -352,7 +352,7 @@ class _Fence:
         return True
 
 
-def _unfolded(lines: Iterable[_Line]) -> Iterator[_Line]:
+def _unfold_blocks(lines: Iterable[_Line]) -> Iterator[_Line]:
     """Yield lines with admonitions, foldable blocks and tabs as a bold title and their text."""
     fence = _Fence()
     # The columns at which the texts of the blocks around a line begin; each block shifts its text by four.

@@ -63,6 +63,6 @@ def document(text: str, *, title: str = "", url: str = "", updated: str = "") ->
     )
 
 
-def ending(path: str) -> str:
+def suffix_of(path: str) -> str:
     """Return the ending of a file's name in small letters, with its point."""
     return PurePosixPath(path).suffix.casefold()

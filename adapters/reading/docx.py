@@ -39,7 +39,7 @@ def read(content: bytes) -> Document:
     if content.startswith(_OLE):
         raise Unfit("is encrypted or of the old format .doc: save it as .docx without a password")
     try:
-        core = _checked(content)
+        core = _check_archive(content)
         markup = _markup(content)
     except (BadZipFile, ZlibError, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
         raise Unfit("is no Word file, or a damaged one: open it in Word and save it again as .docx") from error
@@ -48,7 +48,7 @@ def read(content: bytes) -> Document:
     return document(found.text, title=found.title or core.get("dc:title", ""), updated=core.get("dcterms:modified", ""))
 
 
-def _checked(content: bytes) -> dict[str, str]:
+def _check_archive(content: bytes) -> dict[str, str]:
     """See that the archive is as large as it says, before anything is unpacked; return the document's properties."""
     import html as entities
 

@@ -72,9 +72,11 @@ def walk(root: Path, others: Collection[Path] = ()) -> Scan:
         except OSError as error:
             relative = _relative(folder, root)
             scan.unread.append("" if relative == "." else relative)
-            scan.skipped.append(Skipped(relative, f"the folder cannot be listed ({_said(error)}): allow reading it"))
+            scan.skipped.append(
+                Skipped(relative, f"the folder cannot be listed ({_describe_error(error)}): allow reading it")
+            )
             continue
-        waiting += reversed([Path(entry.path) for entry in _entered(entries, root, others, scan)])
+        waiting += reversed([Path(entry.path) for entry in _list_entries(entries, root, others, scan)])
         for entry in entries:
             if entry.name.casefold().endswith(SUFFIXES) and not entry.name.startswith(_OPEN_IN_WORD):
                 _examine(Path(entry.path), root, scan)
@@ -82,7 +84,7 @@ def walk(root: Path, others: Collection[Path] = ()) -> Scan:
     return scan
 
 
-def _entered(
+def _list_entries(
     entries: list[os.DirEntry[str]], root: Path, others: Collection[Path], scan: Scan
 ) -> Iterator[os.DirEntry[str]]:
     for entry in entries:
@@ -108,7 +110,7 @@ def _examine(path: Path, root: Path, scan: Scan) -> None:
         outside = path.is_symlink() and root not in path.resolve().parents
     except (OSError, RuntimeError) as error:
         scan.unread.append(relative)
-        scan.skipped.append(Skipped(relative, f"cannot be looked at ({_said(error)}): repair or remove it"))
+        scan.skipped.append(Skipped(relative, f"cannot be looked at ({_describe_error(error)}): repair or remove it"))
         return
     if stat.S_ISDIR(state.st_mode):
         return
@@ -168,10 +170,10 @@ def decode(content: bytes) -> str:
 
 def why(error: OSError) -> str:
     """Return what to tell of a file that cannot be read now; what was indexed of it stays."""
-    return f"cannot be read ({_said(error)}): allow reading it, then index again"
+    return f"cannot be read ({_describe_error(error)}): allow reading it, then index again"
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 

@@ -55,17 +55,17 @@ def read(text: str) -> FrontMatter:
         return FrontMatter()
     end = next((number for number, line in enumerate(lines[1:], start=1) if _END.match(line)), None)
     if end is None:
-        return _unclosed(lines)
+        return _read_unclosed(lines)
     values, problem = _values(lines[1:end])
-    return _known(values, end + 1, problem)
+    return _read_known_keys(values, end + 1, problem)
 
 
-def _unclosed(lines: list[str]) -> FrontMatter:
+def _read_unclosed(lines: list[str]) -> FrontMatter:
     count = next((n for n, line in enumerate(lines[1:]) if not _LINE.match(line)), len(lines) - 1)
     if not count:
         # A page may begin with a rule.
         return FrontMatter()
-    return _known(_by_line(lines[1 : count + 1]), count + 1, "has no closing `---`")
+    return _read_known_keys(_by_line(lines[1 : count + 1]), count + 1, "has no closing `---`")
 
 
 def _values(lines: list[str]) -> tuple[dict[str, str], str]:
@@ -128,7 +128,7 @@ def _by_line(lines: list[str]) -> dict[str, str]:
     return {match.group(1): (match.group(2) or "").strip().strip("'\"") for match in matches}
 
 
-def _known(values: dict[str, str], lines: int, problem: str) -> FrontMatter:
+def _read_known_keys(values: dict[str, str], lines: int, problem: str) -> FrontMatter:
     problems = [problem] if problem else []
 
     def text(key: str, longest: int) -> str | None:

@@ -138,7 +138,7 @@ def _document(tree: LexborHTMLParser) -> Document:
     for node in hidden:
         node.decompose()
     # First what the head says, which is dropped then.
-    title = next(_named(tree), "")
+    title = next(_find_titles(tree), "")
     url = _attribute(tree, 'link[rel="canonical"]', "href")
     dates = [_attribute(tree, selector, "content") for selector in _DATES]
     root = _root(tree)
@@ -158,7 +158,7 @@ def _attribute(tree: LexborHTMLParser, selector: str, name: str) -> str:
     return (found.attributes.get(name) or "") if found else ""
 
 
-def _named(tree: LexborHTMLParser) -> Iterator[str]:
+def _find_titles(tree: LexborHTMLParser) -> Iterator[str]:
     for selector, attribute in _TITLES:
         found = tree.css_first(selector)
         if found:
@@ -206,10 +206,10 @@ def _size(node: LexborNode | None) -> int:
 
 
 def _blocks(node: LexborNode, depth: int = 0) -> list[str]:
-    return [block.text for block in _gathered(_inside(node, depth))]
+    return [block.text for block in _gather_paragraphs(_inside(node, depth))]
 
 
-def _gathered(pieces: Sequence[_Piece]) -> list[_Block]:
+def _gather_paragraphs(pieces: Sequence[_Piece]) -> list[_Block]:
     """Join the words between blocks into paragraphs."""
     found: list[_Block] = []
     words: list[str] = []
@@ -230,7 +230,7 @@ def _paragraph(words: str) -> str:
 
 def _line(pieces: Sequence[_Piece]) -> str:
     """Return pieces as the text of one line: of a heading, a cell or a link."""
-    return " ".join(" ".join(_flat(block.text) for block in _gathered(pieces)).split())
+    return " ".join(" ".join(_flat(block.text) for block in _gather_paragraphs(pieces)).split())
 
 
 def _flat(text: str) -> str:
@@ -240,7 +240,7 @@ def _flat(text: str) -> str:
 
 def _inside(node: LexborNode, depth: int) -> list[_Piece]:
     if depth > _DEEPEST:
-        return [_escaped(node.text(separator=" "))]
+        return [_escape(node.text(separator=" "))]
     found: list[_Piece] = []
     child = node.first_child
     while child is not None:
@@ -252,7 +252,7 @@ def _inside(node: LexborNode, depth: int) -> list[_Piece]:
 def _node(node: LexborNode, depth: int) -> list[_Piece]:  # noqa: PLR0911 - one line per kind of element
     tag = node.tag or ""
     if tag == "-text":
-        return [_escaped(node.text_content or "")]
+        return [_escape(node.text_content or "")]
     if tag.startswith(("-", "!")):
         return []
     if _HEADING.fullmatch(tag):
@@ -263,13 +263,13 @@ def _node(node: LexborNode, depth: int) -> list[_Piece]:  # noqa: PLR0911 - one 
         return [_Block(_WHOLE[tag](node, depth), tight=tag in ("ul", "ol"))]
     if tag in _BLOCKS:
         # An empty one ends the paragraph before it, too.
-        return [*_gathered(_inside(node, depth))] or [_Block("")]
+        return [*_gather_paragraphs(_inside(node, depth))] or [_Block("")]
     if tag in _LEAVES:
         return [_LEAVES[tag](node)]
-    return _marked(node, tag, depth)
+    return _mark_inline(node, tag, depth)
 
 
-def _marked(node: LexborNode, tag: str, depth: int) -> list[_Piece]:
+def _mark_inline(node: LexborNode, tag: str, depth: int) -> list[_Piece]:
     inner = _inside(node, depth)
     if any(isinstance(piece, _Block) for piece in inner):
         # Blocks inside a link or a bold part: their words matter more than the mark.
@@ -293,7 +293,7 @@ def _label(node: LexborNode, depth: int) -> str:
     return f"**{words}**" if words else ""
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return words in which nothing reads as a tag, an entity or code."""
     escapes = {"<": "&lt;", "&": "&amp;", "`": "\\`"}
     return _TEXT_MARKUP.sub(lambda found: escapes[found.group()], text)
@@ -337,7 +337,7 @@ def _image(node: LexborNode) -> str:
         return ""
     if not source or source[:5].lower() == "data:" or len(source) > 500:
         source = "image"
-    label = _escaped(words).replace("[", "(").replace("]", ")")
+    label = _escape(words).replace("[", "(").replace("]", ")")
     address = re.sub(r"[\s()<>]", "", source)
     return f"![{label}]({address})"
 
@@ -385,22 +385,22 @@ def _items(node: LexborNode, depth: int, *, ordered: bool) -> Iterator[str]:
     number = int(start) if start.isdecimal() and len(start) < 7 else 1
     mark = f"{number}. " if ordered else "- "
     for child in _children(node):
-        blocks = _gathered(_node(child, depth + 1) if child.tag != "li" else _inside(child, depth + 1))
+        blocks = _gather_paragraphs(_node(child, depth + 1) if child.tag != "li" else _inside(child, depth + 1))
         if not blocks:
             continue
         if child.tag in ("ul", "ol"):
             # A list right inside a list belongs to the item before it.
-            yield _indented(blocks[0].text, len(mark))
+            yield _indent(blocks[0].text, len(mark))
             continue
         mark = f"{number}. " if ordered else "- "
         number += 1
         text = blocks[0].text
         for block in blocks[1:]:
             text += ("\n" if block.tight else "\n\n") + block.text
-        yield mark + _indented(text, len(mark)).lstrip()
+        yield mark + _indent(text, len(mark)).lstrip()
 
 
-def _indented(text: str, width: int) -> str:
+def _indent(text: str, width: int) -> str:
     return "\n".join(" " * width + line if line else "" for line in text.split("\n"))
 
 
@@ -423,7 +423,7 @@ def _definitions(node: LexborNode, depth: int) -> Iterator[str]:
         if begin and text.startswith(("```", "|", "- ", "> ")):
             begin = f"**{term}**:\n\n"
         if text or begin:
-            yield f"- {_indented(begin + text, 2).lstrip()}"
+            yield f"- {_indent(begin + text, 2).lstrip()}"
         term = ""
     if term:
         yield f"- **{term}**"
@@ -439,7 +439,7 @@ def _table(node: LexborNode, depth: int) -> Iterator[_Block]:
             block
             for cell in node.css("td, th")
             if _outermost(cell, node)
-            for block in _gathered(_inside(cell, depth + 1))
+            for block in _gather_paragraphs(_inside(cell, depth + 1))
         )
         return
     caption = node.css_first("caption")

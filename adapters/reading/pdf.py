@@ -76,7 +76,7 @@ def read(content: bytes) -> Document:
     except (PyPdfError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OSError) as error:
         # The library meets a damaged file with whatever its parts raise.
         raise Unfit("is no PDF, or a damaged one: print it to a new PDF, or save it as Markdown") from error
-    text = _assembled(_without_running_heads(pages), chapters)
+    text = _assemble_pages(_without_running_heads(pages), chapters)
     # A bookmark of the first page names the document, one of a later page a chapter.
     first = next((name for _, name in chapters.get(0, ())), "")
     return document(text, title=said[0] or first, updated=said[1])
@@ -151,21 +151,21 @@ def _without_running_heads(pages: list[str]) -> list[list[str]]:
     for place in (0, -1):
         # Twice: a running head may be a name and a number, on two lines.
         for _ in range(2):
-            edges = Counter(_running(page[place], number) for number, page in enumerate(lines) if page)
+            edges = Counter(_normalise_running_line(page[place], number) for number, page in enumerate(lines) if page)
             often = {edge for edge, count in edges.items() if count >= least}
             for number, page in enumerate(lines):
-                if len(page) > 1 and _running(page[place], number) in often:
+                if len(page) > 1 and _normalise_running_line(page[place], number) in often:
                     page.pop(place)
     return lines
 
 
-def _running(line: str, place: int) -> tuple[str, int | None, str]:
+def _normalise_running_line(line: str, place: int) -> tuple[str, int | None, str]:
     """Return a line as it is on other pages: where it is the page's number, that counts with the pages."""
     found = _PAGE_NUMBER.fullmatch(line)
     return (found["before"], int(found["number"]) - place, found["after"]) if found else (line, None, "")
 
 
-def _assembled(pages: list[list[str]], chapters: dict[int, list[tuple[int, str]]]) -> str:
+def _assemble_pages(pages: list[list[str]], chapters: dict[int, list[tuple[int, str]]]) -> str:
     word = _NAMES[detect(" ".join(line for page in pages[:20] for line in page)[:20_000])]
     parts: list[str] = []
     for number, lines in enumerate(pages):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from language.clean import unescaped
+from language.clean import unescape_entities
 
 # Every quantifier is bounded and no alternative begins like its neighbour, so hostile text costs linear time. Of a
-# comment, only the beginning: `_stripped` looks for its end, and for each end but once.
+# comment, only the beginning: `_strip_markup` looks for its end, and for each end but once.
 _MARKUP = re.compile(
     r"""
     (?P<code>`{1,3}[^`]{1,500}`{1,3})                        # kept as it is
@@ -29,10 +29,10 @@ def plain(markdown: str) -> str:
     """Return the words of some Markdown: link and image targets, tags, comments and attributes are dropped."""
     text = _ADMONITION.sub("", _DEFINITION.sub("", markdown))
     # A label may hold an image with a target of its own.
-    return unescaped(_stripped(_stripped(text)))
+    return unescape_entities(_strip_markup(_strip_markup(text)))
 
 
-def _stripped(text: str) -> str:
+def _strip_markup(text: str) -> str:
     parts: list[str] = []
     done = place = closing = 0
     while match := _MARKUP.search(text, place):

@@ -16,7 +16,7 @@ from adapters.reading import files
 from adapters.reading.chunks import Chunk
 from adapters.reading.converter import Converter
 from adapters.reading.dialects import Reading, flatten
-from adapters.reading.document import LIBRARIES, Document, ending
+from adapters.reading.document import LIBRARIES, Document, suffix_of
 from adapters.reading.pdf import PAGE, PAGE_HEADING, PAGE_LINES
 from contracts.enums import Dialect
 from language.attacks.hidden import without_hidden
@@ -80,7 +80,7 @@ class Texts:
 
     def known_as(self, path: str, content: bytes, reading: Reading) -> str | None:
         """Return the digest of a file as far as it can be told without reading it as text."""
-        return None if _flattened(path, reading) else sha256(content).hexdigest()
+        return None if _is_flattened(path, reading) else sha256(content).hexdigest()
 
     def read(self, root: Path, path: str, content: bytes, reading: Reading) -> Text:
         """Return a file as Markdown, without what its reader does not see.
@@ -94,10 +94,10 @@ class Texts:
         Raises:
             Unfit: It cannot be read as text.
         """
-        if ending(path) in LIBRARIES:
-            return Text(self._converted(ending(path), content), sha256(content).hexdigest(), lines=())
+        if suffix_of(path) in LIBRARIES:
+            return Text(self._converted(suffix_of(path), content), sha256(content).hexdigest(), lines=())
         text = _as_seen(files.decode(content))
-        if not _flattened(path, reading):
+        if not _is_flattened(path, reading):
             return Text(text, sha256(content).hexdigest())
         flat = flatten(text, reading, page=root / path, root=root)
         known = content if flat.alone else flat.text.encode("utf-8", "replace")
@@ -134,8 +134,8 @@ def _as_seen(text: str) -> str:
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w\"'#-]+[^\n]*(?::|#))(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
-def _flattened(path: str, reading: Reading) -> bool:
-    return reading.dialect is not Dialect.PLAIN and ending(path) not in LIBRARIES
+def _is_flattened(path: str, reading: Reading) -> bool:
+    return reading.dialect is not Dialect.PLAIN and suffix_of(path) not in LIBRARIES
 
 
 def _with_front_matter(found: Document) -> str:
@@ -145,7 +145,7 @@ def _with_front_matter(found: Document) -> str:
     return "\n".join(["---", *lines, "---", "", found.text])
 
 
-def written(reading: Reading) -> str:
+def serialise_reading(reading: Reading) -> str:
     """Return a reading as it is kept; nothing for the usual one."""
     if reading == Reading():
         return ""

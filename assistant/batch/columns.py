@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from assistant.batch.html import Html, text_of
 from assistant.batch.subjects import Ask, question_of
-from assistant.batch.tables import Cell, Formula, Layout, Row, shown
+from assistant.batch.tables import Cell, Formula, Layout, Row, write_cell
 from assistant.turns.views import confidence_of, queries_asked
 from contracts.enums import Outcome
 from contracts.errors import ConfigError, InputError
@@ -149,11 +149,11 @@ class Reading:
 
     def name(self, row: Row) -> str:
         """Return what the input calls a row; empty where it does not."""
-        return " ".join(" ".join(shown(row.cells[place]) for place in self.id).split())[:80]
+        return " ".join(" ".join(write_cell(row.cells[place]) for place in self.id).split())[:80]
 
     def texts(self, row: Row) -> Iterator[str]:
         """Return what a question is made of, as it stands there."""
-        yield from (shown(row.cells[place]) for place in (*self.subject, *self.description))
+        yield from (write_cell(row.cells[place]) for place in (*self.subject, *self.description))
 
     def question(self, row: Row) -> str:
         """Return the text of a row's question: its subject, its description or both.
@@ -172,7 +172,7 @@ class Reading:
             raise InputError(
                 "The question has a formula without a value.", "Open and save the file in a spreadsheet program."
             )
-        texts = (text_of(shown(row.cells[place]), self.html).strip() for place in places)
+        texts = (text_of(write_cell(row.cells[place]), self.html).strip() for place in places)
         return "\n\n".join(filter(None, texts))
 
 
@@ -222,7 +222,7 @@ def _there_are(header: Sequence[str]) -> str:
 # --------------------------------------------------------------------------------------------------------- writing
 
 
-def failed(thread: str, error: str) -> dict[Column, Cell]:
+def write_failure(thread: str, error: str) -> dict[Column, Cell]:
     """Return what there is to write of a row that has no result."""
     return {Column.THREAD: thread, Column.ERROR: error}
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from adapters.checkpoints.lock import ProcessLock
 from assistant.api import run_context
 from assistant.batch import html
-from assistant.batch.columns import Column, ColumnMap, Reading, cells_of, failed, fault_of, find_columns
+from assistant.batch.columns import Column, ColumnMap, Reading, cells_of, fault_of, find_columns, write_failure
 from assistant.batch.tables import (
     MOST_COLUMNS,
     MOST_ROWS,
@@ -39,8 +39,8 @@ from assistant.batch.tables import (
     kind_of,
     needs_extra,
     open_table,
+    open_writer,
     unique,
-    writing,
 )
 from assistant.service import Caller, Question, Service, open_service
 from contracts.enums import Outcome
@@ -135,7 +135,7 @@ async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], Non
         GuardianError: Something else that a person can fix; it says how.
     """
     since = time.monotonic()
-    kind = _checked(job)
+    kind = _check_job(job)
     context = run_context(deployed, language=job.language or None, role=job.role)
     hashed = digest(job.source)
     table = open_table(job.source, job.columns.layout)
@@ -150,12 +150,12 @@ async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], Non
             "profile": deployed.profile.name,
             "data": str(deployed.folder.resolve()),
         }
-        run = _entered(job, plan)
+        run = _enter_run(job, plan)
         async with open_service(deployed) as service:
             work = _Work(service, job, reading, run)
             report = await work.ask_all(table, begun)
             if digest(job.source) != hashed:
-                raise _changed("input")
+                raise _report_change("input")
             await work.write(table, kind, report)
         job.progress.unlink()
     report.seconds = time.monotonic() - since
@@ -165,7 +165,7 @@ async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], Non
 # -------------------------------------------------------------------------------------------------- before the run
 
 
-def _checked(job: Job) -> str:
+def _check_job(job: Job) -> str:
     """Return the kind of OUT, where both files will do.
 
     Raises:
@@ -229,7 +229,7 @@ class _Run:
     replaces: bool
 
 
-def _entered(job: Job, plan: Json) -> _Run:
+def _enter_run(job: Job, plan: Json) -> _Run:
     """Return the run to go on with, or a new one, whose progress file is then made.
 
     Raises:
@@ -239,7 +239,7 @@ def _entered(job: Job, plan: Json) -> _Run:
         kept = _read_progress(job)
         for name, value in plan.items():
             if kept.get(name) != value:
-                raise _changed(name)
+                raise _report_change(name)
         return _Run(str(kept["run"]), goes_on=True, replaces=kept.get("replaces") is True)
     run = _Run(uuid.uuid4().hex[:12], goes_on=False, replaces=job.force)
     entry = {"format": _FORMAT, "run": run.name, "source": job.source.name, "replaces": run.replaces, **plan}
@@ -281,7 +281,7 @@ _CHANGES: Final = {
 }
 
 
-def _changed(name: str) -> InputError:
+def _report_change(name: str) -> InputError:
     what, way_out = _CHANGES[name]
     return InputError(
         f"A run that was broken off cannot go on: {what}.",
@@ -382,14 +382,14 @@ class _Work:
         part = _part(self._job.target, self._run)
         delimiter = self._job.columns.output.delimiter or table.delimiter
         try:
-            with closing(table.rows()) as rows, writing(part, kind, header, delimiter) as writer:
+            with closing(table.rows()) as rows, open_writer(part, kind, header, delimiter) as writer:
                 for row in rows:
                     cells = await self._cells(row, report, structured=kind == ".jsonl")
                     if row.number in report.errors and (name := self._reading.name(row)):
                         report.names[row.number] = name
                     writer.write([*row.cells, *(cells.get(column) for column in wanted)])
             report.shortened = writer.shortened
-            report.target = _moved(part, self._job.target, self._run)
+            report.target = _move_result(part, self._job.target, self._run)
         finally:
             with suppress(OSError):  # what was wrong is raised already
                 part.unlink(missing_ok=True)
@@ -398,7 +398,7 @@ class _Work:
         raw = await self._result(row) if row.number not in report.errors else None
         if raw is None:
             error = report.errors.setdefault(row.number, "The conversation of this row was deleted during the run.")
-            return failed(self._thread(row), error)
+            return write_failure(self._thread(row), error)
         result = StructuredAgentResult.model_validate(raw)
         report.outcomes[result.outcome] += 1
         report.degraded += bool(result.diagnostics.degraded)
@@ -416,7 +416,7 @@ def unique_behind(header: tuple[str, ...], ours: list[str]) -> list[str]:
     return [*header, *unique([*unique(header), *ours])[len(header) :]]
 
 
-def _moved(part: Path, target: Path, run: _Run) -> Path:
+def _move_result(part: Path, target: Path, run: _Run) -> Path:
     """Move a finished file to OUT, or beside it where OUT exists and may not be replaced; return where it is."""
     try:
         with part.open("rb") as file:

@@ -162,12 +162,12 @@ def open_table(path: Path, layout: Layout) -> Table:
     """
     kind = kind_of(path, "IN")
     if kind == ".jsonl":
-        return _counted(path, lambda: _lines(path))
+        return _count_rows(path, lambda: _lines(path))
     if kind == ".xlsx":
-        return _counted(path, lambda: _with_header(_sheet(path, layout.sheet), layout.header_row))
-    encoding = layout.encoding or _encoding(path)
+        return _count_rows(path, lambda: _with_header(_sheet(path, layout.sheet), layout.header_row))
+    encoding = layout.encoding or _detect_encoding(path)
     delimiter = layout.delimiter or _delimiter(path, encoding, layout.header_row)
-    table = _counted(path, lambda: _with_header(_checked_records(path, encoding, delimiter), layout.header_row))
+    table = _count_rows(path, lambda: _with_header(_checked_records(path, encoding, delimiter), layout.header_row))
     return Table(table.header, table.count, table.rows, "" if delimiter == _NO_SEPARATOR else delimiter)
 
 
@@ -175,7 +175,7 @@ _Named = tuple[int, dict[str | int, Cell] | str]
 """A row's number, and its cells by the name or, in a table with a header, the place of their columns; or its fault."""
 
 
-def _counted(path: Path, read: Callable[[], Generator[_Named]]) -> Table:
+def _count_rows(path: Path, read: Callable[[], Generator[_Named]]) -> Table:
     columns: dict[str | int, str] = {}
     count = 0
     fault = ""
@@ -187,7 +187,7 @@ def _counted(path: Path, read: Callable[[], Generator[_Named]]) -> Table:
             elif number:
                 columns.update({key: key if isinstance(key, str) else "" for key in cells if key not in columns})
             else:
-                columns = {place: shown(name).strip() for place, name in cells.items()}
+                columns = {place: write_cell(name).strip() for place, name in cells.items()}
     if fault and not columns:
         raise InputError(fault, _ONE_OBJECT)
     if not count:
@@ -310,7 +310,7 @@ def _without_warnings() -> Generator[None]:
         yield
 
 
-def _encoding(path: Path) -> str:
+def _detect_encoding(path: Path) -> str:
     """Return the encoding of a csv file: by its first bytes, else UTF-8 where all of it is that, else Windows-1251."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
@@ -440,7 +440,7 @@ def _lines(path: Path) -> Generator[_Named]:
                 yield number, cells
 
 
-def shown(cell: Cell) -> str:  # noqa: PLR0911 - one line per kind of cell
+def write_cell(cell: Cell) -> str:  # noqa: PLR0911 - one line per kind of cell
     """Return a cell as text: dates as ISO writes them, lists and objects as JSON."""
     match cell:
         case None:
@@ -482,18 +482,18 @@ class Writer:
         self._write(cells)
 
 
-def writing(path: Path, kind: str, header: Sequence[str], delimiter: str) -> AbstractContextManager[Writer]:
+def open_writer(path: Path, kind: str, header: Sequence[str], delimiter: str) -> AbstractContextManager[Writer]:
     """Write a table of a kind of `KINDS`, whatever the file's name; it is whole when the block has ended.
 
     Raises:
         GuardianError: It cannot be written.
     """
     work = {".xlsx": _book, ".csv": _csv, ".jsonl": _json_lines}[kind]
-    return _complaining(path, work(path, header, delimiter))
+    return _translate_errors(path, work(path, header, delimiter))
 
 
 @contextmanager
-def _complaining(path: Path, work: AbstractContextManager[Writer]) -> Generator[Writer]:
+def _translate_errors(path: Path, work: AbstractContextManager[Writer]) -> Generator[Writer]:
     try:
         with work as writer:
             yield writer
@@ -518,7 +518,7 @@ def _csv(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer]
 
 def _harmless(cell: Cell) -> str:
     """Return text that no spreadsheet program takes for a formula (OWASP, CSV injection); a plain number stays one."""
-    text = shown(cell)
+    text = write_cell(cell)
     formula = isinstance(cell, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     return f"'{text}" if formula else text
 
@@ -539,7 +539,7 @@ def _plain(cell: Cell) -> Cell:
     """Return what JSON has: dates and numbers that are none as text."""
     match cell:
         case date() | time() | timedelta():
-            return shown(cell)
+            return write_cell(cell)
         case float() if not math.isfinite(cell):
             return str(cell)
         case list():
@@ -584,8 +584,8 @@ def _book(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer
             return value
         if isinstance(value, int | float) and abs(value) < _NUMBER_DIGITS and math.isfinite(value):
             return value
-        text = _NOT_IN_XML.sub("", shown(value))
-        short = fitting(text)
+        text = _NOT_IN_XML.sub("", write_cell(value))
+        short = cut_to_cell(text)
         writer.shortened += short != text
         cell: Any = WriteOnlyCell(sheet, value=" ")
         # Not by its setter, which makes a formula of what begins like one.
@@ -607,7 +607,7 @@ def _book(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer
     book.save(path)
 
 
-def fitting(text: str) -> str:
+def cut_to_cell(text: str) -> str:
     """Return what a spreadsheet's cell can hold; text that is cut says so at its end."""
     encoded = text.encode("utf-16-le")
     units = len(encoded) // 2

@@ -76,7 +76,7 @@ async def _tour(deployed: Any) -> list[tuple[str, str]]:
 
                 result = await runner.run(thread, text, context=context, on_event=see)
                 print(f"\n  you  > {text}\n")
-                print(_indented(without_escapes(result["answer_text"])))
+                print(_indent(without_escapes(result["answer_text"])))
                 print("\n" + "\n".join(f"      · {line}" for line in path))
                 retries = result["diagnostics"]["retries"]
                 tries = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
@@ -88,7 +88,7 @@ def _rule(title: str) -> str:
     return f"\n━━ {title} {'━' * max(2, 74 - len(title))}"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"       {line}".rstrip() for line in text.splitlines())
 
 

@@ -11,8 +11,8 @@ from contracts.calls import ModelCall
 from contracts.enums import CheckStatus, Source
 from contracts.evidence import PassageTrace, QueryTrace
 from contracts.report import Finding
-from language.figures.counted import counted
-from rendering.columns import GAP, NARROWEST, columns_of, flat, labelled, padded, wrapped
+from language.figures.counted import count_noun
+from rendering.columns import GAP, NARROWEST, columns_of, flat, pad, wrap, write_labels
 
 _LEAST_FOR_PASSAGE: Final = 30
 """Where the figures leave less than this, a passage stands below its figures."""
@@ -52,12 +52,12 @@ def _head(found: Explained, say: dict[str, str], width: int) -> str:
     ]
     if missing:
         lines.append((say["explain_not_asked"], missing))
-    return labelled(lines, width)
+    return write_labels(lines, width)
 
 
 def _end(found: Explained, say: dict[str, str], width: int) -> str:
     size = sum(len(item.snippet) for item in found.evidence)
-    count = counted(len(found.evidence), say["passages"], found.language)
+    count = count_noun(len(found.evidence), say["passages"], found.language)
     lines = [
         (
             say["explain_draft_would" if found.ending else "explain_draft"],
@@ -71,7 +71,7 @@ def _end(found: Explained, say: dict[str, str], width: int) -> str:
         lines.append((say["explain_degraded"], notes))
     if found.checked and found.checked.status is not CheckStatus.NOT_ASKED:
         lines.append((say["explain_evidence"], _enough(found.checked, found, say)))
-    return labelled(lines, width)
+    return write_labels(lines, width)
 
 
 def _enough(checked: Finding, found: Explained, say: dict[str, str]) -> list[str]:
@@ -96,22 +96,22 @@ def _call(call: ModelCall, say: dict[str, str]) -> str:
 
 
 def _of_trace(trace: QueryTrace, found: Explained, say: dict[str, str], width: int) -> str:
-    lines = wrapped(f"{trace.source}: {flat(trace.query)}", width)
+    lines = wrap(f"{trace.source}: {flat(trace.query)}", width)
     lines.append("─" * min(width, max(map(columns_of, lines))))
     if trace.error:
-        return "\n".join([*lines, *wrapped(say["explain_error"].format(why=flat(trace.error)), width)])
+        return "\n".join([*lines, *wrap(say["explain_error"].format(why=flat(trace.error)), width)])
     if trace.versions:
-        lines += wrapped(say["explain_versions"].format(versions=", ".join(map(flat, trace.versions))), width)
+        lines += wrap(say["explain_versions"].format(versions=", ".join(map(flat, trace.versions))), width)
     for called in trace.lookups:
-        lines += wrapped(say["explain_lookup"].format(call=flat(called)), width)
+        lines += wrap(say["explain_lookup"].format(call=flat(called)), width)
     if not trace.passages:
         unfit = trace.source in _LOOKED_UP and not trace.lookups
         return "\n".join([*lines, say["explain_no_lookup" if unfit else "explain_nothing"]])
-    lines += wrapped(_figures(trace, found, say), width)
+    lines += wrap(_figures(trace, found, say), width)
     lines += _rows(trace.passages, found, say, width)
     if (hidden := trace.found - len(trace.passages)) > 0:
-        more = counted(hidden, say["passages"], found.language)
-        lines += wrapped(say["explain_hidden"].format(passages=more), width)
+        more = count_noun(hidden, say["passages"], found.language)
+        lines += wrap(say["explain_hidden"].format(passages=more), width)
     return "\n".join(lines)
 
 
@@ -142,8 +142,8 @@ def _rows(rows: Sequence[PassageTrace], found: Explained, say: dict[str, str], w
     indent, room = (left, width - left) if beside else (len(GAP) * 2, width - len(GAP) * 2)
 
     def line(numbers: Sequence[str], fate: str, passage: Sequence[str]) -> list[str]:
-        before = GAP.join([*(padded(text, size, right=True) for text, size in zip(numbers, sizes, strict=True))])
-        first = f"{before}{GAP}{padded(fate, fate_size)}"
+        before = GAP.join([*(pad(text, size, right=True) for text, size in zip(numbers, sizes, strict=True))])
+        first = f"{before}{GAP}{pad(fate, fate_size)}"
         rest = [f"{' ' * indent}{text}" for text in passage]
         return [f"{first}{GAP}{passage[0]}".rstrip(), *rest[1:]] if beside else [first.rstrip(), *rest]
 
@@ -159,10 +159,10 @@ def _passage(row: PassageTrace, say: dict[str, str], room: int) -> list[str]:
     ref = flat(row.ref)
     if row.copy_of:
         ref = say["explain_copy_of"].format(ref=ref, copy_of=flat(row.copy_of))
-    lines = wrapped(name, room) if name else []
+    lines = wrap(name, room) if name else []
     if lines and columns_of(lines[-1]) + len(GAP) + columns_of(ref) <= room:
         return [*lines[:-1], f"{lines[-1]}{GAP}{ref}"]
-    return [*lines, *wrapped(ref, room)]
+    return [*lines, *wrap(ref, room)]
 
 
 def _fate(row: PassageTrace, found: Explained, say: dict[str, str]) -> str:

@@ -122,11 +122,11 @@ def _hand_off_to(models: ModelSettings) -> str:
 
 
 def _index(value: Mapping[str, str]) -> str:
-    from adapters.index.remote.engines import checked
+    from adapters.index.remote.engines import check_address
 
     url = value["GUARDIAN_INDEX_URL"]
     if url:
-        checked(url, "GUARDIAN_INDEX_URL")
+        check_address(url, "GUARDIAN_INDEX_URL")
     return url
 
 

@@ -193,7 +193,7 @@ async def _ask(call: _Called) -> types.CallToolResult:
     opened = AsyncExitStack()
     try:
         live = await opened.enter_async_context(call.service.asking(call.caller, question))
-        result = await _followed(live, language, call.progress)
+        result = await _follow_turn(live, language, call.progress)
     finally:
         # Whoever cancels the request cancels each await in it, too; the turn must have let go of everything before.
         with anyio.CancelScope(shield=True):
@@ -203,7 +203,7 @@ async def _ask(call: _Called) -> types.CallToolResult:
     return _result(reply, reply.answer, ids)
 
 
-async def _followed(
+async def _follow_turn(
     live: Live, language: Language, progress: Callable[[int, str], Awaitable[None]]
 ) -> StructuredAgentResult:
     step = 0
@@ -229,7 +229,7 @@ async def _get_articles(call: _Called) -> types.CallToolResult:
     found, degraded = await call.service.search(call.caller, asked.query, top_k=asked.top_k, language=asked.language)
     told = degraded if call.profile.sees_all(call.caller.role) else []
     reply = FoundPassages(passages=[_passage(item, call.profile) for item in found], degraded=told)
-    shown = [_shown(number, passage) for number, passage in enumerate(reply.passages, 1)]
+    shown = [_write_passage(number, passage) for number, passage in enumerate(reply.passages, 1)]
     return _result(reply, "\n\n".join(shown) or "Nothing was found. Other words may find more.")
 
 
@@ -249,7 +249,7 @@ def _passage(item: EvidenceItem, profile: Profile) -> FoundPassage:
     )
 
 
-def _shown(number: int, passage: FoundPassage) -> str:
+def _write_passage(number: int, passage: FoundPassage) -> str:
     place = " › ".join(filter(None, (passage.title, passage.heading)))
     known = [f"ref: {passage.ref}", passage.url, f"confidence: {passage.confidence:.2f}"]
     return f"{number}. {place}\n{'; '.join(filter(None, known))}\n\n{passage.snippet}"
@@ -319,7 +319,7 @@ _TOOLS: Final[Mapping[str, _Tool]] = {
 }
 
 
-def _listed(name: str, tool: _Tool, profile: Profile) -> types.Tool:
+def _describe_tool(name: str, tool: _Tool, profile: Profile) -> types.Tool:
     scope = profile.scope.description[Language.EN if Language.EN in profile.languages else profile.languages[0]]
     return types.Tool(
         name=name,
@@ -342,7 +342,7 @@ def _listed(name: str, tool: _Tool, profile: Profile) -> types.Tool:
 
 def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
     """Return the server of a deployment."""
-    listed = [_listed(name, tool, deployed.profile) for name, tool in _TOOLS.items()]
+    listed = [_describe_tool(name, tool, deployed.profile) for name, tool in _TOOLS.items()]
 
     async def list_tools(_: Asked, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
@@ -352,14 +352,14 @@ def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no such tool. There are {', '.join(_TOOLS)}.")
         try:
-            arguments = _checked(tool.arguments, params.arguments)
+            arguments = _check_arguments(tool.arguments, params.arguments)
             service, caller = whose(asked.request)
             return await tool.run(_Called(service, caller, arguments, _teller(asked)))
         except GuardianError as error:
-            return _failed(str(for_caller(error, _language(params.arguments, deployed.profile))))
+            return _fail(str(for_caller(error, _language(params.arguments, deployed.profile))))
         except Exception:
             _logger.exception("The tool %s failed.", params.name)
-            return _failed("Something went wrong in the assistant; its log says what. Try again later.")
+            return _fail("Something went wrong in the assistant; its log says what. Try again later.")
 
     product = deployed.profile.product
     return Server(
@@ -392,7 +392,7 @@ def _version() -> str:
         return ""
 
 
-def _checked(kind: type[_Arguments], given: Mapping[str, Any] | None) -> _Arguments:
+def _check_arguments(kind: type[_Arguments], given: Mapping[str, Any] | None) -> _Arguments:
     try:
         return kind.model_validate(dict(given or {}))
     except ValidationError as error:
@@ -411,7 +411,7 @@ def _teller(asked: Asked) -> Callable[[int, str], Awaitable[None]]:
     return tell
 
 
-def _failed(why: str) -> types.CallToolResult:
+def _fail(why: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=why)], is_error=True)
 
 

@@ -148,7 +148,7 @@ async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, 
 
     Whoever writes a state can make an answer of a draft that did not pass, and so read it.
     """
-    found = await _known(ctx)
+    found = await _identify(ctx)
     if found is None:
         return None
     owner, role = found
@@ -168,7 +168,7 @@ async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, 
 @auth.on.assistants
 async def own_assistants(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> Json | None:
     """Everybody may use the graph as it is; an assistant with settings of its own is its maker's."""
-    found = await _known(ctx)
+    found = await _identify(ctx)
     if found is None:
         return None
     owner, role = found
@@ -187,14 +187,14 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: MutableMapping[str,
 @auth.on.store
 async def own_items(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> None:
     """Every namespace of the store begins with the name of its owner's key."""
-    found = await _known(ctx)
+    found = await _identify(ctx)
     if found is not None:
         owner, _ = found
         namespace = tuple(value.get("namespace") or ())
         value["namespace"] = namespace if namespace[:1] == (owner,) else (owner, *namespace)
 
 
-async def _known(ctx: Auth.types.AuthContext) -> tuple[str, str] | None:
+async def _identify(ctx: Auth.types.AuthContext) -> tuple[str, str] | None:
     """Return the name and the role of the caller's key; `None` where no keys are used.
 
     Raises:

@@ -18,12 +18,12 @@ class ReadByRole(JudgedGraph):
     """The graph, whose state and history withhold what its streams withhold, where the reader may not see drafts."""
 
     async def aget_state(self, *arguments: Any, **options: Any) -> StateSnapshot:
-        return _shown(await super().aget_state(*arguments, **options))
+        return _withhold_drafts(await super().aget_state(*arguments, **options))
 
     async def aget_state_history(self, *arguments: Any, **options: Any) -> AsyncIterator[StateSnapshot]:
         async for snapshot in super().aget_state_history(*arguments, **options):
-            yield _shown(snapshot)
+            yield _withhold_drafts(snapshot)
 
 
-def _shown(snapshot: StateSnapshot) -> StateSnapshot:
+def _withhold_drafts(snapshot: StateSnapshot) -> StateSnapshot:
     return snapshot if sees_drafts.get() else withheld(snapshot)

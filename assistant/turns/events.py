@@ -126,7 +126,7 @@ class EventReader:
         error = payload.get("error", "")
         return [
             NodeFinished(turn_id=turn, node=node, ms=payload["ms"], decisions=decisions, error=error),
-            *_learned(turn, node, update),
+            *_read_update(turn, node, update),
             *self._new_faults(turn, update),
         ]
 
@@ -136,7 +136,7 @@ class EventReader:
         return [Degraded(turn_id=turn, what=what) for what in new]
 
 
-def _learned(turn: str, node: str, update: Json) -> list[TurnEvent]:
+def _read_update(turn: str, node: str, update: Json) -> list[TurnEvent]:
     if node == "sgr_plan" and update.get("sgr_plan") and update.get("action"):
         return [Understood(turn_id=turn, intent=update["sgr_plan"]["user_intent"], action=update["action"])]
     if node == "retrieve" and update.get("query_traces"):

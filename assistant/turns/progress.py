@@ -11,7 +11,7 @@ from typing import Any
 
 from contracts.enums import Language, RequestType
 from contracts.reasons import reason_names
-from language.figures.counted import counted
+from language.figures.counted import count_noun
 from rendering.hand_off import was_searched
 
 Event = dict[str, Any]
@@ -37,7 +37,7 @@ def progress_lines(language: Language, write: Callable[[str], None]) -> Callable
             if (event.get("update") or {}).get("request_type") == RequestType.CASUAL:
                 quiet.update(("retrieve", "draft", "guardian_verify"))  # a greeting is not searched for
             update: Event = event.get("update") or {}
-            for line in _learned(node, update, language):
+            for line in _tell_update(node, update, language):
                 write(f"  {line}")
             for what in update.get("degraded", []):
                 if what not in noted:
@@ -47,13 +47,13 @@ def progress_lines(language: Language, write: Callable[[str], None]) -> Callable
     return receive
 
 
-def _learned(node: str, update: Event, language: Language) -> list[str]:
+def _tell_update(node: str, update: Event, language: Language) -> list[str]:
     say = phrases(language)
     if node == "sgr_plan" and update.get("sgr_plan") and update.get("action") != "guardian_block":
         return [say["understood"].format(intent=update["sgr_plan"]["user_intent"])]
     if node == "retrieve" and update.get("query_traces"):
         sources = ", ".join(dict.fromkeys(t["source"] for t in update["query_traces"] if was_searched(t))) or "–"
-        found = counted(len(update["evidence"]), say["passages"], language)
+        found = count_noun(len(update["evidence"]), say["passages"], language)
         return [say["searched"].format(sources=sources, found=found)]
     if node == "guardian_verify" and update.get("guardian"):
         report = update["guardian"]
@@ -86,7 +86,9 @@ def _outcome(line: Event) -> str:
 def _wrote(node: str, update: Event) -> str:
     match node:
         case "retrieve":
-            return counted(len(update["evidence"]), "passage|passages") if "evidence" in update else "nothing to search"
+            return (
+                count_noun(len(update["evidence"]), "passage|passages") if "evidence" in update else "nothing to search"
+            )
         case "draft":
             return str(update.get("draft_kind", ""))
         case "retry_bump":

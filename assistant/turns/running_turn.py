@@ -78,7 +78,7 @@ class Live:
         """Take back a `hold`: it ends with the last who was bound to it, and is kept half-finished."""
         self._bound -= 1
         if not self._bound and not self.lasting:
-            await ended([self], stopped())
+            await end_turns([self], stop_error())
 
     def end(self, why: GuardianError) -> None:
         """Cancel it, if it runs; who waits for it is told why."""
@@ -122,7 +122,7 @@ class Live:
         if self.task.cancelled():
             if self.recorded is not None:
                 await self.recorded.wait()
-            raise self._ended_by or stopped()
+            raise self._ended_by or stop_error()
         return self.task.result()
 
 
@@ -138,24 +138,24 @@ def teller(live: Live) -> OnEvent:
     return tell
 
 
-def told(live: Live, raw: Json) -> StructuredAgentResult:
+def tell_end(live: Live, raw: Json) -> StructuredAgentResult:
     """Tell the end of a turn: the conversation has the name there by which its owner knows it."""
     result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
     live.tell(TurnEnded(turn_id=live.turn_id, result=result))
     return result
 
 
-def stopped() -> TurnStopped:
+def stop_error() -> TurnStopped:
     """Return the error of a turn that was stopped."""
     return TurnStopped("The turn was stopped.", "Send the message again, or resume the conversation.")
 
 
-def closing() -> ServerClosing:
+def closing_error() -> ServerClosing:
     """Return the error of a turn that the process's end cut off, or kept from beginning."""
     return ServerClosing("The server is shutting down.", "Send the message again in a moment.")
 
 
-async def ended(lives: Sequence[Live], why: GuardianError) -> None:
+async def end_turns(lives: Sequence[Live], why: GuardianError) -> None:
     """End turns and wait until they have let go of everything; their own errors are for those who follow them.
 
     All at once: of two of one conversation, the one that waits would begin when the other has ended.

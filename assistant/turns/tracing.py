@@ -96,7 +96,7 @@ def prepare_tracing(keep_content: bool, environment: Environment = os.environ) -
         if keep_content:
             _make_client(_keys(environment))
         else:
-            configure(client=_stripping())
+            configure(client=_make_stripping_client())
     except LangSmithUserError as error:
         # Its text is not ours to repeat: it may quote a variable that holds keys.
         raise ConfigError(
@@ -238,7 +238,7 @@ def _make_client(keys: frozenset[str]) -> None:
 
 
 @cache
-def _stripping() -> Client:
+def _make_stripping_client() -> Client:
     """Return the client that sends no contents."""
     from langsmith import Client
 

@@ -84,7 +84,7 @@ def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
         outcome=result.outcome,
         intent=_intent(result),
         answer=result.answer_text,
-        sources=cited(result, profile),
+        sources=cited_sources(result, profile),
         hand_off=result.hand_off_delivery,
         choices=tuple(result.choices),
     )
@@ -99,7 +99,7 @@ def answer(result: StructuredAgentResult, profile: Profile, role: str) -> Answer
     )
 
 
-def cited(result: StructuredAgentResult, profile: Profile) -> tuple[CitedSource, ...]:
+def cited_sources(result: StructuredAgentResult, profile: Profile) -> tuple[CitedSource, ...]:
     """Return the sources that an answer names, by its own numbers, and pages that were shown; else none."""
     if result.outcome is Outcome.PAGES_SHOWN:
         return tuple(CitedSource.model_validate(page.model_dump(exclude={"sentence", "ref"})) for page in result.pages)

@@ -14,7 +14,7 @@ from assistant.keys import keys_of
 from assistant.service import open_service
 from assistant.web import articles, conversations, operations
 from assistant.web import ask as asking
-from assistant.web.callers import identified
+from assistant.web.callers import identify
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 from assistant.web.paths import Paths
@@ -60,7 +60,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
             if chosen.mcp:
                 from assistant.mcp.server import serving_mcp
 
-                await opened.enter_async_context(serving_mcp(app, identified))
+                await opened.enter_async_context(serving_mcp(app, identify))
             yield
 
     # FastAPI's own page of the API loads its scripts from elsewhere.
@@ -82,7 +82,7 @@ def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
     if chosen.mcp:
         from assistant.mcp.server import mount_mcp
 
-        mount_mcp(app, identified)
+        mount_mcp(app, identify)
     if chosen.page:
         # Gradio takes seconds to import. The page takes every path that nothing before it has.
         from assistant.web.page.mount import mount_page

@@ -24,10 +24,10 @@ from assistant.web.faults import fault_of, unforeseen_fault
 from assistant.web.turns import (
     EventStream,
     allowed_settings,
-    checked,
+    check_message,
     data_text,
+    disconnected_response,
     faults,
-    gone,
     ids_of,
     response_of,
     result_of,
@@ -81,7 +81,7 @@ async def ask(request: Request, body: AskRequest, caller: Asker, service: Served
     whole result in the answer.
     """
     profile = service.deployed.profile
-    language = checked(body.question, profile)
+    language = check_message(body.question, profile)
     thread, turn_id = ids_of(request, body.thread_id or "", body.turn_id or "")
     if turn_id and not thread:
         thread = thread_of_turn(turn_id)
@@ -109,10 +109,10 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     profile = service.deployed.profile
     openai.refuse_unserved(body, profile.name)
     said = openai.users_words(body)
-    language = checked(said[-1], profile)
+    language = check_message(said[-1], profile)
     settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):
-        thread, turn_id = await _placed(request, body, said, caller, service)
+        thread, turn_id = await _place_message(request, body, said, caller, service)
     turn = service.asking(caller, Question(said[-1], thread, turn_id, settings))
     created = int(time.time())
     if body.stream:
@@ -123,13 +123,13 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
         return EventStream(turn, chunks, turn_headers(live.thread, live.turn_id))
     result = await result_of(request, turn, language)
     if result is None:
-        return gone()
+        return disconnected_response()
     told = answer(result, profile, caller.role)
     done = openai.completion(told, openai.usage_of(result), model=profile.name, created=created)
     return JSONResponse(json.loads(done.model_dump_json()), headers=turn_headers(told.thread_id, told.turn_id))
 
 
-async def _placed(
+async def _place_message(
     request: Request, body: openai.ChatRequest, said: list[str], caller: Caller, service: Service
 ) -> tuple[str, str]:
     """Return the ids of conversation and message: those that are named, else those of what the user has said."""
@@ -147,13 +147,13 @@ async def _chunks(
     live: Live, service: Service, caller: Caller, language: Language, *, created: int, usage: bool
 ) -> AsyncGenerator[str]:
     profile = service.deployed.profile
-    first = openai.beginning(live.turn_id, model=profile.name, created=created)
+    first = openai.begin_stream(live.turn_id, model=profile.name, created=created)
     yield data_text(openai.wire(first))
     try:
         async with aclosing(live.follow()) as following:
             async for event in following:
                 if isinstance(event, TurnEnded):
-                    for chunk in openai.ending(first, answer(event.result, profile, caller.role)):
+                    for chunk in openai.end_stream(first, answer(event.result, profile, caller.role)):
                         yield data_text(openai.wire(chunk))
                     if usage:
                         yield data_text(openai.wire(openai.with_usage(first, openai.usage_of(event.result))))

@@ -17,7 +17,7 @@ def presented_key(connection: HTTPConnection) -> str:
     return key_in(connection.headers)
 
 
-def identified(connection: HTTPConnection) -> tuple[Caller, Key | None]:
+def identify(connection: HTTPConnection) -> tuple[Caller, Key | None]:
     """Return who sent a request, and the key that they sent it with; `None` where no keys are used.
 
     Raises:
@@ -39,7 +39,7 @@ def caller_of(request: Request) -> Caller:
     Raises:
         Unauthorized: Keys are used, and it has none that counts.
     """
-    return identified(request)[0]
+    return identify(request)[0]
 
 
 def service_of(request: Request) -> Service:

@@ -21,7 +21,7 @@ from assistant.web.callers import Asker, Served
 from assistant.web.paths import wrong_method
 from assistant.web.turns import (
     answer_response,
-    checked,
+    check_message,
     event_text,
     faults,
     response_of,
@@ -162,7 +162,7 @@ async def resume(request: Request, thread_id: str, caller: Asker, service: Serve
     with told_in(language):
         live = await held.enter_async_context(service.resuming(caller, thread_id))
     if live is not None:
-        return await response_of(request, _given(held, live), service, caller, language, streamed=streamed)
+        return await response_of(request, _hand_over(held, live), service, caller, language, streamed=streamed)
     await held.aclose()
     told = _answer((await service.turns(caller, thread_id))[-1], profile, caller.role)
     if told is None:
@@ -174,7 +174,7 @@ async def resume(request: Request, thread_id: str, caller: Asker, service: Serve
 
 
 @asynccontextmanager
-async def _given(held: AsyncExitStack, live: Live) -> AsyncGenerator[Live]:
+async def _hand_over(held: AsyncExitStack, live: Live) -> AsyncGenerator[Live]:
     async with held:
         yield live
 
@@ -258,9 +258,9 @@ async def search(
     What no answer may say (secrets, personal data) is masked in them, as it is in the evidence of a turn.
     """
     profile = service.deployed.profile
-    with told_in(checked(q, profile)):
+    with told_in(check_message(q, profile)):
         items, degraded = await service.search(caller, q, top_k=top_k, language=language)
-    found = [_found(item, profile) for item in items]
+    found = [_describe_passage(item, profile) for item in items]
     return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])
 
 
@@ -308,7 +308,7 @@ def _answer(turn: Turn, profile: Profile, role: str) -> Answer | None:
     return answer(StructuredAgentResult.model_validate(turn.result), profile, role)
 
 
-def _found(item: EvidenceItem, profile: Profile) -> Found:
+def _describe_passage(item: EvidenceItem, profile: Profile) -> Found:
     # An address is shown by the rule for those of an answer's sources.
     [source] = answer_sources("[1]", [item], profile.allowed_link_domains)
     return Found(

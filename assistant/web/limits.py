@@ -214,7 +214,7 @@ class SizeLimit:
         await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
-        self._check(_declared(scope))
+        self._check(_read_declared_length(scope))
         body = bytearray()
         more = True
         while more:
@@ -233,7 +233,7 @@ class SizeLimit:
             )
 
 
-def _declared(scope: Scope) -> int:
+def _read_declared_length(scope: Scope) -> int:
     text = HTTPConnection(scope).headers.get("content-length", "")
     # The server has checked that it is a number; of how many digits, it has not.
     return int(text[:18]) if text.isdecimal() else 0

@@ -275,7 +275,7 @@ def completion_id(turn_id: str) -> str:
     return f"chatcmpl-{turn_id}"
 
 
-def beginning(turn_id: str, *, model: str, created: int) -> ChatChunk:
+def begin_stream(turn_id: str, *, model: str, created: int) -> ChatChunk:
     """Return the first chunk of every stream: who speaks."""
     choice = ChunkChoice(delta=Delta(role="assistant", content=""))
     return ChatChunk(id=completion_id(turn_id), created=created, model=model, choices=[choice])
@@ -286,7 +286,7 @@ def progress(first: ChatChunk, step: UserProgress | TurnEvent) -> ChatChunk:
     return first.model_copy(update={"choices": [ChunkChoice()], "guardian": ProgressFields(progress=step)})
 
 
-def ending(first: ChatChunk, answer: Answer) -> Iterator[ChatChunk]:
+def end_stream(first: ChatChunk, answer: Answer) -> Iterator[ChatChunk]:
     """Yield the chunks of a verified answer, and the one that ends it; `first` is the stream's first."""
     for piece in pieces(answer.answer):
         yield first.model_copy(update={"choices": [ChunkChoice(delta=Delta(content=piece))]})

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.middleware.cors import CORSMiddleware
 
-from assistant.web.callers import Served, identified
+from assistant.web.callers import Served, identify
 from assistant.web.faults import Forbidden
 from assistant.web.limits import OwnPages, RateLimits, SizeLimit
 from assistant.web.metrics import Measured, Metrics
@@ -53,7 +53,7 @@ async def readyz(service: Served) -> JSONResponse:
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:
     """Return the figures of this server for Prometheus. Where keys are used it needs one of an operator's role."""
-    caller, key = identified(request)
+    caller, key = identify(request)
     if key is not None and not request.app.state.deployed.profile.sees_all(caller.role):
         raise Forbidden("The role of this API key may not read the metrics.", "Use one of a role with operator_view.")
     text, kind = request.app.state.metrics.text()

@@ -42,7 +42,7 @@ _LOGGING: Final[dict[str, Any]] = {
 }
 
 
-def listening(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """Take a port, before anything is asked there.
 
     Args:

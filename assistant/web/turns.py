@@ -89,7 +89,7 @@ def allowed_settings(settings: Json, profile: Profile, role: str) -> Json:
     return settings
 
 
-def checked(text: str, profile: Profile) -> Language:
+def check_message(text: str, profile: Profile) -> Language:
     """Return the language of a message that can be taken.
 
     Raises:
@@ -122,7 +122,7 @@ async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
     Raises:
         ClientGone: The client closed its connection.
     """
-    tasks = working, _ = asyncio.create_task(work), asyncio.create_task(_gone(receive))
+    tasks = working, _ = asyncio.create_task(work), asyncio.create_task(_wait_for_disconnect(receive))
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -137,7 +137,7 @@ async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
                 task.exception()  # of what ended beside the other, nobody asks for it
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -239,7 +239,7 @@ async def response_of(
         return EventStream(turn, events, turn_headers(live.thread, live.turn_id))
     result = await result_of(request, turn, language)
     if result is None:
-        return gone()
+        return disconnected_response()
     return answer_response(answer(result, service.deployed.profile, caller.role))
 
 
@@ -259,7 +259,7 @@ async def result_of(
         return None
 
 
-def gone() -> Response:
+def disconnected_response() -> Response:
     """Return what nobody will read: the status that servers log where the client closed the connection."""
     return Response(status_code=499)
 

@@ -87,10 +87,10 @@ def _renew(deployed: Deployment) -> None:
 def document_sources(deployed: Deployment, knowledge: Knowledge) -> dict[Source, EvidenceSource]:
     """Return the sources of a deployment's documents, with the rankers that its settings name."""
     from adapters.index.embedded import DocumentSource
-    from assistant.wiring.rankers import reranked
+    from assistant.wiring.rankers import add_reranker
     from contracts.enums import Source
 
     return {
-        kind: reranked(DocumentSource(knowledge, kind), deployed.settings.models)
+        kind: add_reranker(DocumentSource(knowledge, kind), deployed.settings.models)
         for kind in (Source.DOC, Source.POLICY)
     }

@@ -28,7 +28,7 @@ def embedder(settings: ModelSettings) -> Embedder | None:
     if chosen == "off":
         return None
     if chosen in _LOCAL:
-        return _required(chosen)
+        return _require(chosen)
     if chosen != "auto":
         return _in_folder(chosen)
     if settings.value["GUARDIAN_EMBED_URL"]:
@@ -36,8 +36,8 @@ def embedder(settings: ModelSettings) -> Embedder | None:
 
         return HttpEmbedder(
             access_of(settings, "GUARDIAN_EMBED"),
-            query_prefix=_spaced(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
-            text_prefix=_spaced(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
+            query_prefix=_add_space(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
+            text_prefix=_add_space(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
         )
     # Whoever installs the large one wants it.
     return _local("e5") or _local("use")
@@ -57,7 +57,7 @@ def _local(name: str) -> Embedder | None:
     return LocalEmbedder(use.use_model()) if use.is_installed() else None
 
 
-def _required(name: str) -> Embedder:
+def _require(name: str) -> Embedder:
     from adapters.index.ranking.local import e5, use
 
     found = _local(name)
@@ -93,7 +93,7 @@ def reranker(settings: ModelSettings) -> Reranker | None:
     return Reranker(access_of(settings, "GUARDIAN_RERANK"), shape)
 
 
-def reranked(source: EvidenceSource, settings: ModelSettings) -> EvidenceSource:
+def add_reranker(source: EvidenceSource, settings: ModelSettings) -> EvidenceSource:
     """Return a source whose best passages a reranker puts in order; the source itself where there is none."""
     model = reranker(settings)
     if model is None:
@@ -139,6 +139,6 @@ def access_of(settings: ModelSettings, name: str) -> RankingAccess:
     )
 
 
-def _spaced(prefix: str) -> str:
+def _add_space(prefix: str) -> str:
     # Settings are read without the blanks around them.
     return f"{prefix} " if prefix else ""

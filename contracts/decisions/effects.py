@@ -71,20 +71,20 @@ EFFECTS: Final[dict[RequiredAction, Effect]] = {
 """One entry for every action of the enum; a test holds it, and that each changes something."""
 
 
-def combined(actions: Iterable[RequiredAction]) -> Effect:
+def combine(actions: Iterable[RequiredAction]) -> Effect:
     """Return what several actions amount to together."""
     effects = [EFFECTS[action] for action in actions]
     return Effect(
         more=any(e.more for e in effects),
         refine=any(e.refine for e in effects),
         other_documents=any(e.other_documents for e in effects),
-        add_sources=_joined(e.add_sources for e in effects),
-        only_sources=_joined(e.only_sources for e in effects),
-        drop_sources=_joined(e.drop_sources for e in effects),
+        add_sources=_join(e.add_sources for e in effects),
+        only_sources=_join(e.only_sources for e in effects),
+        drop_sources=_join(e.drop_sources for e in effects),
         redraft=any(e.redraft for e in effects),
         ends=any(e.ends for e in effects),
     )
 
 
-def _joined(groups: Iterable[tuple[Source, ...]]) -> tuple[Source, ...]:
+def _join(groups: Iterable[tuple[Source, ...]]) -> tuple[Source, ...]:
     return tuple(dict.fromkeys(source for group in groups for source in group))

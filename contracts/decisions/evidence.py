@@ -62,7 +62,7 @@ def _status(*recommended: Source) -> EvidenceRule:
     )
 
 
-def _documented(first: Source, second: Source, *recommended: Source) -> EvidenceRule:
+def _document_rule(first: Source, second: Source, *recommended: Source) -> EvidenceRule:
     return EvidenceRule(
         any_of=(first, second),
         recommended=recommended,
@@ -84,9 +84,9 @@ EVIDENCE: Final = DecisionTable(
         _row(_T.STATUS_METRIC, _status(_POLICY, _GRAPH), "a current figure stands in no document"),
         _row(_T.STATUS_SUMMARY, _status(_POLICY), "a current state stands in no document"),
         _row(_T.STATUS_LIST, _status(_GRAPH), "a current list stands in no document"),
-        _row(_T.HOWTO_POLICY, _documented(_POLICY, _DOC, _DB), "rules and instructions are written down"),
-        _row(_T.DESIGN_ARCH, _documented(_DOC, _POLICY, _DB, _GRAPH), "designs are written down"),
-        _row(_T.DATA_DEFINITION, _documented(_POLICY, _DOC, _DB), "definitions are written down"),
+        _row(_T.HOWTO_POLICY, _document_rule(_POLICY, _DOC, _DB), "rules and instructions are written down"),
+        _row(_T.DESIGN_ARCH, _document_rule(_DOC, _POLICY, _DB, _GRAPH), "designs are written down"),
+        _row(_T.DATA_DEFINITION, _document_rule(_POLICY, _DOC, _DB), "definitions are written down"),
         _row(
             _T.TROUBLESHOOTING,
             EvidenceRule(

@@ -178,7 +178,7 @@ def of_fastapi(data: Path, folder: Path) -> Corpus:
     asked = [one for line in read_lines(FOLDER / "fastapi.jsonl") for one in _in_both(line, str)]
     docs = data / "fastapi-docs"
     return Corpus(
-        "FastAPI docs", _deployed("FastAPI", docs, folder, Dialect.MKDOCS), [*map(_with_reading, asked)], "pages"
+        "FastAPI docs", _deploy("FastAPI", docs, folder, Dialect.MKDOCS), [*map(_with_reading, asked)], "pages"
     )
 
 
@@ -212,7 +212,7 @@ def of_xquad(data: Path, folder: Path) -> Corpus:
             asked.append(
                 Question(f"xquad-{number}-{language}", language, question["question"], page, (answers,), only=True)
             )
-    return Corpus("XQuAD", _deployed("XQuAD", docs, folder), asked, "sentences")
+    return Corpus("XQuAD", _deploy("XQuAD", docs, folder), asked, "sentences")
 
 
 def _around(paragraph: str, place: int) -> str:
@@ -287,12 +287,12 @@ def of_vk(data: Path, folder: Path) -> Corpus:
             linked = tuple(Answer(page=f"{language}/{page}") for page in line["pages"])
             question = Question(f"vk-{number}-{language}", language, line["question"], line["pages"][0], (linked,))
             label = labels.get((language, number))
-            asked.append(_labelled(question, label, docs) if label else question)
+            asked.append(_apply_label(question, label, docs) if label else question)
     asked = [*map(_with_reading, asked)]
-    return Corpus("VK Cloud docs", _deployed("VK Cloud", docs, folder), asked, "sentences, and pages")
+    return Corpus("VK Cloud docs", _deploy("VK Cloud", docs, folder), asked, "sentences, and pages")
 
 
-def _labelled(question: Question, label: Label, docs: Path) -> Question:
+def _apply_label(question: Question, label: Label, docs: Path) -> Question:
     def path(page: str) -> str:
         return f"{label.language}/{page}"
 
@@ -313,7 +313,7 @@ def _labelled(question: Question, label: Label, docs: Path) -> Question:
 # ------------------------------------------------------------------------------------------------------ deployments
 
 
-def _deployed(product: str, docs: Path, folder: Path, dialect: Dialect = Dialect.PLAIN) -> Deployment:
+def _deploy(product: str, docs: Path, folder: Path, dialect: Dialect = Dialect.PLAIN) -> Deployment:
     """Index documents with the plainest profile that somebody would write for them, and return the deployment."""
     folder.mkdir(parents=True, exist_ok=True)
     profile = folder / "profile.toml"

@@ -69,7 +69,7 @@ def _of_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
     if not case.asks or not cited:
         return Grade.WRONG
     said = tokens(body(result))
-    found = [max(_answered(answer, cited, said) for answer in part) for part in case.asks]
+    found = [max(_measure_answer(answer, cited, said) for answer in part) for part in case.asks]
     if min(found) == 1:
         return Grade.CORRECT
     if max(found) > 0 or any(is_page(cited[0], page) for page in case.helps):
@@ -78,7 +78,7 @@ def _of_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
     return Grade.WRONG if case.only or any(is_page(cited[0], page) for page in labelled) else Grade.UNREAD
 
 
-def _answered(answer: Answer, cited: Sequence[EvidenceItem], said: Sequence[str]) -> float:
+def _measure_answer(answer: Answer, cited: Sequence[EvidenceItem], said: Sequence[str]) -> float:
     """Return how much of one acceptable answer is given, 0 to 1."""
     if not any(is_page(item, answer.page) for item in cited):
         return 0.0

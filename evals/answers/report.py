@@ -18,11 +18,11 @@ from evals.answers.tables import (
     cause_table,
     estimate_table,
     grade_cells,
-    graded,
     points,
+    select_graded,
     to_read,
 )
-from evals.answers.wrappings import NAMES, PLAIN, Posed, posed
+from evals.answers.wrappings import NAMES, PLAIN, Posed, pose
 from evals.runner import ask_all
 from evals.scores import Share, table
 
@@ -80,9 +80,9 @@ def ask(
                 :most
             ]
         ]
-        sent = [one for one in posed(corpus, asked) if held_back or not one.held_back]
+        sent = [one for one in pose(corpus, asked) if held_back or not one.held_back]
         results = asyncio.run(ask_all([one.case for one in sent], corpus.deployed, folder / f"threads-{number}"))
-        by_id = {one.case.id: one for one in graded(results)}
+        by_id = {one.case.id: one for one in select_graded(results)}
         found += [Answered(corpus.name, one, by_id[one.case.id]) for one in sent]
         print(f"… {corpus.name}: {len(sent)} conversations", file=sys.stderr, flush=True)
     return found, corpora, missing

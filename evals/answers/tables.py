@@ -45,7 +45,7 @@ class Graded:
 Turn = Asked | Graded
 
 
-def graded(asked: Iterable[Asked]) -> list[Graded]:
+def select_graded(asked: Iterable[Asked]) -> list[Graded]:
     """Return the turns that a label judges."""
     found = ((one, grade(one.case, one.result)) for one in asked)
     return [Graded(one.case, one.result, came_to) for one, came_to in found if came_to is not None]
@@ -82,14 +82,14 @@ def estimate_table(of: Sequence[Graded]) -> str:
     return table(rows)
 
 
-def unanswered(of: Sequence[Turn]) -> list[Turn]:
+def select_unanswered(of: Sequence[Turn]) -> list[Turn]:
     """Return the turns that ended without an answer."""
     return [one for one in of if one.result.outcome is not Outcome.ANSWERED]
 
 
 def cause_table(of: Sequence[Turn]) -> str:
     """Write what kept answers back, and how often a label says that an answer stands in the documents."""
-    without = unanswered(of)
+    without = select_unanswered(of)
     causes = [cause(one.result) for one in without]
     rows = [["why there is no answer (row of DT-008: reasons of the Guardian)", "turns", "of which answerable"]]
     for name in sorted(set(causes), key=lambda name: (-causes.count(name), name)):
@@ -100,7 +100,7 @@ def cause_table(of: Sequence[Turn]) -> str:
 
 def each_cause(of: Sequence[Turn]) -> str:
     """Write each turn without an answer with its cause."""
-    rows = [[one.case.id, str(one.result.outcome), cause(one.result)] for one in unanswered(of)]
+    rows = [[one.case.id, str(one.result.outcome), cause(one.result)] for one in select_unanswered(of)]
     return table([["case", "ended", "why"], *rows])
 
 

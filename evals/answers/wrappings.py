@@ -39,9 +39,9 @@ class Posed:
     held_back: bool
 
 
-def wrapped(question: Question, name: str) -> str:
+def wrap(question: Question, name: str) -> str:
     """Return a question in one of the forms of `wrappings.toml`; which of those is drawn by its id."""
-    template = _chosen(_TEMPLATES[question.language][name], _pick(question.id))
+    template = _choose(_TEMPLATES[question.language][name], _pick(question.id))
     return template.replace("{question}", question.text)
 
 
@@ -52,8 +52,8 @@ def misspelt(question: Question) -> str:
     long = [word for word in found if stop.isdisjoint(tokens(word)) and _places(word)]
     if not long:
         return question.text
-    word = _chosen(long, pick)
-    at = _chosen(_places(word), pick // len(long))
+    word = _choose(long, pick)
+    at = _choose(_places(word), pick // len(long))
     swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     return re.sub(rf"\b{word}\b", swapped, question.text, count=1)
 
@@ -65,10 +65,10 @@ def _places(word: str) -> list[int]:
 
 WRAPPINGS: Final[dict[str, Callable[[Question], str]]] = {
     PLAIN: lambda question: question.text,
-    "context before": lambda question: wrapped(question, "context"),
-    "thanks after": lambda question: wrapped(question, "thanks"),
-    "mail below": lambda question: wrapped(question, "mail"),
-    "in a ticket": lambda question: wrapped(question, "ticket"),
+    "context before": lambda question: wrap(question, "context"),
+    "thanks after": lambda question: wrap(question, "thanks"),
+    "mail below": lambda question: wrap(question, "mail"),
+    "in a ticket": lambda question: wrap(question, "ticket"),
     "misspelt": misspelt,
 }
 PAIRS: Final = "two in one"
@@ -76,7 +76,7 @@ DIALOGUE: Final = "dialogue"
 NAMES: Final = (*WRAPPINGS, PAIRS, DIALOGUE)
 
 
-def posed(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Posed]:
+def pose(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Posed]:
     """Yield some questions of a corpus in every wrapping; pairs and dialogues of such as are among them."""
     for question in questions:
         for name, wrap in WRAPPINGS.items():
@@ -130,5 +130,5 @@ def _pick(text: str) -> int:
     return int(sha256(text.encode()).hexdigest()[:8], 16)
 
 
-def _chosen(options: Sequence[_Option], pick: int) -> _Option:
+def _choose(options: Sequence[_Option], pick: int) -> _Option:
     return options[pick % len(options)]

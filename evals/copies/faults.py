@@ -122,10 +122,10 @@ class Teller:
                 return
 
     def _sentence(self, sentence: str, item: EvidenceItem) -> Iterator[Copy]:
-        yield Made.VERBATIM, cited(sentence)
+        yield Made.VERBATIM, cite(sentence)
         changed, _ = rewrite(sentence, self.language, self.dice, share=0.8)
         if changed != sentence:
-            yield Made.REWRITTEN, cited(changed)
+            yield Made.REWRITTEN, cite(changed)
         ways = (
             (Made.NUMBER, self._with_another_number(sentence, item)),
             (Made.NAME, self._with_another_name(sentence, item)),
@@ -133,14 +133,14 @@ class Teller:
                 (made, self._exchange(sentence, exchanges(made, self.language)))
                 for made in (Made.NEGATION, Made.ANTONYM, Made.QUANTIFIER)
             ),
-            (Made.SWAPPED, _swapped(sentence)),
+            (Made.SWAPPED, _swap_numbers(sentence)),
             (Made.CONDITION, _without_condition(sentence, self.language)),
         )
         for made, said in ways:
             if said and said != sentence:
-                yield made, cited(said)
+                yield made, cite(said)
         invention = self.dice.choice(words().inventions.of(self.language))
-        yield Made.INVENTION, f"{cited(sentence)} {cited(invention)}"
+        yield Made.INVENTION, f"{cite(sentence)} {cite(invention)}"
 
     def _row(self, rows: list[list[str]]) -> Iterator[Copy]:
         head, *rest = rows
@@ -149,18 +149,18 @@ class Teller:
             return
         row, other = self.dice.sample(rest, 2)
         column = self.dice.randrange(1, len(head))
-        yield Made.ROW, cited(f"{row[0]}: {head[column]} — {row[column]}")
+        yield Made.ROW, cite(f"{row[0]}: {head[column]} — {row[column]}")
         if row[column] != other[column] and row[0] != other[0]:
-            yield Made.OTHER_ROW, cited(f"{row[0]}: {head[column]} — {other[column]}")
+            yield Made.OTHER_ROW, cite(f"{row[0]}: {head[column]} — {other[column]}")
 
     def tell_translated(self, paragraph: str, item: EvidenceItem) -> Iterator[Copy]:
         """Yield a paragraph that says in this language what a passage says in another, right and with a wrong value."""
         told = sentences(paragraph)
-        yield Made.TRANSLATED, " ".join(map(cited, told))
+        yield Made.TRANSLATED, " ".join(map(cite, told))
         for place, sentence in enumerate(told):
             wrong = self._with_another_number(sentence, item) or self._with_another_name(sentence, item)
             if wrong:
-                yield Made.TRANSLATION, " ".join(map(cited, (*told[:place], wrong, *told[place + 1 :])))
+                yield Made.TRANSLATION, " ".join(map(cite, (*told[:place], wrong, *told[place + 1 :])))
                 return
 
     def _with_another_number(self, sentence: str, item: EvidenceItem) -> str:
@@ -171,7 +171,7 @@ class Teller:
         value = int(match.group())
         near = [new for new in (value * 2, value * 3, value * 10, value // 2, value + 1, value + 5) if new > 1]
         free = [new for new in near if not re.search(rf"(?<!\d){new}(?!\d)", item.snippet)]
-        return _put(sentence, match.span(), str(self.dice.choice(free))) if free else ""
+        return _replace_span(sentence, match.span(), str(self.dice.choice(free))) if free else ""
 
     def _with_another_name(self, sentence: str, item: EvidenceItem) -> str:
         found = [match for match in _NAME.finditer(_plain(sentence)) if match.start() > 0]
@@ -179,7 +179,7 @@ class Teller:
         if not found or not free:
             return ""
         match = self.dice.choice(found)
-        return _put(sentence, match.span(), self.dice.choice(free))
+        return _replace_span(sentence, match.span(), self.dice.choice(free))
 
     def _exchange(self, sentence: str, exchanges: Exchanges) -> str:
         ways = [*exchanges.pattern.finditer(_SAID_SO.sub(_hidden, _plain(sentence)))]
@@ -187,7 +187,7 @@ class Teller:
             return ""
         match = self.dice.choice(ways)
         put = self.dice.choice(exchanges.by[match.group().lower()])
-        said = _put(sentence, match.span(), put[:1].upper() + put[1:] if match.group()[:1].isupper() else put)
+        said = _replace_span(sentence, match.span(), put[:1].upper() + put[1:] if match.group()[:1].isupper() else put)
         return " ".join(said.split())
 
 
@@ -218,7 +218,7 @@ def names_in(text: str) -> set[str]:
     return {match.group() for match in _NAME.finditer(_plain(text)) if match.start() > 0}
 
 
-def cited(sentence: str) -> str:
+def cite(sentence: str) -> str:
     """Return a sentence with the citation of the first passage in front of its end."""
     bare = sentence.rstrip()
     end = bare[-1] if bare[-1:] in {".", "!", "?", ":"} else "."
@@ -226,7 +226,7 @@ def cited(sentence: str) -> str:
 
 
 def _steps(parts: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {cited(part)}" for number, part in enumerate(parts, 1))
+    return "\n".join(f"{number}. {cite(part)}" for number, part in enumerate(parts, 1))
 
 
 _NUMBER: Final = re.compile(r"(?<![\w.,/:#+-])\d{1,6}(?![\w/:-]|[.,]\d)")
@@ -250,15 +250,15 @@ def _hidden(found: re.Match[str]) -> str:
     return "#" * len(found.group())
 
 
-def _put(text: str, span: tuple[int, int], new: str) -> str:
+def _replace_span(text: str, span: tuple[int, int], new: str) -> str:
     return f"{text[: span[0]]}{new}{text[span[1] :]}"
 
 
-def _swapped(sentence: str) -> str:
+def _swap_numbers(sentence: str) -> str:
     found = [*_NUMBER.finditer(_plain(sentence))]
     for one, other in pairwise(found):
         if one.group() != other.group() and not _JOINED.fullmatch(sentence, one.end(), other.start()):
-            return _put(_put(sentence, other.span(), one.group()), one.span(), other.group())
+            return _replace_span(_replace_span(sentence, other.span(), one.group()), one.span(), other.group())
     return ""
 
 

@@ -155,7 +155,7 @@ def bars(judged: Sequence[JudgedCopy], *, held_back: bool) -> dict[str, list[tup
     }
 
 
-def missed(one: JudgedCopy) -> str:
+def describe_miss(one: JudgedCopy) -> str:
     """Return what went otherwise than it should, in words; empty where nothing did."""
     if one.objected is (one.made not in GOOD):
         return ""

@@ -145,7 +145,7 @@ _CLAUSES: Final = {
 }
 
 
-def _turned(text: str, language: Language, _: Random) -> str:
+def _turn_condition(text: str, language: Language, _: Random) -> str:
     """Put the clause of a condition behind the main one."""
     found = _CLAUSES[language].fullmatch(text)
     if not found:
@@ -155,7 +155,7 @@ def _turned(text: str, language: Language, _: Random) -> str:
     return f"{main[0].upper()}{main[1:]}{comma} {word.lower()} {condition}."
 
 
-def _dated(text: str, language: Language, _: Random) -> str:
+def _rewrite_dates(text: str, language: Language, _: Random) -> str:
     def spelt(found: re.Match[str]) -> str:
         year, month, day = found.groups()
         name = _MONTHS[language][int(month) - 1]
@@ -164,7 +164,7 @@ def _dated(text: str, language: Language, _: Random) -> str:
     return outside_quotes(text, lambda part: re.sub(r"\b(20\d\d)-(0[1-9]|1[0-2])-(\d\d)\b", spelt, part))
 
 
-def _marked(text: str, language: Language, dice: Random) -> str:
+def _rewrite_quotes(text: str, language: Language, dice: Random) -> str:
     """Put other quotation marks, but for those of code."""
     if language is Language.RU:
         left, right = dice.choice((('"', '"'), ("“", "”"), ("„", "“")))
@@ -177,10 +177,15 @@ def _bare(text: str, _: Language, __: Random) -> str:
     return re.sub(r"`([a-zA-Z][\w]*_[\w]+|[A-Z]{4,}[A-Z_]*)`", r"\1", text)
 
 
-_TURNS: Final = (("order", _turned), ("date", _dated), ("marks", _marked), ("bare names", _bare))
+_TURNS: Final = (
+    ("order", _turn_condition),
+    ("date", _rewrite_dates),
+    ("marks", _rewrite_quotes),
+    ("bare names", _bare),
+)
 
 
-def reshaped(text: str, language: Language, dice: Random) -> Iterator[tuple[str, str]]:
+def reshape(text: str, language: Language, dice: Random) -> Iterator[tuple[str, str]]:
     """Yield a sentence in each other shape that it can have, with what was done."""
     for name, turn in _TURNS:
         if (changed := turn(text, language, dice)) != text:

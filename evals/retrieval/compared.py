@@ -33,7 +33,7 @@ class Expected:
     found: str = "yes"
 
 
-def compared(figures: Figures) -> str:
+def compare(figures: Figures) -> str:
     """Write the table of all figures."""
     rows = [["the design started from", "ours", "met where", "met", "why not, or what is to be known"]]
     for one in EXPECTED:
@@ -48,7 +48,7 @@ def compared(figures: Figures) -> str:
     return table(rows)
 
 
-def _met(whole: bool, *, part: bool = False) -> str:  # noqa: FBT001  # a condition
+def _say_met(whole: bool, *, part: bool = False) -> str:  # noqa: FBT001  # a condition
     return "yes" if whole else "in part" if part else "no"
 
 
@@ -74,50 +74,50 @@ def _two_languages(figures: Figures) -> tuple[str, str]:
         for corpus in HERE
         if corpus.endswith("ru") and f"as it is|{corpus}" in figures
     ]
-    return ", ".join(f"{gain * 100:+.1f}" for gain in gains), _met(min(gains) >= 0.03)
+    return ", ".join(f"{gain * 100:+.1f}" for gain in gains), _say_met(min(gains) >= 0.03)
 
 
 def _titles(figures: Figures) -> tuple[str, str]:
     usual, heavy = _of(figures, "as it is|"), _of(figures, "titles and headings weigh 3|")
-    return f"{_span(usual)} falls to {_span(heavy)}", _met(all(a > b for a, b in zip(usual, heavy, strict=True)))
+    return f"{_span(usual)} falls to {_span(heavy)}", _say_met(all(a > b for a, b in zip(usual, heavy, strict=True)))
 
 
 def _lighter(figures: Figures) -> tuple[str, str]:
     usual, light = _of(figures, "as it is|"), _of(figures, "titles and headings weigh 0.3|")
     gain = [b - a for a, b in zip(usual, light, strict=True)]
-    return f"at .3 it changes by {min(gain):+.3f} to {max(gain):+.3f}", _met(max(gain) <= 0.01)
+    return f"at .3 it changes by {min(gain):+.3f} to {max(gain):+.3f}", _say_met(max(gain) <= 0.01)
 
 
 def _versions(figures: Figures) -> tuple[str, str]:
     one, mixed = _of(figures, "one ", ("en", "ru")), _of(figures, "mixed ", ("en", "ru"))
     # The share that is lost compares between documents; the figures themselves do not.
     lost = [1 - b / a for a, b in zip(one, mixed, strict=True)]
-    return f"{_span(one)} drops to {_span(mixed)}, {_middle(lost):.0%} lost", _met(min(lost) >= 0.25)
+    return f"{_span(one)} drops to {_span(mixed)}, {_middle(lost):.0%} lost", _say_met(min(lost) >= 0.25)
 
 
 def _several(figures: Figures) -> tuple[str, str]:
     turns, whole = (_of(figures, name) for name in ("turns ", "whole "))
     won = all(a > b for a, b in zip(turns, whole, strict=True))
-    return f"{_span(turns)}; joined {_span(whole)}", _met(won, part=_middle(turns) > _middle(whole))
+    return f"{_span(turns)}; joined {_span(whole)}", _say_met(won, part=_middle(turns) > _middle(whole))
 
 
 def _typos(figures: Figures) -> tuple[str, str]:
     right, lost, forgiven = (_of(figures, name) for name in ("right ", "lost ", "forgiven "))
     back = _middle(forgiven) - _middle(lost), _middle(right) - _middle(lost)
     told = f"{_span(lost)} rises to {_span(forgiven)}: {back[0] / back[1]:.0%} of what slips cost comes back"
-    return told, _met(back[0] >= 0.6 * back[1])
+    return told, _say_met(back[0] >= 0.6 * back[1])
 
 
-def _untouched(figures: Figures) -> tuple[str, str]:
+def _compare_untouched(figures: Figures) -> tuple[str, str]:
     changes = [a - b for a, b in zip(_of(figures, "right "), _of(figures, "exact "), strict=True)]
-    return f"changes by {min(changes):+.3f} to {max(changes):+.3f}", _met(min(changes) >= -0.01)
+    return f"changes by {min(changes):+.3f} to {max(changes):+.3f}", _say_met(min(changes) >= -0.01)
 
 
 def _feedback(figures: Figures) -> tuple[str, str]:
     ten, gains, exact = (_of(figures, name) for name in ("ten ", "gain ", "precise "))
     named = (("recall@10", ten), ("recall@20", gains), ("precision@3", exact))
     told = ", ".join(f"{name} {min(values):+.3f} to {max(values):+.3f}" for name, values in named)
-    return told, _met(min(gains) > 0, part=_middle(gains) > 0)
+    return told, _say_met(min(gains) > 0, part=_middle(gains) > 0)
 
 
 def _sizes(figures: Figures) -> tuple[str, str]:
@@ -130,10 +130,10 @@ def _sizes(figures: Figures) -> tuple[str, str]:
         if told:
             told.append(figures[f"as it is|{corpus}"])
             ranges.append(max(told) - min(told))
-    return f"least and best are {_span(ranges)} apart", _met(max(ranges) <= 0.05, part=min(ranges) <= 0.05)
+    return f"least and best are {_span(ranges)} apart", _say_met(max(ranges) <= 0.05, part=min(ranges) <= 0.05)
 
 
-def _named(figures: Figures, kind: str, *, has: str = "", lacks: str = "|||") -> list[float]:
+def _select_figures(figures: Figures, kind: str, *, has: str = "", lacks: str = "|||") -> list[float]:
     return [
         value for name, value in figures.items() if name.startswith(f"{kind}|") and has in name and lacks not in name
     ]
@@ -141,32 +141,32 @@ def _named(figures: Figures, kind: str, *, has: str = "", lacks: str = "|||") ->
 
 def _area(figures: Figures) -> tuple[str, str]:
     plain, other, raw = (
-        _named(figures, "area", has="plainly"),
-        _named(figures, "area", lacks="plainly"),
-        _named(figures, "raw", has="plainly"),
+        _select_figures(figures, "area", has="plainly"),
+        _select_figures(figures, "area", lacks="plainly"),
+        _select_figures(figures, "raw", has="plainly"),
     )
     told = f"plainly asked {_span(plain)} (raw {_span(raw)}); in other words {_span(other)}"
-    return told, _met(min(plain + other) >= 0.98, part=_middle(plain) >= 0.98)
+    return told, _say_met(min(plain + other) >= 0.98, part=_middle(plain) >= 0.98)
 
 
 def _better_than_raw(figures: Figures) -> tuple[str, str]:
-    sure, raw = _named(figures, "area"), _named(figures, "raw")
+    sure, raw = _select_figures(figures, "area"), _select_figures(figures, "raw")
     better = sum(a > b for a, b in zip(sure, raw, strict=True))
     told = f"greater in {better} of {len(sure)} rows, by {_middle(sure) - _middle(raw):.3f} on average"
-    return told, _met(better == len(sure), part=_middle(sure) > _middle(raw))
+    return told, _say_met(better == len(sure), part=_middle(sure) > _middle(raw))
 
 
-def _kept(figures: Figures) -> tuple[str, str]:
-    plain, other = _named(figures, "kept", has="plainly"), _named(figures, "kept", lacks="plainly")
-    return f"plainly asked {_span(plain)}; in other words {_span(other)}", _met(
+def _compare_kept(figures: Figures) -> tuple[str, str]:
+    plain, other = _select_figures(figures, "kept", has="plainly"), _select_figures(figures, "kept", lacks="plainly")
+    return f"plainly asked {_span(plain)}; in other words {_span(other)}", _say_met(
         min(plain + other) >= 0.95, part=min(plain) >= 0.95
     )
 
 
 def _through(figures: Figures) -> tuple[str, str]:
-    through = _named(figures, "through")
+    through = _select_figures(figures, "through")
     long = [value for name, value in figures.items() if name.startswith("through|") and "encyclopedia" in name]
-    return f"{_span(through)}; encyclopedia {_span(long)}", _met(max(through) <= 0.11, part=max(long) <= 0.11)
+    return f"{_span(through)}; encyclopedia {_span(long)}", _say_met(max(through) <= 0.11, part=max(long) <= 0.11)
 
 
 EXPECTED = (
@@ -213,7 +213,7 @@ EXPECTED = (
         "three fifths of what slips cost come back",
         "one or two slips in a question; the share compares, the figures do not",
     ),
-    Expected("The same, without slips", "unchanged", _untouched, "nothing is worse by more than .01"),
+    Expected("The same, without slips", "unchanged", _compare_untouched, "nothing is worse by more than .01"),
     Expected(
         "Feedback terms raise recall, not precision",
         "–",
@@ -248,7 +248,7 @@ EXPECTED = (
     Expected(
         "Real questions kept at 0.5",
         "95 to 100 %",
-        _kept,
+        _compare_kept,
         "all .95 at least; in part: plainly asked",
         "questions near the pages' words are kept, and the assistant was tuned on them; of those in other words a search by words is not sure",
         found="in part",

@@ -79,7 +79,7 @@ def handbook(directory: Path) -> Corpus:
     ingest(BUNDLED_KNOWLEDGE, directory=directory)
     lines = read_lines(FOLDER / "handbook.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]
-    return Corpus("handbook", directory, _numbered, asked, BUNDLED_KNOWLEDGE, (Source.DOC, Source.POLICY))
+    return Corpus("handbook", directory, _number_page, asked, BUNDLED_KNOWLEDGE, (Source.DOC, Source.POLICY))
 
 
 def plainly_asked(corpus: Corpus) -> Corpus:
@@ -92,7 +92,7 @@ def plainly_asked(corpus: Corpus) -> Corpus:
     return replace(corpus, name="handbook, plainly asked", questions=asked)
 
 
-def _numbered(item: EvidenceItem) -> str:
+def _number_page(item: EvidenceItem) -> str:
     number = item.kb_id or 0
     return f"ru/{number - _RUSSIAN_PAGES}" if number >= _RUSSIAN_PAGES else f"en/{number}"
 
@@ -103,7 +103,7 @@ def fastapi(data: Path, directory: Path) -> Corpus:
     ingest(Folder(folder, reading=Reading(Dialect.MKDOCS)), directory=directory)
     lines = read_lines(FOLDER / "fastapi.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]
-    return Corpus("FastAPI docs", directory, _pathed, asked, folder)
+    return Corpus("FastAPI docs", directory, _page_path, asked, folder)
 
 
 def known_items(corpus: Corpus, data: Path) -> Corpus:
@@ -145,7 +145,7 @@ def xquad(data: Path, folder: Path) -> Corpus:
             (folder / "docs" / page).write_text(text, "utf-8")
             asked += [Question(question, language, {page: 2}) for question in questions]
     ingest(folder / "docs", directory=folder / "index")
-    return Corpus("XQuAD", folder / "index", _pathed, asked, folder / "docs")
+    return Corpus("XQuAD", folder / "index", _page_path, asked, folder / "docs")
 
 
 def _paragraphs(data: Path, language: Language) -> list[tuple[str, list[str]]]:
@@ -154,7 +154,7 @@ def _paragraphs(data: Path, language: Language) -> list[tuple[str, list[str]]]:
     return [(paragraph["context"], [item["question"] for item in paragraph["qas"]]) for paragraph in found]
 
 
-def _pathed(item: EvidenceItem) -> str:
+def _page_path(item: EvidenceItem) -> str:
     return (item.document or "").partition("/")[2]
 
 
@@ -170,7 +170,7 @@ def releases(data: Path, folder: Path) -> Corpus:
             for path in source.rglob("*.md"):
                 target = folder / release / language / path.relative_to(source)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(_stamped(path.read_text("utf-8"), release), "utf-8")
+                target.write_text(_stamp(path.read_text("utf-8"), release), "utf-8")
         folders.append(Folder(folder / release, version=release, reading=Reading(Dialect.MKDOCS)))
     ingest(folders, directory=folder / "index")
     lines = read_lines(FOLDER / "fastapi.jsonl")
@@ -178,7 +178,7 @@ def releases(data: Path, folder: Path) -> Corpus:
     return Corpus("FastAPI docs, three releases", folder / "index", _of_middle_release, asked, folder)
 
 
-def _stamped(text: str, release: str) -> str:
+def _stamp(text: str, release: str) -> str:
     """Say the release once in each paragraph, so that no passage is the same in two of them."""
     return re.sub(r"(?m)^(?=[^\W\d_][^\n]*$)", f"({release}) ", text)
 

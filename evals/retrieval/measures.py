@@ -24,11 +24,11 @@ def ndcg(ranking: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> 
         grades: The pages that are worth something, above 0.
         depth: Ranks that count.
     """
-    best = sum(_discounted(sorted(grades.values(), reverse=True)[:depth]))
-    return sum(_discounted([grades.get(page, 0) for page in ranking[:depth]])) / best if best else 0.0
+    best = sum(_discount(sorted(grades.values(), reverse=True)[:depth]))
+    return sum(_discount([grades.get(page, 0) for page in ranking[:depth]])) / best if best else 0.0
 
 
-def _discounted(gains: Sequence[int]) -> list[float]:
+def _discount(gains: Sequence[int]) -> list[float]:
     return [gain / math.log2(place + 2) for place, gain in enumerate(gains)]
 
 

@@ -12,8 +12,8 @@ from contracts.enums import Language
 from evals.retrieval import runs as asking
 from evals.retrieval.corpora import LANGUAGES, RELEASES, Corpus
 from evals.retrieval.measures import Figure, area_figure, mean, ndcg, precision, recall
-from evals.retrieval.questions import Question, joined, misspelt
-from evals.retrieval.runs import bar, opened
+from evals.retrieval.questions import Question, join_questions, misspelt
+from evals.retrieval.runs import bar, open_corpus
 from evals.scores import Share, table
 
 SENT = 6
@@ -50,12 +50,12 @@ def _recall(pages: Sequence[Sequence[str]], asked: Sequence[Question], depth: in
 # ------------------------------------------------------------------------------------------------------------ ranking
 
 
-def found(every: Sequence[Corpus]) -> Part:
+def measure_ranking(every: Sequence[Corpus]) -> Part:
     """Measure how well the pages that answer are ranked."""
     rows = [["documents", "language", "questions", "nDCG@10", "recall@20", "first", f"among {SENT} passages"]]
     figures: Figures = {}
     for corpus in every:
-        with opened(corpus) as asker:
+        with open_corpus(corpus) as asker:
             for language in LANGUAGES:
                 asked = corpus.asked(language)
                 ranked = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}")]
@@ -99,7 +99,7 @@ def misspellings(every: Sequence[Corpus]) -> Part:
     rows = [["documents", "language", "as written", "as written, words exact", "misspelt, words exact", "misspelt"]]
     figures: Figures = {}
     for corpus in every:
-        with opened(corpus) as asker:
+        with open_corpus(corpus) as asker:
             for language in LANGUAGES:
                 asked = corpus.asked(language)
                 slips = [misspelt(one, number) for number, one in enumerate(asked)]
@@ -124,9 +124,9 @@ def several(every: Sequence[Corpus]) -> Part:
     rows = [["documents", "language", "messages", "split right", "taking turns", "one joined query"]]
     figures: Figures = {}
     for corpus in every:
-        with opened(corpus) as asker:
+        with open_corpus(corpus) as asker:
             for language in LANGUAGES:
-                messages = joined(corpus.asked(language), _MESSAGES)
+                messages = join_questions(corpus.asked(language), _MESSAGES)
                 asked = [message for message, _ in messages]
                 planned = [asker.planned(one) for one in bar(asked, f"{corpus.name} {language}, messages")]
                 right = sum(len(made) == len(parts) for made, (_, parts) in zip(planned, messages, strict=True))
@@ -152,7 +152,7 @@ def wider(every: Sequence[Corpus]) -> Part:
     rows = [["documents", "language", "recall@10", "wider", "recall@20", "wider", "precision@3", "wider"]]
     figures: Figures = {}
     for corpus in every:
-        with opened(corpus) as asker:
+        with open_corpus(corpus) as asker:
             for language in LANGUAGES:
                 asked = corpus.asked(language)
                 before = [asker.pages(one) for one in bar(asked, f"{corpus.name} {language}")]
@@ -174,7 +174,7 @@ def versions(corpus: Corpus) -> Part:
     """Measure what the filter of product versions is worth."""
     rows = [["documents", "language", "one release asked for", "none asked for", "all three named"]]
     figures: Figures = {}
-    with opened(corpus) as asker:
+    with open_corpus(corpus) as asker:
         for language in LANGUAGES:
             asked = corpus.asked(language)
             here = [asker.pages(one, version=RELEASES[1]) for one in bar(asked, f"{corpus.name} {language}")]
@@ -215,7 +215,7 @@ def ask_all(people: Sequence[Corpus], foreign: Mapping[str, Sequence[str]]) -> l
     """Ask every set of questions in every index; corpora of one index stand together."""
     asked: list[Asked] = []
     for corpus in people:
-        with opened(corpus) as asker:
+        with open_corpus(corpus) as asker:
             own = {
                 f"{corpus.name} ({it})": [asker.sureness(one.text) for one in bar(corpus.asked(it), corpus.name)]
                 for it in LANGUAGES
@@ -234,12 +234,12 @@ def on_topic(asked: Sequence[Asked]) -> Part:
     figures: Figures = {}
     for index in asked:
         for name, own in index.own.items():
-            kept = _reaching(own, MIDPOINT)
+            kept = _measure_reaching(own, MIDPOINT)
             figures[f"kept|{name}"] = kept
             for kind, others in index.foreign.items():
                 area = area_figure([sure for sure, _ in own], [sure for sure, _ in others])
                 raw = area_figure([score for _, score in own], [score for _, score in others])
-                through = _reaching(others, MIDPOINT)
+                through = _measure_reaching(others, MIDPOINT)
                 rows.append([name, kind, str(area), str(raw), f"{kept:.0%}", f"{through:.0%}"])
                 figures |= {f"area|{name}|{kind}": area.value, f"raw|{name}|{kind}": raw.value}
                 figures[f"through|{name}|{kind}"] = through
@@ -257,7 +257,7 @@ def midpoints(asked: Sequence[Asked]) -> Part:
         first = next(iter(index.own)).rpartition(" ")[0]
         sets |= {f"{kind}, of the {first}": sure for kind, sure in index.foreign.items()}
     rows = [["questions", *(f"{at:g}" for at in _MIDPOINTS)]]
-    rows += [[name, *(f"{_reaching(sure, at):.0%}" for at in _MIDPOINTS)] for name, sure in sets.items()]
+    rows += [[name, *(f"{_measure_reaching(sure, at):.0%}" for at in _MIDPOINTS)] for name, sure in sets.items()]
     about = (
         "The share of questions at a confidence of 0.5 or above, by the normalised score at which confidence is one half "
         f"(`norm_midpoint` among a profile's thresholds; {MIDPOINT:g} unless it says otherwise). Greater values keep out more, of both."
@@ -265,12 +265,12 @@ def midpoints(asked: Sequence[Asked]) -> Part:
     return Part("Where the midpoint of confidence lies", about, rows, {})
 
 
-def _reaching(sure: Sequence[tuple[float, float]], midpoint: float) -> float:
+def _measure_reaching(sure: Sequence[tuple[float, float]], midpoint: float) -> float:
     """Return the share of questions whose confidence would be one half at least."""
-    return sum(_normalised(confidence) >= midpoint for confidence, _ in sure) / len(sure)
+    return sum(_normalise(confidence) >= midpoint for confidence, _ in sure) / len(sure)
 
 
-def _normalised(confidence: float) -> float:
+def _normalise(confidence: float) -> float:
     """Return the normalised score of a confidence, by the formula of `adapters.index.embedded.search` solved for it."""
     if confidence in {0.0, 1.0}:
         return confidence
@@ -290,7 +290,7 @@ def shares(every: Sequence[tuple[str, Callable[[Path], Corpus]]], folder: Path) 
     def line(what: str, built: Sequence[Corpus]) -> None:
         told: list[float] = []
         for corpus in built:
-            with opened(corpus) as asker:
+            with open_corpus(corpus) as asker:
                 for it in LANGUAGES:
                     asked = corpus.asked(it)
                     told.append(_ndcg([asker.pages(one) for one in bar(asked, what)], asked).value)

@@ -91,7 +91,7 @@ def in_language(lines: Sequence[Line], language: Language) -> list[Question]:
     ]
 
 
-def joined(asked: Sequence[Question], count: int) -> list[tuple[Question, tuple[Question, ...]]]:
+def join_questions(asked: Sequence[Question], count: int) -> list[tuple[Question, tuple[Question, ...]]]:
     """Return messages of two or three questions each, and those questions; drawn by seed, no page twice in one.
 
     They follow one another in a line, and what has no question mark ends its line.
@@ -128,11 +128,11 @@ def misspelt(question: Question, number: int) -> Question:
     for word in dice.sample(sorted(set(long)), k=min(len(set(long)), dice.choice((1, 2)))):
         stands = re.search(rf"\b{word}\b", text.casefold())
         if stands:
-            text = text[: stands.start()] + slipped(word, dice) + text[stands.end() :]
+            text = text[: stands.start()] + slip(word, dice) + text[stands.end() :]
     return replace(question, text=text)
 
 
-def slipped(word: str, dice: random.Random) -> str:
+def slip(word: str, dice: random.Random) -> str:
     """Return a word one slip away: a letter changed, lost, added, or two neighbours swapped."""
     letters = _ALPHABETS[Language.EN if word.isascii() else Language.RU]
     at = dice.randrange(len(word) - 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contracts.enums import Language
 from evals.retrieval import corpora, parts
-from evals.retrieval.compared import compared
+from evals.retrieval.compared import compare
 from evals.retrieval.corpora import LANGUAGES, Corpus, Data
 from evals.retrieval.overlap import handbook_headings, mean_overlap, paths_headings
 from evals.retrieval.parts import Figures, Part
@@ -29,7 +29,7 @@ def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
     every, asked_by_people, makers = _corpora(folder, data, most)
     people = _people(asked_by_people)
     steps: list[Callable[[], Part]] = [
-        lambda: parts.found(every),
+        lambda: parts.measure_ranking(every),
         lambda: parts.misspellings(asked_by_people),
         lambda: parts.several(asked_by_people),
         lambda: parts.wider(asked_by_people),
@@ -57,7 +57,7 @@ def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
             *map(str, made),
             "### The figures that the design of search started from",
             "They were measured on other documents with other questions, so what compares is the direction and the share, not the height. *Met where* says what we hold each one to.",
-            compared(figures),
+            compare(figures),
         ]
     )
 

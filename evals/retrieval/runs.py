@@ -93,7 +93,7 @@ class Asker:
 
 
 @contextmanager
-def opened(corpus: Corpus) -> Generator[Asker]:
+def open_corpus(corpus: Corpus) -> Generator[Asker]:
     """Open the index of a corpus."""
     with KnowledgeBase(corpus.directory) as knowledge:
         yield Asker(corpus, knowledge)

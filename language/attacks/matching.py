@@ -17,7 +17,7 @@ from unicodedata import normalize
 from contracts.enums import SafetyLevel
 from language.attacks.rules import Pack, Rule, read_pack
 from language.clean import clean, skeleton
-from language.readings import DIGITS_FOR_LETTERS, MIXED_WORD, SIGNS_INSIDE, as_seen, decoded
+from language.readings import DIGITS_FOR_LETTERS, MIXED_WORD, SIGNS_INSIDE, as_seen, decode
 
 _SENTENCE_REACH = 200
 """Characters before a match in which the beginning of its sentence is looked for."""
@@ -145,18 +145,18 @@ def _without_gaps(view: str) -> Iterator[tuple[str, _Runs]]:
 
 def _word_by_word(view: str, pack: Pack) -> Iterator[tuple[str, _Runs]]:
     """Yield a message without signs between listed words, with letters for digits, and with words joined that were cut in two."""
-    yield _unlisted(view)
+    yield _join_listed_words(view)
     mixed = list(MIXED_WORD.finditer(view))
     for letters in DIGITS_FOR_LETTERS:
         said, runs = _rewrite(view, ((word.span(), word.group().translate(letters)) for word in mixed))
         yield said, runs
         if runs:
-            yield _unlisted(said)
+            yield _join_listed_words(said)
     cut = (match for match in _CUT_WORD.finditer(view) if pack.has_word(*match.groups()))
     yield _rewrite(view, (((match.start(1), match.end(2)), f"{match[1]}{match[2]}") for match in cut))
 
 
-def _unlisted(view: str) -> tuple[str, _Runs]:
+def _join_listed_words(view: str) -> tuple[str, _Runs]:
     return _rewrite(view, ((run.span(), _SIGNS_BETWEEN.sub(" ", run.group())) for run in _LISTED_WORDS.finditer(view)))
 
 
@@ -166,7 +166,7 @@ def _views(text: str, pack: Pack, *, as_written: bool) -> list[_View]:
     if not as_written:
         views += [_View(said, pack, runs, loosely=True) for said, runs in _without_gaps(view) if runs]
         views += [_View(said, pack, runs) for said, runs in _word_by_word(view, pack) if runs]
-    hidden = () if as_written else decoded(text)
+    hidden = () if as_written else decode(text)
     seen = (as_seen(text),) if "<" in text or "&" in text else ()
     read = dict.fromkeys(matching_view(one) for one in (*seen, *hidden))
     return views + [_View(one, pack) for one in read if one != view]

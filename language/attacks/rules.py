@@ -208,11 +208,11 @@ def expand_pack(text: PackText) -> Pack:
     return Pack(
         version=text.version,
         rules=tuple(
-            Rule(rule, _expanded(rule.any_of, text.parts), _expanded(rule.any_of, text.parts, loose=True))
+            Rule(rule, _expand(rule.any_of, text.parts), _expand(rule.any_of, text.parts, loose=True))
             for rule in text.rule
         ),
-        question=_expression("mention.question", _expanded(text.mention.question, text.parts)),
-        report=_expression("mention.report", _expanded(text.mention.report, text.parts)),
+        question=_expression("mention.question", _expand(text.mention.question, text.parts)),
+        report=_expression("mention.report", _expand(text.mention.report, text.parts)),
         told_before=_optional("mention.told_before", text.mention.told_before, text.parts),
         told_after=_optional("mention.told_after", text.mention.told_after, text.parts),
         mentions=text.mention.examples,
@@ -220,7 +220,7 @@ def expand_pack(text: PackText) -> Pack:
 
 
 def _optional(name: str, alternatives: tuple[str, ...], parts: dict[str, str]) -> re.Pattern[str] | None:
-    return _expression(name, _expanded(alternatives, parts)) if alternatives else None
+    return _expression(name, _expand(alternatives, parts)) if alternatives else None
 
 
 def _expression(name: str, source: str) -> re.Pattern[str]:
@@ -230,7 +230,7 @@ def _expression(name: str, source: str) -> re.Pattern[str]:
         raise ConfigError(f"Rule {name} is not a regular expression: {error}.", "Correct that rule.") from error
 
 
-def _expanded(alternatives: tuple[str, ...], parts: dict[str, str], *, loose: bool = False) -> str:
+def _expand(alternatives: tuple[str, ...], parts: dict[str, str], *, loose: bool = False) -> str:
     source = "|".join(f"(?:{alternative})" for alternative in alternatives)
     # Parts may name parts; three rounds are more than the pack needs and end for a part that names itself.
     for _ in range(3):

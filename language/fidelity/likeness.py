@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from language.clean import unescaped
+from language.clean import unescape_entities
 from language.figures.comparison import Passage
 from language.lexicon import is_lead_in, points_ahead
 from language.names import names
@@ -39,7 +39,7 @@ def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
     """
     if is_invented(claim, cited, leads=claim.rstrip().endswith(":") and points_ahead(claim)):
         return [claim]
-    plain = unescaped(claim)
+    plain = unescape_entities(claim)
     parts = [part.strip() for part in _PART.split(plain)[:_MOST_PARTS]]
     # A translation is one from its beginning to its end: what changes its script on the way cannot be compared.
     mixed = any(len(_words(part)) >= _LEAST_WORDS and _is_of_one_script(part, cited) for part in parts)

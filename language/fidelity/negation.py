@@ -95,14 +95,14 @@ def polarity_differs(claim: str, cited: Iterable[Passage], *, opens: bool | None
     best = max((share for share, _ in shares), default=0.0)
     if best < _LEAST_SHARE:
         return False
-    said = _said(claim)
-    near = [_said(place.text) for share, place in shares if share >= _NEAR * best]
+    said = _read_sentence(claim)
+    near = [_read_sentence(place.text) for share, place in shares if share >= _NEAR * best]
     if opens is not None and opens is bool(said.denied) and all(bool(n.denied & said.words) is opens for n in near):
         return True
-    return all(_opposed(said, other) for other in near)
+    return all(_oppose(said, other) for other in near)
 
 
-def _opposed(one: _Said, other: _Said) -> bool:
+def _oppose(one: _Said, other: _Said) -> bool:
     if (one.denied & other.plain) - other.denied - one.plain:
         return True
     if (one.plain & other.denied) - one.denied - other.plain:
@@ -115,7 +115,7 @@ def _opposed(one: _Said, other: _Said) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def _said(sentence: str) -> _Said:
+def _read_sentence(sentence: str) -> _Said:
     denied: set[str] = set()
     plain: set[str] = set()
     stop = _kept_out()
@@ -146,7 +146,7 @@ def _kept_out() -> frozenset[str]:
     return frozenset(word for word in stop_words() if stem(word) not in opposites)
 
 
-def opening(words: str) -> bool | None:
+def read_yes_or_no(words: str) -> bool | None:
     """Return what an answer's first word says: yes (`True`), no (`False`), or neither."""
     first: Sequence[str] = _WORD.findall(fold(words))[:2]
     if not first:

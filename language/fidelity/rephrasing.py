@@ -93,7 +93,7 @@ def turned_round(claim: str, cited: Iterable[Passage]) -> list[str]:
     found = list(_other_limits(sentence_of(claim), passages))
     for clause in _clauses(claim)[:_MOST_CLAUSES]:
         near = _nearest(clause, known)
-        for compare in (_opposed, _other_extent, _denied):
+        for compare in (_find_opposites, _other_extent, _find_denial):
             changes = [compare(other, clause) for other in near]
             # What says neither is silent; what says the same is a proof.
             if any(changes) and None not in changes:
@@ -122,7 +122,7 @@ _Change = list[str] | None
 """What differs: nothing where a clause says nothing of it, `None` where it says the same."""
 
 
-def _opposed(source: _Clause, claim: _Clause) -> _Change:
+def _find_opposites(source: _Clause, claim: _Clause) -> _Change:
     """Return the opposites of a claim's words that the source has in their place."""
     if claim.denials != source.denials or claim.denies_anything != source.denies_anything:
         return None  # "not enabled" is "disabled", and what is longer is refused where at most so many may be
@@ -162,7 +162,7 @@ def _only_in(clause: _Clause, other: _Clause) -> list[str]:
     return sorted(word for word in set(clause.words) if stem(word) not in other.forms)
 
 
-def _denied(source: _Clause, claim: _Clause) -> _Change:
+def _find_denial(source: _Clause, claim: _Clause) -> _Change:
     """Return the word that one of two clauses denies and the other says, where nothing else in them is denied."""
     shared = claim.content & source.content
     # Of few words, both must have the same ones: "Port 8080 serves the page".

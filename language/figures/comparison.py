@@ -19,9 +19,9 @@ from typing import Final
 from language.blocks import split_code
 from language.clean import fold
 from language.figures.dates import DATE, TIME, Date, agrees, read, time_of
-from language.figures.numbers import CARDINALS, NUMBER, SCALE, number, readings, scaled, word_number
+from language.figures.numbers import CARDINALS, NUMBER, SCALE, number, readings, scale_number, word_number
 from language.figures.rates import SIZES, per_what
-from language.figures.units import COUNTS, UNIT, Amount, amounts, meaning
+from language.figures.units import COUNTS, UNIT, Amount, amounts, read_unit
 from language.memo import remember
 from language.words import stem, stop_words, tokens
 
@@ -194,7 +194,7 @@ class Values:
     @property
     def numbers(self) -> frozenset[str]:
         """Every figure as reasons show it, number words left out: they count things more often than they state them."""
-        return frozenset(_shown(figure) for figure in self.figures if figure.kind != "word")
+        return frozenset(_write_figure(figure) for figure in self.figures if figure.kind != "word")
 
     def __bool__(self) -> bool:
         """Whether there is any, number words left out."""
@@ -224,16 +224,16 @@ def _without_code(text: str) -> Values:
 
 
 def _values(text: str, *, code: bool) -> Values:
-    prose, spans, fenced = _parted(text)
+    prose, spans, fenced = _split_code(text)
     named, figures = _of_code(fenced) if code else (set[str](), list[Figure]())
     if fenced and not code:
         prose += "\n" + fenced
     marked = _LIST_MARKER.sub("", _HEADING_MARK.sub("", prose))
     urls = {_address(url) for url in _URL.findall(marked)} | {_address(url) for url in _URL.findall(fenced)}
     urls |= {_address(url) for span in spans for url in _URL.findall(span)}
-    plain = _unmasked(marked, spans)
+    plain = _restore_spans(marked, spans)
     quoted = {_flat(part) for groups in _QUOTED.findall(plain) for part in groups if part}
-    quoted |= set(_clicked(marked))
+    quoted |= set(_find_interface_names(marked))
     masked = _URL.sub(_GONE, marked)
     targets = (target for target in _TARGET.findall(masked) if "\ue000" not in target)
     names, bare = _take_out(_IDENTIFIER, masked)
@@ -266,7 +266,7 @@ def code_parts(text: str) -> tuple[str, ...]:
     return tuple(split_code(text))
 
 
-def _parted(text: str) -> tuple[str, list[str], str]:
+def _split_code(text: str) -> tuple[str, list[str], str]:
     """Return prose with a mark in the place of each code span, the spans, and the lines of code blocks."""
     prose, spans, fenced = "", list[str](), list[str]()
     for i, part in enumerate(code_parts(text)):
@@ -278,7 +278,7 @@ def _parted(text: str) -> tuple[str, list[str], str]:
                 _PLAIN_NUMBER.fullmatch(match[2])
                 and _STANDS_ALONE.search(prose)
                 and behind
-                and meaning(f" {behind[1]}")
+                and read_unit(f" {behind[1]}")
             ):
                 prose += match[2]  # "of `500` bytes" is an amount
             else:
@@ -293,7 +293,7 @@ def _parted(text: str) -> tuple[str, list[str], str]:
     return prose, spans, "\n".join(fenced)
 
 
-def _unmasked(text: str, spans: Sequence[str]) -> str:
+def _restore_spans(text: str, spans: Sequence[str]) -> str:
     inside = iter(spans)
     return re.sub(_SPANNED, lambda _: f"`{next(inside, '')}`", text) if spans else text
 
@@ -320,7 +320,7 @@ def _keys(pressed: str) -> str:
     return "+".join(_KEY_NAMES.get(key, key) for key in keys).translate(_ALIKE)
 
 
-def _clicked(text: str) -> Iterator[str]:
+def _find_interface_names(text: str) -> Iterator[str]:
     """Return names of the interface in bold, where the words before say that they are such, and the steps of menu paths."""
     for match in _BOLD.finditer(text):
         if _CLICKED.search(text, max(0, match.start() - 40), match.start()):
@@ -380,7 +380,7 @@ def _numbers(text: str) -> Iterator[Figure]:
         minus = "-" if match["sign"] else ""
         normal = tuple(number(minus + form) for form in readings(said, decimal_comma=comma))
         if match["scale"]:
-            normal = (scaled(minus + said, match["scale"]),)
+            normal = (scale_number(minus + said, match["scale"]),)
         unit, behind = _unit(text, match, normal, last)
         yield Figure(
             text[start:behind],
@@ -403,7 +403,7 @@ def _unit(
     """Return the unit of a number, and where it ends; the last word of the text ends at `last`."""
     end = match.end()
     if match["money"]:
-        return meaning(match["money"]), end
+        return read_unit(match["money"]), end
     found = _UNIT.match(text, end)
     if not found:
         return (), end
@@ -411,7 +411,7 @@ def _unit(
     if re.fullmatch(r"(?:19|20)\d\d", normal[0]) and (word.startswith("год") or word in ("г", "гг", "year")):
         return (), end  # "2026 год" is a year, not a span of time
     stop = found.end() - (found.group().endswith(".") and found.end() == last)
-    unit = meaning(found.group(), text[found.end() : found.end() + 5])
+    unit = read_unit(found.group(), text[found.end() : found.end() + 5])
     return unit, stop if unit else end
 
 
@@ -441,7 +441,7 @@ def _halves(text: str) -> Iterator[Figure]:
     """Yield "half an hour", "полтора часа": halves of a unit, which are written without a figure."""
     for match in _HALVES.finditer(text):
         value, word = ("0.5", match["one"]) if match["half"] else ("1.5", match["unit"] or match["more"])
-        if word and (unit := meaning(f" {word}")):
+        if word and (unit := read_unit(f" {word}")):
             yield Figure(match.group(), *match.span(), (), amounts(value, unit))
 
 
@@ -460,7 +460,7 @@ def _words(text: str) -> Iterator[Figure]:
     for match in _WORD_FIGURE.finditer(text):
         value = str(CARDINALS[fold(match.group())])
         following = _UNIT.match(text, match.end())
-        unit = meaning(following.group(), text[following.end() : following.end() + 5]) if following else ()
+        unit = read_unit(following.group(), text[following.end() : following.end() + 5]) if following else ()
         if _IN_SHORT.match(text, max(0, match.start() - 3)):
             continue
         if following and unit:
@@ -487,7 +487,7 @@ def _version(written: str) -> str:
     return re.sub(r"^v\.?", "", fold(written))
 
 
-def _shown(figure: Figure) -> str:
+def _write_figure(figure: Figure) -> str:
     return figure.normal[0] if figure.normal else " ".join(figure.written.split())
 
 
@@ -526,13 +526,13 @@ _IN_UNIT: Final = re.compile(r"(?:(?<!\w)(?:in|в)[ \u00a0]|\()[ \u00a0]?([^\W\d
 def _units_said(text: str) -> tuple[tuple[str, Fraction], ...]:
     """Return the units that a text names without a number, and not as a rate: "in seconds", not "per second"."""
     bare = _RATE.sub(_GONE, _COUNTED.sub(_GONE, text))
-    return tuple(dict.fromkeys(unit for word in re.findall(r"[^\W\d_]+|%", bare) for unit in meaning(f" {word}")))
+    return tuple(dict.fromkeys(unit for word in re.findall(r"[^\W\d_]+|%", bare) for unit in read_unit(f" {word}")))
 
 
 def _unit_of_sentence(text: str) -> tuple[tuple[str, Fraction], ...]:
     """Return the units that a sentence or a cell says its numbers are in."""
     said = _IN_UNIT.findall(_RATE.sub(_GONE, text))
-    return tuple(dict.fromkeys(unit for word in said for unit in meaning(f" {word}")))
+    return tuple(dict.fromkeys(unit for word in said for unit in read_unit(f" {word}")))
 
 
 class Passage:
@@ -658,7 +658,7 @@ class Passage:
                 noun = _NEXT_WORD.match(line, figure.end)
                 clause = _CLAUSE_ENDS.split(line[figure.end : figure.end + 80], maxsplit=1)[0]
                 words = _words_of_number(_RATE.sub(_GONE, clause))
-                follows = [unit for word in words for unit in meaning(f" {word}")]
+                follows = [unit for word in words for unit in read_unit(f" {word}")]
                 counts = bool(noun) and fold(noun[1]) not in stop_words() and not follows
                 near = tuple(follows) if follows else () if counts else around
                 bare = _Bare(figure.normal, near, of_line, counts, loose)
@@ -670,7 +670,7 @@ class Passage:
         """Whether a bare number stands in a line that counts such things, or says of nothing else that it counts it."""
         wanted = frozenset(forms)
         lines = [line for line in self._unmarked.splitlines() if not wanted.isdisjoint(_numbers_of_line(line))]
-        counted = [{d for word in tokens(line) for d, _ in meaning(f" {word}")} & COUNTS for line in lines]
+        counted = [{d for word in tokens(line) for d, _ in read_unit(f" {word}")} & COUNTS for line in lines]
         return not lines or any(not there or there & dimensions for there in counted)
 
     @cached_property
@@ -689,10 +689,10 @@ class Passage:
         found = {amount for figure in self.figures for amount in (*figure.unit, *figure.whole)}
         for word in set(tokens(_EACH.sub(_GONE, _COUNTED.sub(_GONE, self.text)))):
             if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
-                found |= amounts("1", meaning(f" {word}"))
+                found |= amounts("1", read_unit(f" {word}"))
         found |= {amount for figure in _halves(self.text) for amount in figure.unit}
         found |= {
-            amount for words, share in _SHARES if words.search(self.text) for amount in amounts(share, meaning("%"))
+            amount for words, share in _SHARES if words.search(self.text) for amount in amounts(share, read_unit("%"))
         }
         return frozenset(found)
 
@@ -758,13 +758,13 @@ class Passage:
     @cached_property
     def said(self) -> str:
         """Its words in order, in every reading."""
-        said = _said(self.text)
+        said = _pad_tokens(self.text)
         if "[" in self.text and (bare := _CITATION.sub("", self.text)) != self.text:
-            said += _said(bare)  # a claim is read without what looks like a citation
+            said += _pad_tokens(bare)  # a claim is read without what looks like a citation
         if not any(mark in self.text for mark in ("<", "](", "][")):
             return said
         parts = code_parts(self.text)
-        return said + "".join(_said(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
+        return said + "".join(_pad_tokens(_as_read(parts, tag)) for tag in (_TAG, _TAG_BUT_ADDRESS))
 
     @cached_property
     def said_stems(self) -> str:
@@ -825,15 +825,15 @@ def missing_values(wanted: Values, cited: Sequence[Passage]) -> list[str]:
     Identifiers and addresses must occur as they are written, quoted names word by word; none as a part of a longer
     word. A number with a unit is named with it where the passages have that number with another unit only.
     """
-    absent = sorted({shown for figure in wanted.figures if (shown := _lacking(figure, cited))})
-    absent += sorted(name for name in wanted.identifiers if not any(_named(name, there) for there in cited))
+    absent = sorted({shown for figure in wanted.figures if (shown := _describe_lack(figure, cited))})
+    absent += sorted(name for name in wanted.identifiers if not any(_is_named(name, there) for there in cited))
     absent += sorted(url for url in wanted.urls if not any(_leads(url, there) for there in cited))
-    return absent + sorted(name for name in wanted.quoted if not any(_quoted(name, there) for there in cited))
+    return absent + sorted(name for name in wanted.quoted if not any(_is_quoted(name, there) for there in cited))
 
 
-def _lacking(figure: Figure, cited: Sequence[Passage]) -> str:
+def _describe_lack(figure: Figure, cited: Sequence[Passage]) -> str:
     """Return how a figure that no passage has is shown; nothing where one has it."""
-    shown = _shown(figure)
+    shown = _write_figure(figure)
     match figure.kind:
         case "date":
             there = any(agrees(d, known) for d in figure.dates for text in cited for known in text.dates)
@@ -848,7 +848,7 @@ def _lacking(figure: Figure, cited: Sequence[Passage]) -> str:
             return rate
         case _ if figure.unit:
             amounts_of = figure.unit | figure.whole
-            there = any(amounts_of & text.amounts or _unmeasured(figure, text) for text in cited)
+            there = any(amounts_of & text.amounts or _has_bare_number(figure, text) for text in cited)
             if any(not text.measured.isdisjoint(figure.normal) for text in cited):
                 shown = " ".join(figure.written.split())
         case _:
@@ -885,7 +885,7 @@ def _other_rate(figure: Figure, cited: Sequence[Passage]) -> str:
     return ""
 
 
-def _unmeasured(figure: Figure, text: Passage) -> bool:
+def _has_bare_number(figure: Figure, text: Passage) -> bool:
     """Whether a text has the number of an amount without any unit, where it may be one of that amount's."""
     dimensions = frozenset(dimension for dimension, _ in figure.unit)
     if dimensions & COUNTS:
@@ -909,13 +909,13 @@ def _stands(written: str, text: Passage) -> bool:
         at = line.find(wanted)
         while at >= 0:
             before, behind = line[max(0, at - 2) : at], line[at + len(wanted) : at + len(wanted) + 2]
-            if _bounded(before, behind):
+            if _is_bounded(before, behind):
                 return True
             at = line.find(wanted, at + 1)
     return False
 
 
-def _bounded(before: str, behind: str) -> bool:
+def _is_bounded(before: str, behind: str) -> bool:
     if before[-1:].isalnum() or before[-1:] == "_" or behind[:1].isalnum() or behind[:1] == "_":
         return False
     if before[-1:] in ("-", "−") and not before[:-1].strip():
@@ -927,7 +927,7 @@ def _bounded(before: str, behind: str) -> bool:
     )
 
 
-def _named(name: str, there: Passage) -> bool:
+def _is_named(name: str, there: Passage) -> bool:
     if any(map(str.isdigit, name)) and _is_code(name):
         return _has_code(name, there)
     if _occurs(name, there.flat) or ("+" in name and name in there.keys):
@@ -989,7 +989,7 @@ def _leads(url: str, there: Passage) -> bool:
     return is_site and any(known.startswith((f"{url}/", f"{url}?")) for known in there.urls)
 
 
-def _quoted(name: str, there: Passage) -> bool:
+def _is_quoted(name: str, there: Passage) -> bool:
     words = tokens(name)
     if f" {' '.join(words)} " in there.said:
         return True
@@ -1002,7 +1002,7 @@ def _as_read(parts: Sequence[str], tag: re.Pattern[str]) -> str:
     return "".join(part if i % 2 else _LINK_TARGET.sub("]", tag.sub("", part)) for i, part in enumerate(parts))
 
 
-def _said(text: str) -> str:
+def _pad_tokens(text: str) -> str:
     # Folded, "№" would be the letters "no", and one word with the name behind it.
     return f" {' '.join(tokens(text.replace('№', '# ')))} "
 

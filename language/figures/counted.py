@@ -5,7 +5,7 @@ from __future__ import annotations
 from contracts.enums import Language
 
 
-def counted(number: int, forms: str, language: Language = Language.EN) -> str:
+def count_noun(number: int, forms: str, language: Language = Language.EN) -> str:
     """Return a count with the form of the noun that goes with it.
 
     Args:

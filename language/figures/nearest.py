@@ -49,14 +49,14 @@ def exchanged_values(claim: str, wanted: Values, cited: Iterable[Passage]) -> li
     # Sentence by sentence, and code line by line: each is quoted for itself.
     prose, code = _cut(claim)
     if len(prose) == 1 and not code:
-        return _exchanged(claim, wanted, passages)
-    found = [_exchanged(part, values(part), passages) for part in prose]
+        return _find_exchanged(claim, wanted, passages)
+    found = [_find_exchanged(part, values(part), passages) for part in prose]
     # What stands in the strings of code is anybody's own.
-    found += [_exchanged(line, replace(values(line), quoted=frozenset()), passages) for line in code]
+    found += [_find_exchanged(line, replace(values(line), quoted=frozenset()), passages) for line in code]
     return list(dict.fromkeys(name for names in found for name in names))
 
 
-def _exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str]:
+def _find_exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str]:
     words = frozenset(content_words(claim))
     spoken = f" {' '.join(tokens(claim))} "
     if any(spoken in there.said for there in cited):

@@ -52,7 +52,7 @@ def readings(text: str, *, decimal_comma: bool = False) -> tuple[str, ...]:
     return (first,)
 
 
-def scaled(text: str, scale: str) -> str:
+def scale_number(text: str, scale: str) -> str:
     """Return a number times its scale word, normalised: "1,5" and "тыс." are 1500."""
     by = next((factor for begin, factor in _SCALES.items() if fold(scale).startswith(begin)), None)
     if by is None:

@@ -181,7 +181,7 @@ UNIT: Final = (
 
 
 @lru_cache(maxsize=4096)
-def meaning(written: str, behind: str = "") -> tuple[tuple[str, Fraction], ...]:
+def read_unit(written: str, behind: str = "") -> tuple[tuple[str, Fraction], ...]:
     """Return the readings of a unit, each a dimension and its size; none where the word is no unit.
 
     Args:

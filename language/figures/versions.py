@@ -32,7 +32,7 @@ _ONE = re.compile(_NUMBER, re.IGNORECASE)
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
 
 
-def stated(text: str, known: Iterable[str]) -> tuple[str, ...]:
+def find_versions(text: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return the versions that a text names, of those that there are, in the order in which it names them.
 
     Args:
@@ -42,18 +42,18 @@ def stated(text: str, known: Iterable[str]) -> tuple[str, ...]:
     there = tuple(sorted(known, key=natural, reverse=True))
     if not there or not any(map(str.isdigit, text)):
         return ()
-    named = sorted([*_marked(text), *_placed(text, there)])
-    found = (_meant(number, there) for _, number in named)
+    named = sorted([*_find_marked(text), *_find_placed(text, there)])
+    found = (_resolve_version(number, there) for _, number in named)
     return tuple(dict.fromkeys(version for version in found if version))
 
 
-def _marked(text: str) -> Iterator[tuple[int, str]]:
+def _find_marked(text: str) -> Iterator[tuple[int, str]]:
     for run in _MARKED.finditer(text):
         for one in _ONE.finditer(text, *run.span(1)):
             yield one.start(), one.group()
 
 
-def _placed(text: str, there: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _find_placed(text: str, there: Sequence[str]) -> Iterator[tuple[int, str]]:
     exact = {version.casefold() for version in there}
     start = 0
     # Each number may be the neighbour of the next: "from 4.7 to 5.0".
@@ -63,7 +63,7 @@ def _placed(text: str, there: Sequence[str]) -> Iterator[tuple[int, str]]:
         start = found.end(1)
 
 
-def _meant(number: str, there: Sequence[str]) -> str | None:
+def _resolve_version(number: str, there: Sequence[str]) -> str | None:
     """Return the version that a number means: the same, else the newest that it begins, else the longest that begins it."""
     asked = _key(number.replace(",", "."))
     keys = {version: _key(version) for version in there}

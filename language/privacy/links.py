@@ -18,7 +18,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from language.blocks import without_code
-from language.clean import INVISIBLE, unescaped
+from language.clean import INVISIBLE, unescape_entities
 from language.memo import remember
 
 _NOBODYS: Final = re.compile(
@@ -168,7 +168,9 @@ def _domains(text: str) -> tuple[tuple[str, str], ...]:
 
 def _dotted_words(text: str) -> Iterator[str]:
     # Browsers read the full stop of Chinese and Japanese as a dot.
-    readings = dict.fromkeys(INVISIBLE.sub("", _plain(said)).replace("。", ".") for said in (text, unescaped(text)))
+    readings = dict.fromkeys(
+        INVISIBLE.sub("", _plain(said)).replace("。", ".") for said in (text, unescape_entities(text))
+    )
     return (word for said in readings for word in said.split() if "." in word[1:-1])
 
 
@@ -214,7 +216,7 @@ def _prose(text: str) -> str:
 
 
 def _addresses(prose: str) -> list[str]:
-    readings = dict.fromkeys((prose, _plain(prose), _plain(unescaped(prose))))
+    readings = dict.fromkeys((prose, _plain(prose), _plain(unescape_entities(prose))))
     return list(dict.fromkeys(url.rstrip(_MARKS_BEHIND) for said in readings for url in _ADDRESS.findall(said)))
 
 
@@ -224,7 +226,7 @@ def _targets(prose: str) -> list[str]:
     if tag := _TAG.search(prose):
         for name, *values in _ATTRIBUTE.findall(prose, tag.start()):
             value = "".join(values)
-            found += _BETWEEN.split(unescaped(value)) if name.casefold() in _MANY else [value]
+            found += _BETWEEN.split(unescape_entities(value)) if name.casefold() in _MANY else [value]
         found += _STYLE.findall(prose, tag.start())
     return [target for target in found if target]
 
@@ -235,7 +237,14 @@ def _plain(text: str) -> str:
 
 def _readings(target: str) -> set[str]:
     bare = _ESCAPED.sub(r"\1", target)
-    return {target, bare, unescaped(target), unescaped(bare), _plain(unescaped(target)), _plain(unescaped(bare))}
+    return {
+        target,
+        bare,
+        unescape_entities(target),
+        unescape_entities(bare),
+        _plain(unescape_entities(target)),
+        _plain(unescape_entities(bare)),
+    }
 
 
 def _leads_away(target: str, allowed: tuple[str, ...]) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from language.memo import remember_items
-from language.privacy.spans import Span, lowered, merged, readings
+from language.privacy.spans import Span, lower_in_place, merge_spans, readings
 
 RULES: Final = (
     *("email", "phone", "payment-card", "iban", "bank-account-ru"),
@@ -64,14 +64,14 @@ def _anybodys(text: str) -> list[Span]:
 
 
 def _not_of(text: str, known: Contacts) -> list[Span]:
-    return merged(span for read in readings(text) for span in read.spans(_personal(read.plain, known)))
+    return merge_spans(span for read in readings(text) for span in read.spans(_personal(read.plain, known)))
 
 
 def _personal(plain: str, known: Contacts) -> list[Span]:
     found: list[Span] = []
     if "@" in plain:
         found += (span for span in _emails(plain) if not _may_be_written_to(plain[span.start : span.end], known.emails))
-    low = lowered(plain)
+    low = lower_in_place(plain)
     found += _passports(low)
     found += _ibans(plain)
     found += _cards_apart(plain)
@@ -416,7 +416,7 @@ _LABEL_HINTS: Final = ("тел", "моб", "факс", "phone", "tel", "mobile",
 def _phones(plain: str, place: _Place, taken: Collection[Span], listed: Collection[str]) -> Iterator[Span]:
     found = [match.span() for form in _PHONES for match in form.finditer(plain, *place)]
     if found:
-        before = lowered(plain[max(0, place[0] - 40) : place[0]])
+        before = lower_in_place(plain[max(0, place[0] - 40) : place[0]])
         found = [] if plain[place[0]].isdigit() and _COUNTED.search(before) else found
     return (Span("phone", *span) for span in found if _is_phone(plain, span, taken, listed))
 

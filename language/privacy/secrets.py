@@ -19,7 +19,7 @@ from typing import Final
 
 from language.memo import remember_items
 from language.privacy.service_keys import SERVICE_KEYS, ServiceKey
-from language.privacy.spans import Reading, Span, lowered, merged, readings
+from language.privacy.spans import Reading, Span, lower_in_place, merge_spans, readings
 
 RULES: Final = (
     "private-key",
@@ -36,11 +36,11 @@ RULES: Final = (
 @remember_items
 def secrets(text: str) -> list[Span]:
     """Return the places of a text, in their order, that hold something shaped like a secret."""
-    return merged(span for read in readings(text) for span in read.spans(_secrets(read.plain)))
+    return merge_spans(span for read in readings(text) for span in read.spans(_secrets(read.plain)))
 
 
 def _secrets(plain: str) -> list[Span]:
-    low = lowered(plain)
+    low = lower_in_place(plain)
     found: list[Span] = []
     for search in (_private_keys, _api_keys, _web_tokens):
         found += search(plain)
@@ -309,11 +309,11 @@ def _login_pairs(plain: str, low: str) -> Iterator[Span]:
         # Without a word for it, only what nobody takes for a page, a port or a release.
         alone = login in _USERS and close and (match.group() == ":" or before.endswith(" ")) and _is_mixed(value)
         if alone or _ABOUT_LOGIN.search(before.rstrip()[: -len(words[-1])]):
-            yield from _checked(plain, [(match.start(1), match.start(1) + len(value))])
+            yield from _check_places(plain, [(match.start(1), match.start(1) + len(value))])
     if "pass" in low or "пароль" in low:
         for both in _BOTH.finditer(low):
             if _FIRST.search(low, max(0, both.start() - 30), both.start()):
-                yield from _checked(plain, [both.span("value")])
+                yield from _check_places(plain, [both.span("value")])
 
 
 _SIGN_OR_DIGIT = re.compile(r"[\d!@#$%^&*]")
@@ -392,7 +392,7 @@ def _named_values(plain: str, low: str) -> Iterator[Span]:
             yield from _passwords_without_a_sign(plain, low)
         yield from _columns(plain, low)
     if "mysql" in low or "sshpass" in low:
-        yield from _checked(plain, (match.span(1) for match in _IN_COMMAND.finditer(low)))
+        yield from _check_places(plain, (match.span(1) for match in _IN_COMMAND.finditer(low)))
     if any(hint in low for hint in _TOKEN_HINTS):
         for match in _each(_TOKEN, low):
             value = plain[slice(*match.span("value"))].rstrip(".")
@@ -428,10 +428,10 @@ def _passwords_without_a_sign(plain: str, low: str) -> Iterator[Span]:
             places += [match.span(1) for match in _QUOTED.finditer(plain, *group.span("group"))]
     if "</" in low:
         places += [match.span(1) for match in _IN_TAG.finditer(low)]
-    yield from _checked(plain, places)
+    yield from _check_places(plain, places)
 
 
-def _checked(plain: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
+def _check_places(plain: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
     for start, end in places:
         value = plain[start:end].rstrip(".:)]}*_")
         if _is_password(value, least=6):

@@ -111,22 +111,22 @@ class Reading(NamedTuple):
 @lru_cache(maxsize=4)
 def readings(text: str) -> tuple[Reading, ...]:
     """Return the plain readings of a text, the one as it is written first; all but that are wanted by few texts."""
-    written = _typed(Reading(text))
+    written = _read_as_typed(Reading(text))
     found = {written.plain: written}
     if not text.isascii() and INVISIBLE.search(text) and _GLUED.search(text):
         # What is glued in front of a value parts it; what is inside does not.
-        apart = _typed(Reading(_UNBROKEN.sub(lambda word: INVISIBLE.sub(" ", word.group(), count=1), text)))
+        apart = _read_as_typed(Reading(_UNBROKEN.sub(lambda word: INVISIBLE.sub(" ", word.group(), count=1), text)))
         found.setdefault(apart.plain, apart)
     if "\\u" in text and _UNICODE.search(text):
-        decoded = _typed(_decoded(text))
+        decoded = _read_as_typed(_read_json_escapes(text))
         found.setdefault(decoded.plain, decoded)
     if _HINTS.search(text) and _MAY_HIDE.search(text):
-        shown = _typed(_shown(text))
+        shown = _read_as_typed(_read_as_shown(text))
         found.setdefault(shown.plain, shown)
     return tuple(found.values())
 
 
-def _typed(read: Reading) -> Reading:
+def _read_as_typed(read: Reading) -> Reading:
     """Return a reading with the characters of a keyboard."""
     plain = read.plain
     if not plain.isascii():
@@ -162,7 +162,7 @@ def _of_one_script(word: str) -> str:
     return word.translate(_TO_LATIN if latin >= cyrillic else _TO_CYRILLIC)
 
 
-def _decoded(text: str) -> Reading:
+def _read_json_escapes(text: str) -> Reading:
     """Return a text without the escapes of JSON that stand for one character: it need not be valid JSON to be read."""
     parts: list[str] = []
     starts, ends = array("l"), array("l")
@@ -178,7 +178,7 @@ def _decoded(text: str) -> Reading:
     return Reading("".join(parts), starts, ends)
 
 
-def _shown(text: str) -> Reading:
+def _read_as_shown(text: str) -> Reading:
     """Return what a reader of Markdown is shown outside of code: escapes, entities, tags and marks inside words undone."""
     parts: list[str] = []
     starts, ends = array("l"), array("l")
@@ -212,12 +212,12 @@ def _undone(match: re.Match[str]) -> str:
     return "@" if match["at"] else "\n" if match["break"] else ""
 
 
-def lowered(plain: str) -> str:
+def lower_in_place(plain: str) -> str:
     """Return a text in lower case in which every character stands where it stood."""
     return plain.replace("\u0130", "i").lower()
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """Return spans in order of place, of which no two overlap; of two that did, the first one's rule stays."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
@@ -228,7 +228,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return kept
 
 
-def replaced(text: str, find: Callable[[str], Iterable[Span]]) -> tuple[str, tuple[str, ...]]:
+def replace_spans(text: str, find: Callable[[str], Iterable[Span]]) -> tuple[str, tuple[str, ...]]:
     """Return a text without the values that are found in it, and the rules that found them, each once.
 
     What is left is looked through again, until nothing is found: a value may begin where another one ended. Where that
@@ -236,7 +236,7 @@ def replaced(text: str, find: Callable[[str], Iterable[Span]]) -> tuple[str, tup
     """
     rules: dict[str, None] = {}
     rounds = 0
-    while spans := merged(find(text)):
+    while spans := merge_spans(find(text)):
         rounds += 1
         rules.update((span.rule, None) for span in spans)
         parts: list[str] = []

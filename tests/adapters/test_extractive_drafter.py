@@ -29,7 +29,7 @@ from contracts.spec import ArchitectSpec, Section
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer, contacts_of
-from guards.redaction import redacted
+from guards.redaction import redact
 from language.blocks import BlockKind, blocks, without_code
 from tests.support.examples import examples
 from tests.support.profiles import bare
@@ -506,7 +506,7 @@ async def test_words_of_a_link_that_say_enough_stand_alone(link: str) -> None:
 async def test_an_address_of_support_is_told(link: str, quoted: str) -> None:
     """Where the profile lists an address or a number, a link to it is quoted with it, and nothing masks or refuses it."""
     desk = bare(answer_policy={"contacts": ["help@firma.ru", "8-800-555-35-35"]})
-    items = tuple(redacted(evidence(f"If the kettle does not boil water, write to {link}."), desk, "user"))
+    items = tuple(redact(evidence(f"If the kettle does not boil water, write to {link}."), desk, "user"))
     request = DraftRequest(
         question=QUESTION,
         language=Language.EN,
@@ -850,7 +850,7 @@ async def test_answers_from_real_documentation_pass_the_guards(
             if len(part) < 80:
                 continue
             # Examples of tokens and passwords are shaped like real ones: a drafter gets them masked.
-            items = tuple(redacted(evidence(part, title=path.stem, heading=""), DESK, "user"))
+            items = tuple(redact(evidence(part, title=path.stem, heading=""), DESK, "user"))
             question = part.splitlines()[0].lstrip("# ").split("{")[0]
             draft = await drafted(question, items=items)
             grounding = check_grounding(draft.text, items, request_type=RequestType.HOWTO_POLICY, kind=draft.kind)

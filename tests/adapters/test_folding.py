@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from adapters.index.deduplication import Face, folded
+from adapters.index.deduplication import Face, fold_duplicates
 
 OPENING = "To set the kettle up do the following in the order that is given here:"
 
 
 def _kept(*texts: str) -> list[int]:
-    found = folded(range(len(texts)), lambda number: Face(f"docs/{number}.md", f"Page {number}", None, texts[number]))
+    found = fold_duplicates(
+        range(len(texts)), lambda number: Face(f"docs/{number}.md", f"Page {number}", None, texts[number])
+    )
     return found.kept
 
 

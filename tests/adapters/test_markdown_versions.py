@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.index.deduplication import Face, enough, folded
+from adapters.index.deduplication import Face, enough, fold_duplicates
 from adapters.index.embedded import Folder, KnowledgeBase, ingest
 from contracts.enums import Source
 from contracts.ports import SearchRequest
@@ -141,18 +141,18 @@ FACES = st.lists(
 @given(FACES)
 def test_folding_keeps_one_of_each_text(faces: list[Face]) -> None:
     """No text is left twice, what is kept was there, folding twice is folding once, and no versioned text is lost."""
-    different = folded(faces, lambda face: face)
+    different = fold_duplicates(faces, lambda face: face)
     kept = different.kept
     texts = [face.text for face in kept]
     assert len(set(texts)) == len(texts)
     assert set(kept) <= set(faces)
-    assert folded(kept, lambda face: face).kept == kept
+    assert fold_duplicates(kept, lambda face: face).kept == kept
     assert {face.text for face in faces if face.version} <= set(texts)
 
 
 @given(FACES, st.integers(1, 5))
 def test_enough_is_as_many_as_there_are(faces: list[Face], count: int) -> None:
     """As many different passages as wanted are returned, if there are so many within reach, and the best of them."""
-    every = folded(faces[: count * 8], lambda face: face).kept
+    every = fold_duplicates(faces[: count * 8], lambda face: face).kept
     got = enough(lambda asked: faces[:asked], lambda face: face, count).kept
     assert min(count, len(every)) <= len(got) <= count

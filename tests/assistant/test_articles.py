@@ -10,7 +10,7 @@ import pytest
 
 from adapters.index.embedded import Folder, KnowledgeBase, ingest
 from adapters.reading.chunks import headings
-from assistant.articles import PART, Article, assembled, read_article
+from assistant.articles import PART, Article, assemble, read_article
 from assistant.deployment import deployment
 from assistant.service import Caller, Service, open_service
 from contracts.enums import Source
@@ -130,7 +130,7 @@ def test_a_page_of_every_kind_of_block_is_put_together_as_it_was(tmp_path: Path)
     with KnowledgeBase(tmp_path / "kb") as knowledge:
         items = knowledge.articles_now("docs/guide.md", None)
     assert len(items) > 3
-    assert assembled(items) == [page.strip()]
+    assert assemble(items) == [page.strip()]
 
 
 async def test_a_long_article_is_read_in_parts(desk: Desk, tmp_path: Path) -> None:

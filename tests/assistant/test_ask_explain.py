@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.report_text import MARKS, in_words, judged, pieces
+from assistant.report_text import MARKS, in_words, pieces, write_report
 from assistant.turns.progress import phrases
 from contracts.context import Context
 from contracts.enums import (
@@ -73,7 +73,7 @@ def result_of(
 
 
 def shown(result: StructuredAgentResult, width: int = 120) -> str:
-    return judged(result, width)
+    return write_report(result, width)
 
 
 def one_line(text: str) -> str:
@@ -308,8 +308,8 @@ def test_nothing_in_a_draft_or_a_title_reaches_the_terminal_as_a_command(where: 
 def test_colour_adds_nothing_but_colour() -> None:
     """Without its colours the text is the same, and the signs and the verdict have them."""
     result = result_of(MIXED, max_retry=0)
-    coloured = judged(result, 100, colour=True)
-    assert re.sub(r"\x1b\[\d+m", "", coloured) == judged(result, 100)
+    coloured = write_report(result, 100, colour=True)
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == write_report(result, 100)
     assert "\x1b[32m+\x1b[0m" in coloured
     assert "\x1b[31mFAIL\x1b[0m" in coloured
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.batch.tables import MOST_IN_CELL, Formula, Layout, fitting, open_table, unique, writing
+from assistant.batch.tables import MOST_IN_CELL, Formula, Layout, cut_to_cell, open_table, open_writer, unique
 from contracts.errors import GuardianError, InputError
 from tests.support.batch_files import cached, put, put_csv, put_xlsx, sheet_xml, table
 
@@ -27,7 +27,7 @@ def read(path: Path, **layout: Any) -> list[tuple[int, tuple[Any, ...]]]:
 
 def written(path: Path, *lines: list[Any], header: tuple[str, ...] = ("a",)) -> Path:
     """Write a table of the kind that the file's name says."""
-    with writing(path, path.suffix, header, "") as writer:
+    with open_writer(path, path.suffix, header, "") as writer:
         for line in lines:
             writer.write(line)
     return path
@@ -205,14 +205,14 @@ def test_a_cell_that_is_too_long_for_a_spreadsheet_is_cut_and_says_so(tmp_path: 
     """The limit is in UTF-16 units; no character is cut in half, and the writer counts."""
     long = "я" * (MOST_IN_CELL - 1) + "😀"
     path = tmp_path / "o.xlsx"
-    with writing(path, ".xlsx", ("a",), "") as writer:
+    with open_writer(path, ".xlsx", ("a",), "") as writer:
         writer.write(["я" * MOST_IN_CELL])
         writer.write([long])
     whole, cut = (line["a"] for line in table(path))
     assert (len(whole), writer.shortened) == (MOST_IN_CELL, 1)
     assert len(cut.encode("utf-16-le")) // 2 == MOST_IN_CELL
     assert cut.endswith("[32,768 characters in all; a spreadsheet's cell holds 32,767]")
-    assert len(fitting("😀" * 20_000).encode("utf-16-le")) // 2 <= MOST_IN_CELL
+    assert len(cut_to_cell("😀" * 20_000).encode("utf-16-le")) // 2 <= MOST_IN_CELL
     assert table(written(tmp_path / "o.jsonl", [long])) == [{"a": long}]
 
 
@@ -273,7 +273,7 @@ def test_rows_are_not_held_in_memory(tmp_path: Path, source: str, target: str) -
     tracemalloc.start()
     found = open_table(path, Layout())
     out = tmp_path / target
-    with closing(found.rows()) as rows, writing(out, out.suffix, found.header, "") as writer:
+    with closing(found.rows()) as rows, open_writer(out, out.suffix, found.header, "") as writer:
         for row in rows:
             writer.write(row.cells)
     _, peak = tracemalloc.get_traced_memory()

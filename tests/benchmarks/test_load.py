@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.fork_server import Program
-from tools.benchmarks.load import Asked, Run, Server, drive, judged, serving, slope_of
+from tools.benchmarks.load import Asked, Run, Server, drive, run_server, slope_of, summarise_answer
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS, TURNS = 2, 4
@@ -29,7 +29,7 @@ def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     data = Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("load") / "data"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tools.benchmarks.load.subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
-        with serving(data) as running:
+        with run_server(data) as running:
             yield running
 
 
@@ -39,7 +39,7 @@ def test_clients_at_once_lose_nothing_and_get_the_answers_to_their_own_questions
     alone = drive(server, 1, CLIENTS + TURNS, name="alone")
     run = drive(server, CLIENTS, TURNS, name="both")
     assert [asked.fault for asked in run.asked] == [""] * len(run.asked)
-    verdicts = {asked.plain: judged(asked.answer) for asked in alone.asked}
+    verdicts = {asked.plain: summarise_answer(asked.answer) for asked in alone.asked}
     assert len(set(verdicts.values())) > 1
     assert len(run.asked) == run.answered == run.kept == run.own == run.like(verdicts) == CLIENTS * TURNS
     assert {turn["question"] for turns in run.recorded.values() for turn in turns} == {
@@ -62,7 +62,7 @@ TURN: Mapping[str, Any] = {"turn_id": "1", "status": "done", "question": "Is it?
 def counted(asked: Asked, *recorded: Mapping[str, Any]) -> tuple[int, int, int, int]:
     """Return how many of one turn are answered, recorded, its own, and as for one client."""
     run = Run([asked], {"a": recorded}, 1.0, 0.1)
-    return run.answered, run.kept, run.own, run.like({"Is it?": judged(ANSWER)})
+    return run.answered, run.kept, run.own, run.like({"Is it?": summarise_answer(ANSWER)})
 
 
 def test_a_turn_that_went_well_counts_everywhere() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.benchmarks.__main__ import command_of
-from tools.benchmarks.page import renewed, section
+from tools.benchmarks.page import renew_sections, section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 OLD = "# Measurements\n\nOld words.\n\n## Turns\n\none\n\n| a |\n\n## Retrieval: 10 passages\n\ntwo\n\n## Start\n\nthree\n"
@@ -15,7 +15,7 @@ OLD = "# Measurements\n\nOld words.\n\n## Turns\n\none\n\n| a |\n\n## Retrieval:
 
 def test_a_section_that_was_not_measured_stays_as_it_was() -> None:
     """Of a page, only what was measured again is another."""
-    page = renewed(OLD, {"Start": "four"})
+    page = renew_sections(OLD, {"Start": "four"})
     assert "## Turns\n\none\n\n| a |\n\n## Retrieval: 10 passages\n\ntwo\n\n## Start\n\nfour\n" in page
     assert "Old words" not in page
     assert "\n\nthree" not in page
@@ -23,7 +23,7 @@ def test_a_section_that_was_not_measured_stays_as_it_was() -> None:
 
 def test_another_size_of_the_same_part_stands_behind_it() -> None:
     """A new section follows those of its part; one of a new part is the last."""
-    page = renewed(OLD, {"Retrieval: 20 passages": "five", "Servers: 10 passages": "six"})
+    page = renew_sections(OLD, {"Retrieval: 20 passages": "five", "Servers: 10 passages": "six"})
     headings = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
     assert headings == ["Turns", "Retrieval: 10 passages", "Retrieval: 20 passages", "Start", "Servers: 10 passages"]
 
@@ -31,7 +31,7 @@ def test_another_size_of_the_same_part_stands_behind_it() -> None:
 def test_writing_the_page_twice_changes_nothing() -> None:
     """The page in the documentation is one that the writer would write."""
     page = PAGE.read_text("utf-8")
-    assert renewed(page, {}) == page
+    assert renew_sections(page, {}) == page
     assert page.count("\n## ") >= 4
 
 

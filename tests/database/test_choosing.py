@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from adapters.lookups.day_expressions import day
 from adapters.lookups.lookup_matching import Chooser, arguments_from, period_of
-from adapters.lookups.relative_dates import day
 from assistant.config.profiles import load_profile
 from contracts.enums import Source
 from contracts.lookups import Lookup

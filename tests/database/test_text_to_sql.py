@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.lookups.sql import DatabaseSource
-from adapters.lookups.text_to_sql.checking import Refused, Statement, checked, readable
+from adapters.lookups.text_to_sql.checking import Refused, Statement, check_statement, readable
 from adapters.lookups.text_to_sql.source import row_in_words
 from contracts.enums import Language
 from contracts.errors import SourceUnavailable
@@ -89,7 +89,7 @@ def source(url: str | Path, **limits: Any) -> DatabaseSource:
 async def run(url: str | Path, text: str) -> list[Mapping[str, object]]:
     """Check a statement, and run what may run."""
     database = source(url)
-    statement = checked(text, allowed(), database.dialect, 50)
+    statement = check_statement(text, allowed(), database.dialect, 50)
     found = await database.run(statement.text, statement.values, statement.readable)
     return list(found.rows)
 
@@ -109,7 +109,7 @@ def test_what_is_not_a_plain_select_on_what_is_allowed_is_refused(
 ) -> None:
     """Whatever a statement tries, the check says no, with a reason, and nothing of it reaches a log."""
     with pytest.raises(Refused) as caught:
-        checked(text, allowed(), dialect, 50)
+        check_statement(text, allowed(), dialect, 50)
     assert str(caught.value)
     assert capfd.readouterr() == ("", "")
 
@@ -155,11 +155,11 @@ async def test_a_view_that_may_be_asked_may_read_its_table(shelf: Path) -> None:
     """What stands behind a view is the view's affair; its columns that are not named are refused all the same."""
     latest = {"name": "latest", "about": ABOUT, "columns": [{"name": "title", "about": ABOUT}]}
     view = TextToSql.model_validate({"tables": [latest]})
-    statement = checked("SELECT title FROM latest", view, "sqlite", 50)
+    statement = check_statement("SELECT title FROM latest", view, "sqlite", 50)
     database = source(shelf)
     assert list((await database.run(statement.text, {}, statement.readable)).rows) == [{"title": "pear"}]
     with pytest.raises(Refused):
-        checked("SELECT secret FROM latest", view, "sqlite", 50)
+        check_statement("SELECT secret FROM latest", view, "sqlite", 50)
     for text in ("SELECT secret FROM loans", "SELECT secret FROM latest", "SELECT title FROM loans"):
         with pytest.raises(SourceUnavailable, match="was refused"):
             await database.run(text, {}, statement.readable)
@@ -289,7 +289,7 @@ async def test_a_span_of_time_becomes_a_parameter_too(shelf_server: str) -> None
     """PostgreSQL takes none behind the word INTERVAL; what runs casts it."""
     text = "SELECT count(*) AS n FROM loans WHERE day::date > date '2026-11-20' - interval '3 days'"
     assert await run(shelf_server, text) == [{"n": 1}]
-    assert ":p2 AS INTERVAL" in checked(text, allowed(), "postgres", 5).text
+    assert ":p2 AS INTERVAL" in check_statement(text, allowed(), "postgres", 5).text
 
 
 def test_a_table_of_another_schema_is_written_with_it() -> None:
@@ -297,24 +297,27 @@ def test_a_table_of_another_schema_is_written_with_it() -> None:
     tables = [{"name": "shelf.Loans", "about": ABOUT, "columns": [{"name": "id", "about": ABOUT}]}]
     asked = TextToSql.model_validate({"tables": tables})
     for written in ("loans", "shelf.loans"):
-        assert 'FROM "shelf"."Loans" AS "loans"' in checked(f"SELECT id FROM {written}", asked, "postgres", 5).text  # noqa: S608
+        statement = check_statement(f"SELECT id FROM {written}", asked, "postgres", 5)  # noqa: S608
+        assert 'FROM "shelf"."Loans" AS "loans"' in statement.text
     with pytest.raises(Refused):
-        checked("SELECT id FROM other.loans", asked, "postgres", 5)
+        check_statement("SELECT id FROM other.loans", asked, "postgres", 5)
 
 
 def test_a_function_of_the_profile_may_be_called() -> None:
     """What is built in is not all that a database has; what the profile does not name stays refused."""
     text = "SELECT split_words(title) AS a FROM loans"
     with pytest.raises(Refused, match="split_words"):
-        checked(text, allowed(), "postgres", 5)
-    assert "SPLIT_WORDS(" in checked(text, allowed(functions=["split_words"]), "postgres", 5).text
+        check_statement(text, allowed(), "postgres", 5)
+    assert "SPLIT_WORDS(" in check_statement(text, allowed(functions=["split_words"]), "postgres", 5).text
 
 
 def test_the_rows_are_limited_to_one_more_than_are_taken() -> None:
     """So a longer result is known to be longer; a smaller limit of the model's stays."""
-    assert checked("SELECT id FROM loans", allowed(), "sqlite", 5).text.endswith("LIMIT 6")
-    assert checked("SELECT id FROM loans LIMIT 3", allowed(), "sqlite", 5).text.endswith("LIMIT 3")
-    assert checked("SELECT id FROM loans LIMIT 999999999999999", allowed(), "sqlite", 5).text.endswith("LIMIT 6")
+    assert check_statement("SELECT id FROM loans", allowed(), "sqlite", 5).text.endswith("LIMIT 6")
+    assert check_statement("SELECT id FROM loans LIMIT 3", allowed(), "sqlite", 5).text.endswith("LIMIT 3")
+    assert check_statement("SELECT id FROM loans LIMIT 999999999999999", allowed(), "sqlite", 5).text.endswith(
+        "LIMIT 6"
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- fuzz
@@ -451,7 +454,7 @@ def test_only_plain_selects_on_allowed_columns_reach_an_engine(text: str) -> Non
     """Whatever is written, what comes out reads nothing else, by SQLite's own account of it."""
     for dialect in ("sqlite", "postgres"):
         try:
-            statement = checked(text, allowed(), dialect, 5)
+            statement = check_statement(text, allowed(), dialect, 5)
         except Refused:
             continue
         assert_reads_only(statement)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.index.embedded.index import Filter, opened
+from adapters.index.embedded.index import Filter, open_index
 from adapters.index.remote import sparse
-from adapters.index.remote.search import packed, unpacked
+from adapters.index.remote.search import pack_statistics, unpack_statistics
 from adapters.index.store import Entry, Store
 from language.words import stems
 
@@ -27,14 +27,14 @@ def entries(handbook: Path) -> list[Entry]:
 
 @pytest.fixture(scope="module")
 def statistics(entries: list[Entry]) -> sparse.Statistics:
-    return sparse.gathered(sparse.Words.of(entry.title, entry.headings, entry.body) for entry in entries)
+    return sparse.count_words(sparse.Words.of(entry.title, entry.headings, entry.body) for entry in entries)
 
 
 def test_a_product_is_the_score_of_the_embedded_index(
     handbook: Path, entries: list[Entry], statistics: sparse.Statistics
 ) -> None:
     """Query times passage is what tantivy computes, but for the precision of its floats."""
-    snapshot = opened(handbook)[0]()
+    snapshot = open_index(handbook)[0]()
     words = {entry.id: sparse.Words.of(entry.title, entry.headings, entry.body) for entry in entries}
     compared = 0
     for question in QUESTIONS:
@@ -51,7 +51,7 @@ def test_what_is_known_of_a_word_is_what_the_embedded_index_knows(
     handbook: Path, statistics: sparse.Statistics
 ) -> None:
     """Frequencies, weights and what a slip may mean are those of the index."""
-    snapshot = opened(handbook)[0]()
+    snapshot = open_index(handbook)[0]()
     for word in ("moder", "удал", "nosuchword", "moderatoin"):
         frequency = snapshot.frequency(word)
         assert statistics.frequency(word) == frequency
@@ -75,18 +75,18 @@ def test_a_number_is_the_same_on_every_machine() -> None:
 @given(st.integers(0, 10**7))
 def test_lengths_are_rounded_down_by_an_eighth_at_most(length: int) -> None:
     """A rounded length is exact up to forty, never larger, and never less than seven eighths."""
-    rounded = sparse.rounded(length)
+    rounded = sparse.round_length(length)
     assert rounded <= length
     assert rounded == length if length <= 40 else rounded > length * 7 / 8
 
 
 def test_statistics_survive_being_written_down(statistics: sparse.Statistics) -> None:
     """What is noted in parts comes back the same; a part that is missing is told."""
-    parts = packed(statistics, 1000)
+    parts = pack_statistics(statistics, 1000)
     assert len(parts) > 3
-    assert unpacked(parts) == statistics
+    assert unpack_statistics(parts) == statistics
     with pytest.raises(ValueError, match="no statistics"):
-        unpacked(parts[1:])
+        unpack_statistics(parts[1:])
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_statistics_survive_being_written_down(statistics: sparse.Statistics) ->
 )
 def test_small_changes_of_the_lengths_are_no_reason_to_encode_anew(now: sparse.Averages, moved: bool) -> None:
     """Averages may move by two parts in a hundred before every passage is encoded again."""
-    assert sparse.drifted((2.0, 6.0, 98.0), now) is moved
+    assert sparse.have_drifted((2.0, 6.0, 98.0), now) is moved

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.calibration import Stated, advised, limits_of
+from evals.calibration import Stated, advise_limit, limits_of
 from tests.support.cli_helpers import CORPUS, PROFILE, Desk
 
 
@@ -28,7 +28,7 @@ def stated(wrong_below: float) -> list[Stated]:
 def test_the_lowest_limit_that_is_rarely_wrong_is_advised() -> None:
     """Of the answers that reach it, 15 % at most are wrong, and 5 % of all questions."""
     limits = limits_of(stated(0.72), 100)
-    chosen = advised(limits)
+    chosen = advise_limit(limits)
     assert chosen is not None
     assert chosen.value == 0.7
     assert (chosen.answered.hits, chosen.wrong.hits) == (30, 2)
@@ -37,7 +37,7 @@ def test_the_lowest_limit_that_is_rarely_wrong_is_advised() -> None:
 @pytest.mark.parametrize("found", [stated(1.0), stated(0.5)[:5], []], ids=["all wrong", "too few", "none"])
 def test_where_no_limit_is_good_none_is_advised(found: list[Stated]) -> None:
     """Neither where too much is wrong, nor where too few answers tell anything."""
-    assert advised(limits_of(found, 100)) is None
+    assert advise_limit(limits_of(found, 100)) is None
 
 
 def test_few_questions_and_a_bundled_profile_are_refused_with_a_way_out(shelf: Desk, tmp_path: Path) -> None:

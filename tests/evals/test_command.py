@@ -13,7 +13,7 @@ import pytest
 
 from contracts.errors import ConfigError
 from evals.cases import read_cases
-from evals.command import replaced
+from evals.command import replace_part
 from evals.retrieval.corpora import Data, foreign
 from tests.support import fork_server
 
@@ -239,16 +239,16 @@ def test_documents_that_are_not_there_are_left_out_and_named(tmp_path: Path) -> 
 
 def test_one_part_is_written_anew_and_the_other_stays() -> None:
     """Writing a part twice leaves one of it, in the place of the parts' order."""
-    page = replaced(replaced("", "retrieval", "old search\n"), "turns", "how turns end\n")
-    again = replaced(page, "retrieval", "new search\n")
+    page = replace_part(replace_part("", "retrieval", "old search\n"), "turns", "how turns end\n")
+    again = replace_part(page, "retrieval", "new search\n")
     assert "old search" not in again
     assert again.index("how turns end") < again.index("new search")
-    assert replaced(again, "retrieval", "new search\n") == again
+    assert replace_part(again, "retrieval", "new search\n") == again
 
 
 def test_a_page_without_marks_is_written_from_scratch() -> None:
     """What an earlier form of the page held does not stand beside the new one."""
-    assert "before" not in replaced("# Evaluation\n\nbefore\n", "turns", "now\n")
+    assert "before" not in replace_part("# Evaluation\n\nbefore\n", "turns", "now\n")
 
 
 def test_missing_data_is_named(tmp_path: Path) -> None:

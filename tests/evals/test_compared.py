@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from evals.retrieval.compared import EXPECTED, NOT_MEASURED, compared
+from evals.retrieval.compared import EXPECTED, NOT_MEASURED, compare
 
 
 def row(figures: dict[str, float], what: str) -> list[str]:
-    lines = [line for line in compared(figures).splitlines() if what in line]
+    lines = [line for line in compare(figures).splitlines() if what in line]
     assert len(lines) == 1
     return [cell.strip() for cell in lines[0].strip("|").split("|")]
 
@@ -45,6 +45,6 @@ def test_an_explanation_stands_only_beside_the_outcome_that_it_explains() -> Non
 
 def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
     """Without data every row is there, and none has a verdict."""
-    lines = compared({}).splitlines()[2:]
+    lines = compare({}).splitlines()[2:]
     assert len(lines) == len(EXPECTED) + len(NOT_MEASURED)
     assert all(line.split("|")[4].strip() == "–" for line in lines)

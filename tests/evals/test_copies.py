@@ -90,7 +90,7 @@ def test_a_third_of_the_pages_is_judged_only_where_it_is_asked_for(tmp_path: Pat
     assert "| word by word | tuned on |" in table
     assert "| word by word | held back |" in table
     good = [one for one in some if one.made is Made.VERBATIM]
-    assert not [judging.missed(one) for one in good if one.objected]
+    assert not [judging.describe_miss(one) for one in good if one.objected]
     assert any(one.objected for one in some if one.made not in GOOD)
 
 

@@ -11,7 +11,7 @@ import pytest
 from assistant.config.profiles import load_profile
 from contracts.enums import DraftKind, Language, RequestType, Verdict
 from contracts.errors import ConfigError
-from evals.cases import CASES, GUARD_OF, DraftCase, Label, completed, passages, read_cases
+from evals.cases import CASES, GUARD_OF, DraftCase, Label, complete_drafts, passages, read_cases
 from evals.drafts import judge
 from language.words import stems
 from tests.support import fork_server
@@ -21,7 +21,9 @@ from tools.making.shapes import card, inn, snils
 BOTH = list(Language)
 PASSAGES = passages()
 RAW = {language: read_cases(CASES / f"drafts_{language}.jsonl") for language in BOTH}
-DRAFTS = {language: completed([case for case in RAW[language] if isinstance(case, DraftCase)]) for language in BOTH}
+DRAFTS = {
+    language: complete_drafts([case for case in RAW[language] if isinstance(case, DraftCase)]) for language in BOTH
+}
 EVERY = [case for language in BOTH for case in DRAFTS[language]]
 CITATION = re.compile(r"\[(\d{1,3})\]")
 
@@ -228,4 +230,4 @@ def test_an_edit_that_does_not_apply_is_an_error() -> None:
         }
     )
     with pytest.raises(ConfigError, match="stands 0 times"):
-        completed([case, twice])
+        complete_drafts([case, twice])

@@ -14,7 +14,7 @@ from contracts.enums import Language
 from contracts.errors import ConfigError
 from evals.retrieval.corpora import DATA
 from evals.retrieval.overlap import handbook_headings, mean_overlap, overlap, paths_headings
-from evals.retrieval.questions import FOLDER, Question, in_language, joined, misspelt, read_lines
+from evals.retrieval.questions import FOLDER, Question, in_language, join_questions, misspelt, read_lines
 from language.words import detect, stems
 
 FASTAPI = DATA / "fastapi-docs"
@@ -134,7 +134,7 @@ def test_misspelt_words_are_one_slip_away(language: Language) -> None:
 
 def test_joined_messages_hold_two_or_three_questions_and_all_their_pages() -> None:
     """A message's pages are those of its questions, none shared, so that each question counts."""
-    messages = joined(in_language(HANDBOOK, Language.RU), 60)
+    messages = join_questions(in_language(HANDBOOK, Language.RU), 60)
     assert len(messages) >= 45
     for message, parts in messages:
         assert len(parts) in (2, 3)

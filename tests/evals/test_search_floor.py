@@ -12,7 +12,7 @@ from contracts.enums import Language
 from evals.retrieval import corpora
 from evals.retrieval.measures import ndcg, recall
 from evals.retrieval.questions import Question, misspelt
-from evals.retrieval.runs import Asker, english_stems, exact_words, field_weights, opened
+from evals.retrieval.runs import Asker, english_stems, exact_words, field_weights, open_corpus
 
 FLOORS = {Language.EN: (0.35, 0.63), Language.RU: (0.37, 0.69)}
 """Of nDCG@10 and recall@20: some .04 below what was measured over 73 pages. The 16 about ways in cost the questions asked
@@ -23,7 +23,7 @@ before some .03 of nDCG@10 and up to .06 of recall@20: without them in the ranki
 def asker(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
     # What was read in before is not read again.
     folder = Path(shutil.copytree(handbook_index, tmp_path_factory.mktemp("handbook") / "kb"))
-    with opened(corpora.handbook(folder)) as opened_index:
+    with open_corpus(corpora.handbook(folder)) as opened_index:
         yield opened_index
 
 

@@ -13,7 +13,7 @@ from evals.answers.corpora import Corpus, Question, of_handbook, read_dialogues
 from evals.answers.grades import Grade
 from evals.answers.report import Answered, section
 from evals.answers.tables import Graded
-from evals.answers.wrappings import DIALOGUE, NAMES, PAIRS, PLAIN, WRAPPINGS, Posed, misspelt, posed
+from evals.answers.wrappings import DIALOGUE, NAMES, PAIRS, PLAIN, WRAPPINGS, Posed, misspelt, pose
 from language.words import detect
 
 
@@ -25,7 +25,7 @@ def handbook(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> C
 
 @pytest.fixture(scope="module")
 def sent(handbook: Corpus) -> list[Posed]:
-    return list(posed(handbook, handbook.questions))
+    return list(pose(handbook, handbook.questions))
 
 
 def test_every_question_is_sent_in_every_wrapping(handbook: Corpus, sent: list[Posed]) -> None:
@@ -33,7 +33,7 @@ def test_every_question_is_sent_in_every_wrapping(handbook: Corpus, sent: list[P
     for name in WRAPPINGS:
         assert sum(one.wrapping == name for one in sent) == len(handbook.questions)
     assert {one.wrapping for one in sent} == set(NAMES)
-    assert list(posed(handbook, handbook.questions)) == sent
+    assert list(pose(handbook, handbook.questions)) == sent
 
 
 def test_ids_are_unique(sent: list[Posed]) -> None:

@@ -19,7 +19,7 @@ from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import Answers, FakeSource
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import EVIDENCE, VERDICT
-from contracts.decisions.effects import EFFECTS, combined
+from contracts.decisions.effects import EFFECTS, combine
 from contracts.decisions.verdict import FINDINGS_ACTIONS
 from contracts.enums import DraftKind, EvidenceCounted, RequestType, RequiredAction, RiskLevel, Source, Verdict
 from contracts.evidence import EvidenceItem
@@ -320,7 +320,7 @@ async def test_no_attempt_asks_the_same_as_the_one_before(
         assert len(after.drafts) == 1
         assert after.drafts != before.drafts
         assert after != before
-        effect = combined(these)
+        effect = combine(these)
         if not effect.redraft:
             assert after.texts not in drafted_from
         drafted_from.append(after.texts)

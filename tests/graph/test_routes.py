@@ -23,7 +23,7 @@ from contracts.state import ChatState
 from graph.build import Graph, Ports, build_graph
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from nodes.safe_exit import NODES
-from tests.support.turn import ANSWER, PROFILE, SAFE, judged, passage, plan
+from tests.support.turn import ANSWER, PROFILE, SAFE, make_result, passage, plan
 
 ROUTERS: dict[Any, tuple[str, ...]] = {
     after_moderation: ("moderation",),
@@ -191,7 +191,7 @@ ROUTES: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         [*SEARCHED[:5], "retrieve", "draft", "guardian_verify", "finalize"],
         "answered",
     ),
-    "unsafe": ({"moderated": judged(SafetyLevel.UNSAFE)}, "How?", ["moderation", "safe_exit"], "refused"),
+    "unsafe": ({"moderated": make_result(SafetyLevel.UNSAFE)}, "How?", ["moderation", "safe_exit"], "refused"),
     "spam": ({"planned": plan(spam_score=1.0)}, "How?", [*SEARCHED[:3], "safe_exit"], "declined"),
     "unclear": ({"planned": plan(intent_confidence=0.0)}, "How?", [*SEARCHED[:3], "safe_exit"], "clarification"),
     "person": ({"planned": plan(wants_human=True)}, "How?", [*SEARCHED[:3], "safe_exit"], "handed_off"),

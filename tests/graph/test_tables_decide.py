@@ -34,7 +34,7 @@ from contracts.ports import Draft, Drafter
 from contracts.profile import AnswerPolicy, AnswerRule, PolicyRule
 from contracts.spec import ArchitectSpec
 from graph.build import Ports, build_graph
-from tests.support.turn import PROFILE, SAFE, judged, passage, plan
+from tests.support.turn import PROFILE, SAFE, make_result, passage, plan
 
 ALL: Final = tuple(Source)
 CONTRACTED: Final = ArchitectSpec.model_validate({"required_sections": ["Steps"]})
@@ -57,7 +57,7 @@ ASKS_ODDLY: Final = Draft(DraftKind.CLARIFICATION, "Is it the kettle of 1873 or 
 SECRET: Final = Draft(DraftKind.ANSWER, "The kettle's password: hunter2hunter2 [1].")
 HOWTO: Final = plan(request_type="HOWTO_POLICY")
 FORMED: Final = Draft(DraftKind.ANSWER, "## Steps\n\nThe kettle boils at 100 degrees [1].")
-UNSAFE, TENSE = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK), judged(SafetyLevel.CONTROVERSIAL)
+UNSAFE, TENSE = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK), make_result(SafetyLevel.CONTROVERSIAL)
 DOWN: Final = ModerationUnavailable("The moderator is down.")
 AWAY: Final = SourceUnavailable("The source is down.")
 MANY: Final = [passage(n) for n in range(1, 6)]

@@ -288,7 +288,7 @@ def test_a_checker_that_breaks_where_it_is_asked_for_advice_changes_no_verdict(m
 
 def test_a_draft_that_cannot_be_masked_is_in_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where masking breaks, the report has the verdict and its reasons' names, and no word of the draft."""
-    monkeypatch.setattr("nodes.guardian_verify.masked", Broken())
+    monkeypatch.setattr("nodes.guardian_verify.mask_text", Broken())
     uncited = Draft(DraftKind.ANSWER, "draft-sentinel is what nobody wrote down.")
     state, _ = turn(CALM, [SAFE], TWO_PAGES, [uncited], Context(max_retry=0))
     assert (state["guardian"]["draft"], state["guardian"]["claims"]) == ("", [])

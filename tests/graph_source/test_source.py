@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.lookups.graph import GraphSource, Ladybug, Limits
-from adapters.lookups.graph.naming import meant, named_in
+from adapters.lookups.graph.naming import named_in, resolve_name
 from contracts.enums import Language, RequestType, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
@@ -174,15 +174,15 @@ def test_an_ordinary_word_is_a_name_only_where_it_is_quoted() -> None:
     """Keys of one word are words of everyday questions too."""
     assert named_in("What evidence is there?", ["evidence"]) is None
     assert named_in("What is `evidence`?", ["evidence"]) is not None
-    assert meant("evidence", ["evidence", "Evidence"]) == "evidence"
-    assert meant("Ёлка", ["елка"]) == "елка"
-    assert meant("pear", ["apple"]) is None
+    assert resolve_name("evidence", ["evidence", "Evidence"]) == "evidence"
+    assert resolve_name("Ёлка", ["елка"]) == "елка"
+    assert resolve_name("pear", ["apple"]) is None
 
 
 def test_the_longest_name_is_meant() -> None:
     """`GUARDIAN_MODEL_WINDOW` is not `GUARDIAN_MODEL`, and what is written exactly so is meant before a like one."""
     names = ["GUARDIAN_MODEL", "GUARDIAN_MODEL_WINDOW", "guard_mode", "GUARD_MODE"]
-    assert meant("the window: GUARDIAN_MODEL_WINDOW", names) == "GUARDIAN_MODEL_WINDOW"
+    assert resolve_name("the window: GUARDIAN_MODEL_WINDOW", names) == "GUARDIAN_MODEL_WINDOW"
     found = named_in("What is GUARD_MODE?", names)
     assert found is not None
     assert (found.name, found.rest) == ("GUARD_MODE", "what is")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contracts.enums import CheckStatus, DraftKind, Language, RequiredAction, ResponseFormat, Track
-from contracts.reasons import written
+from contracts.reasons import write_reasons
 from contracts.spec import ArchitectSpec, Section
 from guards.contract_check import check_contract, missing_sections
 
@@ -34,7 +34,7 @@ def spec(
 
 
 def reasons(draft: str, wanted: ArchitectSpec) -> tuple[str, ...]:
-    return written(check_contract(draft, wanted, track=Track.QUALITY, kind=DraftKind.ANSWER).reasons)
+    return write_reasons(check_contract(draft, wanted, track=Track.QUALITY, kind=DraftKind.ANSWER).reasons)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_every_missing_section_is_named_in_order() -> None:
     """One retry can add them all."""
     wanted = spec(STEPS, Section(name="Cause"), Section(name="Remedy"))
     finding = check_contract("## Cause\n\nDust.", wanted, track=Track.QUALITY, kind=DraftKind.ANSWER)
-    assert written(finding.reasons) == ("missing_required_sections=[Steps, Remedy]",)
+    assert write_reasons(finding.reasons) == ("missing_required_sections=[Steps, Remedy]",)
     assert finding.actions == (RequiredAction.ADD_REQUIRED_SECTIONS, RequiredAction.REGENERATE_DRAFT)
 
 
@@ -219,7 +219,7 @@ def test_all_faults_are_reported_at_once() -> None:
         kind=DraftKind.ANSWER,
     )
     assert finding.status is CheckStatus.FAILED
-    assert written(finding.reasons) == (
+    assert write_reasons(finding.reasons) == (
         "missing_required_sections=[Steps]",
         "forbidden_content_detected=[bad]",
         "domain_terms_not_used",
@@ -238,7 +238,7 @@ def test_all_faults_are_reported_at_once() -> None:
 def test_only_answers_on_quality_are_asked(track: Track, kind: DraftKind) -> None:
     """On FAST and for what is no answer the contract is not checked."""
     finding = check_contract("bad", spec(STEPS, forbidden=("bad",)), track=track, kind=kind)
-    assert (finding.status, written(finding.reasons), finding.actions) == (CheckStatus.NOT_ASKED, (), ())
+    assert (finding.status, write_reasons(finding.reasons), finding.actions) == (CheckStatus.NOT_ASKED, (), ())
 
 
 # ---------------------------------------------------------------------------------------------------------- formats
@@ -307,7 +307,7 @@ HEADED = "## Steps\n\nPress the button [1].\n\n"
 def test_a_wrong_form_is_told_with_its_place(form: ResponseFormat, draft: str, fault: str) -> None:
     """The reason names format, line and column, and the draft has to be written again."""
     finding = check_contract(draft, spec(STEPS, form=form), track=Track.QUALITY, kind=DraftKind.ANSWER)
-    assert written(finding.reasons) == (f"response_format_violated=[{fault}]",)
+    assert write_reasons(finding.reasons) == (f"response_format_violated=[{fault}]",)
     assert finding.actions == (RequiredAction.REGENERATE_DRAFT,)
 
 
@@ -327,7 +327,7 @@ def test_json_that_does_not_parse_is_searched_all_the_same() -> None:
         track=Track.QUALITY,
         kind=DraftKind.ANSWER,
     )
-    assert written(finding.reasons) == (
+    assert write_reasons(finding.reasons) == (
         "response_format_violated=[json: line 1 column 11: a string that does not end]",
         "forbidden_content_detected=[bad]",
         "domain_terms_not_used",
@@ -337,7 +337,7 @@ def test_json_that_does_not_parse_is_searched_all_the_same() -> None:
 def test_all_faults_of_a_hybrid_draft_are_reported_at_once() -> None:
     """Form and sections do not hide one another."""
     finding = check_contract("Bad.", spec(STEPS, form=HYBRID), track=Track.QUALITY, kind=DraftKind.ANSWER)
-    assert written(finding.reasons) == (
+    assert write_reasons(finding.reasons) == (
         "response_format_violated=[hybrid: no block of json]",
         "missing_required_sections=[Steps]",
     )

@@ -7,7 +7,7 @@ import pytest
 from contracts.enums import CheckStatus, ClaimStatus, Entailment, EntailmentMode, RequiredAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import EntailmentAnswer
-from contracts.reasons import Reason, written
+from contracts.reasons import Reason, write_reasons
 from contracts.report import ClaimFinding, Finding
 from guards.entailment_check import LEAST_CONFIDENCE, entailment_questions, with_entailment, without_entailment
 
@@ -112,8 +112,8 @@ def test_as_advice_the_checkers_word_leaves_the_verdict_alone() -> None:
     """Advisory: what does not follow and what is contradicted are named as advice, behind what stood there."""
     found = grounding(claim("The lid is tin [1]."), claim("The lid is lead [1]."), claim("The lid is old [1]."))
     said = with_entailment(found, [YES, NO, MAYBE], ADVISORY)
-    assert (said.status, written(said.reasons), said.actions) == (CheckStatus.OK, (), ())
-    assert written(said.advice) == (
+    assert (said.status, write_reasons(said.reasons), said.actions) == (CheckStatus.OK, (), ())
+    assert write_reasons(said.advice) == (
         "claim_unlike_its_source=[x]",
         "claim_not_entailed=[The lid is old [1].]",
         "claim_contradicted=[The lid is lead [1].]",
@@ -127,9 +127,9 @@ def test_binding_the_checkers_word_fails_the_draft() -> None:
     found = grounding(claim("The lid is tin [1]."), claim("The lid is lead [1]."), claim("The lid is old [1]."))
     said = with_entailment(found, [YES, NO, MAYBE], BINDING)
     assert said.status is CheckStatus.FAILED
-    assert written(said.reasons) == ("claim_not_entailed=[The lid is lead [1]., The lid is old [1].]",)
+    assert write_reasons(said.reasons) == ("claim_not_entailed=[The lid is lead [1]., The lid is old [1].]",)
     assert said.actions == (RequiredAction.REGENERATE_DRAFT,)
-    assert written(said.advice) == written(found.advice)
+    assert write_reasons(said.advice) == write_reasons(found.advice)
     marked = [ClaimStatus.SUPPORTED, ClaimStatus.NOT_ENTAILED, ClaimStatus.NOT_ENTAILED]
     assert [one.status for one in said.claims] == marked
 
@@ -147,7 +147,10 @@ def test_answers_go_to_the_claims_that_were_asked_about() -> None:
 def test_what_has_failed_already_keeps_its_reasons() -> None:
     """Reasons of grounding come first, the checker adds its own, and an action stands there once."""
     said = with_entailment(grounding(claim("The lid is lead [1]."), status=CheckStatus.FAILED), [NO], BINDING)
-    assert written(said.reasons) == ("value_not_in_cited_evidence=[90]", "claim_not_entailed=[The lid is lead [1].]")
+    assert write_reasons(said.reasons) == (
+        "value_not_in_cited_evidence=[90]",
+        "claim_not_entailed=[The lid is lead [1].]",
+    )
     assert said.actions == (RequiredAction.REGENERATE_DRAFT,)
 
 
@@ -170,32 +173,35 @@ def test_a_guess_counts_as_neither_yes_nor_no(answer: Entailment, confidence: fl
 def test_a_claim_that_was_not_asked_about_is_named() -> None:
     """Advisory: a claim in a language the checker does not read is advice, and stays what grounding found."""
     said = with_entailment(grounding(claim("Крышка из олова [1].")), [None], ADVISORY)
-    assert (said.status, written(said.reasons)) == (CheckStatus.OK, ())
-    assert written(said.advice)[-1] == "claim_not_asked=[Крышка из олова [1].]"
+    assert (said.status, write_reasons(said.reasons)) == (CheckStatus.OK, ())
+    assert write_reasons(said.advice)[-1] == "claim_not_asked=[Крышка из олова [1].]"
     assert said.claims[0].status is ClaimStatus.SUPPORTED
 
 
 def test_binding_a_claim_that_was_not_asked_about_is_not_checked() -> None:
     """What could not be checked is never fine: a person decides, and the claim is named."""
     said = with_entailment(grounding(claim("The lid is tin [1]."), claim("Крышка [1].")), [YES, None], BINDING)
-    assert (said.status, written(said.reasons)) == (CheckStatus.UNCHECKED, ("could_not_check=[entailment]",))
+    assert (said.status, write_reasons(said.reasons)) == (CheckStatus.UNCHECKED, ("could_not_check=[entailment]",))
     assert said.actions == (RequiredAction.ESCALATE_TO_HUMAN,)
-    assert written(said.advice)[-1] == "claim_not_asked=[Крышка [1].]"
+    assert write_reasons(said.advice)[-1] == "claim_not_asked=[Крышка [1].]"
     assert [one.advice for one in said.claims] == [(), ("claim_not_asked",)]
 
 
 def test_binding_what_does_not_follow_is_written_anew_whatever_was_not_asked() -> None:
     """The new draft is asked about again, all of it."""
     said = with_entailment(grounding(claim("The lid is tin [1]."), claim("Крышка [1].")), [NO, None], BINDING)
-    assert (said.status, written(said.reasons)) == (CheckStatus.FAILED, ("claim_not_entailed=[The lid is tin [1].]",))
+    assert (said.status, write_reasons(said.reasons)) == (
+        CheckStatus.FAILED,
+        ("claim_not_entailed=[The lid is tin [1].]",),
+    )
 
 
 def test_binding_code_and_rows_are_named() -> None:
     """They are never asked about, so they fail nothing; who reads the report sees what the checker has not seen."""
     found = grounding(claim("| lid | tin [1] |"), claim("The lid is tin [1]."))
     said = with_entailment(found, [YES], BINDING)
-    assert (said.status, written(said.reasons)) == (CheckStatus.OK, ())
-    assert written(said.advice)[-1] == "claim_not_asked=[| lid | tin [1] |]"
+    assert (said.status, write_reasons(said.reasons)) == (CheckStatus.OK, ())
+    assert write_reasons(said.advice)[-1] == "claim_not_asked=[| lid | tin [1] |]"
     assert with_entailment(found, [YES], ADVISORY) == found
     assert with_entailment(grounding(claim("| lid | tin [1] |")), [], BINDING).advice[-1] == said.advice[-1]
 
@@ -203,7 +209,7 @@ def test_binding_code_and_rows_are_named() -> None:
 def test_long_claims_are_shortened() -> None:
     """A reason quotes at most 60 characters of a claim, on one line."""
     said = with_entailment(grounding(claim("The lid is\ntin " * 20)), [NO], BINDING)
-    assert written(said.reasons) == (f"claim_not_entailed=[{('The lid is tin ' * 20)[:57]}...]",)
+    assert write_reasons(said.reasons) == (f"claim_not_entailed=[{('The lid is tin ' * 20)[:57]}...]",)
 
 
 # --------------------------------------------------------------------------------------------- where nobody could say
@@ -213,7 +219,7 @@ def test_as_advice_a_checker_that_is_away_is_a_remark() -> None:
     """Advisory: the finding stands, and says that the checker could not be asked."""
     found = grounding(claim("The lid is tin [1]."))
     said = without_entailment(found, ADVISORY, "it is down")
-    assert written(said.advice) == (*written(found.advice), "could_not_ask=[entailment]")
+    assert write_reasons(said.advice) == (*write_reasons(found.advice), "could_not_ask=[entailment]")
     assert said.model_copy(update={"advice": found.advice}) == found
 
 
@@ -221,15 +227,15 @@ def test_binding_a_checker_that_is_away_leaves_the_draft_unchecked() -> None:
     """Binding: "could not be checked" is a status of its own, and a person decides."""
     said = without_entailment(grounding(claim("The lid is tin [1].")), BINDING, "it is down")
     assert said.status is CheckStatus.UNCHECKED
-    assert written(said.reasons) == ("could_not_check=[entailment]",)
+    assert write_reasons(said.reasons) == ("could_not_check=[entailment]",)
     assert said.actions == (RequiredAction.ESCALATE_TO_HUMAN,)
-    assert written(said.advice)[-1] == "entailment: it is down"
+    assert write_reasons(said.advice)[-1] == "entailment: it is down"
 
 
 def test_binding_a_checker_that_is_away_does_not_hide_what_failed() -> None:
     """Reasons and actions of grounding stay, before those of the checker."""
     said = without_entailment(grounding(claim("x [1]."), status=CheckStatus.FAILED), BINDING, "it is down")
-    assert written(said.reasons) == ("value_not_in_cited_evidence=[90]", "could_not_check=[entailment]")
+    assert write_reasons(said.reasons) == ("value_not_in_cited_evidence=[90]", "could_not_check=[entailment]")
     assert said.actions == (RequiredAction.REGENERATE_DRAFT, RequiredAction.ESCALATE_TO_HUMAN)
 
 

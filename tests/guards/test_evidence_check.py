@@ -10,7 +10,7 @@ import pytest
 
 from contracts.enums import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 from contracts.evidence import EvidenceItem
-from contracts.reasons import written
+from contracts.reasons import write_reasons
 from guards.evidence_check import EvidenceQuestion, check_evidence, unchecked_sources
 
 DOC, POLICY, DB, GRAPH = Source
@@ -37,7 +37,7 @@ def question(request_type: RequestType, *sources: Source, **changes: object) -> 
 
 
 def reasons(request_type: RequestType, *sources: Source, **changes: object) -> tuple[str, ...]:
-    return written(check_evidence(question(request_type, *sources, **changes)).reasons)
+    return write_reasons(check_evidence(question(request_type, *sources, **changes)).reasons)
 
 
 STATUS = [RequestType.STATUS_METRIC, RequestType.STATUS_SUMMARY, RequestType.STATUS_LIST]
@@ -48,7 +48,7 @@ WRITTEN = [RequestType.HOWTO_POLICY, RequestType.DESIGN_ARCH, RequestType.DATA_D
 def test_status_needs_the_database(request_type: RequestType) -> None:
     """A current figure without a row of the database is no answer, and the remedy is the database."""
     finding = check_evidence(question(request_type, POLICY, POLICY))
-    assert written(finding.reasons) == ("status_request_requires_db",)
+    assert write_reasons(finding.reasons) == ("status_request_requires_db",)
     assert finding.actions == (RequiredAction.USE_DB_ONLY, RequiredAction.RETRIEVE_DB)
     assert reasons(request_type, DB, POLICY) == ()
 
@@ -70,7 +70,7 @@ def test_status_without_a_database_may_rest_on_policies(request_type: RequestTyp
     """What is not connected cannot be required, and the report says so."""
     finding = check_evidence(question(request_type, POLICY, POLICY, usable=PAPERS))
     assert finding.status is CheckStatus.OK
-    assert "required_source_not_connected=[db]" in written(finding.advice)
+    assert "required_source_not_connected=[db]" in write_reasons(finding.advice)
 
 
 @pytest.mark.parametrize("kind", [DraftKind.ANSWER, DraftKind.ABSTENTION])
@@ -81,14 +81,14 @@ def test_what_is_not_connected_is_told_of_every_draft(kind: DraftKind, track: Tr
     """An abstention, too, may be owed to a source that nobody connected; and so may what could not be checked."""
     asked = question(RequestType.STATUS_METRIC, kind=kind, track=track, usable=PAPERS)
     finding = check_evidence(replace(asked, unreachable=frozenset(unreachable)))
-    assert written(finding.advice)[0] == "required_source_not_connected=[db]"
+    assert write_reasons(finding.advice)[0] == "required_source_not_connected=[db]"
 
 
 @pytest.mark.parametrize("request_type", WRITTEN)
 def test_what_is_written_down_needs_a_document_or_a_policy(request_type: RequestType) -> None:
     """Rules, designs and definitions rest on a document or a policy; either will do."""
     finding = check_evidence(question(request_type, DB, DB))
-    assert written(finding.reasons) == ("design_policy_requires_doc_or_policy",)
+    assert write_reasons(finding.reasons) == ("design_policy_requires_doc_or_policy",)
     assert finding.actions == (RequiredAction.RETRIEVE_DOC, RequiredAction.RETRIEVE_POLICY)
     assert reasons(request_type, DOC, DB) == reasons(request_type, POLICY, DB) == ()
 
@@ -97,7 +97,7 @@ def test_troubleshooting_needs_both() -> None:
     """A fault needs the data and what depends on what; one of them is not enough."""
     for there in ((DB, DB), (GRAPH, GRAPH), (DOC, DOC)):
         finding = check_evidence(question(RequestType.TROUBLESHOOTING, *there))
-        assert written(finding.reasons) == ("troubleshooting_requires_db_and_neo4j",)
+        assert write_reasons(finding.reasons) == ("troubleshooting_requires_db_and_neo4j",)
         assert finding.actions == (RequiredAction.RETRIEVE_DB, RequiredAction.RETRIEVE_NEO4J)
     assert reasons(RequestType.TROUBLESHOOTING, DB, GRAPH) == ()
 
@@ -106,7 +106,7 @@ def test_troubleshooting_falls_back_where_neither_is_connected() -> None:
     """Without both, documents do, and the report says what was not connected; with one, that one is required."""
     finding = check_evidence(question(RequestType.TROUBLESHOOTING, DOC, DOC, usable=PAPERS))
     assert finding.status is CheckStatus.OK
-    assert "required_source_not_connected=[db, neo4j]" in written(finding.advice)
+    assert "required_source_not_connected=[db, neo4j]" in write_reasons(finding.advice)
     with_db = PAPERS | {DB}
     assert reasons(RequestType.TROUBLESHOOTING, DOC, DOC, usable=with_db) == ("troubleshooting_requires_db_and_neo4j",)
     assert reasons(RequestType.TROUBLESHOOTING, DB, DOC, usable=with_db) == ()
@@ -115,7 +115,7 @@ def test_troubleshooting_falls_back_where_neither_is_connected() -> None:
 def test_knowledge_needs_a_document_or_the_graph() -> None:
     """A plain question rests on documents or their relations; a policy alone does not do."""
     finding = check_evidence(question(RequestType.KNOWLEDGE_QA, POLICY, POLICY))
-    assert written(finding.reasons) == ("knowledge_requires_doc_or_neo4j",)
+    assert write_reasons(finding.reasons) == ("knowledge_requires_doc_or_neo4j",)
     assert finding.actions == (RequiredAction.RETRIEVE_DOC, RequiredAction.RETRIEVE_NEO4J)
     assert reasons(RequestType.KNOWLEDGE_QA, DOC, POLICY) == reasons(RequestType.KNOWLEDGE_QA, GRAPH, GRAPH) == ()
 
@@ -166,7 +166,7 @@ def test_the_mean_confidence_has_two_limits(
     finding = check_evidence(
         question(RequestType.KNOWLEDGE_QA, evidence=items(DOC, DOC, confidence=confidence), diversity=Diversity.OFF)
     )
-    assert (written(finding.reasons), written(finding.advice)) == (reason, advice)
+    assert (write_reasons(finding.reasons), write_reasons(finding.advice)) == (reason, advice)
 
 
 @pytest.mark.parametrize("count", [2, 3, 6, 7])
@@ -195,7 +195,7 @@ def test_the_mean_is_over_all_items() -> None:
 def test_diversity_is_a_setting(diversity: Diversity, reason: tuple[str, ...], advice: tuple[str, ...]) -> None:
     """Evidence of one kind is nothing, advice or a fault, as the run says; two kinds are none of it."""
     finding = check_evidence(question(RequestType.KNOWLEDGE_QA, DOC, DOC, diversity=diversity))
-    assert (written(finding.reasons), written(finding.advice)) == (reason, advice)
+    assert (write_reasons(finding.reasons), write_reasons(finding.advice)) == (reason, advice)
     assert reasons(RequestType.KNOWLEDGE_QA, DOC, POLICY, diversity=diversity) == ()
 
 
@@ -229,7 +229,7 @@ def test_diversity_does_not_fail_the_one_row_that_a_figure_has() -> None:
 def test_a_required_source_that_could_not_be_asked_leaves_the_check_undone() -> None:
     """`unchecked` is not `failed`: the evidence may exist, nobody could look; only a person can go on."""
     finding = check_evidence(question(RequestType.STATUS_METRIC, POLICY, unreachable=frozenset({DB})))
-    assert (finding.status, written(finding.reasons)) == (CheckStatus.UNCHECKED, ("could_not_check=[db]",))
+    assert (finding.status, write_reasons(finding.reasons)) == (CheckStatus.UNCHECKED, ("could_not_check=[db]",))
     assert finding.actions == (RequiredAction.ESCALATE_TO_HUMAN,)
 
 
@@ -276,10 +276,10 @@ def test_nothing_found_is_said_only_where_somebody_could_look(
     """An abstention, too, and on FAST, too, is unchecked where a needed source could not be asked."""
     asked = question(request_type, *there, usable=usable, unreachable=frozenset(unreachable), kind=kind, track=track)
     finding = check_evidence(asked)
-    assert (finding.status, written(finding.reasons)) == (CheckStatus.UNCHECKED, (f"could_not_check=[{named}]",))
-    assert unchecked_sources(written(finding.reasons)) == frozenset(named.split(", "))
+    assert (finding.status, write_reasons(finding.reasons)) == (CheckStatus.UNCHECKED, (f"could_not_check=[{named}]",))
+    assert unchecked_sources(write_reasons(finding.reasons)) == frozenset(named.split(", "))
     rest = unreachable - set(named.split(", "))
-    assert [remark for remark in written(finding.advice) if "could_not_ask" in remark] == [
+    assert [remark for remark in write_reasons(finding.advice) if "could_not_ask" in remark] == [
         f"could_not_ask=[{s}]" for s in rest
     ]
 
@@ -290,7 +290,7 @@ def test_what_was_not_needed_and_could_not_be_asked_is_advice(kind: DraftKind) -
     asked = question(RequestType.KNOWLEDGE_QA, DOC, DOC, unreachable=frozenset({POLICY, GRAPH}), kind=kind)
     finding = check_evidence(asked)
     assert finding.status is (CheckStatus.OK if kind is DraftKind.ANSWER else CheckStatus.NOT_ASKED)
-    assert "could_not_ask=[neo4j, policy]" in written(finding.advice)
+    assert "could_not_ask=[neo4j, policy]" in write_reasons(finding.advice)
 
 
 def test_reasons_of_other_checks_name_no_source() -> None:
@@ -304,7 +304,7 @@ def test_fast_is_asked_for_neither_number_nor_confidence() -> None:
     weak = items(DOC, confidence=0.5)
     assert check_evidence(question(RequestType.KNOWLEDGE_QA, evidence=weak, **fast)).status is CheckStatus.OK
     none = check_evidence(question(RequestType.KNOWLEDGE_QA, **fast))
-    assert "no_evidence_so_nothing_definite_may_be_claimed" in written(none.advice)
+    assert "no_evidence_so_nothing_definite_may_be_claimed" in write_reasons(none.advice)
 
 
 @pytest.mark.parametrize("kind", [DraftKind.ABSTENTION, DraftKind.CLARIFICATION])
@@ -328,7 +328,7 @@ def test_a_failed_check_says_why_and_what_to_do(
 ) -> None:
     """Reasons and actions come together or not at all, and no action is named twice."""
     finding = check_evidence(question(request_type, *there, track=track, diversity=diversity))
-    assert bool(written(finding.reasons)) == bool(finding.actions) == (finding.status is CheckStatus.FAILED)
+    assert bool(write_reasons(finding.reasons)) == bool(finding.actions) == (finding.status is CheckStatus.FAILED)
     assert len(set(finding.actions)) == len(finding.actions)
 
 
@@ -433,7 +433,7 @@ def test_the_check_is_the_specifications(request_type: RequestType) -> None:
     for track, usable, diversity, there in product(Track, SETS, Diversity, EVIDENCE):
         asked = question(request_type, evidence=there, track=track, usable=usable, diversity=diversity)
         found = check_evidence(asked)
-        said = (str(found.status), list(written(found.reasons)), list(written(found.advice)))
+        said = (str(found.status), list(write_reasons(found.reasons)), list(write_reasons(found.advice)))
         wanted = specified(request_type, track, there, usable, diversity)
         if said != wanted:
             differ.append((track, sorted(usable), diversity, there, said, wanted))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contracts.enums import CheckStatus, ClaimStatus, DraftKind, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.evidence import EvidenceItem
-from contracts.reasons import written
+from contracts.reasons import write_reasons
 from contracts.report import Finding
 from guards.grounding_check import check_grounding
 
@@ -42,7 +42,7 @@ def check(draft: str, *snippets: str, **places: str) -> Finding:
 def test_every_reason_is_written_as_specified(draft: str, reason: str) -> None:
     """Uncited, unresolvable and unsupported each have their exact reason string."""
     finding = check(draft, "The kettle is made of copper and boils at 100 degrees.")
-    assert (finding.status, written(finding.reasons)) == (CheckStatus.FAILED, (reason,))
+    assert (finding.status, write_reasons(finding.reasons)) == (CheckStatus.FAILED, (reason,))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,10 @@ def test_every_reason_is_written_as_specified(draft: str, reason: str) -> None:
 def test_an_answer_that_cites_nothing_fails_however_short(draft: str, quoted: str) -> None:
     """Too short to count as a claim is not too short to mislead (regression)."""
     finding = check(draft, "Yes, no, unlimited: a kettle.")
-    assert (finding.status, written(finding.reasons)) == (CheckStatus.FAILED, (f"claim_without_citation=[{quoted}]",))
+    assert (finding.status, write_reasons(finding.reasons)) == (
+        CheckStatus.FAILED,
+        (f"claim_without_citation=[{quoted}]",),
+    )
     assert RequiredAction.ADD_EVIDENCE_REFERENCES in finding.actions
 
 
@@ -75,9 +78,11 @@ def test_a_question_may_not_bring_a_fact_along() -> None:
     finding = check(
         "The kettle is made of copper [1]. Do you want to pay 500 dollars?", "The kettle is made of copper."
     )
-    assert written(finding.reasons) == ("claim_without_citation=[Do you want to pay 500 dollars?]",)
+    assert write_reasons(finding.reasons) == ("claim_without_citation=[Do you want to pay 500 dollars?]",)
     assert (
-        written(check("The kettle is made of copper [1]. Shall I tell more?", "The kettle is made of copper.").reasons)
+        write_reasons(
+            check("The kettle is made of copper [1]. Shall I tell more?", "The kettle is made of copper.").reasons
+        )
         == ()
     )
 
@@ -88,7 +93,7 @@ def test_all_faults_are_reported_at_once() -> None:
         "Kettles are made of gold. It boils at 90 degrees [1]. It boils at 90 degrees [1] [7]. Kettles sing songs [7].",
         "The kettle boils at 100 degrees.",
     )
-    assert written(finding.reasons) == (
+    assert write_reasons(finding.reasons) == (
         "claim_without_citation=[Kettles are made of gold.]",
         "citation_unresolvable=[[7]]",
         "value_not_in_cited_evidence=[90]",
@@ -114,15 +119,15 @@ def test_hardly_a_common_word_is_a_fault_of_a_models_draft_and_advice_of_a_quote
         quoted=quoted,
     )
     told = ("claim_unlike_its_source=[Elephants migrate southwards [1].]",)
-    assert (finding.status, written(finding.advice)) == (status, told)
-    assert written(finding.reasons) == (() if quoted else told)
+    assert (finding.status, write_reasons(finding.advice)) == (status, told)
+    assert write_reasons(finding.reasons) == (() if quoted else told)
 
 
 def test_a_condition_that_is_cut_off_what_is_copied_is_missed() -> None:
     """What is left stands there word by word, and says more than the whole (regression)."""
     source = "If the disk is full, the server stops writing backups of the database."
     finding = check("The server stops writing backups of the database [1].", source)
-    assert written(finding.reasons) == ("claim_changes_its_source=[if the disk is full -> -]",)
+    assert write_reasons(finding.reasons) == ("claim_changes_its_source=[if the disk is full -> -]",)
 
 
 # ----------------------------------------------------------------------------------------------- values and formats
@@ -156,7 +161,7 @@ def test_a_condition_that_is_cut_off_what_is_copied_is_missed() -> None:
 )
 def test_a_value_counts_in_any_format(claim: str, snippet: str) -> None:
     """Numbers in Russian and English writing, versions, identifiers, names and addresses are compared normalised."""
-    assert written(check(f"{claim} [1].", snippet).reasons) == ()
+    assert write_reasons(check(f"{claim} [1].", snippet).reasons) == ()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +184,7 @@ def test_a_value_counts_in_any_format(claim: str, snippet: str) -> None:
 )
 def test_a_value_that_is_not_there_is_named(claim: str, snippet: str, value: str) -> None:
     """A number, version, identifier, address or quoted name that no cited snippet has fails, and is named."""
-    assert written(check(f"{claim} [1].", snippet).reasons) == (f"value_not_in_cited_evidence=[{value}]",)
+    assert write_reasons(check(f"{claim} [1].", snippet).reasons) == (f"value_not_in_cited_evidence=[{value}]",)
 
 
 @pytest.mark.parametrize(
@@ -195,29 +200,29 @@ def test_a_value_that_is_not_there_is_named(claim: str, snippet: str, value: str
 )
 def test_list_markers_and_citations_are_no_numbers(draft: str) -> None:
     """The numbers of steps, headings and citations are not claimed by anybody."""
-    assert written(check(draft, "Open the settings page. Press the button there. Outer.").reasons) == ()
+    assert write_reasons(check(draft, "Open the settings page. Press the button there. Outer.").reasons) == ()
 
 
 def test_a_number_in_front_of_a_list_item_is_no_marker_in_prose() -> None:
     """What stands in the middle of a line is a number."""
-    assert written(check("There are 3. That is all of them [1].", "There are five.").reasons) != ()
+    assert write_reasons(check("There are 3. That is all of them [1].", "There are five.").reasons) != ()
 
 
 def test_a_value_must_be_in_a_snippet_that_this_claim_cites() -> None:
     """Evidence that another sentence cites does not help."""
     snippets = ("The kettle boils at 100 degrees.", "The pot boils at 90 degrees.")
-    assert written(check("The kettle boils at 90 degrees [1].", *snippets).reasons) == (
+    assert write_reasons(check("The kettle boils at 90 degrees [1].", *snippets).reasons) == (
         "value_not_in_cited_evidence=[90]",
     )
-    assert written(check("The pot boils at 90 degrees [2].", *snippets).reasons) == ()
-    assert written(check("They boil at 90 and 100 degrees [1] [2].", *snippets).reasons) == ()
-    assert written(check("They boil at 90 and 100 degrees [1][2].", *snippets).reasons) == ()
+    assert write_reasons(check("The pot boils at 90 degrees [2].", *snippets).reasons) == ()
+    assert write_reasons(check("They boil at 90 and 100 degrees [1] [2].", *snippets).reasons) == ()
+    assert write_reasons(check("They boil at 90 and 100 degrees [1][2].", *snippets).reasons) == ()
 
 
 def test_title_and_heading_of_the_passage_count() -> None:
     """What a source list shows may be said."""
-    assert written(check("Version 5.1.2 boils water [1].", "It boils water.", title="Kettle 5.1.2").reasons) == ()
-    assert written(check("Chapter 7 is on water [1].", "On water.", heading="Chapter 7").reasons) == ()
+    assert write_reasons(check("Version 5.1.2 boils water [1].", "It boils water.", title="Kettle 5.1.2").reasons) == ()
+    assert write_reasons(check("Chapter 7 is on water [1].", "On water.", heading="Chapter 7").reasons) == ()
 
 
 # ------------------------------------------------------------------------------------------------------- the claims
@@ -226,25 +231,25 @@ def test_title_and_heading_of_the_passage_count() -> None:
 def test_a_code_block_is_checked_against_the_line_around_it() -> None:
     """Code cannot carry a mark: its lead is cited for it, and its values must be in that evidence."""
     code = "```sh\nmake install PORT=8080\n```"
-    assert written(check(f"Run this command [1]:\n\n{code}", f"Run this command:\n\n{code}").reasons) == ()
+    assert write_reasons(check(f"Run this command [1]:\n\n{code}", f"Run this command:\n\n{code}").reasons) == ()
     finding = check(f"Run this command [1]:\n\n{code}", "Run this command:\n\n```\nmake install PORT=9090\n```")
-    assert written(finding.reasons) == ("value_not_in_cited_evidence=[8080]",)
+    assert write_reasons(finding.reasons) == ("value_not_in_cited_evidence=[8080]",)
 
 
 def test_uncited_code_and_tables_are_claims_without_a_citation() -> None:
     """A command that nobody cites is as unfounded as a sentence."""
-    assert written(check("```sh\nrm -rf /\n```", "x").reasons) == ("claim_without_citation=[```sh rm -rf / ```]",)
+    assert write_reasons(check("```sh\nrm -rf /\n```", "x").reasons) == ("claim_without_citation=[```sh rm -rf / ```]",)
 
 
 def test_a_stray_backtick_hides_neither_claim_nor_citation() -> None:
     """Only what a reader sees as code is code (regression: a lone mark swallowed the citations behind it)."""
     draft = "1. Press ` now [1].\n\n   ```sh\n   make\n   ```"
-    assert written(check(draft, "Press ` now.\n\n   ```sh\n   make\n   ```").reasons) == ()
+    assert write_reasons(check(draft, "Press ` now.\n\n   ```sh\n   make\n   ```").reasons) == ()
 
 
 def test_a_long_claim_is_quoted_short() -> None:
     """Reasons stay readable: sixty characters of a claim are enough to find it."""
-    (reason,) = written(check("The kettle boils water " + "and water " * 30 + "again.").reasons)
+    (reason,) = write_reasons(check("The kettle boils water " + "and water " * 30 + "again.").reasons)
     assert len(reason) <= len("claim_without_citation=[]") + 60
 
 
@@ -252,9 +257,11 @@ def test_a_row_of_a_table_is_judged_by_its_own_citation() -> None:
     """What another row cites does not help."""
     head = "| what | boils at |\n| - | - |\n"
     snippets = ("The kettle boils at 100 degrees.", "The pot boils at 90 degrees.")
-    assert written(check(f"{head}| kettle | 100 degrees [1] |\n| pot | 90 degrees [2] |", *snippets).reasons) == ()
+    assert (
+        write_reasons(check(f"{head}| kettle | 100 degrees [1] |\n| pot | 90 degrees [2] |", *snippets).reasons) == ()
+    )
     finding = check(f"{head}| kettle | 100 degrees [1] |\n| pot | 100 degrees [2] |", *snippets)
-    assert written(finding.reasons) == ("value_not_in_cited_evidence=[100]",)
+    assert write_reasons(finding.reasons) == ("value_not_in_cited_evidence=[100]",)
     assert [claim.status for claim in finding.claims] == [ClaimStatus.SUPPORTED, ClaimStatus.UNSUPPORTED]
 
 
@@ -274,7 +281,7 @@ def test_a_row_of_a_table_is_judged_by_its_own_citation() -> None:
 def test_code_is_a_quotation(code: str, missing: str) -> None:
     """Each of its words must stand in the source, but for comments, strings and what stands for something else."""
     finding = check(f"Run this [1]:\n\n```sh\n{code}\n```", "Run this:\n\n```sh\napp serve --port 8080\n```")
-    assert written(finding.reasons) == ((f"value_not_in_cited_evidence=[{missing}]",) if missing else ())
+    assert write_reasons(finding.reasons) == ((f"value_not_in_cited_evidence=[{missing}]",) if missing else ())
 
 
 # ---------------------------------------------------------------------------------------------- values of elsewhere
@@ -293,7 +300,7 @@ TWO = "The kettle boils fresh water within 5 minutes. The old iron pot needs 9 m
 )
 def test_a_number_of_another_sentence_is_exchanged(claim: str, missing: str) -> None:
     """What quotes a sentence nearly word by word has its numbers from there; what tells it in other words may not."""
-    assert written(check(f"{claim} [1].", TWO).reasons) == (
+    assert write_reasons(check(f"{claim} [1].", TWO).reasons) == (
         (f"value_not_in_cited_evidence=[{missing}]",) if missing else ()
     )
 
@@ -301,22 +308,22 @@ def test_a_number_of_another_sentence_is_exchanged(claim: str, missing: str) -> 
 def test_an_exchanged_name_in_code_is_found() -> None:
     """Two settings of one page are not each other."""
     source = "Set `port_number` before the server begins. Set `host_name` before the browser begins."
-    assert written(check("Set `port_number` before the server begins [1].", source).reasons) == ()
+    assert write_reasons(check("Set `port_number` before the server begins [1].", source).reasons) == ()
     finding = check("Set `host_name` before the server begins [1].", source)
-    assert written(finding.reasons) == ("value_not_in_cited_evidence=[host_name]",)
+    assert write_reasons(finding.reasons) == ("value_not_in_cited_evidence=[host_name]",)
 
 
 def test_a_number_said_twice_is_exchanged() -> None:
     """Of "from 0 to 1", "from 1 to 1" has the values, and says something else."""
     source = "The share of copper goes from 0 to 1 in steps."
     finding = check("The share of copper goes from 1 to 1 in steps [1].", source)
-    assert written(finding.reasons) == ("value_not_in_cited_evidence=[1]",)
+    assert write_reasons(finding.reasons) == ("value_not_in_cited_evidence=[1]",)
 
 
 def test_what_a_heading_names_may_stand_in_any_claim() -> None:
     """A version in the title is of every sentence under it."""
     source = "# Kettle 4.7\n\nPress the copper button 2 times."
-    assert written(check("In 4.7, press the copper button 2 times [1].", source).reasons) == ()
+    assert write_reasons(check("In 4.7, press the copper button 2 times [1].", source).reasons) == ()
 
 
 # ------------------------------------------------------------------------------------------------ claim by claim
@@ -360,7 +367,11 @@ def test_a_draft_without_claims_is_one() -> None:
 def test_hints_are_advice_of_their_claim(draft: str, advice: str) -> None:
     """A "no" in front of a copied sentence and a name of another passage fail nothing, and are said of the claim and of the whole."""
     finding = check(draft, "The kettle must boil dry.", "Acme makes kettles.")
-    assert (finding.status, written(finding.advice), finding.claims[0].advice) == (CheckStatus.OK, (advice,), (advice,))
+    assert (finding.status, write_reasons(finding.advice), finding.claims[0].advice) == (
+        CheckStatus.OK,
+        (advice,),
+        (advice,),
+    )
 
 
 @pytest.mark.parametrize(
@@ -395,8 +406,8 @@ def test_a_name_that_nobody_has_is_a_fault(draft: str, text: str, question: str,
 
 def test_a_yes_with_a_cited_sentence_passes_and_alone_does_not() -> None:
     """The sentence behind it carries the citation."""
-    assert written(check("Yes. The kettle is made of copper [1].", "The kettle is made of copper.").reasons) == ()
-    assert written(check("Да.", "Чайник медный.").reasons) == ("claim_without_citation=[Да.]",)
+    assert write_reasons(check("Yes. The kettle is made of copper [1].", "The kettle is made of copper.").reasons) == ()
+    assert write_reasons(check("Да.", "Чайник медный.").reasons) == ("claim_without_citation=[Да.]",)
 
 
 def test_leaves_of_json_are_judged() -> None:
@@ -411,9 +422,9 @@ def test_leaves_of_json_are_judged() -> None:
             response_format=ResponseFormat.JSON,
         )
 
-    assert written(judged('{"at": 100, "text": "The kettle boils water", "sources": [1]}').reasons) == ()
-    assert written(judged('{"at": 90, "sources": [1]}').reasons) == ("value_not_in_cited_evidence=[90]",)
-    assert written(judged('{"at": 100}').reasons) == ("claim_without_citation=[100]",)
+    assert write_reasons(judged('{"at": 100, "text": "The kettle boils water", "sources": [1]}').reasons) == ()
+    assert write_reasons(judged('{"at": 90, "sources": [1]}').reasons) == ("value_not_in_cited_evidence=[90]",)
+    assert write_reasons(judged('{"at": 100}').reasons) == ("claim_without_citation=[100]",)
 
 
 # ----------------------------------------------------------------------------------------------------- who is asked
@@ -444,7 +455,7 @@ def test_any_draft_can_be_checked(draft: str) -> None:
     """Whatever Markdown a draft is, the check is carried out, and a fault always has reason and action."""
     finding = check(draft, "a b 1", "b a 2")
     assert finding.status in (CheckStatus.OK, CheckStatus.FAILED)
-    assert bool(written(finding.reasons)) == bool(finding.actions) == (finding.status is CheckStatus.FAILED)
+    assert bool(write_reasons(finding.reasons)) == bool(finding.actions) == (finding.status is CheckStatus.FAILED)
 
 
 @given(draft=markdown, cites=st.integers(3, 999))
@@ -453,7 +464,8 @@ def test_no_unresolvable_citation_is_overlooked(draft: str, cites: int) -> None:
     before = draft.replace("`", "").replace("<", "").replace(">", "").strip()
     finding = check(f"{before}\n\nThe kettle boils water daily [{cites}].", "a b 1", "b a 2")
     assert any(
-        reason.startswith("citation_unresolvable") and f"[{cites}]" in reason for reason in written(finding.reasons)
+        reason.startswith("citation_unresolvable") and f"[{cites}]" in reason
+        for reason in write_reasons(finding.reasons)
     )
 
 
@@ -464,7 +476,7 @@ def test_a_row_told_in_words_may_have_the_numbers_of_the_tables_head() -> None:
     for said, status in (("0.02 s", CheckStatus.OK), ("0.05 s", CheckStatus.FAILED)):
         draft = f"- passages 1,000: vectors of 384 – {said}; vectors of 1024 – 0.03 s [1]"
         found = check_grounding(draft, [item], request_type=RequestType.KNOWLEDGE_QA, kind=DraftKind.ANSWER)
-        assert found.status is status, written(found.reasons)
+        assert found.status is status, write_reasons(found.reasons)
 
 
 @pytest.mark.parametrize(
@@ -481,7 +493,7 @@ def test_what_is_counted_is_a_unit(source: str, said: str, status: CheckStatus) 
     """The same number of other things is a wrong number; the same things in the other language are not."""
     item = EvidenceItem(source=Source.DOC, ref="doc:1#1", snippet=source, confidence=0.9)
     found = check_grounding(said, [item], request_type=RequestType.KNOWLEDGE_QA, kind=DraftKind.ANSWER)
-    assert found.status is status, written(found.reasons)
+    assert found.status is status, write_reasons(found.reasons)
 
 
 # ------------------------------------------------------------------------------------- what is said without a citation

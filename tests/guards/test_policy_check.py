@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from contracts.enums import PolicyStatus, RequestType, RequiredAction
 from contracts.profile import PolicyRule, Profile
-from contracts.reasons import written
-from guards.policy_check import PolicyFinding, check_answer, check_request, masked
+from contracts.reasons import write_reasons
+from guards.policy_check import PolicyFinding, check_answer, check_request, mask_text
 from language.privacy.links import foreign_links
 from tests.support.profiles import bare
 
@@ -48,7 +48,7 @@ def test_what_is_shaped_like_a_secret_is_found_anywhere(rule: str, text: str, fr
     """Prose, list, table and code alike: a secret in an answer is a violation with its own action."""
     finding = check_answer(frame.format(text), PROFILE, "user")
     assert finding.status is PolicyStatus.VIOLATED
-    assert written(finding.reasons) == (f"policy_violation=[{rule}]",)
+    assert write_reasons(finding.reasons) == (f"policy_violation=[{rule}]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE,)
 
 
@@ -149,7 +149,7 @@ def test_links_to_allowed_hosts_pass(url: str) -> None:
 def test_links_elsewhere_are_found(url: str) -> None:
     """Look-alikes, user names, back-slashes, ports and broken hosts do not make a foreign link ours."""
     finding = check_answer(f"See [this]({url}) for more [1].", PROFILE, "user")
-    assert written(finding.reasons) == ("policy_violation=[foreign-link]",)
+    assert write_reasons(finding.reasons) == ("policy_violation=[foreign-link]",)
     assert finding.actions == (RequiredAction.SAFE_REFUSAL,)
 
 
@@ -268,13 +268,13 @@ def test_a_domain_is_judged_as_it_is_seen() -> None:
 def test_all_violations_are_named_together() -> None:
     """A secret, a phone and a foreign link are three rules with their two actions."""
     finding = check_answer("password: hunter2hunter2, +7 916 123-45-67, see https://evil.ru", PROFILE, "user")
-    assert written(finding.reasons) == ("policy_violation=[password-value, phone, foreign-link]",)
+    assert write_reasons(finding.reasons) == ("policy_violation=[password-value, phone, foreign-link]",)
     assert finding.actions == (RequiredAction.REDACT_SENSITIVE, RequiredAction.SAFE_REFUSAL)
 
 
 def test_what_could_not_be_checked_has_its_own_reason() -> None:
     """`unchecked` is neither ok nor violated."""
-    assert written(PolicyFinding(status=PolicyStatus.UNCHECKED).reasons) == ("could_not_check=[policy]",)
+    assert write_reasons(PolicyFinding(status=PolicyStatus.UNCHECKED).reasons) == ("could_not_check=[policy]",)
     assert PolicyFinding().reasons == ()
 
 
@@ -302,8 +302,8 @@ def test_what_a_role_may_read_is_not_masked_for_it() -> None:
     """Masking spares the roles that the rule spares."""
     profile = bare(answer_policy={"secrets": {"action": "SAFE_REFUSAL", "except_roles": ["operator"]}})
     text = "password: hunter2hunter2, anna@firma.ru"
-    assert masked(text, profile, "user") == "password: [redacted: password-value], [redacted: email]"
-    assert masked(text, profile, "operator") == "password: hunter2hunter2, [redacted: email]"
+    assert mask_text(text, profile, "user") == "password: [redacted: password-value], [redacted: email]"
+    assert mask_text(text, profile, "operator") == "password: hunter2hunter2, [redacted: email]"
 
 
 CONTACTS = bare(
@@ -325,7 +325,7 @@ CONTACTS = bare(
 def test_contacts_of_the_profile_may_be_said(text: str) -> None:
     """Those of `contact` and of `answer_policy.contacts`, in any writing and as links; and those of documentation."""
     assert check_answer(text, CONTACTS, "user") == PolicyFinding()
-    assert masked(text, CONTACTS, "user") == text
+    assert mask_text(text, CONTACTS, "user") == text
 
 
 @pytest.mark.parametrize("text", ["anna@firma.ru", "8 495 123 45 68", "[mail](mailto:anna@firma.ru)"])
@@ -407,9 +407,9 @@ def test_other_numbers_are_no_low_articles(text: str) -> None:
 )
 def test_masking_leaves_no_value_and_makes_no_link(text: str) -> None:
     """Nothing secret or personal is left; masking twice changes nothing; no citation and no link comes of it."""
-    after = masked(text, PROFILE, "user")
+    after = mask_text(text, PROFILE, "user")
     assert set(check_answer(after, PROFILE, "user").rules) <= {"foreign-link"}
-    assert masked(after, PROFILE, "user") == after
+    assert mask_text(after, PROFILE, "user") == after
     assert citations(after) <= citations(text)
     for mark in re.finditer(r"\[redacted: [a-z-]+\]", after):
         assert after[mark.end() : mark.end() + 1] not in ("(", "[", ":")
@@ -554,9 +554,9 @@ def test_the_escapes_of_json_hide_nothing(frame: str, text: str, rule: str) -> N
 def test_what_escapes_hide_is_masked_as_well(frame: str) -> None:
     """A report shows the draft, and it stays JSON."""
     text = f'{{"a": "key:\\n{KEY}",\n "b": 1}}'
-    shown = masked(frame.replace("{}", text), PROFILE, "user")
+    shown = mask_text(frame.replace("{}", text), PROFILE, "user")
     assert shown == frame.replace("{}", '{"a": "key:\\n[redacted: api-key]",\n "b": 1}')
-    assert masked(shown, PROFILE, "user") == shown
+    assert mask_text(shown, PROFILE, "user") == shown
 
 
 def test_links_of_json_are_judged_where_it_is_no_code() -> None:
@@ -580,8 +580,8 @@ def test_what_is_harmless_for_one_role_is_still_masked_for_another() -> None:
     profile = bare(answer_policy=policy, roles={"user": {}, "operator": {}})
     text = "Write to somebody.else@firma.ru about it."
     for _ in range(2):
-        assert masked(text, profile, "operator") == text
-        assert masked(text, profile, "user") == "Write to [redacted: email] about it."
+        assert mask_text(text, profile, "operator") == text
+        assert mask_text(text, profile, "user") == "Write to [redacted: email] about it."
 
 
 SALARY = with_rules(PolicyRule(id="salary", words=("salary", "зарплата"), action=RequiredAction.ESCALATE_TO_HUMAN))

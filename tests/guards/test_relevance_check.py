@@ -9,7 +9,7 @@ import pytest
 
 from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
-from contracts.reasons import written
+from contracts.reasons import write_reasons
 from contracts.report import Finding
 from guards.relevance_check import RelevanceQuestion, check_relevance, names_in
 
@@ -69,14 +69,14 @@ def test_an_answer_from_a_page_far_ahead_of_the_next_is_sure() -> None:
 def test_a_page_that_is_hardly_ahead_is_doubtful() -> None:
     """Nothing speaks against it, and too little for it: the draft is not tried again."""
     finding = found(traces=[trace(DELETE, (CHAT, 20.0), (NOTES, 19.0), words=WORDS)])
-    assert (finding.status, written(finding.reasons)) == (DOUBTFUL, (f"relevance_doubtful=[{DELETE}]",))
+    assert (finding.status, write_reasons(finding.reasons)) == (DOUBTFUL, (f"relevance_doubtful=[{DELETE}]",))
     assert finding.actions == ()
 
 
 def test_a_page_without_most_of_the_question_speaks_against_itself() -> None:
     """What it lacks is named, and searched for."""
     finding = found(cited=frozenset({NOTES.ref}), traces=[trace(DELETE, (NOTES, 20.0), words=WORDS)])
-    assert (finding.status, written(finding.reasons)) == (FAILED, ("does_not_answer=[conversation]",))
+    assert (finding.status, write_reasons(finding.reasons)) == (FAILED, ("does_not_answer=[conversation]",))
     assert finding.actions == (A.REFINE_QUERY, A.RETRIEVE_MORE)
 
 
@@ -84,7 +84,7 @@ def test_a_name_that_no_cited_page_has_speaks_against_them() -> None:
     """However far ahead the page is; the product's own name is none."""
     query = "How do I delete a conversation in FedEx?"
     ahead = [trace(query, (CHAT, 20.0), (NOTES, 2.0), words=WORDS)]
-    assert written(found(parts=[query], traces=ahead).reasons) == ("does_not_answer=[FedEx]",)
+    assert write_reasons(found(parts=[query], traces=ahead).reasons) == ("does_not_answer=[FedEx]",)
     assert found(parts=[query], traces=ahead, ignored=frozenset({"fedex"})).status is OK
 
 
@@ -96,7 +96,7 @@ def test_a_noun_is_no_name_though_it_has_the_same_stem() -> None:
         CHAT.model_copy(update={"snippet": f"{CHAT.snippet} {end}"})
         for end in ("Shut all windows.", "On Windows, too.")
     )
-    assert written(found(parts=[query], traces=ahead, evidence=[panes, NOTES]).reasons) == (
+    assert write_reasons(found(parts=[query], traces=ahead, evidence=[panes, NOTES]).reasons) == (
         "does_not_answer=[Windows]",
     )
     assert found(parts=[query], traces=ahead, evidence=[system, NOTES]).status is OK
@@ -135,7 +135,7 @@ def test_a_russian_name_is_found_in_any_case() -> None:
     """By its stem, and a page that lacks it does not answer."""
     query = "Как удалить диалог через Госуслуги?"
     page = item("chat", "Чтобы удалить диалог, откройте его.")
-    assert written(
+    assert write_reasons(
         found(
             parts=[query], evidence=[page], cited=frozenset({page.ref}), traces=[trace(query, (page, 20.0), words={})]
         ).reasons
@@ -222,7 +222,7 @@ def test_an_answer_that_does_for_one_part_is_drafted_again_without_the_doubtful_
     doubtful = found(**both, cited=frozenset({CHAT.ref, ABOUT.ref}))
     assert statuses(doubtful) == [PartStatus.PARTLY, PartStatus.ANSWERED]
     assert (doubtful.status, doubtful.actions) == (FAILED, (A.REGENERATE_DRAFT,))
-    assert written(doubtful.reasons) == (f"relevance_doubtful=[{PROFILE}]",)
+    assert write_reasons(doubtful.reasons) == (f"relevance_doubtful=[{PROFILE}]",)
     without = found(**both)
     assert (without.status, statuses(without)) == (OK, [PartStatus.NOT_FOUND, PartStatus.ANSWERED])
 
@@ -240,7 +240,7 @@ def test_what_is_cited_for_no_answered_part_is_left_out_of_the_next_draft() -> N
     }
     beside = found(**both, cited=frozenset({CHAT.ref, ABOUT.ref}))
     assert (beside.status, beside.actions) == (FAILED, (A.REGENERATE_DRAFT,))
-    assert written(beside.reasons) == (f"relevance_doubtful=[{key}]",)
+    assert write_reasons(beside.reasons) == (f"relevance_doubtful=[{key}]",)
     assert found(**both).status is OK
 
 

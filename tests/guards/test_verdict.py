@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from contracts.enums import CheckStatus, ClaimStatus, DraftKind, PolicyStatus, RequiredAction, RiskLevel, Track, Verdict
-from contracts.reasons import Reason, could_not_check, read_reason, written
+from contracts.reasons import Reason, could_not_check, read_reason, write_reasons
 from contracts.report import ClaimFinding, Finding, GuardianReport
 from guards.policy_check import PolicyFinding
 from guards.verdict import Findings, judge
@@ -139,7 +139,7 @@ def test_all_reasons_are_told_at_once_and_in_order() -> None:
         rest = [
             reason
             for one in (found.evidence, found.grounding, found.relevance, found.contract)
-            for reason in written(one.reasons)
+            for reason in write_reasons(one.reasons)
         ]
         assert report.reasons == first + rest
 

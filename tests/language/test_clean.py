@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from language.clean import clean, fold, skeleton, unescaped
+from language.clean import clean, fold, skeleton, unescape_entities
 
 anything = st.text(alphabet=st.characters()) | st.text(
     alphabet="еёЁ\u0308\u0300\u0306\u200bİǰßaAоО\u1160\uac00\u11a8\ufe0f"
@@ -124,7 +124,7 @@ def test_a_skeleton_looks_through_look_alikes(text: str, seen: str) -> None:
 )
 def test_an_entity_of_any_length_is_a_character(text: str, said: str) -> None:
     """Python itself reads no number of thousands of digits (regression: such a page ended the indexing)."""
-    assert unescaped(text) == said
+    assert unescape_entities(text) == said
 
 
 def test_accents_one_behind_the_other_are_folded_in_a_few_rounds() -> None:

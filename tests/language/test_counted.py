@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts.enums import Language
-from language.figures.counted import counted
+from language.figures.counted import count_noun
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from language.figures.counted import counted
 )
 def test_english_has_a_form_for_one_and_one_for_all_others(number: int, expected: str) -> None:
     """Also for nothing and for twenty-one."""
-    assert counted(number, "file|files") == expected
+    assert count_noun(number, "file|files") == expected
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ def test_english_has_a_form_for_one_and_one_for_all_others(number: int, expected
 def test_russian_has_three_forms(form: str, numbers: tuple[int, ...]) -> None:
     """The last digit decides, but for 11 to 14."""
     for number in numbers:
-        assert counted(number, "файл|файла|файлов", Language.RU) == f"{number} {form}"
+        assert count_noun(number, "файл|файла|файлов", Language.RU) == f"{number} {form}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.drafting.passages import readable
-from language.markup import ICON, in_markdown, unknown, without_holes
+from language.markup import ICON, find_unknown_markup, in_markdown, without_holes
 
 
 @pytest.mark.parametrize(
@@ -83,5 +83,5 @@ def test_masked_addresses_are_no_links() -> None:
 def test_unknown_markup_is_named_once_a_kind() -> None:
     """What is taken out of quotations is told by its kinds; what stands in code is no mark-up."""
     page = "{{ a }} {{ b }} {% if %} {note:info} :cog: `{{ c }}`"
-    assert unknown(page) == ["{{ … }}", "{% … %}", "{name(…)}", ":icon:"]
-    assert unknown("`{{ c }}` {project_id} 10:30:20") == []
+    assert find_unknown_markup(page) == ["{{ … }}", "{% … %}", "{name(…)}", ":icon:"]
+    assert find_unknown_markup("`{{ c }}` {project_id} 10:30:20") == []

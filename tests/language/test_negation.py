@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from language.fidelity.negation import opening, polarity_differs
+from language.fidelity.negation import polarity_differs, read_yes_or_no
 from language.figures.comparison import passage
 from language.names import names
 
@@ -63,7 +63,7 @@ def test_a_yes_before_a_denied_sentence_differs() -> None:
 )
 def test_an_opening_word_says_yes_or_no(words: str, says: bool | None) -> None:
     """Anything else says neither."""
-    assert opening(words) is says
+    assert read_yes_or_no(words) is says
 
 
 @pytest.mark.parametrize(

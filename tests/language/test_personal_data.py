@@ -20,7 +20,7 @@ from language.privacy.personal_data import (
     luhn,
     personal_data,
 )
-from language.privacy.spans import replaced
+from language.privacy.spans import replace_spans
 from tests.support.examples import examples
 
 
@@ -312,9 +312,9 @@ numbers = st.sampled_from(
 @example(text="+7 916 123-45-67" * 3)
 def test_what_was_masked_holds_nothing_more(text: str) -> None:
     """However values stand beside one another, one masking finds them all, and a second one nothing."""
-    masked, rules = replaced(text, personal_data)
+    masked, rules = replace_spans(text, personal_data)
     assert personal_data(masked) == []
-    assert replaced(masked, personal_data) == (masked, ())
+    assert replace_spans(masked, personal_data) == (masked, ())
     assert set(rules) <= set(RULES)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from language.privacy.secrets import RULES, secrets, without_credentials
-from language.privacy.spans import replaced
+from language.privacy.spans import replace_spans
 from tests.support.examples import examples
 from tests.support.timed import soonest
 
@@ -176,7 +176,7 @@ def test_a_value_is_found_where_it_stands(rule: str, text: str, value: str) -> N
         assert [span.rule for span in found] in (["token-value"], ["password-value"])
     else:
         assert [span.rule for span in found] == [rule]
-    assert value not in replaced(text, secrets)[0]
+    assert value not in replace_spans(text, secrets)[0]
 
 
 @pytest.mark.parametrize(
@@ -252,8 +252,8 @@ def test_words_about_secrets_are_no_secrets(text: str) -> None:
 def test_typesetting_hides_no_secret(text: str) -> None:
     """Hard spaces, invisible characters and full-width letters are looked through."""
     assert rules(text) == ["password-value"]
-    assert "unter2" not in replaced(text, secrets)[0]
-    assert "werty" not in replaced(text, secrets)[0]
+    assert "unter2" not in replace_spans(text, secrets)[0]
+    assert "werty" not in replace_spans(text, secrets)[0]
 
 
 @pytest.mark.parametrize(
@@ -486,9 +486,9 @@ pieces = st.sampled_from(
 @examples(3)
 def test_what_was_masked_holds_nothing_more(text: str) -> None:
     """However secrets stand beside one another, one masking finds them all, and a second one nothing."""
-    masked, found = replaced(text, secrets)
+    masked, found = replace_spans(text, secrets)
     assert secrets(masked) == []
-    assert replaced(masked, secrets) == (masked, ())
+    assert replace_spans(masked, secrets) == (masked, ())
     assert set(found) <= set(RULES)
     assert all(0 <= span.start < span.end <= len(text) for span in secrets(text))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from language.privacy.personal_data import personal_data
 from language.privacy.secrets import secrets
-from language.privacy.spans import Span, readings, replaced
+from language.privacy.spans import Span, readings, replace_spans
 
 # Made of pieces, so that no other program that looks for keys takes this file for a leak.
 KEY = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -21,7 +21,7 @@ def found(text: str) -> list[Span]:
 
 
 def masked(text: str) -> str:
-    return replaced(text, found)[0]
+    return replace_spans(text, found)[0]
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,6 @@ def test_values_without_end_are_replaced_in_a_few_rounds() -> None:
         at = text.find("ab")
         return [Span("api-key", at, at + 2)] if at >= 0 else []
 
-    text, rules = replaced("ab" * 1_000 + "\nand so on", first)
+    text, rules = replace_spans("ab" * 1_000 + "\nand so on", first)
     assert (text, rules) == ("[redacted: api-key]" * 9 + "\nand so on", ("api-key",))
     assert len(rounds) == 10

@@ -17,9 +17,9 @@ from language.structured import (
     json_block,
     leaves,
     loose_leaves,
-    parsed,
+    parse_json,
     plain,
-    recited,
+    renumber_citations,
     restrung,
     with_strings,
 )
@@ -53,7 +53,7 @@ def test_the_leaves_of_an_object_are_those_of_the_standard_library(value: Any, i
     assert [json.loads(written[leaf.start : leaf.end]) for leaf in found] == leaf_values(value)
     assert all(leaf.text == json.loads(written[leaf.start : leaf.end]) for leaf in found if leaf.is_string)
     assert all(leaf.text == written[leaf.start : leaf.end] for leaf in found if not leaf.is_string)
-    assert parsed(written) == value
+    assert parse_json(written) == value
 
 
 pieces = st.sampled_from([*'{}[]:,"\\ \n', '"a"', "1", "-0.5e3", "true", "nul", "NaN", "\\u00e4", "\x01", "é", "01"])
@@ -67,9 +67,9 @@ def test_what_is_json_is_what_the_standard_library_reads_as_json(written: str) -
         json.dumps(expected, ensure_ascii=False).encode()
     except ValueError:
         with pytest.raises(ValueError, match=r"^line \d+ column \d+: "):
-            parsed(written)
+            parse_json(written)
     else:
-        assert parsed(written) == expected
+        assert parse_json(written) == expected
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -110,17 +110,17 @@ def _refuse(word: str) -> None:
 def test_a_fault_is_told_with_its_line_and_column(written: str, fault: str) -> None:
     """Whoever mends it, person or model, finds the place."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole message is compared
-        parsed(written)
+        parse_json(written)
     assert str(caught.value) == fault
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}")])
 def test_values_inside_one_another_have_a_bound(opening: str, closing: str) -> None:
     """A text of a hundred thousand brackets is a fault like others: it breaks nothing."""
-    assert parsed(opening * DEEPEST + "1" + closing * DEEPEST)
+    assert parse_json(opening * DEEPEST + "1" + closing * DEEPEST)
     for depth in (DEEPEST + 1, 20_000):
         with pytest.raises(ValueError, match=f"more than {DEEPEST} values inside one another"):
-            parsed(opening * depth + "1" + closing * depth)
+            parse_json(opening * depth + "1" + closing * depth)
 
 
 def cites(written: str) -> dict[str, tuple[int, ...]]:
@@ -214,7 +214,7 @@ def test_whatever_is_broken_something_can_be_told_of_it(written: str) -> None:
 def test_the_block_of_json_is_found_where_it_stands(markdown: str) -> None:
     """Whatever the fence and the line ends; blocks of other kinds, in lists or quotes are not meant."""
     block = json_block(markdown)
-    assert parsed(block.text) == {"a": 1}
+    assert parse_json(block.text) == {"a": 1}
     assert markdown[block.start : block.start + len(block.text)] == block.text
     (leaf,) = leaves(block.text, block.start)
     assert markdown[leaf.start : leaf.end] == "1"
@@ -251,7 +251,7 @@ def test_citations_get_other_numbers_where_they_stand() -> None:
         asked.append(old)
         return old + 10
 
-    assert recited(written, number) == (
+    assert renumber_citations(written, number) == (
         '{ "a [9]":\t"x [12]. y [13][12] `z[2]`", "b": [2],\n "sources": [13, 12], "c": "\\u00e4" }'
     )
     assert asked == [2, 3, 2, 3, 2, 3]
@@ -260,7 +260,7 @@ def test_citations_get_other_numbers_where_they_stand() -> None:
 @given(value=objects, indent=layout)
 def test_other_numbers_leave_the_text_json(value: Any, indent: Any) -> None:
     """Whatever the object, it has the same keys afterwards."""
-    again = parsed(recited(json.dumps(value, indent=indent), lambda _: 7))
+    again = parse_json(renumber_citations(json.dumps(value, indent=indent), lambda _: 7))
     assert isinstance(again, dict)
     assert list(again) == list(value)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.figures.versions import natural, stated
+from language.figures.versions import find_versions, natural
 
 KNOWN = ("4.7", "5.0", "4.10", "2024")
 
@@ -45,7 +45,7 @@ KNOWN = ("4.7", "5.0", "4.10", "2024")
 )
 def test_a_version_is_found_however_it_is_named(text: str, versions: tuple[str, ...]) -> None:
     """A word for version, a `v`, a product's name or a word of place before it, in both languages, in any form."""
-    assert stated(text, KNOWN) == versions
+    assert find_versions(text, KNOWN) == versions
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_a_version_is_found_however_it_is_named(text: str, versions: tuple[str, 
 )
 def test_other_numbers_are_no_versions(text: str) -> None:
     """Ports, counts, sizes, addresses, years, steps and versions of nobody name none."""
-    assert stated(text, KNOWN) == ()
+    assert find_versions(text, KNOWN) == ()
 
 
 def test_without_versions_none_is_stated() -> None:
     """Where nothing is known, nothing is found."""
-    assert stated("in version 4.7", ()) == ()
+    assert find_versions("in version 4.7", ()) == ()
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_without_versions_none_is_stated() -> None:
 )
 def test_a_version_means_the_nearest_that_there_is(known: tuple[str, ...], text: str, version: str | None) -> None:
     """The same, else the newest that it begins, else the longest that begins it, and never a neighbour."""
-    assert stated(text, known) == ((version,) if version else ())
+    assert find_versions(text, known) == ((version,) if version else ())
 
 
 def test_versions_sort_as_people_count() -> None:
@@ -112,7 +112,7 @@ def test_versions_sort_as_people_count() -> None:
 )
 def test_what_is_stated_is_always_known(text: str, known: list[str]) -> None:
     """Any text gives versions that there are, each once."""
-    found = stated(text, known)
+    found = find_versions(text, known)
     assert set(found) <= set(known)
     assert len(set(found)) == len(found)
 
@@ -123,5 +123,5 @@ def test_what_is_stated_is_always_known(text: str, known: list[str]) -> None:
 def test_a_hostile_text_costs_linear_time(text: str) -> None:
     """A hundred thousand characters take less than two seconds."""
     started = time.process_time()
-    stated(text, KNOWN)
+    find_versions(text, KNOWN)
     assert time.process_time() - started < 2

@@ -20,7 +20,7 @@ from language.words import (
     detect,
     own_stems,
     pattern_occurs,
-    rephrased,
+    rephrase,
     stem,
     stems,
     stop_words,
@@ -178,12 +178,12 @@ def test_any_text_can_be_analysed(text: str) -> None:
 def test_texts_are_rephrased_in_the_documents_words() -> None:
     """Each word of a group becomes its first, the longest phrase first; a text without one stays as it is."""
     groups = [("delete", "wipe", "get rid of"), ("conversation", "chat")]
-    assert rephrased(["How do I get rid of chats?", "How do I wipe it?", "Hello, You!"], groups) == [
+    assert rephrase(["How do I get rid of chats?", "How do I wipe it?", "Hello, You!"], groups) == [
         "how do i delete conversation",
         "how do i delete it",
         "Hello, You!",
     ]
-    assert rephrased(["x"], []) == ["x"]
+    assert rephrase(["x"], []) == ["x"]
 
 
 SLOW = r"\w+\s*\w+\s*\w+[@#]x?"

@@ -13,7 +13,7 @@ from contracts.context import Context
 from contracts.enums import DraftKind, Outcome, SGRAction, Source
 from contracts.errors import SourceUnavailable
 from contracts.ports import Draft, Exchange, SearchRequest, WordProbe
-from contracts.state import Offer, offered, said_before
+from contracts.state import Offer, find_offer, said_before
 from nodes.safe_exit import Documents
 from tests.support.turn import UP_TO_THE_VERDICT, State, asked, passage, plan, played, ports
 
@@ -120,7 +120,7 @@ def answer(turn: str, outcome: Outcome = Outcome.CLARIFICATION, **marks: Any) ->
 async def test_what_was_offered_stands_with_the_answer_that_offered_it() -> None:
     """A later turn reads it from the messages of the thread, with the language that was spoken."""
     state = await ended(given=documents())
-    found = offered([*state["messages"], HumanMessage("1", id="next")])
+    found = find_offer([*state["messages"], HumanMessage("1", id="next")])
     assert [choice.label for choice in found.choices] == labels(state)
     assert found.language == "en"
 
@@ -137,7 +137,7 @@ async def test_what_was_offered_stands_with_the_answer_that_offered_it() -> None
 )
 async def test_conversations_without_choices_offer_none(before: list[AnyMessage]) -> None:
     """Those of earlier versions, and what somebody edited: a number is the user's words there, as it always was."""
-    assert offered([*before, HumanMessage("1", id="q")]) == Offer([])
+    assert find_offer([*before, HumanMessage("1", id="q")]) == Offer([])
     state = await played(asked("1", before), ports(), "moderation")
     assert state["question"] == {"id": "q", "text": "1", "language": "en"}
 

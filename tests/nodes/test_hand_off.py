@@ -17,7 +17,18 @@ from contracts.errors import HandOffFailed
 from contracts.ports import Draft, HandOffDesk
 from contracts.report import Delivered, Ticket
 from nodes.safe_exit import safe_exit
-from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, State, asked, judged, passage, plan, played, ports, reported
+from tests.support.turn import (
+    PROFILE,
+    UP_TO_THE_VERDICT,
+    State,
+    asked,
+    make_result,
+    passage,
+    plan,
+    played,
+    ports,
+    reported,
+)
 
 PLANNED = UP_TO_THE_VERDICT[:3]
 DRAFTED = "The kettle sings SECRET-DRAFT at 999 degrees [1]."
@@ -162,7 +173,7 @@ async def test_what_is_nobodys_business_is_not_submitted() -> None:
     """What could not be taken, was stopped by moderation, asked back before the search or declined is not passed on."""
     desk = FakeDesk()
     fault: State = {"node": "moderation", "kind": "InputError", "message": "x", "key": "too_long"}
-    stopped = await played(asked(), ports(moderated=judged(SafetyLevel.UNSAFE)), "moderation")
+    stopped = await played(asked(), ports(moderated=make_result(SafetyLevel.UNSAFE)), "moderation")
     unclear = await played(asked(), ports(planned=plan(intent_confidence=0.1)), *PLANNED)
     spam = await played(asked(), ports(planned=plan(spam_score=0.9)), *PLANNED)
     for tickets in Tickets:

@@ -51,7 +51,7 @@ from tests.support.turn import (
     State,
     asked,
     call,
-    judged,
+    make_result,
     merged,
     passage,
     plan,
@@ -61,7 +61,7 @@ from tests.support.turn import (
 )
 
 DOWN = ModerationUnavailable("The moderator is down.")
-UNSAFE = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
+UNSAFE = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
 DIRTY: dict[str, Any] = {key: {"left": "over"} for key in fresh_turn()}
 
 
@@ -91,8 +91,8 @@ async def test_moderation_starts_a_clean_turn() -> None:
         (UNSAFE, {}, "Unsafe", "Block"),
         (UNSAFE, {"guard_mode": "report"}, "Unsafe", "Continue"),
         (UNSAFE, {"guard_mode": "off"}, "off", "Continue"),
-        (judged(SafetyLevel.CONTROVERSIAL), {}, "Controversial", "Continue"),
-        (judged(SafetyLevel.CONTROVERSIAL), {"block_threshold": "controversial"}, "Controversial", "Block"),
+        (make_result(SafetyLevel.CONTROVERSIAL), {}, "Controversial", "Continue"),
+        (make_result(SafetyLevel.CONTROVERSIAL), {"block_threshold": "controversial"}, "Controversial", "Block"),
         (DOWN, {}, "unavailable", "Continue"),
         (DOWN, {"on_unavailable": "open"}, "unavailable", "Continue"),
         (DOWN, {"on_unavailable": "closed"}, "unavailable", "Block"),
@@ -109,7 +109,7 @@ async def test_moderation_decides_by_its_table(said: Any, context: dict[str, Any
     ("rules_say", "state", "decision"),
     [
         (UNSAFE, ModerationState.UNSAFE, "Block"),
-        (judged(SafetyLevel.CONTROVERSIAL), ModerationState.CONTROVERSIAL, "Continue"),
+        (make_result(SafetyLevel.CONTROVERSIAL), ModerationState.CONTROVERSIAL, "Continue"),
         (SAFE, ModerationState.UNAVAILABLE, "Continue"),
     ],
 )
@@ -255,7 +255,7 @@ async def test_no_more_than_two_questions_are_asked_in_a_row(asked_before: int, 
 @pytest.mark.parametrize("level", [SafetyLevel.CONTROVERSIAL, SafetyLevel.SAFE])
 async def test_guardian_block_is_the_planners_only_where_moderation_doubts(level: SafetyLevel) -> None:
     """A planner alone cannot refuse a message that moderation found safe."""
-    update, _ = await planned(moderated=judged(level), planned=plan(action=SGRAction.GUARDIAN_BLOCK))
+    update, _ = await planned(moderated=make_result(level), planned=plan(action=SGRAction.GUARDIAN_BLOCK))
     assert update["action"] == ("guardian_block" if level is SafetyLevel.CONTROVERSIAL else "normal")
 
 
@@ -859,7 +859,7 @@ PLANNED = ("moderation", "sgr_plan", "inject_synthetic")
         ({"planned": plan(intent_confidence=0.1)}, PLANNED, "clarification", None),
         ({"planned": plan(wants_human=True)}, PLANNED, "handed_off", None),
         (
-            {"moderated": judged(SafetyLevel.CONTROVERSIAL), "planned": plan(action=SGRAction.GUARDIAN_BLOCK)},
+            {"moderated": make_result(SafetyLevel.CONTROVERSIAL), "planned": plan(action=SGRAction.GUARDIAN_BLOCK)},
             PLANNED,
             "refused",
             "guardian_block",
@@ -902,7 +902,7 @@ async def test_a_check_that_is_down_is_no_accusation() -> None:
 
 async def test_a_refused_user_does_not_read_the_intent_again() -> None:
     """For guardian_block the user sees the response alone."""
-    doubt = judged(SafetyLevel.CONTROVERSIAL)
+    doubt = make_result(SafetyLevel.CONTROVERSIAL)
     state = await ended(*PLANNED, moderated=doubt, planned=plan(action=SGRAction.GUARDIAN_BLOCK))
     assert "Learn when the kettle boils" not in state["final_answer"]
     assert "How I understood" not in state["final_answer"]
@@ -1164,8 +1164,8 @@ class Ahead(FakePlanner):
     ("moderated", "mode", "begun", "dropped"),
     [
         (SAFE, GuardMode.ENFORCE, ["q"], []),
-        (judged(SafetyLevel.UNSAFE), GuardMode.ENFORCE, ["q"], ["q"]),
-        (judged(SafetyLevel.UNSAFE), GuardMode.REPORT, ["q"], []),
+        (make_result(SafetyLevel.UNSAFE), GuardMode.ENFORCE, ["q"], ["q"]),
+        (make_result(SafetyLevel.UNSAFE), GuardMode.REPORT, ["q"], []),
         (SAFE, GuardMode.OFF, [], []),
     ],
 )

@@ -14,7 +14,7 @@ from contracts.enums import DraftKind, SafetyLevel, SGRAction, Verdict
 from contracts.errors import NotJudged
 from contracts.ports import Draft
 from contracts.state import ChatState, fresh_turn
-from tests.support.turn import NODES, UP_TO_THE_VERDICT, State, asked, call, judged, plan, played, ports
+from tests.support.turn import NODES, UP_TO_THE_VERDICT, State, asked, call, make_result, plan, played, ports
 
 CHANNELS = set(get_type_hints(ChatState))
 END = {"final_answer", "messages", "result", "clarify_count"}
@@ -134,7 +134,7 @@ async def test_a_node_writes_its_keys_and_changes_nothing_in_place(
         {"planned": plan(action=SGRAction.BLOCK, spam_score=0.99)},
         {"planned": plan(action=SGRAction.CLARIFY, intent_confidence=0.1, uncertainties=["which kettle"])},
         {"planned": plan(wants_human=True)},
-        {"moderated": judged(SafetyLevel.CONTROVERSIAL), "planned": plan(action=SGRAction.GUARDIAN_BLOCK)},
+        {"moderated": make_result(SafetyLevel.CONTROVERSIAL), "planned": plan(action=SGRAction.GUARDIAN_BLOCK)},
         {"found": []},
         {"written": Draft(DraftKind.ABSTENTION, "The knowledge base does not say.")},
         {"written": Draft(DraftKind.CLARIFICATION, "Which kettle is it?")},

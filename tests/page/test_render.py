@@ -21,7 +21,7 @@ from assistant.web.page.render import (
     Progress,
     answer_body,
     cited_of,
-    exported,
+    export_conversation,
     fault_text,
     passages_html,
     threads_html,
@@ -331,7 +331,7 @@ def test_progress_has_stages_and_intent_and_for_users_no_step() -> None:
 
 def test_a_conversation_is_exported_as_its_user_saw_it() -> None:
     """Each question is a quotation, each answer stands as it was given."""
-    text = exported([answered("It is so [1].", item(1), question="One\ntwo"), turn_of(None, "Left?")], EN)
+    text = export_conversation([answered("It is so [1].", item(1), question="One\ntwo"), turn_of(None, "Left?")], EN)
     assert text.startswith("# Conversation about Shelf\n")
     assert "> One\n> two" in text
     assert "It is so [1]." in text

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import openai
 import pytest
 
-from adapters.fakes.moderation import FakeModerator, judged
+from adapters.fakes.moderation import FakeModerator, make_result
 from adapters.models.access import ModelAccess
 from adapters.models.chat import ChatModel
 from adapters.models.retries import Pauses
@@ -23,7 +23,7 @@ from contracts.report import ModerationResult
 from tests.support.ports.moderator_conformance import ODD_TEXTS, PLAIN_TEXTS, RULES, Conformance
 from tests.support.wire.server_process import FakeServer, fake_server
 
-UNSAFE = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
+UNSAFE = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
 PLAN_CALL = ModelCall(purpose=CallPurpose.PLAN, model="x", server="x")
 DOWN = ModerationUnavailable("The moderator is down.", "Start it.")
 MODERATORS: dict[str, Callable[[], Moderator]] = {
@@ -100,7 +100,7 @@ def _crash(_: int) -> ModerationResult:
         (lambda _: UNSAFE.model_copy(update={"safety_level": SafetyLevel.SAFE}), AssertionError),
         (lambda _: UNSAFE.model_copy(update={"provider": ""}), AssertionError),
         (lambda _: UNSAFE.model_copy(update={"refusal": "maybe"}), AssertionError),
-        (lambda calls: UNSAFE if calls % 2 else judged(SafetyLevel.SAFE), AssertionError),
+        (lambda calls: UNSAFE if calls % 2 else make_result(SafetyLevel.SAFE), AssertionError),
         (lambda _: UNSAFE.model_copy(update={"raw_output": "\ud800"}), UnicodeEncodeError),
         (lambda _: UNSAFE.model_copy(update={"calls": (PLAN_CALL,)}), AssertionError),
         (_crash, UnicodeEncodeError),
@@ -129,7 +129,7 @@ async def test_off_claims_nothing() -> None:
 
 async def test_the_fake_answers_by_text() -> None:
     """A script by text says what it holds for a text, and the other answer for every other text."""
-    fake = FakeModerator({"bad": UNSAFE, "lost": DOWN}, otherwise=judged(SafetyLevel.CONTROVERSIAL))
+    fake = FakeModerator({"bad": UNSAFE, "lost": DOWN}, otherwise=make_result(SafetyLevel.CONTROVERSIAL))
     assert await fake.moderate("bad") == UNSAFE
     assert (await fake.moderate("good")).safety_level is SafetyLevel.CONTROVERSIAL
     with pytest.raises(ModerationUnavailable, match="down"):
@@ -139,7 +139,7 @@ async def test_the_fake_answers_by_text() -> None:
 
 async def test_the_fake_answers_by_call() -> None:
     """A script by call says its results in turn, and the last one from then on."""
-    fake = FakeModerator([DOWN, UNSAFE, judged(SafetyLevel.SAFE)])
+    fake = FakeModerator([DOWN, UNSAFE, make_result(SafetyLevel.SAFE)])
     with pytest.raises(ModerationUnavailable):
         await fake.moderate("x")
     levels = [(await fake.moderate("x")).safety_level for _ in range(3)]
@@ -149,7 +149,7 @@ async def test_the_fake_answers_by_call() -> None:
 @pytest.mark.parametrize("level", SafetyLevel)
 def test_a_judgement_for_a_fake_has_the_state_of_its_level(level: SafetyLevel) -> None:
     """What a test scripts is a result that a real moderator could give."""
-    result = judged(level)
+    result = make_result(level)
     expected = "unavailable" if level is SafetyLevel.NOT_AVAILABLE else str(level)
     assert (result.safety_level, str(result.state)) == (level, expected)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.index.ranking.fusion import combined
+from adapters.index.ranking.fusion import fuse
 
 items = st.integers(0, 12)
 scores = st.dictionaries(items, st.floats(0, 50), max_size=10)
@@ -21,7 +21,7 @@ def order(found: list[tuple[int, float]]) -> list[int]:
 
 def test_the_figures_are_those_of_the_formula() -> None:
     """The share of the words takes the score of the best score; the rest, the similarity between floor and the best."""
-    found = combined({"a": 8.0, "b": 4.0}, {"b": 0.6, "c": 0.4, "d": 0.1}, 0.65, 0.2)
+    found = fuse({"a": 8.0, "b": 4.0}, {"b": 0.6, "c": 0.4, "d": 0.1}, 0.65, 0.2)
     assert found == [
         ("b", pytest.approx(0.65 / 2 + 0.35)),
         ("a", pytest.approx(0.65)),
@@ -35,7 +35,7 @@ def test_what_comes_out_is_what_went_in_once_each_best_first(
     by_words: dict[int, float], by_meaning: dict[int, float], share: float, floor: float
 ) -> None:
     """Nothing is added, dropped or doubled, and figures fall along the ranking, from 1 to 0."""
-    found = combined(by_words, by_meaning, share, floor)
+    found = fuse(by_words, by_meaning, share, floor)
     assert sorted(order(found)) == sorted(by_words.keys() | by_meaning.keys())
     figures = [figure for _, figure in found]
     assert figures == sorted(figures, reverse=True)
@@ -46,9 +46,9 @@ def test_what_comes_out_is_what_went_in_once_each_best_first(
 def test_one_ranking_alone_stays_as_it_is(by_words: dict[int, float], share: float, floor: float) -> None:
     """Without any meaning, or where all of it is alike, the order of the words stands, with equals as they came."""
     ranked = dict(sorted(by_words.items(), key=lambda entry: -entry[1]))
-    assert order(combined(ranked, {}, 1.0, floor)) == list(ranked)
-    assert order(combined(ranked, dict.fromkeys(ranked, floor), 1.0, floor)) == list(ranked)
-    assert set(order(combined(ranked, {}, share, floor))) == set(ranked)
+    assert order(fuse(ranked, {}, 1.0, floor)) == list(ranked)
+    assert order(fuse(ranked, dict.fromkeys(ranked, floor), 1.0, floor)) == list(ranked)
+    assert set(order(fuse(ranked, {}, share, floor))) == set(ranked)
 
 
 @given(scores, similarities, shares, floors)
@@ -56,7 +56,7 @@ def test_what_is_no_worse_in_both_rankings_is_no_worse_in_the_end(
     by_words: dict[int, float], by_meaning: dict[int, float], share: float, floor: float
 ) -> None:
     """An item with the higher score and the higher similarity has the higher figure."""
-    figures = dict(combined(by_words, by_meaning, share, floor))
+    figures = dict(fuse(by_words, by_meaning, share, floor))
     sides = (by_words, 0.0), (by_meaning, floor)
     for (one, its), (other, of_other) in product(figures.items(), repeat=2):
         if all(side.get(one, nothing) >= side.get(other, nothing) for side, nothing in sides):

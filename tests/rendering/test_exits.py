@@ -20,7 +20,6 @@ from contracts.report import HandOff
 from guards.choices import named_lookups
 from rendering.exits import (
     choices_text,
-    hand_off_text,
     minimal_question,
     pages_text,
     plain_exit,
@@ -28,7 +27,7 @@ from rendering.exits import (
     unclear_text,
     what_is_missing,
 )
-from rendering.hand_off import hand_off_record
+from rendering.hand_off import hand_off_record, hand_off_text
 from rendering.texts import texts
 from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
 

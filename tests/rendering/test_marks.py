@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from language.blocks import blocks, split_code
 from language.claims import without_citations
-from rendering.marks import merged
+from rendering.marks import merge_citations
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from rendering.marks import merged
 )
 def test_a_block_of_one_source_cites_it_once_at_its_end(judged: str, read: str) -> None:
     """A paragraph, a list with the line that leads into it, and a table keep the last of equal citations; code stays."""
-    assert merged(judged) == read
+    assert merge_citations(judged) == read
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_a_block_of_one_source_cites_it_once_at_its_end(judged: str, read: str) 
 )
 def test_what_one_citation_could_not_say_keeps_all_of_them(judged: str) -> None:
     """Of several sources, or where words follow the last citation, each claim keeps its own; so do columns and links."""
-    assert merged(judged) == judged
+    assert merge_citations(judged) == judged
 
 
 @given(st.lists(st.sampled_from(("A [1]", ". ", "\n", "\n\n", "- ", "1. ", "`b[1]`", "[2]", "| ", "**", "    "))))
 def test_merging_takes_citations_alone(parts: list[str]) -> None:
     """Words, blocks and code of an answer are the same before and after."""
     before = "".join(parts)
-    after = merged(before)
+    after = merge_citations(before)
     assert "".join(without_citations(after).split()) == "".join(without_citations(before).split())
     assert [block.kind for block in blocks(after)] == [block.kind for block in blocks(before)]
     assert split_code(after)[1::2] == split_code(before)[1::2]

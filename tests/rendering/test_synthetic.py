@@ -12,7 +12,7 @@ from contracts.decisions import OUTPUT
 from contracts.enums import Channel, HarmCategory, Language, PlanTrace, SGRAction
 from rendering.answers import user_view
 from rendering.badges import confidence_badge, spam_badge
-from rendering.synthetic import Synthetic, clarification_question, contact_of, joined, render_synthetic
+from rendering.synthetic import Synthetic, clarification_question, contact_of, join_fields, render_synthetic
 from rendering.texts import inline, texts
 from tests.support.turn import PROFILE, plan
 
@@ -125,7 +125,7 @@ def test_no_value_changes_the_text_around_it(language: Language, action: SGRActi
 @given(intent=st.text(max_size=300), topic=st.text(max_size=100))
 def test_a_heading_in_a_value_is_no_heading(intent: str, topic: str) -> None:
     """The joined message has exactly its own two headings, whatever a user wrote."""
-    message = joined(rendered(SGRAction.NORMAL, user_intent=intent, topic=topic), Language.EN)
+    message = join_fields(rendered(SGRAction.NORMAL, user_intent=intent, topic=topic), Language.EN)
     headings = [line for line in message.split("\n") if line.startswith("#")]
     assert headings == ["## Request analysis", "## Response"]
 

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 
 from contracts.enums import Language, SGRAction, Source
 from language.clean import clean
-from rendering.texts import bullets, inline, numbered, say, texts, without_escapes
+from rendering.texts import bullets, inline, say, texts, without_escapes, write_numbered_list
 
 KEYS = sorted(texts(Language.EN))
 
@@ -169,8 +169,8 @@ def test_the_escapes_of_json_are_its_own() -> None:
 
 def test_lists_have_an_item_a_line() -> None:
     """Bullets and numbers, nothing for no items."""
-    assert (bullets(["a", "b"]), numbered(["a", "b"])) == ("- a\n- b", "1. a\n2. b")
-    assert (bullets([]), numbered([])) == ("", "")
+    assert (bullets(["a", "b"]), write_numbered_list(["a", "b"])) == ("- a\n- b", "1. a\n2. b")
+    assert (bullets([]), write_numbered_list([])) == ("", "")
 
 
 @pytest.mark.parametrize("turning", ["\u202e", "\u202a", "\u2066", "\u2069"])

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from adapters.fakes.drafting import FakeDrafter
-from adapters.fakes.moderation import FakeModerator, judged
+from adapters.fakes.moderation import FakeModerator, make_result
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts import views
@@ -54,7 +54,7 @@ PROFILE = Profile.model_validate(
         "policy": [{"id": "other-people", "pattern": "other people's kettles", "except_roles": ["operator"]}],
     }
 )
-SAFE = judged(SafetyLevel.SAFE)
+SAFE = make_result(SafetyLevel.SAFE)
 ANSWER = "The kettle boils at 100 degrees [1]."
 
 VIEWS: dict[str, type] = {

@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from assistant.web import connections
-from assistant.web.serving import listening
+from assistant.web.serving import open_socket
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def served(kind: type[connections.Connection]) -> Generator[tuple[str, int]]:
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    with listening("127.0.0.1", 0) as sock:
+    with open_socket("127.0.0.1", 0) as sock:
         thread = threading.Thread(target=lambda: server.run([sock]))
         thread.start()
         try:

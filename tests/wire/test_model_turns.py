@@ -21,7 +21,7 @@ from contracts.result import StructuredAgentResult
 from graph.build import Graph
 from tests.support.cli_helpers import QUESTION as SHELF_QUESTION
 from tests.support.cli_helpers import Desk
-from tests.support.turn import SAFE, judged, passage
+from tests.support.turn import SAFE, make_result, passage
 from tests.support.wire.server_process import FakeServer
 from tests.support.wire.turns import graph_on
 
@@ -226,7 +226,7 @@ async def test_the_tools_own_trace_may_be_kept_instead(server: FakeServer, tmp_p
 
 async def test_a_message_that_was_blocked_is_sent_to_no_model(server: FakeServer, tmp_path: Path) -> None:
     """Neither in its own turn nor as history of a later one."""
-    unsafe = judged(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
+    unsafe = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
     async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=[unsafe, SAFE]) as graph:
         refused = await ask(graph, "Obey the OCELOT now", turn="q1")
         await ask(graph, turn="q2")
@@ -285,8 +285,8 @@ async def test_the_strictest_server_takes_every_request(
 
 async def test_planning_beside_moderation_changes_no_decision(server: FakeServer, tmp_path: Path) -> None:
     """Safe: the plan is used. Controversial: planned again with what was found. Unsafe: thrown away, and on record."""
-    controversial = judged(SafetyLevel.CONTROVERSIAL, HarmCategory.UNETHICAL)
-    unsafe = judged(SafetyLevel.UNSAFE, HarmCategory.VIOLENT)
+    controversial = make_result(SafetyLevel.CONTROVERSIAL, HarmCategory.UNETHICAL)
+    unsafe = make_result(SafetyLevel.UNSAFE, HarmCategory.VIOLENT)
     remote: Any = {"GUARD_PROVIDER_TYPE": "mosec", "GUARD_MOSEC_URL": server.root}
     server.options(delay_ms=50)
     said: dict[str, list[Any]] = {}

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from platform import python_version
 
-from tools.benchmarks.page import renewed, section
+from tools.benchmarks.page import renew_sections, section
 from tools.benchmarks.report import Line, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
@@ -39,7 +39,7 @@ def main() -> int:
             if options.write:
                 # Each when it is there: a long run that is interrupted has not been for nothing.
                 before = PAGE.read_text("utf-8") if PAGE.exists() else ""
-                PAGE.write_text(renewed(before, made), "utf-8")
+                PAGE.write_text(renew_sections(before, made), "utf-8")
     if options.write:
         print(f"written to {PAGE.name}", file=sys.stderr)
     return 0
@@ -104,9 +104,9 @@ def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Calla
         "earlier": ("An earlier version", lambda: earlier.measure(place, options.earlier)),
         "models": ("Language model", models.measure),
         "sources": ("Slow sources", sources.measure),
-        "retrieval": (f"Retrieval: {_counted(sizes)}", lambda: retrieval.measure(options.keep, sizes)),
+        "retrieval": (f"Retrieval: {_describe_sizes(sizes)}", lambda: retrieval.measure(options.keep, sizes)),
         "servers": (
-            f"Servers: {_counted(server_sizes)}",
+            f"Servers: {_describe_sizes(server_sizes)}",
             lambda: engines.measure(options.keep, server_sizes, options.servers),
         ),
         "start": ("Start", lambda: _start(place)),
@@ -115,7 +115,7 @@ def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Calla
     return [known[part] for part in PARTS if part in options.parts]
 
 
-def _counted(sizes: Sequence[int]) -> str:
+def _describe_sizes(sizes: Sequence[int]) -> str:
     return f"{' and '.join(f'{size:,}' for size in sizes)} passages"
 
 

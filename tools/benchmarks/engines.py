@@ -17,8 +17,8 @@ from contracts.ports import SearchRequest
 from tools.benchmarks import memory, servers
 from tools.benchmarks.corpus import queries
 from tools.benchmarks.report import Line, percentile
-from tools.benchmarks.retrieval import QUERIES, TOP, knowledge_of, len_of, made
-from tools.benchmarks.timing import bytes_in, interleaved
+from tools.benchmarks.retrieval import QUERIES, TOP, knowledge_of, len_of, make_index
+from tools.benchmarks.timing import bytes_in, time_interleaved
 
 MIB: Final = 2**20
 EMBEDDED: Final = "the embedded index"
@@ -32,15 +32,15 @@ def measure(folder: Path, sizes: tuple[int, ...], kinds: Sequence[str] = tuple(S
     """Fill servers with corpora of these many passages, and ask them; `folder` is where the corpora are, or will be."""
     lines: list[Line] = []
     for size in sizes:
-        base, seconds = knowledge_of(folder, size), made(folder, size)
+        base, seconds = knowledge_of(folder, size), make_index(folder, size)
         for kind in kinds:
             with SERVERS[kind]() as server:
-                lines += _filled(server, base, seconds)
-                lines += _searched(server, base)
+                lines += _measure_filling(server, base, seconds)
+                lines += _measure_searching(server, base)
     return lines
 
 
-def _filled(server: servers.Server, base: Path, seconds: float) -> list[Line]:
+def _measure_filling(server: servers.Server, base: Path, seconds: float) -> list[Line]:
     engine = engine_at(server.url, profile=servers.COLLECTION)
     size = len_of(base)
     what = f"{server.name}, {size:,} passages"
@@ -67,7 +67,7 @@ def _filled(server: servers.Server, base: Path, seconds: float) -> list[Line]:
     ]
 
 
-def _searched(server: servers.Server, base: Path) -> list[Line]:
+def _measure_searching(server: servers.Server, base: Path) -> list[Line]:
     what = f"{server.name}, {len_of(base):,} passages"
     engine = engine_at(server.url, profile=servers.COLLECTION)
     lines: list[Line] = []
@@ -75,7 +75,7 @@ def _searched(server: servers.Server, base: Path) -> list[Line]:
         known: dict[str, KnowledgeBase | RemoteKnowledge] = {"server": remote, "embedded": embedded}
         for language in (None, Language.EN):
             asked = list(queries(QUERIES, language))
-            times = interleaved({name: _way(where, language) for name, where in known.items()}, asked)
+            times = time_interleaved({name: _way(where, language) for name, where in known.items()}, asked)
             limited = f"{what}, documents of one language" if language else what
             lines += [
                 Line(

@@ -103,7 +103,9 @@ class Run:
     @property
     def kept(self) -> int:
         """How many turns stand in the conversations, done: each once, and none that nobody asked."""
-        told = [(thread, turn["turn_id"]) for thread, turns in self.recorded.items() for turn in turns if _done(turn)]
+        told = [
+            (thread, turn["turn_id"]) for thread, turns in self.recorded.items() for turn in turns if _is_done(turn)
+        ]
         sent = {(asked.thread, asked.turn_id) for asked in self.asked}
         return len(sent & set(told)) - (len(told) - len(set(told))) - len(set(told) - sent)
 
@@ -115,19 +117,21 @@ class Run:
 
     def like(self, verdicts: Mapping[str, object]) -> int:
         """Return how many turns ended as one client's did: with the same outcome, verdict and sources."""
-        return sum(bool(asked.answer) and judged(asked.answer) == verdicts.get(asked.plain) for asked in self.asked)
+        return sum(
+            bool(asked.answer) and summarise_answer(asked.answer) == verdicts.get(asked.plain) for asked in self.asked
+        )
 
     def ms(self, share: float) -> float:
         """Return the milliseconds within which a share of the turns was answered."""
         return percentile([asked.seconds * 1000 for asked in self.asked], share)
 
 
-def _done(turn: Mapping[str, Any]) -> bool:
+def _is_done(turn: Mapping[str, Any]) -> bool:
     return turn["status"] == "done"
 
 
 def _is_own(asked: Asked, told: Mapping[str, Any] | None) -> bool:
-    if told is None or not asked.answer or not _done(told):
+    if told is None or not asked.answer or not _is_done(told):
         return False
     kept = told["answer"]
     return (
@@ -137,7 +141,7 @@ def _is_own(asked: Asked, told: Mapping[str, Any] | None) -> bool:
     )
 
 
-def judged(answer: Mapping[str, Any]) -> tuple[object, ...]:
+def summarise_answer(answer: Mapping[str, Any]) -> tuple[object, ...]:
     """Return how a turn ended: outcome, verdict, and what it cites."""
     return answer["outcome"], answer["verdict"], *(source["url"] or source["title"] for source in answer["sources"])
 
@@ -146,7 +150,7 @@ def judged(answer: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 @contextmanager
-def serving(data: Path, profile: str = "handbook", **variables: str) -> Generator[Server]:
+def run_server(data: Path, profile: str = "handbook", **variables: str) -> Generator[Server]:
     """Run `guardian serve` on a data directory in which the profile's documents are indexed.
 
     Raises:
@@ -245,20 +249,20 @@ def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = ME
         clients: How many at once, one run for each; the first is the baseline of the others.
         memory_turns: Over so many turns memory is watched; 0: not at all.
     """
-    with serving(data) as server:
-        lines = _compared(server, "offline engine", clients, {one: max(5, 200 // one) for one in clients})
+    with run_server(data) as server:
+        lines = _compare(server, "offline engine", clients, {one: max(5, 200 // one) for one in clients})
         if memory_turns:
             lines += _memory(server, memory_turns)
     with model_server(SECONDS_PER_CALL) as model:
         variables = {"GUARDIAN_MODEL": "fake-model", "OPENAI_BASE_URL": f"{model}/v1"}
-        with serving(data, **variables) as server:
+        with run_server(data, **variables) as server:
             waited = _CALLS * SECONDS_PER_CALL * 1000
             turns = {one: max(5, 20 // math.isqrt(one)) for one in clients}
-            lines += _compared(server, f"model of {SECONDS_PER_CALL * 1000:.0f} ms", clients, turns, waited)
+            lines += _compare(server, f"model of {SECONDS_PER_CALL * 1000:.0f} ms", clients, turns, waited)
     return lines
 
 
-def _compared(
+def _compare(
     server: Server, engine: str, clients: Sequence[int], turns: Mapping[int, int], waited: float | None = None
 ) -> list[Line]:
     """Drive one server with each number of clients."""
@@ -266,7 +270,7 @@ def _compared(
     drive(server, 1, 10, name=f"{name}warm")
     runs = {one: drive(server, one, turns[one], name=f"{name}{one}of") for one in clients}
     first = runs[clients[0]]
-    verdicts = {asked.plain: judged(asked.answer) for asked in first.asked if asked.answer}
+    verdicts = {asked.plain: summarise_answer(asked.answer) for asked in first.asked if asked.answer}
     lines: list[Line] = []
     for number, run in runs.items():
         _tell(run, engine, number)

@@ -52,9 +52,22 @@ def measure() -> list[Line]:
         Line("calls of an answered turn", _calls(plain), 2, "calls", "a plan and a draft", aim=1.0),
         Line("calls of a turn with one retry", _calls(once), 3, "calls", "a plan and two drafts", aim=1.0),
         Line("tokens of a turn with one retry", _tokens(once), _tokens(plain), "tokens", "an answered turn"),
-        Line("a turn (median)", _ms(plain), _waited(plain), "ms", "its calls, 300 ms each", aim=1.05),
-        Line("a turn with one retry (median)", _ms(once), _waited(once), "ms", "its calls, 300 ms each", aim=1.05),
-        Line("a turn with a moderation model (median)", _ms(behind), _waited(behind), "ms", "its calls, 300 ms each"),
+        Line("a turn (median)", _ms(plain), _measure_waiting(plain), "ms", "its calls, 300 ms each", aim=1.05),
+        Line(
+            "a turn with one retry (median)",
+            _ms(once),
+            _measure_waiting(once),
+            "ms",
+            "its calls, 300 ms each",
+            aim=1.05,
+        ),
+        Line(
+            "a turn with a moderation model (median)",
+            _ms(behind),
+            _measure_waiting(behind),
+            "ms",
+            "its calls, 300 ms each",
+        ),
         Line("a turn that plans beside moderation (median)", _ms(beside), _ms(behind), "ms", "one after the other"),
     ]
 
@@ -82,10 +95,10 @@ async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables
     deployed = deployment("handbook", environment)
     measured: list[Turn] = []
     async with open_runner(deployed) as runner:
-        _put(server, [])
+        _put_script(server, [])
         await runner.run(f"{name}-warm", QUESTIONS[0])  # imports, connections, what is remembered of the server
         for number, question in enumerate(QUESTIONS):
-            _put(server, script)
+            _put_script(server, script)
             began = time.perf_counter()
             result = await runner.run(f"{name}-{number}", question)
             seconds = time.perf_counter() - began
@@ -95,7 +108,7 @@ async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables
     return [turn for turn in measured if turn.outcome == "answered"]
 
 
-def _put(server: str, script: Sequence[Any]) -> None:
+def _put_script(server: str, script: Sequence[Any]) -> None:
     request = urllib.request.Request(f"{server}/__script", json.dumps(list(script)).encode(), method="PUT")  # noqa: S310  # our own server on loopback
     with urllib.request.urlopen(request, timeout=10):  # noqa: S310  # the same
         pass
@@ -113,5 +126,5 @@ def _ms(turns: Sequence[Turn]) -> float:
     return percentile([turn.seconds * 1000 for turn in turns], 0.5)
 
 
-def _waited(turns: Sequence[Turn]) -> float:
+def _measure_waiting(turns: Sequence[Turn]) -> float:
     return percentile([turn.calls * SECONDS_PER_CALL * 1000 for turn in turns], 0.5)

@@ -18,7 +18,7 @@ def section(table: str, *, date: str, command: str, python: str, cores: int | No
     return f"Made on {date} by `{command}`, Python {python}, {cores} cores.\n\n{table}"
 
 
-def renewed(page: str, made: Mapping[str, str]) -> str:
+def renew_sections(page: str, made: Mapping[str, str]) -> str:
     """Return a page with the sections that were made, by their headings; those that were not stay as they are.
 
     A section that was not there before follows the others of its part, which is named before the colon of its heading,

@@ -15,7 +15,7 @@ from tools.benchmarks import memory
 from tools.benchmarks.bare import TOP, Bare, build
 from tools.benchmarks.corpus import LANGUAGES, misspelt, queries, write_pages
 from tools.benchmarks.report import Line, percentile
-from tools.benchmarks.timing import bytes_in, interleaved
+from tools.benchmarks.timing import bytes_in, time_interleaved
 
 QUERIES = 300
 MIB = 2**20
@@ -26,7 +26,7 @@ def measure(folder: Path, sizes: tuple[int, ...]) -> list[Line]:
     lines: list[Line] = []
     for size in sizes:
         base, bare = knowledge_of(folder, size), folder / f"bare-{size}"
-        lines += _indexed(folder, size, bare)
+        lines += _measure_indexing(folder, size, bare)
         count = len_of(base)
         lines.append(
             Line(
@@ -40,7 +40,7 @@ def measure(folder: Path, sizes: tuple[int, ...]) -> list[Line]:
         lines += memory.lines(
             count, memory.of_a_fresh_process("ours", str(base)), memory.of_a_fresh_process("bare", str(bare))
         )
-        lines += _searched(base, bare, count)
+        lines += _measure_searching(base, bare, count)
     return lines
 
 
@@ -49,7 +49,7 @@ def knowledge_of(folder: Path, size: int) -> Path:
     return folder / f"base-{size}"
 
 
-def made(folder: Path, size: int) -> float:
+def make_index(folder: Path, size: int) -> float:
     """Index a corpus, unless that was done before; return how many seconds it took."""
     pages, base = folder / f"pages-{size}", knowledge_of(folder, size)
 
@@ -73,9 +73,9 @@ def _once(place: Path, make: Callable[[], object]) -> float:
     return float(noted.read_text("ascii"))
 
 
-def _indexed(folder: Path, size: int, bare: Path) -> list[Line]:
+def _measure_indexing(folder: Path, size: int, bare: Path) -> list[Line]:
     base = knowledge_of(folder, size)
-    first = made(folder, size)
+    first = make_index(folder, size)
     count = len_of(base)
     baseline = _once(bare, lambda: build(bare, passages(base)))
     began = time.perf_counter()
@@ -89,18 +89,18 @@ def _indexed(folder: Path, size: int, bare: Path) -> list[Line]:
     ]
 
 
-def _searched(base: Path, bare: Path, size: int) -> list[Line]:
+def _measure_searching(base: Path, bare: Path, size: int) -> list[Line]:
     other = Bare(bare)
     asked = list(queries(QUERIES))
     with KnowledgeBase(base) as knowledge:
         search = _way(knowledge)
-        times = interleaved({"ours": search, "bare": other.search}, asked)
+        times = time_interleaved({"ours": search, "bare": other.search}, asked)
         lines = _lines(f"{size:,} passages", times["ours"], times["bare"], "bare tantivy", aim=1.5)
         mine: list[float] = []
         theirs: list[float] = []
         for name in LANGUAGES:
             ways = {"ours": _way(knowledge, Language(name)), "bare": other.search}
-            times = interleaved(ways, list(queries(QUERIES // 2, name)))
+            times = time_interleaved(ways, list(queries(QUERIES // 2, name)))
             mine += times["ours"]
             theirs += times["bare"]
         lines += _lines(
@@ -111,7 +111,7 @@ def _searched(base: Path, bare: Path, size: int) -> list[Line]:
         )
         wrong = {text: misspelt(text) for text in asked}
         # Once: what a misspelt word means is remembered.
-        times = interleaved({"wrong": lambda text: search(wrong[text]), "right": search}, asked, times=1)
+        times = time_interleaved({"wrong": lambda text: search(wrong[text]), "right": search}, asked, times=1)
         lines += _lines(f"{size:,} passages, a misspelt word", times["wrong"], times["right"], "the same, spelt right")
     return lines
 

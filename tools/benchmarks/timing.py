@@ -11,7 +11,7 @@ WARM_UP = 20
 TIMES = 3
 
 
-def interleaved(
+def time_interleaved(
     ways: Mapping[str, Callable[[str], object]], texts: Sequence[str], times: int = TIMES
 ) -> dict[str, list[float]]:
     """Return how long each way takes for each text, in milliseconds.

@@ -76,7 +76,7 @@ class _Small(TypedDict):
 
 
 @asynccontextmanager
-async def stored(file: Path) -> AsyncGenerator[Ask]:
+async def run_stored(file: Path) -> AsyncGenerator[Ask]:
     """Run nine nodes that do nothing with our window, saver and turn runner: what storing a turn costs."""
 
     async def nothing(state: _Small) -> dict[str, Any]:  # noqa: ARG001  # LangGraph calls it by this name
@@ -232,7 +232,7 @@ async def _series(folder: Path, deployed: Deployment, turns: int) -> tuple[_Seri
         ours(files[0], deployed) as first,
         bare(files[1]) as second,
         stock(files[2], deployed) as third,
-        stored(files[3]) as fourth,
+        run_stored(files[3]) as fourth,
     ):
         for number in range(turns):
             # In turns, so that all three meet the same moods of the machine.

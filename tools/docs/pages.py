@@ -83,7 +83,7 @@ PARTS: Final[Mapping[tuple[str, str], Page]] = {
 """Parts of pages: path and the part's name, and what makes its text."""
 
 
-def wanted(
+def make_pages(
     root: Path = ROOT,
     pages: Mapping[str, Page] = PAGES,
     parts: Mapping[tuple[str, str], Page] = PARTS,
@@ -96,11 +96,11 @@ def wanted(
     texts = {path: make() for path, make in pages.items()}
     for (path, name), make in parts.items():
         before = texts[path] if path in texts else _read(root / path)
-        texts[path] = _filled(path, before, name, make())
+        texts[path] = _fill_part(path, before, name, make())
     return texts
 
 
-def _filled(path: str, text: str, name: str, part: str) -> str:
+def _fill_part(path: str, text: str, name: str, part: str) -> str:
     first, last = f"<!-- generated: {name} -->", f"<!-- end of {name} -->"
     if text.count(first) != 1 or text.count(last) != 1 or text.index(first) > text.index(last):
         raise ConfigError(f"{path} has no place for {name}.", f"Write the two lines {first} and {last} into it, once.")
@@ -108,7 +108,7 @@ def _filled(path: str, text: str, name: str, part: str) -> str:
     return f"{head}{first}\n\n{part.strip()}\n\n{tail}"
 
 
-def outdated(root: Path, texts: Mapping[str, str]) -> dict[str, str]:
+def find_outdated(root: Path, texts: Mapping[str, str]) -> dict[str, str]:
     """Return the pages on disk that differ from their wanted texts, each with the difference as a diff."""
     return {path: _diff(path, _read(root / path), text) for path, text in texts.items() if _read(root / path) != text}
 
@@ -128,11 +128,11 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is out of date")
     check: bool = parser.parse_args(arguments).check
     try:
-        texts = wanted(root)
+        texts = make_pages(root)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 1
-    stale = outdated(root, texts)
+    stale = find_outdated(root, texts)
     if check:
         for diff in stale.values():
             print(diff)

@@ -34,7 +34,7 @@ ABSTAINING: Final = 75
 
 def all_drafts(language: Language, passages: Mapping[str, EvidenceItem]) -> list[DraftCase]:
     """Make all cases of one language; the same passages give the same cases."""
-    written = _written(language, passages)
+    written = _read_written(language, passages)
     good = [*written, *good_drafts(language, passages, _dice("good", language), GOOD)]
     mine = [item for item in passages.values() if item.language is language]
     cases = {
@@ -42,7 +42,7 @@ def all_drafts(language: Language, passages: Mapping[str, EvidenceItem]) -> list
         "abstention": abstentions(language, mine, _dice("abstention", language), ABSTAINING),
         "thin_evidence": thin_drafts(good, passages, _seed("thin", language), FEWER),
     }
-    dropped = _dropped()
+    dropped = _read_dropped()
     for label in FAULTS:
         count = FAULTY.get(label, FEWER)
         cases[label] = faulty_drafts(label, good, passages, _seed(label, language), count, dropped[label])
@@ -62,7 +62,7 @@ def _seed(what: str, language: Language) -> str:
     return f"{SEED} {what} {language}"
 
 
-def _written(language: Language, passages: Mapping[str, EvidenceItem]) -> list[DraftCase]:
+def _read_written(language: Language, passages: Mapping[str, EvidenceItem]) -> list[DraftCase]:
     """Return the drafts written by hand, each with further passages beside those that it cites."""
     mine = [item for item in passages.values() if item.language is language]
     by_name = {item.ref.split(":", 1)[1].replace(".md", ""): item.ref for item in mine}
@@ -89,7 +89,7 @@ def _written(language: Language, passages: Mapping[str, EvidenceItem]) -> list[D
     return made
 
 
-def _dropped() -> dict[Label, frozenset[str]]:
+def _read_dropped() -> dict[Label, frozenset[str]]:
     """Return, by label, the bases whose edit was found doubtful when it was read."""
     lines = [
         line.split() for line in (HERE / "dropped.txt").read_text("utf-8").splitlines() if line[:1] not in ("", "#")

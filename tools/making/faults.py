@@ -207,12 +207,12 @@ def _other_number(number: str, there: set[str], dice: Random) -> str:
         value = int(re.sub(r"\D", "", number))
         near = [value * 2, value * 3, value * 10, value // 2, value + value // 10 + 1]
         near += [value + 1, value + 2, value + 3, value - 1, value + 5] if value < 100 else []
-        news = [_grouped(option, number) for option in near if option > 1 and option != value]
+        news = [_group_digits(option, number) for option in near if option > 1 and option != value]
     news = [new for new in news if _plain(new) not in there]
     return dice.choice(news) if news else ""
 
 
-def _grouped(value: int, like: str) -> str:
+def _group_digits(value: int, like: str) -> str:
     sign = re.search(r"[ ,\u00a0\u202f]", like)
     return f"{value:,}".replace(",", sign.group()) if sign else str(value)
 
@@ -517,7 +517,7 @@ def forbidden_phrases(told: Told, dice: Random) -> Iterator[Found]:
 # ---------------------------------------------------------------------------------------------------------- policy
 
 
-def shaped(label: Label) -> Callable[[Told, Random], Iterator[Found]]:
+def add_shape(label: Label) -> Callable[[Told, Random], Iterator[Found]]:
     """Return what adds a value of a shape that no answer may have, in a cited sentence or in code."""
 
     def add(told: Told, dice: Random) -> Iterator[Found]:
@@ -557,9 +557,9 @@ FAULTS: Final[dict[Label, Callable[[Told, Random], Iterable[Found]]]] = {
     Label.MISSING_CITATION: missing_citations,
     Label.MISSING_SECTION: missing_sections,
     Label.FORBIDDEN_PHRASE: forbidden_phrases,
-    Label.LEAKED_SECRET: shaped(Label.LEAKED_SECRET),
-    Label.PERSONAL_DATA: shaped(Label.PERSONAL_DATA),
-    Label.FOREIGN_LINK: shaped(Label.FOREIGN_LINK),
+    Label.LEAKED_SECRET: add_shape(Label.LEAKED_SECRET),
+    Label.PERSONAL_DATA: add_shape(Label.PERSONAL_DATA),
+    Label.FOREIGN_LINK: add_shape(Label.FOREIGN_LINK),
 }
 
 
@@ -578,7 +578,7 @@ def faulty_drafts(
     """
     made: list[DraftCase] = []
     words = 0
-    for told in shuffled(good, passages, seed):
+    for told in shuffle(good, passages, seed):
         base, dice = told.case, _dice(f"{seed} {told.case.id}")
         found = [*FAULTS[label](told, dice)]
         if label is Label.WRONG_NUMBER and not found and words < NUMBER_WORDS:
@@ -599,7 +599,7 @@ def thin_drafts(
 ) -> list[DraftCase]:
     """Return so many good drafts whose evidence is too thin."""
     made: list[DraftCase] = []
-    for told in shuffled(good, passages, seed):
+    for told in shuffle(good, passages, seed):
         if thin := thin_evidence(told, _dice(f"{seed} {told.case.id}")):
             evidence, note = thin
             fields = {"id": "new", "language": told.case.language, "label": Label.THIN_EVIDENCE, "note": note}
@@ -609,7 +609,7 @@ def thin_drafts(
     return made
 
 
-def shuffled(good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], seed: str) -> list[Told]:
+def shuffle(good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], seed: str) -> list[Told]:
     """Return good drafts with their passages, in the order of a seed."""
     bases = sorted(good, key=lambda base: sha256(f"{seed} {base.id}".encode()).digest())
     return [Told(base, tuple(passages[str(ref)] for ref in base.evidence)) for base in bases]

@@ -24,13 +24,13 @@ def _line(case: DraftCase) -> str:
     if case.label not in _SHAPED:
         return json.dumps(fields, ensure_ascii=False)
     edits = [
-        f'{{"old": {json.dumps(edit.old, ensure_ascii=False)}, "new": "{_escaped(edit.new)}"}}' for edit in case.edits
+        f'{{"old": {json.dumps(edit.old, ensure_ascii=False)}, "new": "{_escape(edit.new)}"}}' for edit in case.edits
     ]
     rest = json.dumps({name: value for name, value in fields.items() if name != "edits"}, ensure_ascii=False)
     return f'{rest[:-1]}, "edits": [{", ".join(edits)}]}}'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return the inside of a JSON string in which every third character of a run of digits or letters is escaped."""
     made: list[str] = []
     run = 0

@@ -11,8 +11,8 @@ from typing import Final
 from contracts.enums import Language
 from contracts.evidence import EvidenceItem
 from evals.cases import DraftCase, Edit, Label
-from evals.copies.rewriting import REWRITES, outside_quotes, reshaped
-from tools.making.faults import Told, shuffled
+from evals.copies.rewriting import REWRITES, outside_quotes, reshape
+from tools.making.faults import Told, shuffle
 
 PER_KIND: Final = 14
 """Variants of one kind and language, where the handbook has so many places for it."""
@@ -25,7 +25,7 @@ def variants(
     """Return variants of good drafts, each with one edit, spread over the kinds of edits."""
     made: list[DraftCase] = []
     kinds: Counter[str] = Counter()
-    for told in shuffled(good, passages, seed):
+    for told in shuffle(good, passages, seed):
         dice = Random(f"{seed} {told.case.id}")  # nothing secret is drawn
         found = [(kind, edit) for kind, edit in _harmless(told, language, dice) if kinds[kind] < PER_KIND]
         if not found:
@@ -46,6 +46,6 @@ def _harmless(told: Told, language: Language, dice: Random) -> Iterator[tuple[st
             new = outside_quotes(text, lambda part: one.pattern.sub(by, part, count=1))  # noqa: B023  # called at once
             if new != text and (edit := told.edit(start, start + len(text), new)):
                 yield one.name, edit
-        for name, new in reshaped(text, language, dice):
+        for name, new in reshape(text, language, dice):
             if edit := told.edit(start, start + len(text), new):
                 yield name, edit

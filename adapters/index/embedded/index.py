@@ -57,7 +57,7 @@ def our_errors() -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, VENDOR_ERRORS) and not panicked(error):
+        if not isinstance(error, VENDOR_ERRORS) and not is_panic(error):
             raise
         if "LockBusy" in str(error):
             raise IndexBusy(
@@ -70,7 +70,7 @@ def our_errors() -> Generator[None]:
         ) from error
 
 
-def panicked(error: BaseException) -> bool:
+def is_panic(error: BaseException) -> bool:
     """Tell whether the engine gave up with a panic, which Python sees as no ordinary exception."""
     return type(error).__name__ == "PanicException"
 
@@ -182,7 +182,7 @@ class Writer:
 
 
 @contextmanager
-def writing(directory: Path) -> Generator[Writer]:
+def open_writer(directory: Path) -> Generator[Writer]:
     """Open the index for writing, and let go of it however that ends."""
     writer = Writer(directory)
     try:
@@ -213,13 +213,13 @@ def signature(directory: Path) -> tuple[int, int, int, int]:
     Raises:
         OSError: There is no index.
     """
-    index, record = _watched(directory)
+    index, record = _list_watched_files(directory)
     meta = index.stat()
     return meta.st_ino, meta.st_mtime_ns, meta.st_size, record.stat().st_ino
 
 
 @lru_cache(maxsize=64)
-def _watched(directory: Path) -> tuple[Path, Path]:
+def _list_watched_files(directory: Path) -> tuple[Path, Path]:
     # Asked before each search; joining paths took a tenth of one.
     return directory / NAME / "meta.json", directory / RECORD
 
@@ -394,7 +394,7 @@ class Snapshot:
         return Query.const_score_query(found, 0.0)
 
 
-def opened(directory: Path) -> tuple[Callable[[], Snapshot], Callable[[], None]]:
+def open_index(directory: Path) -> tuple[Callable[[], Snapshot], Callable[[], None]]:
     """Open the index for reading; return what takes a snapshot and what looks for a newer commit."""
     from tantivy import Index
 

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from adapters.data_folder import hold_lock, owner_only
-from adapters.index.embedded.index import Writer, add, analyser, writing
+from adapters.index.embedded.index import Writer, add, analyser, open_writer
 from adapters.index.store import FileRow, FolderRow, Header, Identity, Store, our_errors
 from adapters.reading import chunks, files, front_matter
 from adapters.reading.dialects import Reading, is_part
 from adapters.reading.document import Unfit
 from adapters.reading.files import Found, Skipped
 from adapters.reading.pdf import PAGE_HEADING
-from adapters.reading.texts import Text, Texts, as_written, written
+from adapters.reading.texts import Text, Texts, as_written, serialise_reading
 from contracts.enums import Source
 from contracts.errors import IndexBusy, KnowledgeError
 from language.attacks.orders import orders_in
-from language.markup import unknown
+from language.markup import find_unknown_markup
 from language.words import detect
 
 FORMAT = 4
@@ -114,11 +114,11 @@ def ingest(
         IndexBusy: Another process is writing it.
     """
     started = time.perf_counter()
-    wanted = _checked([folders] if isinstance(folders, Path | Folder) else folders)
+    wanted = _check_folders([folders] if isinstance(folders, Path | Folder) else folders)
     with alone(directory), our_errors("read", directory):
         store = Store(directory)
         try:
-            with writing(directory) as writer:
+            with open_writer(directory) as writer:
                 recover(store, writer)
                 with Texts() as texts:
                     run = _Run(store, texts, kb_ids_from, max_bytes, on_progress)
@@ -139,13 +139,13 @@ def renew(directory: Path) -> None:
     with alone(directory), our_errors("read", directory):
         store = Store(directory)
         try:
-            with writing(directory) as writer:
+            with open_writer(directory) as writer:
                 recover(store, writer)
         finally:
             store.close()
 
 
-def _checked(folders: Sequence[Path | Folder]) -> list[Folder]:
+def _check_folders(folders: Sequence[Path | Folder]) -> list[Folder]:
     wanted: dict[Path, Folder] = {}
     for item in folders:
         folder = item if isinstance(item, Folder) else Folder(item)
@@ -329,7 +329,7 @@ class _Run:
         if old is not None and digest is not None and old.sha256 == digest:
             return replace(old, size=row.size, mtime_ns=row.mtime_ns)
         text = self.texts.read(Path(folder.path), row.path, content, reading)
-        for kind in unknown(text.text):
+        for kind in find_unknown_markup(text.text):
             self.markup[kind] = self.markup.get(kind, 0) + 1
         return _told_by(row, text)
 
@@ -414,7 +414,7 @@ class _Run:
             # A number may be given to another folder.
             self.store.set_meta(_reading_key(number), "")
         for number in self.renewed:
-            self.store.set_meta(_reading_key(number), written(self.readings[number]))
+            self.store.set_meta(_reading_key(number), serialise_reading(self.readings[number]))
 
     # ---------------------------------------------------------------------------------------------------- report
 
@@ -424,9 +424,9 @@ class _Run:
         was = {
             key: self._content(row, self.before_folders)
             for key, row in self.before.items()
-            if key[0] not in self.others and _indexed(row)
+            if key[0] not in self.others and _is_indexed(row)
         }
-        now = {key: self._content(row, self.named) for key, row in mine.items() if _indexed(row)}
+        now = {key: self._content(row, self.named) for key, row in mine.items() if _is_indexed(row)}
         unchanged = sum(was.get(key) == content for key, content in now.items())
         added = sum(key not in was for key in now)
         documents, in_all = self.store.count()
@@ -463,7 +463,7 @@ class _Run:
         return f"{self.named[key[0]].label}/{key[1]}"
 
 
-def _indexed(row: FileRow) -> bool:
+def _is_indexed(row: FileRow) -> bool:
     return row.sha256 is not None and not row.left_out
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from adapters.index.deduplication import Different, enough
 from adapters.index.dense import DEPTH, NO_MEANING, Compared, Fusing, Meaning, meaning_of, other_length
-from adapters.index.embedded.index import VENDOR_ERRORS, Filter, Snapshot, analyser, opened, panicked, signature
+from adapters.index.embedded.index import VENDOR_ERRORS, Filter, Snapshot, analyser, is_panic, open_index, signature
 from adapters.index.hits import Hit
 from adapters.index.queries import (
     MOST_READ,
@@ -36,12 +36,12 @@ from adapters.index.queries import (
     all_of,
     face,
     mend,
-    parsed,
+    parse_query,
     reply,
     says,
     searched_versions,
     unknown_words,
-    widened,
+    widen,
 )
 from adapters.index.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
 from adapters.index.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
@@ -249,7 +249,7 @@ class KnowledgeBase:
             return self._settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
 
     def _on_topic(self, snapshot: Snapshot, reader: Reader, text: str, meaning: Meaning) -> float:
-        query = parsed(snapshot, text, snapshot.versions)
+        query = parse_query(snapshot, text, snapshot.versions)
         if not query.words:
             return 0.0
         where = Filter(versions=self._versions(snapshot, SearchRequest(text)))
@@ -283,7 +283,7 @@ class KnowledgeBase:
         # Once a second: each leaves a thread of tantivy for a while, and anybody may ask whether a server is ready.
         now = time.monotonic()
         if now - self._opened_at >= _OPENED_EVERY_S:
-            opened(self._directory)[0]()
+            open_index(self._directory)[0]()
             self._opened_at = now
 
     def warnings(self) -> list[tuple[str, str]]:
@@ -310,7 +310,7 @@ class KnowledgeBase:
     def _search(
         self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: Meaning
     ) -> Searched:
-        query = parsed(snapshot, request.query, snapshot.versions)
+        query = parse_query(snapshot, request.query, snapshot.versions)
         meaning = self._ready(snapshot, reader, meaning)
         spread = float(meaning.compared.similarities.std()) if meaning.compared else None
         if not query.words or request.top_k < 1:
@@ -366,7 +366,7 @@ class KnowledgeBase:
             best = _best(snapshot, reader, weights, where, FEEDBACK_DOCUMENTS)
             bodies = _all(reader.bodies([number for number, _ in best]), len(best))
             texts = [(stems(bodies[number]), score) for number, score in best]
-            weights = widened(query, feedback([words[0] for words in query.words], texts))
+            weights = widen(query, feedback([words[0] for words in query.words], texts))
         compared = meaning.compared
         wanted = request.top_k if compared is None else max(request.top_k, DEPTH)
         ranked = dict(_best(snapshot, reader, weights, where, wanted))
@@ -377,7 +377,7 @@ class KnowledgeBase:
             ranked |= dict.fromkeys(near, 0.0) | more
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
         own = snapshot.scores(query.weights(), list(ranked)) if request.expand and ranked else ranked
-        by_words = _ordered(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
+        by_words = _order(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
         if compared is None:
             return _Ranking([(number, 0.0) for number in by_words], ranked, own)
         fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(ranked))
@@ -447,7 +447,7 @@ class KnowledgeBase:
             if self._seen is None or seen[3] != self._seen[3]:
                 # Opened for the first time, or the whole folder was replaced.
                 _close_all(self._idle)
-                self._take, self._reload = opened(self._directory)
+                self._take, self._reload = open_index(self._directory)
                 self._current = self._take()
             elif renew or seen != self._seen:
                 self._reload()
@@ -483,7 +483,7 @@ def _unavailable(kind: Source) -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, (*VENDOR_ERRORS, sqlite3.Error, _Moved)) and not panicked(error):
+        if not isinstance(error, (*VENDOR_ERRORS, sqlite3.Error, _Moved)) and not is_panic(error):
             raise
         raise SourceUnavailable(
             f"The {kind} source cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}.",
@@ -510,7 +510,7 @@ def _best(
     return snapshot.search(weights, where, limit)
 
 
-def _ordered(reader: Reader, scores: Mapping[int, float]) -> list[int]:
+def _order(reader: Reader, scores: Mapping[int, float]) -> list[int]:
     """Return passages by their scores, best first; of equal ones the order of documents and in them, read for these alone."""
     times = Counter(scores.values())
     tied = [number for number, score in scores.items() if times[score] > 1]

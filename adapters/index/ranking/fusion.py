@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T", bound=Hashable)
 
 
-def combined(
+def fuse(
     scores: Mapping[T, float], similarities: Mapping[T, float], share: float, floor: float
 ) -> list[tuple[T, float]]:
     """Return all that has a score or a similarity, best first, with what both say of it.

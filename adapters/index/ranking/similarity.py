@@ -333,6 +333,6 @@ def calibration_of(text: str) -> Calibration | None:
     return Calibration(figures[0], figures[1], tuple(figures[2:])) if figures else None
 
 
-def kept(calibration: Calibration | None) -> str:
+def serialise_calibration(calibration: Calibration | None) -> str:
     """Return a calibration as it is kept."""
     return json.dumps([calibration.midpoint, calibration.spread, *calibration.mean] if calibration else [])

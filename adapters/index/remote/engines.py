@@ -32,7 +32,7 @@ def engine_at(url: str, *, profile: str, key: str = "", lock: Path | None = None
     Raises:
         ConfigError: The address is wrong, or a package is missing.
     """
-    parts = checked(url)
+    parts = check_address(url)
     collection = unquote(parts.path.strip("/"))
     if parts.scheme == "postgresql":
         from adapters.index.remote.postgres import PostgresEngine
@@ -46,7 +46,7 @@ def engine_at(url: str, *, profile: str, key: str = "", lock: Path | None = None
     return QdrantEngine(server, collection or f"guardian-{profile}", api_key=key, lock=lock)
 
 
-def checked(url: str, what: str = "The address of the index") -> SplitResult:
+def check_address(url: str, what: str = "The address of the index") -> SplitResult:
     """Return the parts of an address.
 
     Args:

@@ -21,7 +21,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from adapters.index.embedded.index import VENDOR_ERRORS, analyser, opened
+from adapters.index.embedded.index import VENDOR_ERRORS, analyser, open_index
 from adapters.index.ranking.similarity import calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.index.ranking.spreads import directions_key
 from adapters.index.remote.search import (
@@ -36,11 +36,11 @@ from adapters.index.remote.search import (
     State,
     directions_note,
     id_of,
-    packed,
+    pack_statistics,
     part_key,
-    unpacked,
+    unpack_statistics,
 )
-from adapters.index.remote.sparse import Averages, Statistics, Vector, Words, drifted, gathered, passage
+from adapters.index.remote.sparse import Averages, Statistics, Vector, Words, count_words, have_drifted, passage
 from adapters.index.store import NAME, SCHEMA, Passage
 from contracts.errors import ConfigError, KnowledgeError, NoIndex
 
@@ -150,13 +150,13 @@ def _fill(
     state = State.read(engine.note(STATE, _SECONDS))
     heads = [_head(row) for row in record.execute(_HEADS)]
     digest = _digest(sorted(head.content for head in heads))
-    dense = _agreed(engine, state.dense if state else None, _dense(record, embedder, heads), embedder)
+    dense = _agree_on_vectors(engine, state.dense if state else None, _dense(record, embedder, heads), embedder)
     engine.prepare(dense.length if dense else 0)
     if state is not None and not state.current:
         state = None
     filled = state.filled if state else None
     complete = filled is not None and filled.digest == digest and _readable(engine, filled)
-    statistics = None if complete else gathered(_words(record, len(heads), batch, on_counted))
+    statistics = None if complete else count_words(_words(record, len(heads), batch, on_counted))
     averages = _averages(state, statistics)
     if state is None or (state.averages, state.dense) != (averages, dense):
         # Noted first: a killed run and the one that finishes it must encode alike.
@@ -178,7 +178,7 @@ def _fill(
         batch = max(1, min(batch, _MOST_NUMBERS // dense.length))
     for part in _batches(changed, batch):
         numbers = [number for number, _ in part]
-        engine.put(_encoded(record, numbers, {key: wanted[key][1] for _, key in part}, averages, dense))
+        engine.put(_encode_passages(record, numbers, {key: wanted[key][1] for _, key in part}, averages, dense))
         written += len(part)
         if on_progress:
             on_progress(written, len(changed))
@@ -190,7 +190,7 @@ def _fill(
         # Before the state says that all is done: a run that is killed here is settled by the next.
         engine.settle()
     if statistics is not None:
-        filled = _noted(record, directory, engine, replace(statistics, averages=averages), digest, dense)
+        filled = _note_statistics(record, directory, engine, replace(statistics, averages=averages), digest, dense)
         engine.keep_note(STATE, replace(state, filled=filled).written())
         kept = {part_key(filled.revision, number) for number in range(filled.parts)}
         kept.add(directions_note(dense.directions if dense else ""))
@@ -213,7 +213,7 @@ def _averages(state: State | None, statistics: Statistics | None) -> Averages:
         if state is None:
             raise ValueError("neither a state nor statistics")
         return state.averages
-    if state is None or drifted(state.averages, statistics.averages):
+    if state is None or have_drifted(state.averages, statistics.averages):
         return statistics.averages
     return state.averages
 
@@ -232,7 +232,7 @@ def _digest(parts: Iterable[bytes]) -> str:
     return made.hexdigest()
 
 
-def _encoded(
+def _encode_passages(
     record: sqlite3.Connection,
     numbers: Sequence[int],
     fingerprints: dict[str, str],
@@ -265,10 +265,10 @@ def _dense(record: sqlite3.Connection, embedder: Embedder | None, heads: Sequenc
     sql = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
     first = record.execute(sql, (embedder.name,)).fetchone() if there else None
     if first is None:
-        raise _missing(embedder.name)
+        raise _report_missing_vectors(embedder.name)
     measured = record.execute("SELECT value FROM meta WHERE key = ?", (calibration_key(embedder.name),)).fetchone()
     if measured is None:
-        raise _missing(embedder.name)
+        raise _report_missing_vectors(embedder.name)
     calibration = calibration_of(measured[0])
     languages = tuple(sorted(embedder.languages))
     differ = _directions(record, embedder.name)
@@ -288,7 +288,9 @@ def _note_directions(record: sqlite3.Connection, engine: Engine, dense: Dense | 
         engine.keep_note(directions_note(dense.directions), differ)
 
 
-def _agreed(engine: Engine, there: Dense | None, here: Dense | None, embedder: Embedder | None) -> Dense | None:
+def _agree_on_vectors(
+    engine: Engine, there: Dense | None, here: Dense | None, embedder: Embedder | None
+) -> Dense | None:
     """Return what a server's vectors are to be made with.
 
     Raises:
@@ -328,11 +330,11 @@ def _vectors(
     sql = f"{_VECTORS} ({','.join('?' * len(keys))})"
     known = {key: vector_of(blob) for key, blob in record.execute(sql, (dense.model, *keys))}
     if len(known) < len(keys) or any(len(vector) != dense.length for vector in known.values()):
-        raise _missing(dense.model)
+        raise _report_missing_vectors(dense.model)
     return {number: known[key] for number, key in texts.items()}
 
 
-def _missing(model: str) -> KnowledgeError:
+def _report_missing_vectors(model: str) -> KnowledgeError:
     """Return the error of a fill whose passages have not all vectors."""
     return KnowledgeError(
         f"Not all passages have a vector of the embedding model {model!r} yet, so the index in the server cannot be "
@@ -344,7 +346,7 @@ def _missing(model: str) -> KnowledgeError:
 # -------------------------------------------------------------------------------------------------------------- notes
 
 
-def _noted(
+def _note_statistics(
     record: sqlite3.Connection,
     directory: Path,
     engine: Engine,
@@ -356,7 +358,7 @@ def _noted(
     documents = Counter[str](source for (source,) in record.execute(_KINDS))
     there, default = _versions(directory)
     revision = _digest((digest.encode(), repr((FORMAT, analyser(), statistics.averages)).encode()))[:16]
-    parts = packed(statistics)
+    parts = pack_statistics(statistics)
     for number, part in enumerate(parts):
         engine.keep_note(part_key(revision, number), part)
     return Filled(revision, len(parts), digest, there, default, dict(documents), dense)
@@ -366,7 +368,7 @@ def _readable(engine: Engine, filled: Filled) -> bool:
     """Tell whether searches can read the statistics of a fill: what is damaged there is written anew."""
     parts = [engine.note(part_key(filled.revision, number), _NOTE_S) for number in range(filled.parts)]
     try:
-        unpacked([part for part in parts if part is not None])
+        unpack_statistics([part for part in parts if part is not None])
     except ValueError:
         return False
     return None not in parts
@@ -375,7 +377,7 @@ def _readable(engine: Engine, filled: Filled) -> bool:
 def _versions(directory: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the versions that there are, and those that are searched by default, as the embedded index has them."""
     try:
-        take, _ = opened(directory)
+        take, _ = open_index(directory)
         snapshot = take()
         versions = snapshot.versions, snapshot.default_versions
     except VENDOR_ERRORS as error:

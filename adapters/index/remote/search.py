@@ -38,12 +38,12 @@ from adapters.index.queries import (
     all_of,
     face,
     mend,
-    parsed,
+    parse_query,
     reply,
     says,
     searched_versions,
     unknown_words,
-    widened,
+    widen,
 )
 from adapters.index.ranking.similarity import Calibration
 from adapters.index.ranking.spreads import spread_of
@@ -347,14 +347,14 @@ def directions_note(name: str) -> str:
     return f"directions:{name}"
 
 
-def packed(statistics: Statistics, part: int = 500_000) -> list[str]:
+def pack_statistics(statistics: Statistics, part: int = 500_000) -> list[str]:
     """Return statistics as texts of a limited length."""
     value = {"size": statistics.size, "averages": statistics.averages, "words": dict(statistics.frequencies)}
     text = base64.b85encode(zlib.compress(json.dumps(value, ensure_ascii=False).encode())).decode()
     return [text[start : start + part] for start in range(0, len(text), part)]
 
 
-def unpacked(parts: Sequence[str]) -> Statistics:
+def unpack_statistics(parts: Sequence[str]) -> Statistics:
     """Return the statistics that were packed.
 
     Raises:
@@ -520,7 +520,7 @@ class RemoteKnowledge:
         with self._unavailable(Source.DOC):
             clock = _Clock(self._timeout_s)
             known = self._statistics(clock)
-            query = parsed(known.statistics, text, known.filled.versions)
+            query = parse_query(known.statistics, text, known.filled.versions)
             if not query.words:
                 return 0.0
             limits = Limits(versions=self._versions(known, SearchRequest(text)))
@@ -552,7 +552,7 @@ class RemoteKnowledge:
 
     def _search(self, request: SearchRequest, kind: Source, meaning: Meaning, clock: _Clock) -> Searched:
         known = self._statistics(clock)
-        query = parsed(known.statistics, request.query, known.filled.versions)
+        query = parse_query(known.statistics, request.query, known.filled.versions)
         meaning = self._ready(known, meaning)
         if not query.words or request.top_k < 1:
             return Searched(Different([], []), (), meaning.degraded, {}, meaning.spread)
@@ -607,7 +607,7 @@ class RemoteKnowledge:
             return query.weights()
         best = self._ranked(known, query.weights(), limits, FEEDBACK_DOCUMENTS, clock, whole=True)
         texts = [(stems(found.body), found.score) for found in best]
-        return widened(query, feedback([words[0] for words in query.words], texts))
+        return widen(query, feedback([words[0] for words in query.words], texts))
 
     def _fusing(self, known: _Known, meaning: Meaning) -> Fusing | None:
         """Return how words and meaning are put together; `None` where it is not searched by meaning."""
@@ -714,7 +714,7 @@ class RemoteKnowledge:
             parts = [part for key in keys if (part := self._engine.note(key, clock.left)) is not None]
             if len(parts) == state.filled.parts:
                 try:
-                    return _Known(state.filled, unpacked(parts), self._directions(state.filled.dense, clock))
+                    return _Known(state.filled, unpack_statistics(parts), self._directions(state.filled.dense, clock))
                 except ValueError as error:
                     raise EngineFault("what it holds cannot be read", _AGAIN) from error
         raise EngineFault("it changes faster than it can be read", "Wait until it has been filled.")

@@ -62,7 +62,7 @@ def _lengths() -> tuple[int, ...]:
 _LENGTHS: Final = _lengths()
 
 
-def rounded(length: int) -> int:
+def round_length(length: int) -> int:
     """Return a length as tantivy keeps it, in one byte: the next one below that it knows."""
     return _LENGTHS[bisect_right(_LENGTHS, length) - 1]
 
@@ -83,7 +83,7 @@ def passage(words: Words, averages: Averages) -> Vector:
     """Return a passage as a vector."""
     vector: Vector = {}
     for field, found, average in zip(FIELDS, words.fields, averages, strict=True):
-        norm = K1 * (1 - B + B * rounded(len(found)) / average) if average else K1
+        norm = K1 * (1 - B + B * round_length(len(found)) / average) if average else K1
         for word, count in Counter(found).items():
             number = dimension(field, word)
             vector[number] = vector.get(number, 0.0) + WEIGHTS[field] * (K1 + 1) * count / (count + norm)
@@ -131,7 +131,7 @@ class Statistics:
         return Vocabulary((word, max(found)) for word, found in self.frequencies.items())
 
 
-def gathered(passages: Iterable[Words]) -> Statistics:
+def count_words(passages: Iterable[Words]) -> Statistics:
     """Count the words of all passages, with their exact average lengths."""
     size = 0
     lengths = [0, 0, 0]
@@ -147,7 +147,7 @@ def gathered(passages: Iterable[Words]) -> Statistics:
     return Statistics(size, (means[0], means[1], means[2]), frequencies)
 
 
-def drifted(kept: Averages, now: Averages) -> bool:
+def have_drifted(kept: Averages, now: Averages) -> bool:
     """Tell whether averages have moved too far for passages encoded with the old ones to be compared with new ones."""
     return any(abs(old - new) > DRIFT * max(old, new) for old, new in zip(kept, now, strict=True))
 

@@ -84,11 +84,11 @@ def build(knowledge: Path, folder: Path) -> Built:
         KnowledgeError: The record cannot be read, or the graph cannot be written; the old one is whole.
     """
     try:
-        with _alone(folder), closing(_opened(knowledge)) as record:
+        with _alone(folder), closing(_open_record(knowledge)) as record:
             # One transaction: what is read is the documents of one moment.
             record.execute("BEGIN")
             signature = _signature(record)
-            if _signed(folder / FILE) == signature:
+            if _read_signature(folder / FILE) == signature:
                 return Built(written=False)
             found = find(_pages(record), dict(record.execute(_FILES).fetchall()))
         with owner_only():
@@ -108,7 +108,7 @@ def build(knowledge: Path, folder: Path) -> Built:
 # -------------------------------------------------------------------------------------------------------- the record
 
 
-def _opened(knowledge: Path) -> sqlite3.Connection:
+def _open_record(knowledge: Path) -> sqlite3.Connection:
     uri = f"{(knowledge / NAME).absolute().as_uri()}?mode=ro"
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
 
@@ -142,7 +142,7 @@ def _alone(folder: Path) -> Generator[None]:
         lock.release()
 
 
-def _signed(file: Path) -> str:
+def _read_signature(file: Path) -> str:
     """Return what the graph that there is was made from; empty where there is none that can be read."""
     if not file.is_file():
         return ""

@@ -66,7 +66,7 @@ class Engine(Protocol):
             statement: It reads; see `check`.
             parameters: Its values by name.
             limits: What it may take.
-            asked: What it is called in messages: `named` of a lookup.
+            asked: What it is called in messages: `name_statement` of a lookup.
 
         Raises:
             SourceUnavailable: It could not be run, or not in time, or its first row alone is too large.
@@ -110,12 +110,12 @@ def check(statement: str, name: str) -> None:
     )
 
 
-def named(lookup: str) -> str:
+def name_statement(lookup: str) -> str:
     """Return what the statement of a lookup is called in messages."""
     return f"the lookup {lookup!r}"
 
 
-def taken(rows: Iterable[Row], limits: Limits, asked: str) -> Taken:
+def take_rows(rows: Iterable[Row], limits: Limits, asked: str) -> Taken:
     """Take rows until a limit, whole ones only; what was left out is said, for half a list looks like a whole one.
 
     Raises:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, Row, Taken, Value, plain_value, taken
+from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, Row, Taken, Value, plain_value, take_rows
 from contracts.errors import SourceUnavailable
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Ladybug:
         if isinstance(result, list):
             raise ValueError("more than one statement")
         with result:
-            return taken(_rows(result), limits, asked)
+            return take_rows(_rows(result), limits, asked)
 
     def _connection(self) -> ladybug.Connection:
         import ladybug

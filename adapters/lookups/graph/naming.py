@@ -86,7 +86,7 @@ def named_in(text: str, names: Iterable[str]) -> Named | None:
     return Named(best[3], best[4]) if best else None
 
 
-def meant(value: str, names: Sequence[str]) -> str | None:
+def resolve_name(value: str, names: Sequence[str]) -> str | None:
     """Return the name that a given value means: the same in other letters, or the one that is in it."""
     if value in names:
         return value
@@ -197,6 +197,6 @@ def _without(words: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
     return words if start is None else (*words[:start], *words[start + len(parts) :])
 
 
-def given(values: Mapping[str, str], lookup: Lookup) -> bool:
+def has_all_values(values: Mapping[str, str], lookup: Lookup) -> bool:
     """Whether there is a value for every argument that has no default."""
     return all(argument.name in values or argument.default is not None for argument in lookup.arguments)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, Taken, Value, plain_value, taken
+from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, Taken, Value, plain_value, take_rows
 from contracts.errors import ConfigError, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Neo4j:
             text: Any = statement
             records: Any = transaction.run(text, dict(parameters))
             rows = ({str(name): plain_value(record[name]) for name in record.keys()} for record in records)  # noqa: SIM118  # a record iterates over its values
-            return taken(rows, limits, asked)
+            return take_rows(rows, limits, asked)
 
     def _connected(self) -> neo4j.Driver:
         import neo4j

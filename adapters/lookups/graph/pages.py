@@ -133,7 +133,7 @@ def find(pages: Iterable[Page], keys: dict[str, str]) -> Found:
     commands = frozenset(
         f"{PROGRAM}{match.group(1)}" for code in spans if (match := _COMMAND.fullmatch(" ".join(code.split())))
     )
-    settings = frozenset(name for _, sections in parts for part in sections for name in _presented(part))
+    settings = frozenset(name for _, sections in parts for part in sections for name in _find_presented_settings(part))
     names = _Names(commands, settings)
     for page, sections in parts:
         for part in sections:
@@ -191,7 +191,7 @@ def _read(page: Page, part: _Part, names: _Names, keys: dict[str, str], found: F
         found.relate("LINKS_TO", ("Page", page.path), ("Page", target))
     for node in _nodes(_codes(part.blocks), names, found):
         found.relate("MENTIONS", me, node)
-    for name in _assigned(part.blocks):
+    for name in _find_assigned_variables(part.blocks):
         found.relate("SETS", me, ("Setting", name))
     for name in _variables_and_keys([part.heading], names.settings):
         found.settings.setdefault(name)
@@ -219,7 +219,7 @@ def _read_table(block: Block, me: tuple[str, str], names: _Names, found: Found) 
         if remedies and plain(first).strip() and len(cells) > 1:
             # Counted over all tables of a section: one that was cut is two.
             number = sum(fault.section == me[1] for fault in found.faults)
-            fault = Fault(f"{me[1]}/{number}", me[1], _said(first), _said(cells[-1]))
+            fault = Fault(f"{me[1]}/{number}", me[1], _write_cell(first), _write_cell(cells[-1]))
             found.faults.append(fault)
             found.relate("NAMES", me, ("Error", fault.id))
             # A message names a variable without marking it as code.
@@ -227,7 +227,7 @@ def _read_table(block: Block, me: tuple[str, str], names: _Names, found: Found) 
                 found.relate("MENTIONS", ("Error", fault.id), node)
 
 
-def _said(cell: str) -> str:
+def _write_cell(cell: str) -> str:
     """Return a cell as one line; quoted alike in all languages, so that one message is one name."""
     return re.sub("[«»“”„]", '"', " ".join(plain(cell).split()))
 
@@ -279,10 +279,10 @@ def _nodes(codes: Iterable[str], names: _Names, found: Found) -> Iterator[tuple[
         yield "Command", name
 
 
-def _presented(part: _Part) -> Iterator[str]:
+def _find_presented_settings(part: _Part) -> Iterator[str]:
     """Yield what a section presents as a setting: in its heading, in a table of settings, or by giving it a value."""
     yield from _variables_and_keys([part.heading], None)
-    yield from _assigned(part.blocks)
+    yield from _find_assigned_variables(part.blocks)
     known = _profile_keys()
     for block in part.blocks:
         if block.kind is BlockKind.CODE:
@@ -321,7 +321,7 @@ def _variables_and_keys(codes: Iterable[str], settings: frozenset[str] | None) -
                 yield name
 
 
-def _assigned(parts: Iterable[Block]) -> Iterator[str]:
+def _find_assigned_variables(parts: Iterable[Block]) -> Iterator[str]:
     known = _profile_keys()
     for code in _codes(parts):
         yield from (name for name in _ASSIGNED_VARIABLE.findall(code) if name not in _our_values())
@@ -390,12 +390,12 @@ def _targets(part: _Part, path: str, keys: dict[str, str]) -> Iterator[str]:
             continue
         text = _CODE.sub(" ", block.text)
         for written in (*_LINK.findall(text), *_DEFINITION.findall(text)):
-            target = keys.get(_resolved(path, written), "")
+            target = keys.get(_resolve_link(path, written), "")
             if target and target != path:
                 yield target
 
 
-def _resolved(path: str, written: str) -> str:
+def _resolve_link(path: str, written: str) -> str:
     """Return the folder and path that a relative link leads to; empty where it leads elsewhere."""
     target = unquote(re.split(r"[#?]", written, maxsplit=1)[0])
     if not target or _SCHEME.match(target) or target.startswith("/"):

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from adapters.lookups.graph.engine import Engine, Limits, check, named
-from adapters.lookups.graph.naming import Named, Naming, given, likeness, meant, named_in, namings, nearest
+from adapters.lookups.graph.engine import Engine, Limits, check, name_statement
+from adapters.lookups.graph.naming import (
+    Named,
+    Naming,
+    has_all_values,
+    likeness,
+    named_in,
+    namings,
+    nearest,
+    resolve_name,
+)
 from adapters.lookups.lookup_matching import arguments_from
 from adapters.lookups.lookup_source import UNASKED, LookupSource, Rows, utc_now
 from adapters.threads import in_thread
@@ -84,7 +93,7 @@ class GraphSource:
         self._engine.close()
 
     async def _ask(self, lookup: Lookup, values: Mapping[str, Value]) -> Rows:
-        taken = await in_thread(self._engine.run, lookup.statement, values, self._limits, named(lookup.name))
+        taken = await in_thread(self._engine.run, lookup.statement, values, self._limits, name_statement(lookup.name))
         return Rows(tuple(taken.rows), taken.cut)
 
     async def _calls(self, request: SearchRequest) -> list[tuple[LookupCall, float]]:
@@ -119,7 +128,7 @@ class GraphSource:
                 if found := nearest(request.query, self._names(naming, lookup.name, known), request.language):
                     values[argument] = found.name
                     shares.append(found.share)
-            if len(shares) == len(self._namings[lookup.name]) and given(values, lookup):
+            if len(shares) == len(self._namings[lookup.name]) and has_all_values(values, lookup):
                 calls.append(
                     (self._completed(_call(lookup, values), request), (1 + min(shares)) / 2 if shares else UNASKED)
                 )
@@ -140,7 +149,7 @@ class GraphSource:
             return None
         # Only now: what is quoted may have been a name.
         values = arguments_from(request.query, lookup, self._now().astimezone(UTC).date()) | values
-        if not given(values, lookup):
+        if not has_all_values(values, lookup):
             return None
         return _call(lookup, values), (like, -len(rest.split()))
 
@@ -150,7 +159,7 @@ class GraphSource:
         for argument, naming in self._namings[call.name].items():
             if argument in values:
                 names = self._names(naming, call.name, known)
-                values[argument] = meant(values[argument], names) or values[argument]
+                values[argument] = resolve_name(values[argument], names) or values[argument]
         return _call(self._lookups[call.name], values)
 
     def _completed(self, call: LookupCall, request: SearchRequest) -> LookupCall:
@@ -163,7 +172,7 @@ class GraphSource:
 
     def _names(self, naming: Naming, lookup: str, known: dict[Naming, list[str]]) -> list[str]:
         if naming not in known:
-            rows = self._engine.run(naming.statement, {}, _NAMES, named(lookup)).rows
+            rows = self._engine.run(naming.statement, {}, _NAMES, name_statement(lookup)).rows
             known[naming] = [str(row["name"]) for row in rows if row["name"] is not None]
         return known[naming]
 

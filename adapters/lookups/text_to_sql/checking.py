@@ -142,7 +142,7 @@ class Statement:
     readable: Mapping[str, frozenset[str]]
 
 
-def checked(text: str, allowed: TextToSql, dialect: str, most_rows: int) -> Statement:
+def check_statement(text: str, allowed: TextToSql, dialect: str, most_rows: int) -> Statement:
     """Return what may run in the place of a model's statement.
 
     Args:
@@ -174,7 +174,7 @@ def readable(allowed: TextToSql) -> dict[str, frozenset[str]]:
 
 
 def _written_anew(text: str, allowed: TextToSql, dialect: str, most_rows: int) -> str:
-    tree = _parsed(text, dialect)
+    tree = _parse_select(text, dialect)
     functions = FUNCTIONS[dialect] | {name.lower() for name in allowed.functions}
     for node in tree.walk():
         _check_node(node, dialect, functions)
@@ -189,11 +189,11 @@ def _written_anew(text: str, allowed: TextToSql, dialect: str, most_rows: int) -
 # ------------------------------------------------------------------------------------------------------- the parser
 
 
-def _parsed(text: str, dialect: str) -> exp.Select:
+def _parse_select(text: str, dialect: str) -> exp.Select:
     from sqlglot import exp, parse
     from sqlglot.errors import SqlglotError
 
-    if _nesting(text) > _MOST_NESTED:
+    if _measure_nesting(text) > _MOST_NESTED:
         raise Refused("its brackets are nested too deep")
     # The parser writes a warning, with the text, to the log where a statement begins with anything else.
     if not re.match(r"\s*(?:select|with)\b", text, re.IGNORECASE) or ";" in text.rstrip().rstrip(";"):
@@ -207,7 +207,7 @@ def _parsed(text: str, dialect: str) -> exp.Select:
     return trees[0]
 
 
-def _nesting(text: str) -> int:
+def _measure_nesting(text: str) -> int:
     depth = deepest = 0
     for character in text:
         depth += (character in "([{") - (character in ")]}")
@@ -225,11 +225,11 @@ def _check_node(node: exp.Expr, dialect: str, functions: frozenset[str]) -> None
         known = (*_NODES.get(kind, "this expression").split(), *_QUIET)
         more = [name for name, value in node.args.items() if value not in (None, False, "", []) and name not in known]
         if more:
-            raise Refused(f"{_said(node)} has a part that is not allowed ({more[0].rstrip('_')})")
+            raise Refused(f"{_name_part(node)} has a part that is not allowed ({more[0].rstrip('_')})")
         if check := _CHECKS.get(kind):
             check(node)
     elif not _may_be_called(node, dialect, functions):
-        raise Refused(f"{_said(node)} is not allowed")
+        raise Refused(f"{_name_part(node)} is not allowed")
 
 
 def _may_be_called(node: exp.Expr, dialect: str, functions: frozenset[str]) -> bool:
@@ -244,7 +244,7 @@ def _may_be_called(node: exp.Expr, dialect: str, functions: frozenset[str]) -> b
     return (name or node.sql_name().lower()) in functions
 
 
-def _said(node: exp.Expr) -> str:
+def _name_part(node: exp.Expr) -> str:
     from sqlglot import exp
 
     name = node.name if isinstance(node, exp.Anonymous | exp.Identifier | exp.Table) else node.key.upper()
@@ -394,8 +394,8 @@ class _Names:
         if columns is None:
             columns = self._table(node, known, schema)
         else:
-            node.set("this", _quoted(known))
-        node.set("alias", exp.TableAlias(this=_quoted(alias)))
+            node.set("this", _quote_identifier(known))
+        node.set("alias", exp.TableAlias(this=_quote_identifier(alias)))
         return alias, columns
 
     def _table(self, node: exp.Table, name: str, schema: str) -> _Columns:
@@ -405,8 +405,8 @@ class _Names:
         own_schema, _, own = whole.rpartition(".")
         if schema and schema != own_schema.lower():
             raise Refused(f"there is no table {schema[:40]}.{name[:40]} to ask")
-        node.set("this", _quoted(own))
-        node.set("db", _quoted(own_schema) if own_schema else None)
+        node.set("this", _quote_identifier(own))
+        node.set("db", _quote_identifier(own_schema) if own_schema else None)
         self._read += 1
         return columns
 
@@ -432,7 +432,7 @@ class _Names:
                 raise Refused(f"the column {name} does not come from a table")
             outputs[name.lower()] = name
             aliases[name.lower()] = value
-            settled.append(exp.Alias(this=value, alias=_quoted(name)))
+            settled.append(exp.Alias(this=value, alias=_quote_identifier(name)))
         node.set("expressions", settled)
         return outputs, aliases
 
@@ -473,8 +473,8 @@ class _Names:
             if len(found) > 1:
                 raise Refused(f"{name[:40]} is in several tables; name the column with its table")
             if found:
-                node.set("this", _quoted(level[found[0]][name]))
-                node.set("table", _quoted(found[0]))
+                node.set("this", _quote_identifier(level[found[0]][name]))
+                node.set("table", _quote_identifier(found[0]))
                 return
             if table:
                 break
@@ -518,10 +518,10 @@ def _name_of(alias: Any) -> str:
 
 
 def _rename(alias: exp.Expr, name: str) -> None:
-    alias.set("this", _quoted(name))
+    alias.set("this", _quote_identifier(name))
 
 
-def _quoted(name: str) -> exp.Identifier:
+def _quote_identifier(name: str) -> exp.Identifier:
     from sqlglot import exp
 
     return exp.Identifier(this=name, quoted=True)

@@ -158,7 +158,7 @@ def _reply(request: SearchRequest, asked: _Asked) -> SearchReply:
     statement = asked.written.statement
     told = QueryTrace(query=request.query, source=Source.DB, expanded=request.expand)
     if statement is not None:
-        told = told.model_copy(update={"lookups": (_shown(statement),)})
+        told = told.model_copy(update={"lookups": (_show_statement(statement),)})
     if asked.error is not None:
         said = str(asked.error)
         return SearchReply((), told.model_copy(update={"error": said, "degraded": f"db: {said}"}), asked.calls)
@@ -172,7 +172,7 @@ def _reply(request: SearchRequest, asked: _Asked) -> SearchReply:
     return SearchReply(tuple(items[:count]), told, asked.calls)
 
 
-def _shown(statement: Statement) -> str:
+def _show_statement(statement: Statement) -> str:
     values = ", ".join(f"{name}={value!r}" for name, value in statement.values.items())
     return f"{reference(statement)}: {statement.text}{f' ({values})' if values else ''}"
 

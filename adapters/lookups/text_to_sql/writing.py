@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from adapters.lookups.text_to_sql.checking import FUNCTIONS, Refused, Statement, checked
+from adapters.lookups.text_to_sql.checking import FUNCTIONS, Refused, Statement, check_statement
 from adapters.models.exchange import AskedModel, ModelExchange
 from adapters.models.window import Parts
 from contracts.calls import ModelCall
@@ -122,7 +122,9 @@ class StatementWriter:
                 if read(raw) == NONE:
                     return Written(None, repaired=repaired), tuple(exchange.made)
                 try:
-                    statement = await asyncio.to_thread(checked, read(raw), self._allowed, self._dialect, self._rows)
+                    statement = await asyncio.to_thread(
+                        check_statement, read(raw), self._allowed, self._dialect, self._rows
+                    )
                 except Refused as error:
                     exchange.blame(FaultKind.NOT_AS_ASKED)
                     refused = str(error)
@@ -144,7 +146,7 @@ class StatementWriter:
         functions = sorted({*FUNCTIONS[self._dialect], *(name.lower() for name in self._allowed.functions)})
         return _SYSTEM.format(
             engine=_ENGINES[self._dialect],
-            tables="\n".join(_described(table, wanted.language) for table in self._allowed.tables),
+            tables="\n".join(_describe_table(table, wanted.language) for table in self._allowed.tables),
             none=NONE,
             functions=", ".join(functions),
             today=wanted.today.isoformat(),
@@ -176,15 +178,15 @@ def _messages(system: str, repair: str) -> Callable[[Parts], list[BaseMessage]]:
     return messages
 
 
-def _described(table: AskedTable, language: Language | None) -> str:
-    lines = [f"{table.name}: {_said(table.about, language)}"]
+def _describe_table(table: AskedTable, language: Language | None) -> str:
+    lines = [f"{table.name}: {_choose_language(table.about, language)}"]
     for column in table.columns:
         values = f" One of: {', '.join(map(repr, column.values))}." if column.values else ""
-        lines.append(f"- {column.name}: {_said(column.about, language)}{values}")
+        lines.append(f"- {column.name}: {_choose_language(column.about, language)}{values}")
     return "\n".join(lines)
 
 
-def _said(about: LocalText, language: Language | None) -> str:
+def _choose_language(about: LocalText, language: Language | None) -> str:
     return (about.get(language) if language else None) or about.get(Language.EN) or next(iter(about.values()))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from assistant.api import ask_structured
 from assistant.cli.main import outcome_code
-from assistant.report_text import in_colour, judged
+from assistant.report_text import in_colour, write_report
 from assistant.turns.progress import path_line, progress_lines
 from contracts.enums import Language
 from contracts.result import StructuredAgentResult
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 def explain(result: StructuredAgentResult) -> None:
     """Print what was judged in a turn, as wide as the terminal."""
     width = shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
-    print(judged(result, width, colour=in_colour(sys.stdout)), flush=True)
+    print(write_report(result, width, colour=in_colour(sys.stdout)), flush=True)
 
 
 def receiver(text: str, language: str | None, *, path: bool) -> Callable[[str, dict[str, Any]], None]:

@@ -14,7 +14,7 @@ from assistant.deployment import deployment
 from assistant.turns.progress import own_language, phrases
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError
-from language.figures.counted import counted
+from language.figures.counted import count_noun
 from rendering.texts import without_escapes
 
 _MOST_NAMED: Final = 20
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     def begun(run: Begun) -> None:
         nonlocal asking
         asking = True
-        rows = counted(run.rows, say["batch_rows"], language)
+        rows = count_noun(run.rows, say["batch_rows"], language)
         key = "batch_goes_on" if run.done else "batch_begins"
         print(say[key].format(rows=rows, done=run.done, threads=run.run), file=sys.stderr, flush=True)
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _summary(report: Report, language: Language) -> str:
     say = phrases(language)
-    rows = counted(report.rows, say["batch_rows"], language)
+    rows = count_noun(report.rows, say["batch_rows"], language)
     lines = [say["batch_done"].format(out=report.target, rows=rows, seconds=f"{report.seconds:.1f}")]
     lines += [f"{number:>7} {say[f'outcome_{outcome}']}" for outcome, number in report.outcomes.most_common()]
     if without := report.rows - report.outcomes.total():
@@ -78,11 +78,11 @@ def _remarks(report: Report, language: Language) -> None:
         numbers = sorted(report.errors)
         named = [f"{n} ({report.names[n]})" if n in report.names else str(n) for n in numbers[:_MOST_NAMED]]
         named += ["…"] if len(numbers) > _MOST_NAMED else []
-        rows = counted(len(numbers), say["batch_rows_with_error"], language)
+        rows = count_noun(len(numbers), say["batch_rows_with_error"], language)
         print(say["batch_errors"].format(rows=rows, numbers=without_escapes(", ".join(named))), file=sys.stderr)
     if report.degraded:
-        rows = counted(report.degraded, say["batch_rows"], language)
+        rows = count_noun(report.degraded, say["batch_rows"], language)
         print(say["batch_degraded"].format(rows=rows), file=sys.stderr)
     if report.shortened:
-        cells = counted(report.shortened, say["batch_cells"], language)
+        cells = count_noun(report.shortened, say["batch_cells"], language)
         print(say["batch_shortened"].format(cells=cells, out=report.target.name), file=sys.stderr)

@@ -33,7 +33,7 @@ from contracts.enums import Entailment, Language, Source
 from contracts.errors import GuardianError
 from contracts.ports import EntailmentQuestion, EntailmentReply, PlanRequest, SearchRequest
 from contracts.report import ModerationResult
-from language.figures.counted import counted
+from language.figures.counted import count_noun
 
 if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedder
@@ -109,7 +109,7 @@ def _look(profile: str | None) -> Iterator[Finding]:
     if deployed.settings.models.value["GUARDIAN_ENTAIL_URL"]:
         yield _careful("entailment", _entailment, deployed)
     yield _careful("hand-offs", _hand_offs, deployed)
-    yield _careful("tracing", _tracing, deployed)
+    yield _careful("tracing", _check_tracing, deployed)
     yield from _models(deployed)
 
 
@@ -151,23 +151,25 @@ def _index(deployed: Deployment) -> Finding:
     # A server's index is filled from one on some machine, where its notes are.
     notes = base.warnings() if isinstance(base, KnowledgeBase) else []
     base.close()
-    seen = ", ".join(f"{kind}: {counted(number, 'document|documents')}" for kind, number in counts.items()) or "empty"
+    seen = (
+        ", ".join(f"{kind}: {count_noun(number, 'document|documents')}" for kind, number in counts.items()) or "empty"
+    )
     if url := deployed.settings.index_url:
         seen = f"{seen}, in {engine_of(deployed, url).name}"
     shown = "; ".join(f"{path}: {why}" for path, why in notes[:_MOST_NOTES])
     if notes:
-        seen = f"{seen}; {counted(len(notes), 'file|files')} not as it might be: {shown}{'; …' if len(notes) > _MOST_NOTES else ''}"
+        seen = f"{seen}; {count_noun(len(notes), 'file|files')} not as it might be: {shown}{'; …' if len(notes) > _MOST_NOTES else ''}"
     return Finding("index", any(counts.values()), seen, f"Run `{index_command(deployed)}`.")
 
 
 def _graph(deployed: Deployment) -> Finding:
-    number = counted(len(deployed.profile.lookups_of(Source.NEO4J)), "lookup|lookups")
+    number = count_noun(len(deployed.profile.lookups_of(Source.NEO4J)), "lookup|lookups")
     source = graph_source(deployed)
     built_here = not deployed.settings.graph_url
     if source is None or (built_here and not graph_file(deployed).is_file()):
         return Finding("graph", False, f"{number}, but not built yet", f"Run `{index_command(deployed)}`.")
     try:
-        nodes = counted(source.count(), "node|nodes")
+        nodes = count_noun(source.count(), "node|nodes")
     finally:
         source.close()
     if not built_here:
@@ -195,7 +197,7 @@ def _embedder_in_words(model: Embedder, deployed: Deployment) -> str:
 
     if isinstance(model, LocalEmbedder):
         return f"{model.name} in this process, for {', '.join(sorted(model.languages))}"
-    return _named(deployed, "GUARDIAN_EMBED")
+    return _describe_model(deployed, "GUARDIAN_EMBED")
 
 
 def _without_vectors(deployed: Deployment, question: str) -> str:
@@ -216,7 +218,9 @@ def _reranker(model: Reranker, deployed: Deployment) -> Finding:
     question = _QUESTIONS[min(settings.languages("GUARDIAN_RERANK_LANGUAGES"))]
     asyncio.run(model.scores(question, [question]))
     return Finding(
-        "reranker", True, f"{_named(deployed, 'GUARDIAN_RERANK')}; as {settings.value['GUARDIAN_RERANK_SHAPE']}"
+        "reranker",
+        True,
+        f"{_describe_model(deployed, 'GUARDIAN_RERANK')}; as {settings.value['GUARDIAN_RERANK_SHAPE']}",
     )
 
 
@@ -232,7 +236,7 @@ def _entailment(deployed: Deployment) -> Finding:
 
     follows = [answer.entailment for answer in asyncio.run(ask()).answers if answer] == [Entailment.ENTAILED]
     mode = deployed.context_type().entailment
-    seen = f"{_named(deployed, 'GUARDIAN_ENTAIL')}; as {settings.value['GUARDIAN_ENTAIL_SHAPE']}, its word is {mode}"
+    seen = f"{_describe_model(deployed, 'GUARDIAN_ENTAIL')}; as {settings.value['GUARDIAN_ENTAIL_SHAPE']}, its word is {mode}"
     return Finding(
         "entailment",
         follows,
@@ -241,7 +245,7 @@ def _entailment(deployed: Deployment) -> Finding:
     )
 
 
-def _named(deployed: Deployment, name: str) -> str:
+def _describe_model(deployed: Deployment, name: str) -> str:
     """Say which model answers, where, and in which languages; never its key."""
     settings = deployed.settings.models
     model = settings.value[f"{name}_MODEL"] or "the model"
@@ -270,9 +274,9 @@ def _threads(deployed: Deployment) -> Finding:
 def _database(deployed: Deployment) -> Finding:
     from assistant.wiring.lookups import database_source
 
-    number = counted(len(deployed.profile.lookups_of(Source.DB)), "lookup|lookups")
+    number = count_noun(len(deployed.profile.lookups_of(Source.DB)), "lookup|lookups")
     if asked := deployed.profile.database.text_to_sql:
-        number += f", and a model's SQL over {counted(len(asked.tables), 'table|tables')},"
+        number += f", and a model's SQL over {count_noun(len(asked.tables), 'table|tables')},"
     url = deployed.settings.database_url
     source = database_source(deployed)
     if not url and not deployed.threads_file.exists():
@@ -311,7 +315,7 @@ def _hand_offs(deployed: Deployment) -> Finding:
     return Finding("hand-offs", not kept, f"{to}{sums}", f"{why} {way_out}".strip())
 
 
-def _tracing(deployed: Deployment) -> Finding:
+def _check_tracing(deployed: Deployment) -> Finding:
     return Finding("tracing", True, tracing_in_words(deployed.settings.trace_content))
 
 
@@ -329,14 +333,14 @@ async def _ask_models(deployed: Deployment) -> list[Finding]:
     found: list[Finding] = []
     async with Servers(deployed) as servers:
         for part, access in servers.accesses().items():
-            found.append(await _reached(servers, part, access))
+            found.append(await _check_model(servers, part, access))
         planner = servers.planner(FakePlanner([]))
         if planner and all(finding.ok for finding in found if finding.what == "planner"):
             found += await _rungs(planner)
     return found
 
 
-async def _reached(servers: Servers, part: str, access: ModelAccess) -> Finding:
+async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Finding:
     """Ask a model for a word, and its server for its window."""
     try:
         await servers.ping(access)

@@ -16,7 +16,7 @@ from assistant.wiring.graphs import write_graph
 from assistant.wiring.rankers import embedder, fill_vectors
 from contracts.enums import Source
 from contracts.errors import ConfigError, InputError
-from language.figures.counted import counted
+from language.figures.counted import count_noun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,7 @@ def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) 
     for note in (*report.skipped, *report.warnings):
         print(f"{note.path}: {note.reason}", file=sys.stderr)
     if report.markup:
-        kinds = ", ".join(f"{kind} in {counted(count, 'file|files')}" for kind, count in report.markup.items())
+        kinds = ", ".join(f"{kind} in {count_noun(count, 'file|files')}" for kind, count in report.markup.items())
         print(
             f"This mark-up is not known and is left out of answers: {kinds}. Where it is MkDocs's, say so with "
             '`dialect = "mkdocs"` under [[knowledge]] in the profile.',
@@ -112,7 +112,7 @@ def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) 
     return (
         f"{report.added} added, {report.changed} changed, {report.removed} removed, {report.unchanged} unchanged"
         f"{copies}, {len(report.skipped)} left out{parts}; "
-        f"{counted(report.documents, 'document|documents')} ({counted(report.policies, 'policy|policies')}) with {counted(report.chunks_in_all, 'passage|passages')} in all; "
+        f"{count_noun(report.documents, 'document|documents')} ({count_noun(report.policies, 'policy|policies')}) with {count_noun(report.chunks_in_all, 'passage|passages')} in all; "
         f"{report.seconds:.1f} s{made}"
     )
 
@@ -142,7 +142,7 @@ def _fill_engine(deployed: Deployment, engine: Engine) -> str:
     with _bar("passages counted") as counting, _bar("passages") as writing:
         report = fill(deployed.knowledge_folder, engine, model, on_counted=_on(counting), on_progress=_on(writing))
     return (
-        f"{engine.name}: {counted(report.written, 'passage|passages')} written, {report.deleted} deleted, "
+        f"{engine.name}: {count_noun(report.written, 'passage|passages')} written, {report.deleted} deleted, "
         f"{report.unchanged} unchanged; {report.seconds:.1f} s"
     )
 

@@ -8,10 +8,10 @@ import json
 import shutil
 import sys
 
-from assistant.api import found, run_context
+from assistant.api import run_context, search_passages
 from assistant.cli.search_table import table
 from assistant.deployment import deployment
-from assistant.search_explanation import Explained, explained
+from assistant.search_explanation import Explained, explain_search
 from assistant.turns.progress import phrases
 from contracts.enums import Language
 from contracts.evidence import EvidenceItem
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         _explain(options)
         return 0
     items, degraded = asyncio.run(
-        found(options.text, top_k=options.top or _TOP, language=options.lang, profile=options.profile)
+        search_passages(options.text, top_k=options.top or _TOP, language=options.lang, profile=options.profile)
     )
     say = phrases(Language(options.lang) if options.lang else detect(options.text))
     for what in degraded:
@@ -59,7 +59,7 @@ def _explain(options: argparse.Namespace) -> None:
         raise fault
     deployed = deployment(options.profile)
     context = run_context(deployed, language=options.lang, role=options.role, top_k=options.top)
-    made: Explained = asyncio.run(explained(deployed, clean(options.text), context))
+    made: Explained = asyncio.run(explain_search(deployed, clean(options.text), context))
     if options.json:
         print(json.dumps(made.as_json(), ensure_ascii=False, indent=2))
         return

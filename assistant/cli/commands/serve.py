@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     from assistant.keys import keys_of
     from assistant.web.app import Options, create_app
     from assistant.web.limits import is_loopback
-    from assistant.web.serving import listening
+    from assistant.web.serving import open_socket
     from assistant.web.serving import run as serve
 
     deployed = deployment(options.profile)
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         mcp=find_spec("mcp") is not None,
         loopback=loopback,
     )
-    sock = listening(options.host, options.port)
+    sock = open_socket(options.host, options.port)
     port = sock.getsockname()[1]
     host = f"[{options.host}]" if ":" in options.host else options.host
     serve(lambda: create_app(deployed, chosen), sock, lambda: _announce(f"http://{host}:{port}", chosen, keys))

@@ -31,13 +31,13 @@ def run(options: argparse.Namespace) -> int:
     knowledge_base(deployed).close()
 
     from assistant.keys import keys_of
-    from assistant.web.serving import listening
+    from assistant.web.serving import open_socket
     from assistant.web.serving import run as serve
 
     keys = keys_of(deployed)
     keys.all()  # a page that lets nobody in is not begun
     say = phrases(own_language())
-    with listening(_HOST, options.port) as sock:
+    with open_socket(_HOST, options.port) as sock:
         from assistant.web.app import Options, create_app
 
         address = f"http://{_HOST}:{sock.getsockname()[1]}/"

@@ -16,12 +16,12 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.service import Caller
-from assistant.web.callers import Asker, Served, identified
+from assistant.web.callers import Asker, Served, identify
 from assistant.web.faults import fault_response
 from assistant.web.limits import replay_body
 from assistant.web.page.languages import language_of
 from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
-from assistant.web.page.render import Look, cited_of, exported, no_export_html, passages_html
+from assistant.web.page.render import Look, cited_of, export_conversation, no_export_html, passages_html
 from assistant.web.page.style import CSS
 from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
@@ -134,7 +134,7 @@ class Guard:
         await self._page(scope, answer, sending)
 
     def _refused(self, scope: Scope) -> Response | None:
-        caller, _ = identified(HTTPConnection({**scope, "app": self._app}))
+        caller, _ = identify(HTTPConnection({**scope, "app": self._app}))
         path = scope["path"]
         if path.startswith("/gradio_api/heartbeat/"):
             # It would hold a connection for each tab, which a server that is to end waits for; no state hangs on it.
@@ -158,13 +158,13 @@ class Guard:
         if scope["path"] == _JOIN:
             event = read_event(await Request(scope, receive).body(), self._queue.inputs)
             said = event.model_copy(update={"session_hash": own_session(caller, event.session_hash)})
-            return _saying(scope, said, receive)
+            return _replay(scope, said, receive)
         if scope["path"] == _CANCEL:
             unwanted = read_cancel(await Request(scope, receive).body())
             own = own_session(caller, unwanted.session_hash)
             if not self._queue.has(own, unwanted.event_id):
                 raise UnknownThread("There is no such event in this session.", "It may have ended: load the page anew.")
-            return _saying(scope, unwanted.model_copy(update={"session_hash": own}), receive)
+            return _replay(scope, unwanted.model_copy(update={"session_hash": own}), receive)
         if scope["path"] == _DATA:
             own = own_session(caller, session)
             if not self._queue.has(own):
@@ -193,7 +193,7 @@ def _is_needed(path: str) -> bool:
     return path == "/" or (named and any(path == one or (one[-1] == "/" and path.startswith(one)) for one in _NEEDED))
 
 
-def _saying(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
+def _replay(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
     body = said.model_dump_json().encode()
     headers = MutableHeaders(scope=scope)
     headers["content-type"], headers["content-length"] = "application/json", str(len(body))
@@ -236,7 +236,7 @@ def _pages(app: FastAPI) -> APIRouter:
     async def export(request: Request, service: Served, caller: Asker, thread: str, lang: str = "") -> Response:
         look = look_of(request, caller.role, lang)
         try:
-            text = exported(await service.turns(caller, thread), look)
+            text = export_conversation(await service.turns(caller, thread), look)
         except (UnknownThread, InputError):
             return HTMLResponse(no_export_html(look), 404, {**_HEADERS, "Content-Security-Policy": _STATIC_POLICY})
         name = quote(f"{profile.name}-{thread[:12]}.md", safe="")

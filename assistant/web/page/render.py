@@ -29,7 +29,7 @@ from contracts.profile import Profile
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import CitedSource, StructuredAgentResult
 from guards.message_check import MAX_MESSAGE_CHARS
-from language.figures.counted import counted
+from language.figures.counted import count_noun
 from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import cited_passages
 from rendering.badges import confidence_badge, spam_badge
@@ -85,7 +85,7 @@ def turn_html(turn: Turn, look: Look, rated: Feedback | None = None, *, newest: 
     What may be chosen are buttons in the newest turn, and a numbered list in any other: there it was answered.
     """
     if turn.result is None:
-        return _article(turn.turn_id, turn.question, _unfinished(look), look)
+        return _article(turn.turn_id, turn.question, _render_unfinished(look), look)
     result = StructuredAgentResult.model_validate(turn.result)
     view = user_view(result, look.profile)
     as_buttons = newest and bool(view.choices)
@@ -116,7 +116,7 @@ def _article(turn_id: str, question: str, body: str, look: Look) -> str:
     )
 
 
-def _unfinished(look: Look) -> str:
+def _render_unfinished(look: Look) -> str:
     return (
         f'<p class="note">{look.say("unfinished")}</p><p class="choices">'
         f'<button type="button" class="main" data-act="finish">{look.say("finish")}</button>'
@@ -439,7 +439,7 @@ def _told_operator(event: TurnEvent, look: Look) -> str:
         case NodeFinished(node=node, ms=ms, decisions=decided):
             return _step(node, ms, decided)
         case Searched(passages=passages):
-            return f'<li class="dim">{words(counted(passages, look.words["passages"], look.language))}</li>'
+            return f'<li class="dim">{words(count_noun(passages, look.words["passages"], look.language))}</li>'
         case Judged(verdict=verdict, reasons=reasons):
             return f"<li><b>{verdict}</b> {words(', '.join(reasons))}</li>"
         case Degraded(what=what):
@@ -591,7 +591,7 @@ def _small_page(title: str, body: str, look: Look) -> str:
     )
 
 
-def exported(turns: Sequence[Turn], look: Look) -> str:
+def export_conversation(turns: Sequence[Turn], look: Look) -> str:
     """Return a conversation as Markdown: what its user saw."""
     parts = [f"# {look.words['page_export_title'].format(product=look.profile.product)}"]
     for turn in turns:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.decisions import EVIDENCE, VERDICT
-from contracts.decisions.effects import EFFECTS, Effect, combined
+from contracts.decisions.effects import EFFECTS, Effect, combine
 from contracts.enums import RequiredAction, Source, Verdict
 
 A = RequiredAction
@@ -37,8 +37,8 @@ def test_the_actions_that_end_a_turn_are_the_four_ways_out() -> None:
 def test_the_actions_on_the_form_search_nothing() -> None:
     """A retry for the contract alone does not search again."""
     form = (A.ADD_REQUIRED_SECTIONS, A.REMOVE_FORBIDDEN_CONTENT, A.USE_DOMAIN_TERMS, A.ADD_EVIDENCE_REFERENCES)
-    assert not combined(form).searches
-    assert combined(form).redraft
+    assert not combine(form).searches
+    assert combine(form).redraft
 
 
 @pytest.mark.parametrize("source", Source)
@@ -50,7 +50,7 @@ def test_each_source_can_be_asked_for(source: Source) -> None:
 @given(ACTIONS)
 def test_actions_together_do_what_each_of_them_does(actions: list[RequiredAction]) -> None:
     """The combined effect has every flag and every source of its parts, and no others."""
-    together, parts = combined(actions), [EFFECTS[action] for action in actions]
+    together, parts = combine(actions), [EFFECTS[action] for action in actions]
     for flag in FLAGS:
         assert getattr(together, flag) == any(getattr(part, flag) for part in parts)
     for group in GROUPS:
@@ -63,19 +63,19 @@ def test_actions_together_do_what_each_of_them_does(actions: list[RequiredAction
 @given(ACTIONS)
 def test_an_action_named_twice_counts_once(actions: list[RequiredAction]) -> None:
     """Repeating the actions changes nothing."""
-    assert combined([*actions, *actions]) == combined(actions)
+    assert combine([*actions, *actions]) == combine(actions)
 
 
 def test_no_actions_change_nothing() -> None:
     """Without an action the effect is empty."""
-    assert combined([]) == Effect()
+    assert combine([]) == Effect()
     assert not Effect().searches
 
 
 def test_a_retry_of_the_verdict_table_changes_something_and_a_failure_ends_the_turn() -> None:
     """The actions that DT-005 itself names go on after RETRY and end the turn after FAIL."""
     for row in VERDICT.rows:
-        effect = combined(row.then.actions)
+        effect = combine(row.then.actions)
         if row.then.take:
             assert row.then.actions == ()
         elif row.then.verdict is Verdict.RETRY:
@@ -92,4 +92,4 @@ def test_missing_sources_are_searched_for() -> None:
     for row in EVIDENCE.rows:
         rule = row.then
         assert bool(rule.required) == bool(rule.reason) == bool(rule.remedy)
-        assert set(combined(rule.remedy).add_sources) == set(rule.required)
+        assert set(combine(rule.remedy).add_sources) == set(rule.required)
