@@ -29,8 +29,10 @@ from language.fidelity.negation import polarity_differs, read_yes_or_no
 from language.fidelity.promises import promises_of_nobody
 from language.fidelity.rephrasing import turned_round
 from language.fidelity.step_order import misordered_steps
-from language.figures.comparison import Passage, code_parts, missing_values, passage, values
+from language.figures.comparison import missing_values
 from language.figures.nearest import exchanged_values
+from language.figures.passage import Passage, passage
+from language.figures.values import code_parts, values
 from language.markup import in_markdown
 from language.names import is_gloss, is_translated, names_missing, names_of_nobody
 from language.truncation import in_short

@@ -10,7 +10,9 @@ from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason
 from contracts.report import Finding
 from language.attacks.demands import question_asks_for_secrets
-from language.figures.comparison import missing_values, passage, values
+from language.figures.comparison import missing_values
+from language.figures.passage import passage
+from language.figures.values import values
 from language.questions import question_of, states
 
 NAME = "grounding"

@@ -13,7 +13,7 @@ from typing import Final
 
 from contracts.enums import ResponseFormat
 from language.blocks import Block, BlockKind, blocks, heading_text
-from language.figures.comparison import Values, code_parts, values
+from language.figures.values import Values, code_parts, values
 from language.lexicon import is_courtesy, is_lead_in, points_ahead
 from language.privacy.links import has_link
 from language.sentences import sentences

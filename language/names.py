@@ -7,7 +7,7 @@ from typing import Final
 
 from contracts.enums import Language
 from language.clean import fold
-from language.figures.comparison import Passage
+from language.figures.passage import Passage
 from language.figures.units import read_unit
 from language.memo import remember
 from language.words import detect, stem, stop_words

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from contracts.enums import Delivery
-from contracts.profile import Profile
-from rendering.synthetic import contact_of
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from contracts.decisions.evidence import could_not_ask
-from contracts.enums import Flow, HandOffOutcome, Language, Outcome, Source
+from contracts.enums import Delivery, Flow, HandOffOutcome, Language, Outcome, Source
 from contracts.evidence import QueryTrace
+from contracts.profile import Profile
 from contracts.reasons import read_reason, reason_names
 from contracts.report import HandOff, Ticket
 from language.lexicon import is_casual, wants_person
 from language.sentences import questions
 from language.words import stems
 from rendering.exits import name_unasked
+from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
 _LONGEST_QUOTE: Final = 200

@@ -17,7 +17,7 @@ from adapters.lookups.day_expressions import day
 from contracts.enums import Language
 from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, LookupValue, Value
 from language.clean import clean, fold
-from language.figures.comparison import values as values_in
+from language.figures.values import values as values_in
 from language.lexicon import is_vague
 from language.words import Phrases, all_stems, stem, stop_words
 

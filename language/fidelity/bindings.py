@@ -17,9 +17,9 @@ from itertools import combinations, islice, pairwise, takewhile, zip_longest
 from typing import Final
 
 from language.clean import fold
-from language.figures.comparison import Passage
 from language.figures.nearest import pieces_in_order
 from language.figures.numbers import word_number
+from language.figures.passage import Passage
 from language.lexicon import light_stems
 from language.words import stem, stop_words
 

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Final
 
 from language.fidelity.turning_words import LISTS, opposites, sentence_of
-from language.figures.comparison import Passage
 from language.figures.nearest import places
+from language.figures.passage import Passage
 from language.words import stem, stop_words
 
 _LONGEST: Final = 80

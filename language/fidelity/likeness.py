@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from language.clean import unescape_entities
-from language.figures.comparison import Passage
+from language.figures.passage import Passage
 from language.lexicon import is_lead_in, points_ahead
 from language.names import names
 from language.words import detect, stems

@@ -26,8 +26,8 @@ from language.fidelity.turning_words import (
     opposites_in_place,
     sentence_of,
 )
-from language.figures.comparison import Passage
 from language.figures.nearest import places
+from language.figures.passage import Passage
 from language.words import stem, stems, stop_words, tokens
 
 SIMILAR: Final = 0.8

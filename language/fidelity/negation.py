@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from language.clean import fold
-from language.figures.comparison import Passage
 from language.figures.nearest import content_words, places
+from language.figures.passage import Passage
 from language.words import stem, stop_words
 
 _LEAST_SHARE: Final = 0.5

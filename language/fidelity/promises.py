@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from language.clean import fold
-from language.figures.comparison import Passage
+from language.figures.passage import Passage
 
 
 def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") -> list[str]:

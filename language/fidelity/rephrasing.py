@@ -15,8 +15,8 @@ from itertools import islice
 from typing import Final
 
 from language.fidelity.turning_words import ANSWERS, HOW, LIMITING, LISTS, Sentence, opposites, sentence_of
-from language.figures.comparison import Passage
 from language.figures.nearest import places
+from language.figures.passage import Passage
 from language.words import stem, stop_words
 
 _SAME: Final = 0.5

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from language.clean import fold
-from language.figures.comparison import Passage
+from language.figures.passage import Passage
 from language.truncation import in_short
 from language.words import stem, stop_words
 

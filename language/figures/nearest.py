@@ -14,8 +14,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from language.figures.comparison import Figure, Passage, Values, code_parts, missing_values, passage, values
+from language.figures.comparison import missing_values
+from language.figures.figure import Figure
+from language.figures.passage import Passage, passage
 from language.figures.rates import FREQUENT, frequencies
+from language.figures.values import Values, code_parts, values
 from language.words import stems, tokens
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+|>#]|\d{1,3}[.)][ \t]))|\n(?<=\|\n)")

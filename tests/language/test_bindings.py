@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from language.fidelity.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
-from language.figures.comparison import Passage, passage
+from language.figures.passage import Passage, passage
 
 SHELF = passage("""# Shelves
 

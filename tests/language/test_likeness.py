@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from language.fidelity.likeness import is_invented, likeness
-from language.figures.comparison import passage
+from language.figures.passage import passage
 
 KETTLE = [passage("The kettle boils water at 100 degrees and switches itself off. Its body is made of copper.")]
 

@@ -9,7 +9,7 @@ import pytest
 
 from language.fidelity.near_copy import changes
 from language.fidelity.rephrasing import turned_round
-from language.figures.comparison import passage
+from language.figures.passage import passage
 
 BACKUP = (
     "If the disk is full, the server stops writing backups of the database. A backup is kept for at most 30 days. "

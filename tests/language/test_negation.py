@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from language.fidelity.negation import polarity_differs, read_yes_or_no
-from language.figures.comparison import passage
+from language.figures.passage import passage
 from language.names import names
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from language.figures.comparison import missing_from, passage, values
+from language.figures.comparison import missing_from
 from language.figures.nearest import exchanged_values
+from language.figures.passage import passage
 from language.figures.rates import frequencies, per_what
+from language.figures.values import values
 
 
 @pytest.mark.parametrize(

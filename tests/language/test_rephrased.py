@@ -7,7 +7,7 @@ import pytest
 from language.clean import fold
 from language.fidelity.rephrasing import turned_round
 from language.fidelity.turning_words import opposites
-from language.figures.comparison import passage
+from language.figures.passage import passage
 
 LIBRARY = passage(
     "Only the librarian of a branch can remove a book from the shared catalogue. The reading room is not heated on weekends by default. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from language.fidelity.step_order import misordered_steps
-from language.figures.comparison import passage
+from language.figures.passage import passage
 
 MOVE = passage(
     "1. Stop the search server.\n1. Copy the data folder to the new disk.\n1. Change the path in the settings.\n"

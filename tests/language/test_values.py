@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.figures.comparison import missing_from, values
+from language.figures.comparison import missing_from
 from language.figures.numbers import number
+from language.figures.values import values
 
 
 @pytest.mark.parametrize(
