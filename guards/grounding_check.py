@@ -21,14 +21,16 @@ from contracts.reasons import Reason, write_reasons
 from contracts.report import ClaimFinding, Finding
 from language.claims import Claim, asides, claims, opener, strip_label, titles, without_citations
 from language.clean import fold
-from language.fidelity.bindings import bound_wrongly, from_other_rows, own_arguments, swapped_numbers, takes_argument
+from language.fidelity.bindings import bound_wrongly, own_arguments, takes_argument
 from language.fidelity.exchanges import find_exchanges
 from language.fidelity.likeness import inventions, likeness
 from language.fidelity.near_copy import changes, is_copied
 from language.fidelity.negation import polarity_differs, read_yes_or_no
+from language.fidelity.number_pairs import swapped_numbers
 from language.fidelity.promises import promises_of_nobody
 from language.fidelity.rephrasing import turned_round
 from language.fidelity.step_order import misordered_steps
+from language.fidelity.tables import from_other_rows
 from language.figures.comparison import missing_values
 from language.figures.nearest import exchanged_values
 from language.figures.passage import Passage, passage

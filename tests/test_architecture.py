@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tools.mutate import GUARDS, Mutation
+
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PACKAGES = sorted(init.parent.name for init in ROOT.glob("*/__init__.py"))
@@ -213,3 +215,10 @@ def test_a_folder_has_no_module_and_package_of_one_name() -> None:
         if (path.with_suffix("") / "__init__.py").is_file()
     ]
     assert twice == []
+
+
+@pytest.mark.parametrize("mutation", GUARDS, ids=lambda one: f"{one.file}: {one.old[:40]}")
+def test_what_is_broken_on_purpose_is_there_to_be_broken(mutation: Mutation) -> None:
+    """`tools.mutate` changes what stands in its file once, and runs tests that there are."""
+    assert (ROOT / mutation.file).read_text("utf-8").count(mutation.old) == 1
+    assert all((ROOT / name.partition("::")[0]).exists() for name in mutation.tests.split())

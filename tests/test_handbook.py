@@ -22,7 +22,7 @@ import pytest
 from pydantic import BaseModel
 
 import contracts.errors
-from assistant.cli.main import EXIT_CODES, build_parser
+from assistant.cli.parser import EXIT_CODES, build_parser
 from assistant.config.profiles import load_profile, profile_names
 from assistant.config.variables import VARIABLES
 from assistant.deployment import deployment

@@ -39,8 +39,8 @@ class Mutation:
 GUARDS: tuple[Mutation, ...] = (
     Mutation(
         "language/privacy/secrets.py",
-        'if _is_random(value) and not _is_placeholder(value):\n                yield Span("bearer',
-        'if not _is_placeholder(value):\n                yield Span("bearer',
+        'if is_random(value) and not is_placeholder(value):\n                yield Span("bearer',
+        'if not is_placeholder(value):\n                yield Span("bearer',
         "tests/language/test_secrets.py",
     ),
     Mutation(
@@ -81,8 +81,8 @@ GUARDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "language/fidelity/negation.py",
-        "return all(_opposed(said, other) for other in near)",
-        "return any(_opposed(said, other) for other in near)",
+        "return all(_is_opposed(said, other) for other in near)",
+        "return any(_is_opposed(said, other) for other in near)",
         "tests/language/test_negation.py tests/guards",
     ),
     Mutation(
@@ -105,8 +105,8 @@ GUARDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "language/attacks/matching.py",
-        "views = [_View(view, pack, None), *(_View(said, pack, runs) for said, runs in _rewritten(view, pack) if runs)]",
-        "views = [_View(view, pack, None)]",
+        "views += [_View(said, pack, runs) for said, runs in _word_by_word(view, pack) if runs]",
+        "views += []",
         "tests/adapters/test_moderation_rules.py",
     ),
     Mutation(
@@ -143,7 +143,7 @@ GUARDS: tuple[Mutation, ...] = (
         "adapters/lookups/text_to_sql/checking.py",
         '"Join": "this on side kind",',
         '"Join": "this on side kind using method",',
-        "tests/database/test_text_to_sql.py",
+        "tests/lookups/test_text_to_sql.py",
     ),
     Mutation(
         "assistant/web/limits.py",
@@ -153,8 +153,8 @@ GUARDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "assistant/keys.py",
-        "self._wanted = self._wanted or self.path.exists()",
-        "self._wanted = self.path.exists()",
+        "self._wanted = self._wanted or _may_be_there(self.path)",
+        "self._wanted = _may_be_there(self.path)",
         "tests/assistant/test_keys.py tests/web/test_operations.py tests/web/test_asking.py",
     ),
 )

@@ -11,7 +11,7 @@ from contracts.errors import KnowledgeError, NoIndex
 
 if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
-    from adapters.index.remote.search import Engine
+    from adapters.index.remote.engine import Engine
     from contracts.enums import Source
     from contracts.ports import EvidenceSource
 

@@ -9,11 +9,10 @@ be synonyms.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, islice, pairwise, takewhile, zip_longest
+from itertools import islice, pairwise, takewhile, zip_longest
 from typing import Final
 
 from language.clean import fold
@@ -44,15 +43,15 @@ _NAME: Final = re.compile(
 _NUMBER: Final = re.compile(r"(?<![\w.,:/-])\d++(?:[ \u00a0]\d{3}(?!\d))*+(?:[.,:]\d++)*+(?![\w-])")
 _LINK: Final = re.compile(r"\]\([^()\s]*\)")
 _ASSIGNED: Final = re.compile(r"`[^`=\n]*+=[^`\n]*+`")
-_WORD: Final = re.compile(r"[^\W_]+")
+WORD: Final = re.compile(r"[^\W_]+")
 _SAID: Final = 0.7
 """Share of a clause's words that speak of another value, from which on they are that one's."""
 _APART: Final = 0.3
 """By how much this share must exceed that of the value which the clause has."""
 _HEAD_WEIGHT: Final = 0.5
 """What a word is worth that only the heading above has: it may head several values."""
-_LEAST_WORDS: Final = 2
-_MOST_USES: Final = 600
+LEAST_WORDS: Final = 2
+MOST_USES: Final = 600
 """Of one passage."""
 
 
@@ -70,12 +69,12 @@ def takes_argument(command: str, cited: Iterable[Passage], asked: str = "") -> b
 def own_arguments(command: str, cited: Iterable[Passage], asked: str = "") -> frozenset[str] | None:
     """Return the words of a command that stand where a command of some passages has others; `None` where it is none of them."""
     words = command.split()
-    if len(words) < _LEAST_WORDS:
+    if len(words) < LEAST_WORDS:
         return None
     known = frozenset(word for word in _ARGUMENT.findall(fold(asked)) if not word.isalpha())
     for there in cited:
         for use in _uses(there.text):
-            if len(use.words) < _LEAST_WORDS or fold(use.words[0]) != words[0]:
+            if len(use.words) < LEAST_WORDS or fold(use.words[0]) != words[0]:
                 continue
             pairs = list(zip_longest(use.words, words, fillvalue=""))
             if all(_fits(theirs, word, known) for theirs, word in pairs):
@@ -123,9 +122,9 @@ def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[P
     for at, clause in enumerate(clauses):
         for name, kind, _ in _named_in(clause):
             words = _words(clause, without=name)
-            if len(words) < _LEAST_WORDS and kind != "number":
+            if len(words) < LEAST_WORDS and kind != "number":
                 words = _words(_with_neighbours(clauses, at), without=name)
-            if len(words) < _LEAST_WORDS and kind == "name":
+            if len(words) < LEAST_WORDS and kind == "name":
                 words = _words(claim, without=name)  # "That is Daphne, the server for ..."
             own = [use for use in uses if use.kind == kind and _is_same(use.name, name, kind)]
             if not own or not words:
@@ -155,8 +154,6 @@ def _with_neighbours(clauses: Sequence[str], at: int) -> str:
 
 
 _JOINT: Final = re.compile(r"(?:^|\s)[–—-]\s|[`*»”\"]\s{0,2}:\s")
-
-
 _TYPED: Final = ("command", "option", "path")
 _MOST_NAMES: Final = 24
 """Values of a claim; one that has more is a list, and time would grow with the square."""
@@ -169,9 +166,9 @@ def _belongs(words: frozenset[str], other: _Use, own: Sequence[_Use]) -> bool:
     if not words:
         return False
     share, least = _share(words, other), max(_share(words, use) for use in own)
-    if len(words) < _LEAST_WORDS:
+    if len(words) < LEAST_WORDS:
         return other.kind == "command" and least == 0 and words <= other.own_words
-    apart = _APART if other.kind in _TYPED or len(words) > _LEAST_WORDS else 2 * _APART
+    apart = _APART if other.kind in _TYPED or len(words) > LEAST_WORDS else 2 * _APART
     return share >= _SAID and share - least >= apart
 
 
@@ -199,7 +196,7 @@ def _named_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     for match in _NAME.finditer(bare):
         raw = next(filter(None, match.groups()))
         alone = match[3] and " " not in raw and _begins_sentence(bare, match.start())
-        if not alone and (name := " ".join(_WORD.findall(fold(raw)))) and not name.isdigit():
+        if not alone and (name := " ".join(WORD.findall(fold(raw)))) and not name.isdigit():
             found.setdefault(name, ("name", ()))
     for match in _NUMBER.finditer(bare):
         found.setdefault(re.sub(r"[ \u00a0]", "", match.group()), ("number", ()))
@@ -243,10 +240,10 @@ def _is_same(one: str, other: str, kind: str) -> bool:
 
 def _words(text: str, without: str = "") -> frozenset[str]:
     """Return the stems that say what is done, of what, and with which other values."""
-    own = frozenset(_WORD.findall(without))
+    own = frozenset(WORD.findall(without))
     said = (
         word
-        for word in _WORD.findall(fold(_ASSIGNED.sub(" ", _LINK.sub("]", text))))
+        for word in WORD.findall(fold(_ASSIGNED.sub(" ", _LINK.sub("]", text))))
         if word not in stop_words() and word not in own and not _ORDINAL_WORD.fullmatch(word)
     )
     return frozenset(map(stem, said)) - light_stems() - _RUNS
@@ -377,9 +374,9 @@ def _uses(text: str) -> tuple[_Use, ...]:
         named = _named_in(piece)[:_MOST_NAMED]
         around = {} if "|" in piece else _around_numbers(piece)
         found += [_Use(name, kind, words, around.get(name, before), above) for name, kind, words in named]
-        if len(found) > _MOST_USES:
+        if len(found) > MOST_USES:
             break
-    return tuple(found[:_MOST_USES])
+    return tuple(found[:MOST_USES])
 
 
 _MOST_NAMED: Final = 100
@@ -395,303 +392,3 @@ def _around_numbers(piece: str) -> dict[str, frozenset[str]]:
             words = _words(clause)
             found |= {number: found.get(number, frozenset[str]()) | words for number in numbers}
     return found
-
-
-# -------------------------------------------------------------------------------------------------- rows and numbers
-
-
-def from_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
-    """Return the values and cells of a claim that only other rows of a table have than the one which it speaks of.
-
-    A row is spoken of where all words of its first cell are in the claim; of a claim that is a row, in its first cell.
-    """
-    return _values_of_other_rows(claim, cited) or _cells_of_other_rows(claim, cited)
-
-
-def _cells_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
-    """Return whole cells that a claim gives to a row which has another one in their column.
-
-    The claim must begin with the row's first cell, or be a row itself: elsewhere a cell's words may be anybody's.
-    """
-    said = _cell_words(claim)
-    begins = [fold(word) for word in _TOKEN.findall(_TAG.sub(" ", claim))]
-    for there in cited:
-        for rows in _tables(there.text).tables:
-            named = [row.begins for row in rows if row.begins and begins[: len(row.begins)] == list(row.begins)]
-            if not named:
-                if cell := _cell_with_other_words(said, rows):
-                    return [cell]
-                continue
-            # Rows may share their first cell: which of them the claim is about is not known, so each is its own.
-            own = max(named, key=len)
-            mine = [row for row in rows if row.begins == own]
-            words = frozenset[str]().union(*(row.words for row in mine))
-            for column in range(max(len(row.cells) for row in mine)):
-                there_said = [row.cells[column] for row in mine if column < len(row.cells)]
-                if any(cell and len(cell & said) * 2 >= len(cell) for cell in there_said):
-                    break
-                for row in rows:
-                    if row.begins == own or column >= len(row.cells):
-                        continue
-                    if (cell := row.cells[column] - words) and cell <= said:
-                        return [" ".join(row.written[column].split())[:_SHOWN]]
-    return []
-
-
-def _cell_with_other_words(said: frozenset[str], rows: Sequence[_Row]) -> str:
-    """Return the cell whose words a claim has where the row that it names has other ones: "green" for what blue stands for.
-
-    Both cells must share some words with the claim and with each other, for a claim may be about neither.
-    """
-    named = [row for row in rows if row.key and row.key <= said and not all(map(str.isdigit, row.key))]
-    if len(named) != 1:
-        return ""
-    [own] = named
-    for column, mine in enumerate(own.cells):
-        for row in rows:
-            if row is own or column >= len(row.cells):
-                continue
-            theirs = row.cells[column] - mine
-            shared = row.cells[column] & mine & said
-            if theirs and theirs <= said and not (mine - row.cells[column]) & said and len(shared) >= _LEAST_WORDS:
-                return " ".join(row.written[column].split())[:_SHOWN]
-    return ""
-
-
-_SHOWN: Final = 60
-"""Characters of a cell that a reason names."""
-
-
-def _values_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
-    said, spoken = _cell_words(claim), f" {' '.join(_CODE_NAME.findall(fold(claim)))} "
-    # "Unlike Basic, the other plan ..." speaks of another row.
-    names = frozenset[str]() if _COMPARES.search(claim) else _cell_words(" ".join(_CAPITAL.findall(claim)))
-    first = _cell_words(_cells(claim)[0]) if _cells(claim) else frozenset[str]()
-    right, wrong = set[str](), set[str]()
-    for there in cited:
-        tables = _tables(there.text)
-        right |= tables.beside
-        for rows in tables.tables:
-            own = [row for row in rows if (row.key == first if first else row.is_named_in(said, names, spoken))]
-            own = [row for row in own if not any(row.tells < other.tells for other in own)]
-            named = frozenset[str]().union(*(row.tells for row in own))
-            # Of a table of which no row is named, any may be meant; and so may one that is half named beside others.
-            meant = [row for row in rows if row in own or not own or row.tells & said - named]
-            right.update(*(row.key | row.values for row in meant))
-            wrong.update(*(row.values for row in rows if row not in meant))
-    return sorted(word for word in said & wrong - right if any(map(str.isdigit, word)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of a table.
-
-    Attributes:
-        key: The words of its first cell.
-        tells: Those of them that most other rows have not; all where there is none.
-        codes: Cells that are a code, as `high-iops-ha`.
-        values: The words of its other cells.
-        begins: The words of its first cell in order.
-        cells: The words of each other cell.
-        written: The other cells as they stand.
-    """
-
-    key: frozenset[str]
-    tells: frozenset[str]
-    codes: frozenset[str]
-    values: frozenset[str]
-    begins: tuple[str, ...]
-    cells: tuple[frozenset[str], ...]
-    written: tuple[str, ...]
-
-    @property
-    def words(self) -> frozenset[str]:
-        """The words of the whole row."""
-        return self.key | self.values
-
-    def is_named_in(self, words: frozenset[str], names: frozenset[str], codes: str) -> bool:
-        """Whether a claim names it, by its first cell or a code; a plain number does not tell it from others."""
-        if any(f" {code} " in codes for code in self.codes):
-            return True
-        # One plain word may be anybody's, but for one that is written as a name: "Basic".
-        tells = len(self.tells) > 1 or any(map(str.isdigit, "".join(self.tells))) or self.tells <= names
-        return self.tells <= words and tells and not all(map(str.isdigit, self.tells))
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """The rows of a text under each head, and the words of what else it says."""
-
-    tables: tuple[tuple[_Row, ...], ...]
-    beside: frozenset[str]
-
-
-@lru_cache(maxsize=256)
-def _tables(text: str) -> _Tables:
-    heads: dict[str, list[list[str]]] = {}
-    beside: list[str] = []
-    for piece, is_code in pieces_in_order(text):
-        head, _, line = piece.rpartition("\n")
-        cells = _cells(line)
-        if is_code or len(cells) < _LEAST_CELLS:
-            beside.append(piece)
-        elif len(heads) < _MOST_TABLES:
-            heads.setdefault(head, []).append(cells)
-    tables = tuple(tuple(_rows(rows)) for rows in heads.values() if len(rows) > 1)
-    return _Tables(tables, _cell_words("\n".join((*beside, *heads))))
-
-
-def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
-    keys = [_cell_words(cells[0]) for cells in table]
-    counted = Counter(word for key in keys for word in key)
-    for key, cells in zip(keys, table, strict=True):
-        if key:
-            tells = frozenset(word for word in key if counted[word] * 2 <= len(table)) or key
-            codes = frozenset(code for cell in cells if _CODE_NAME.fullmatch(code := fold(cell.strip("` "))))
-            begins = tuple(fold(word) for word in _TOKEN.findall(_TAG.sub(" ", cells[0])))
-            others = tuple(cells[1:])
-            yield _Row(
-                key, tells, codes, _cell_words(" | ".join(others)), begins, tuple(map(_cell_words, others)), others
-            )
-
-
-_LEAST_CELLS: Final = 2
-_TAG: Final = re.compile(r"</?[a-z]{1,6}/?>", re.IGNORECASE)
-_CODE_NAME: Final = re.compile(r"(?<![a-z0-9._-])[a-z][a-z0-9.]*+(?:[-_][a-z0-9.]++)++")
-_COMPARES: Final = re.compile(
-    r"\b(?:other|another|unlike|than|too|instead|from|while|whereas)\b|(?<!\w)(?:друг\w{2,3}|отличи\w|чем|слишком|вместо|кроме|перей\w+|тогда как)(?!\w)",
-    re.IGNORECASE,
-)
-_CAPITAL: Final = re.compile(r"(?<![^\W_])[A-ZА-ЯЁ][^\W_]*+")
-_MOST_TABLES: Final = 20
-_TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")
-
-
-def _cells(line: str) -> list[str]:
-    row = line.strip()
-    return [cell.strip() for cell in row.strip("|").split("|")] if row.startswith("|") else []
-
-
-def _cell_words(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in _TOKEN.findall(fold(_TAG.sub(" ", text))) if word not in stop_words())
-
-
-def swapped_numbers(claim: str, cited: Iterable[Passage]) -> list[str]:
-    """Return pairs of numbers that a claim gives to each other's thing, each as "a <-> b".
-
-    Of the words around each of two numbers those are compared that the other has not: they were exchanged where the source
-    has more of each number's words around the other one than around itself.
-    """
-    own = _numbers_with_words(claim)
-    if len(own) < _LEAST_WORDS:
-        return []
-    found: list[str] = []
-    for there in cited:
-        known: dict[str, list[frozenset[str]]] = {}
-        for number, words in _numbers_of_passage(there.text):
-            if number in own:
-                known.setdefault(number, []).append(words)
-        for one, other in combinations(sorted(known)[:_MOST_NUMBERS], 2):
-            ours, theirs = own[one] - own[other], own[other] - own[one]
-            if _more_around(ours, known[other], known[one]) and _more_around(theirs, known[one], known[other]):
-                found.append(f"{one} <-> {other}")
-    return found
-
-
-def _more_around(words: frozenset[str], there: Iterable[frozenset[str]], here: Iterable[frozenset[str]]) -> bool:
-    return max(len(words & around) for around in there) > max(len(words & around) for around in here)
-
-
-_MOST_PARTS: Final = 100
-"""Of one sentence."""
-_MOST_NUMBERS: Final = 20
-"""Of one part of a sentence, and of one claim that are compared with each other."""
-
-
-@lru_cache(maxsize=256)
-def _numbers_of_passage(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    pieces = [piece for piece, is_code in pieces_in_order(text) if not is_code][:_MOST_USES]
-    return tuple(pair for piece in pieces for pair in _numbers_with_words(piece).items())
-
-
-def _numbers_with_words(text: str) -> dict[str, frozenset[str]]:
-    """Return the numbers of a sentence, each with the words of its part; parts end at commas and joining words.
-
-    Of a row, a number's words are those of its cell, its column's head and the row's first cell.
-    """
-    head, _, line = text.rpartition("\n")
-    if cells := _cells(line):
-        heads = _cells(head) or [""] * len(cells)
-        parts = [
-            (f"{title} {cells[0]} {cell}", cell)
-            for at, (title, cell) in enumerate(zip(heads, cells, strict=False))
-            if at  # the first says what the row is about
-        ]
-    else:
-        parts = [(part, part) for part in _parts_with_numbers(text)]
-    found: dict[str, frozenset[str]] = {}
-    for around, part in parts[:_MOST_PARTS]:
-        numbers = {re.sub(r"\s", "", written) for written in _NUMBERS.findall(part)}
-        if 0 < len(numbers) <= _MOST_NUMBERS:
-            words = _around_words(around)
-            found |= {number: found.get(number, frozenset()) | words for number in numbers}
-    return found
-
-
-def _parts_with_numbers(text: str) -> list[str]:
-    """Return the parts of a sentence; what has no number belongs to the part before it that has, or to the next."""
-    found: list[str] = []
-    waiting = ""
-    for part in _PART.split(text):
-        if _NUMBERS.search(part):
-            found.append(f"{waiting} {part}")
-            waiting = ""
-        elif found:
-            found[-1] += f" {part}"
-        else:
-            waiting += f" {part}"
-    return found
-
-
-def _around_words(part: str) -> frozenset[str]:
-    said = (word for word in _WORD.findall(fold(part)) if word not in _JOINS and not word.isdigit())
-    return frozenset(map(stem, said))
-
-
-_NUMBERS: Final = re.compile(
-    r"(?<![\w-])[A-ZА-ЯЁ]+\d+(?:-\d+)+(?![\w-])|(?<![\w.,:/])(?<![^\W\d]-)\d+(?:[ \u00a0]\d{3}(?!\d))*(?:[.,:]\d+)*(?!\d)"
-)
-"""Codes that end with numbers, and numbers; the ends of a range are two."""
-_PART: Final = re.compile(r"[,;()](?!\d)|\s(?:and|or|while|but|и|или|а|но)\s", re.IGNORECASE)
-_JOINS: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "is",
-        "are",
-        "be",
-        "by",
-        "with",
-        "from",
-        "for",
-        "в",
-        "на",
-        "по",
-        "за",
-        "с",
-        "к",
-        "от",
-        "до",
-        "для",
-        "из",
-        "у",
-        "о",
-        "br",
-    ]
-)

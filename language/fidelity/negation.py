@@ -99,10 +99,10 @@ def polarity_differs(claim: str, cited: Iterable[Passage], *, opens: bool | None
     near = [_read_sentence(place.text) for share, place in shares if share >= _NEAR * best]
     if opens is not None and opens is bool(said.denied) and all(bool(n.denied & said.words) is opens for n in near):
         return True
-    return all(_oppose(said, other) for other in near)
+    return all(_is_opposed(said, other) for other in near)
 
 
-def _oppose(one: _Said, other: _Said) -> bool:
+def _is_opposed(one: _Said, other: _Said) -> bool:
     if (one.denied & other.plain) - other.denied - one.plain:
         return True
     if (one.plain & other.denied) - one.denied - other.plain:

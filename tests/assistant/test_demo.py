@@ -19,7 +19,7 @@ from typing import Any, Final
 import pytest
 
 from assistant.cli.demo import TOUR
-from assistant.cli.main import build_parser
+from assistant.cli.parser import build_parser
 from assistant.turns.transcript import TurnStore
 from tests.support import fork_server
 

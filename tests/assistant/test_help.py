@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.cli.main import EXIT_CODES, build_parser, outcome_code
+from assistant.cli.main import outcome_code
+from assistant.cli.parser import EXIT_CODES, build_parser
 from contracts.enums import Outcome
 from tests.support.cli_helpers import ROOT, Desk
 

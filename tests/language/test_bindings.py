@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from language.fidelity.bindings import bound_wrongly, from_other_rows, swapped_numbers, takes_argument
+from language.fidelity.bindings import bound_wrongly, takes_argument
+from language.fidelity.number_pairs import swapped_numbers
+from language.fidelity.tables import from_other_rows
 from language.figures.passage import Passage, passage
 
 SHELF = passage("""# Shelves

@@ -105,7 +105,7 @@ def _import_what_a_turn_needs() -> None:
 def _read_what_ships() -> None:
     """Read and compile what is the same in every process: words, rules, the command line."""
     from adapters.moderation.rules import RuleModerator
-    from assistant.cli.main import build_parser
+    from assistant.cli.parser import build_parser
     from assistant.wiring.ports import read_words
     from language.attacks.demands import question_asks_for_secrets
 

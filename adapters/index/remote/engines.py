@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
-    from adapters.index.remote.search import Engine
+    from adapters.index.remote.engine import Engine
 
 SCHEMES: Final = ("qdrant", "qdrants", "postgresql")
 """Of the addresses that are understood; `qdrants` is Qdrant over https."""

@@ -20,7 +20,8 @@ from uuid import UUID
 
 from adapters.data_folder import hold_lock
 from adapters.index.queries import version_term
-from adapters.index.remote.search import ANOTHER_PLACE, EngineFault, Found, Limits, Row
+from adapters.index.remote.engine import EngineFault, Found, Limits, Row
+from adapters.index.remote.search import ANOTHER_PLACE
 from adapters.index.remote.sparse import Vector
 from adapters.index.store import Passage
 from contracts.errors import IndexBusy, KnowledgeError

@@ -13,22 +13,16 @@ the server was filled with is searched by words alone, and the trace says so.
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import threading
 import time
 import weakref
-import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVar
-from uuid import UUID
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from adapters.index.deduplication import Different, enough
 from adapters.index.dense import DEPTH, NO_MEANING, Fusing, Meaning, meaning_of, other_length
-from adapters.index.embedded.index import analyser
 from adapters.index.embedded.search import MIDPOINT
 from adapters.index.hits import Hit
 from adapters.index.queries import (
@@ -45,9 +39,10 @@ from adapters.index.queries import (
     unknown_words,
     widen,
 )
-from adapters.index.ranking.similarity import Calibration
 from adapters.index.ranking.spreads import spread_of
-from adapters.index.remote.sparse import Averages, Frequencies, Statistics, Vector, best_of
+from adapters.index.remote.engine import Engine, EngineFault, Found, Limits, id_of, storable
+from adapters.index.remote.sparse import Statistics, Vector, best_of
+from adapters.index.remote.state import Dense, Filled, State, directions_note, part_key, unpack_statistics
 from adapters.index.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.index.store import Passage
 from adapters.threads import in_thread
@@ -57,17 +52,15 @@ from contracts.ports import SearchReply, SearchRequest
 from language.words import stem, stems
 
 if TYPE_CHECKING:
-    from adapters.index.ranking.embedder import Embedder, Embedding
+    from adapters.index.ranking.embedder import Embedder
     from contracts.calls import ModelCall
     from contracts.evidence import EvidenceItem
 
-FORMAT: Final = 1
-"""Raised when vectors or rows are made otherwise: everything is then filled in again."""
+
 TIMEOUT_S: Final = 10.0
 """For one search, all that is asked for it together."""
 STATE: Final = "state"
 """The note that says what a server holds."""
-
 _FRESH_S: Final = 5.0
 """How long statistics are used before it is asked whether there are newer ones."""
 _CANDIDATES: Final = 50
@@ -80,296 +73,6 @@ ANOTHER_PLACE: Final = "fill another collection or database, or delete this one 
 _T = TypeVar("_T")
 _Place = tuple[str, int]
 """A passage: its document and its place there."""
-
-
-class EngineFault(Exception):
-    """A server cannot be asked, or answers what cannot be used.
-
-    Args:
-        message: What is wrong, without its address.
-        way_out: What to do about it.
-        passing: Whether the same request can succeed when that was done.
-    """
-
-    def __init__(
-        self, message: str, way_out: str = "See that the server runs and can be reached.", *, passing: bool = True
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.way_out = way_out
-        self.passing = passing
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a search may return; `None` stands for no limit. Versions are as in the index (`version_term`).
-
-    `ids` are those of passages (`Row.id`); only `Engine.nearest` is asked with them, and misses none then.
-    """
-
-    source: str | None = None
-    versions: tuple[str, ...] | None = None
-    languages: tuple[str, ...] | None = None
-    excluded: frozenset[str] = frozenset()
-    ids: tuple[str, ...] | None = None
-
-
-class Row(NamedTuple):
-    """A passage as a server keeps it.
-
-    Attributes:
-        id: Of document and place: the same wherever and whenever it is filled in (a UUID).
-        fingerprint: Differs where anything else here, or its vector, does.
-        body: Its words, for widening a query.
-        meaning: Its vector by the embedding model, of length 1; `None` where it has none.
-    """
-
-    id: str
-    fingerprint: str
-    passage: Passage
-    body: str
-    meaning: Embedding | None = None
-
-
-class Found(NamedTuple):
-    """A hit. `vector`, by words, and `body` are empty unless they were asked for."""
-
-    passage: Passage
-    score: float
-    vector: Vector
-    body: str
-
-
-class Engine(Protocol):
-    """A server that keeps passages. Every method is blocking, may be called from any thread, and ends in time.
-
-    Raises:
-        EngineFault: From every method.
-    """
-
-    @property
-    def name(self) -> str:
-        """Its address as it may be shown."""
-        ...
-
-    def note(self, key: str, seconds: float) -> str | None:
-        """Return a note; `None` where there is none, or nothing at all yet."""
-        ...
-
-    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
-        """Return the passages with the highest inner products, best first.
-
-        Args:
-            query: Not empty.
-            limits: What may be returned.
-            count: How many at most, from 1.
-            whole: Whether vectors and bodies are wanted, too.
-            seconds: How long it may take.
-        """
-        ...
-
-    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
-        """Return the passages whose vectors by the embedding model have the highest scalar products, best first.
-
-        They have their vectors by words with them. An engine may miss some, as its index of neighbours does.
-
-        Args:
-            meaning: As long as those that it was prepared for.
-            limits: What may be returned.
-            count: How many at most, from 1.
-            seconds: How long it may take.
-        """
-        ...
-
-    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
-        """Return every passage of the documents that have a key or a number, in any order."""
-        ...
-
-    def prepare(self, length: int) -> None:
-        """Make what is missing for filling, with vectors by an embedding model of so many numbers; 0 for none."""
-        ...
-
-    def alone(self) -> AbstractContextManager[None]:
-        """Keep others from filling at the same time.
-
-        Raises:
-            IndexBusy: Somebody is filling.
-        """
-        ...
-
-    def held(self) -> Iterator[tuple[str, str]]:
-        """Yield id and fingerprint of every passage."""
-        ...
-
-    def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
-        """Write passages, over those with the same ids; all of them or none."""
-        ...
-
-    def drop(self, ids: Sequence[str]) -> None:
-        """Delete passages."""
-        ...
-
-    def keep_note(self, key: str, value: str) -> None: ...
-
-    def notes(self) -> list[str]:
-        """Return the keys of all notes."""
-        ...
-
-    def drop_notes(self, keys: Sequence[str]) -> None: ...
-
-    def settle(self) -> None:
-        """Do what makes searching fast after much has changed."""
-        ...
-
-    def close(self) -> None:
-        """Let go of connections; the object may still be used."""
-        ...
-
-
-# ----------------------------------------------------------------------------------------------------- what is there
-
-
-@dataclass(frozen=True, slots=True)
-class Dense:
-    """The embedding model that a server's vectors are made with.
-
-    Attributes:
-        model: Its name, with what is put before passages (`Embedder.name`).
-        query_prefix: What is put before queries.
-        length: How many numbers a vector has.
-        languages: Those of the passages that have one.
-        calibration: What a similarity is worth; `None` where it was not measured.
-        directions: Names the note of how the vectors differ (`adapters.index.ranking.spreads`); empty where there is none.
-    """
-
-    model: str
-    query_prefix: str
-    length: int
-    languages: tuple[str, ...]
-    calibration: Calibration | None = None
-    directions: str = ""
-
-    @classmethod
-    def read(cls, value: dict[str, Any] | None) -> Self | None:
-        """Return one out of JSON.
-
-        Raises:
-            TypeError, LookupError: This is none.
-        """
-        if value is None:
-            return None
-        made, measured = cls(**value), value["calibration"]
-        calibration = Calibration(**measured) if measured else None
-        if calibration:
-            calibration = replace(calibration, mean=tuple(calibration.mean))
-        return replace(made, languages=tuple(made.languages), calibration=calibration)
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A fill that was finished.
-
-    Attributes:
-        revision: Names its statistics.
-        parts: In how many notes they are.
-        digest: Of the passages.
-        versions: Those that there are, as they were given.
-        default_versions: What is searched where nobody names a version, as in the index.
-        documents: How many there are of each kind.
-        dense: What its vectors are made with; `None` where it has none.
-    """
-
-    revision: str
-    parts: int
-    digest: str
-    versions: tuple[str, ...]
-    default_versions: tuple[str, ...]
-    documents: dict[str, int]
-    dense: Dense | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What a server holds.
-
-    Attributes:
-        averages: What its passages are encoded with, or will be when a fill that was begun is finished.
-        filled: The last fill that was finished; its statistics serve until the next is.
-        dense: What its vectors are made with, or will be.
-    """
-
-    averages: Averages
-    analyser: str
-    format: int
-    filled: Filled | None = None
-    dense: Dense | None = None
-
-    @property
-    def current(self) -> bool:
-        """Whether its vectors are made as this program makes them."""
-        return (self.format, self.analyser) == (FORMAT, analyser())
-
-    @classmethod
-    def read(cls, text: str | None) -> Self | None:
-        """Return a state as it was noted; `None` where there is none that can be read."""
-        try:
-            value = json.loads(text or "")
-            title, heading, body = value["averages"]
-            filled = None
-            if value["filled"]:
-                filled = Filled(**value["filled"])
-                # JSON has lists only.
-                filled = replace(
-                    filled,
-                    versions=tuple(filled.versions),
-                    default_versions=tuple(filled.default_versions),
-                    dense=Dense.read(value["filled"].get("dense")),
-                )
-            dense = Dense.read(value.get("dense"))
-            return cls((title, heading, body), value["analyser"], value["format"], filled, dense)
-        except (ValueError, LookupError, TypeError):
-            return None
-
-    def written(self) -> str:
-        """Return it as it is noted."""
-        from dataclasses import asdict
-
-        return json.dumps(asdict(self))
-
-
-def part_key(revision: str, number: int) -> str:
-    """Return the key of the note that holds a part of some statistics."""
-    return f"words:{revision}:{number}"
-
-
-def directions_note(name: str) -> str:
-    """Return the key of the note that holds how vectors differ."""
-    return f"directions:{name}"
-
-
-def pack_statistics(statistics: Statistics, part: int = 500_000) -> list[str]:
-    """Return statistics as texts of a limited length."""
-    value = {"size": statistics.size, "averages": statistics.averages, "words": dict(statistics.frequencies)}
-    text = base64.b85encode(zlib.compress(json.dumps(value, ensure_ascii=False).encode())).decode()
-    return [text[start : start + part] for start in range(0, len(text), part)]
-
-
-def unpack_statistics(parts: Sequence[str]) -> Statistics:
-    """Return the statistics that were packed.
-
-    Raises:
-        ValueError: These are none.
-    """
-    try:
-        value = json.loads(zlib.decompress(base64.b85decode("".join(parts))))
-        words: dict[str, Frequencies] = {word: (n[0], n[1], n[2]) for word, n in value["words"].items()}
-        title, heading, body = value["averages"]
-        return Statistics(value["size"], (title, heading, body), words)
-    except (zlib.error, LookupError, TypeError) as error:
-        raise ValueError("these are no statistics") from error
-
-
-# ---------------------------------------------------------------------------------------------------------- searching
 
 
 @dataclass(frozen=True, slots=True)
@@ -743,16 +446,6 @@ class RemoteKnowledge:
             raise SourceUnavailable(
                 f"The {kind} source at {self._engine.name} cannot be asked: {fault.message}.", fault.way_out
             ) from fault
-
-
-def storable(text: str) -> bool:
-    """Tell whether every server can have a text, or be asked for it: no zeros, no halves of characters."""
-    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def id_of(key: str, ordinal: int) -> str:
-    """Return the id of a passage: of its document and its place there."""
-    return str(UUID(bytes=blake2b(f"{key}#{ordinal}".encode(), digest_size=16).digest()))
 
 
 def _place(passage: Passage) -> _Place:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tqdm import tqdm
 
-    from adapters.index.remote.search import Engine
+    from adapters.index.remote.engine import Engine
 
 
 def run(options: argparse.Namespace) -> int:

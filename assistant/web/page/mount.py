@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Annotated, Final, Protocol
 from urllib.parse import quote
 
@@ -22,12 +23,13 @@ from assistant.web.limits import replay_body
 from assistant.web.page.languages import language_of
 from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
 from assistant.web.page.render import Look, cited_of, export_conversation, no_export_html, passages_html
-from assistant.web.page.style import CSS
 from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 
+CSS: Final = files("assistant.web.page").joinpath("static", "page.css").read_text("utf-8")
+"""How the page looks. Fonts are the system's: nothing is loaded from anywhere."""
 _JOIN: Final = "/gradio_api/queue/join"
 _DATA: Final = "/gradio_api/queue/data"
 _CANCEL: Final = "/gradio_api/cancel"

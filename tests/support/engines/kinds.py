@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.index.ranking.embedder import Embedding
+from adapters.index.remote.engine import Engine, Limits
 from adapters.index.remote.engines import engine_at
 from adapters.index.remote.filling import fill
-from adapters.index.remote.search import Engine, Limits, RemoteKnowledge
+from adapters.index.remote.search import RemoteKnowledge
 from adapters.index.remote.sparse import Vector
 from tests.support.engines.qdrant_server import Qdrant
 

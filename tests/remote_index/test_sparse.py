@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from adapters.index.embedded.index import Filter, open_index
 from adapters.index.remote import sparse
-from adapters.index.remote.search import pack_statistics, unpack_statistics
+from adapters.index.remote.state import pack_statistics, unpack_statistics
 from adapters.index.store import Entry, Store
 from language.words import stems
 

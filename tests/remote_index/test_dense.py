@@ -14,13 +14,14 @@ from adapters.index.embedded import KnowledgeBase, ingest
 from adapters.index.ranking.embedder import BATCH, Embedder
 from adapters.index.ranking.embeddings import HttpEmbedder
 from adapters.index.ranking.similarity import foreign_questions
+from adapters.index.remote.engine import Engine, EngineFault
 from adapters.index.remote.engines import engine_at
 from adapters.index.remote.filling import FillReport, fill
-from adapters.index.remote.search import Engine, EngineFault, RemoteKnowledge
+from adapters.index.remote.search import RemoteKnowledge
 from contracts.enums import Language, Source
 from contracts.errors import ConfigError, KnowledgeError
 from contracts.ports import SearchReply, SearchRequest
-from tests.engines.test_conformance import ROOT, ndcg
+from tests.remote_index.test_conformance import ROOT, ndcg
 from tests.support.engines.kinds import KINDS, Servers
 from tests.support.fork_server import Program
 from tests.support.markdown_pages import write

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from adapters.index.embedded import KnowledgeBase, ingest
+from adapters.index.remote.engine import Engine
 from adapters.index.remote.filling import FillReport, fill
-from adapters.index.remote.search import Engine, RemoteKnowledge, State
+from adapters.index.remote.search import RemoteKnowledge
 from adapters.index.remote.sparse import dimension
+from adapters.index.remote.state import State
 from contracts.enums import Source
 from contracts.errors import IndexBusy, KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchRequest

@@ -1,0 +1,351 @@
+"""Which units of the evidence answer a question, and what stands beside the best one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adapters.drafting.passages import Unit
+from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
+from contracts.enums import RequestType, RequiredAction, Source
+from contracts.ports import DraftRequest
+from language.blocks import BlockKind
+from language.words import Phrases, stems
+
+LEAST_COVERAGE: Final = 0.4
+"""Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
+LEAST_OF_UNIT: Final = 0.4
+"""The same share for what is quoted itself."""
+ASKED_FOR: Final = 0.75
+"""Confidence of a row from which on the plan or the question's words asked for its lookup; see `LookupSource`."""
+MOST_ROWS: Final = 10
+"""Rows of one lookup that are quoted; that there are more is said."""
+_BODY_BONUS: Final = 0.05
+_HEADING_SHARE: Final = 0.8
+_HEADING_FIT: Final = 0.5
+_TRUST: Final = 3.0
+_OPENING_BONUS: Final = 0.4
+_YES_OR_NO_BONUS: Final = 0.2
+_REMEDY_BONUS: Final = 0.2
+_MID_AIR: Final = 0.1
+_ABOUT_ITSELF: Final = 0.3
+_TOO_LONG: Final = 0.2
+_SECOND_BEST: Final = 0.8
+_SECOND_BODY: Final = 0.95
+_TOO_ALIKE: Final = 0.6
+_MOST_CHARS: Final = 900
+_NEARLY: Final = 0.7
+_MOST_TRIED: Final = 5
+_ADDS: Final = 0.1
+_MOST_BESIDE: Final = 3
+"""Share of the question that a unit from elsewhere must add, and how many of these there may be."""
+_SAYS_IT: Final = 0.8
+_ROOM_BESIDE: Final = 600
+_ROOM_AROUND: Final = 1500
+"""Share of the question from which a unit says by itself what was asked, and the characters of the answer that its passage
+then fills; if it says less, more: of 155 answers on five manuals whose page was right, 103 then have a sentence that was
+labelled instead of 79, at a median of 820 characters instead of 470. To choose the unit otherwise (by meaning, by its place, by
+steps, by what its heading says beside the question) moved no more than two of them."""
+_MOST_LOOKUPS = 2
+_DEFINES = re.compile(
+    r"^\W*(?:what(?:'s| is| are| does)\b(?!.*\b(?:happen|do)\b)|что (?:такое|это|значит|означает)\b|чем является\b)",
+    re.IGNORECASE,
+)
+_HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
+_REMEDY = re.compile(
+    r"\b(?:solution|resolution|remedy|fix(?:ing)?|workaround|what to do|troubleshooting)\b"
+    r"|\b(?:решени[ея]|устранени[ея]|что (?:с)?делать|как исправить|исправление)\b",
+    re.IGNORECASE,
+)
+_COMPLAINT = re.compile(
+    r"\b(?:symptoms?|problem|issue|signs|description)\b|\b(?:симптомы?|проблема|признаки|описание)\b", re.IGNORECASE
+)
+_OF_ITSELF = re.compile(
+    r"\W*(?:this|the) (?:section|article|guide|page|chapter|document) (?:describes|explains|contains|covers|provides|lists|tells)\b"
+    r"|\W*(?:в (?:этом |этой |данном |данной )?(?:разделе|статье|руководстве|главе)|(?:этот|эта|это|данный|данная) (?:раздел|статья|руководство))"
+    r" (?:приведен|привед[её]н|описан|описыва|содержит|рассказ|собран|представлен)",
+    re.IGNORECASE,
+)
+"""How a page speaks of itself instead of its matter."""
+_YES_OR_NO = re.compile(
+    r"^\W*(?:can|could|may|is|are|does|do|will|has|have)\b|\bли\b|^\W*(?:есть|поддерживается|поддерживаются)\b",
+    re.IGNORECASE,
+)
+_WARNS = re.compile(
+    r"\b(?:cannot be (?:undone|brought back|restored|recovered|reversed)|can(?:not|'t) (?:restore|undo|recover)|irrevers\w+|permanently|for good"
+    r"|необратим\w+|безвозвратн\w+|(?:нельзя|невозможно|не получится) (?:будет )?(?:восстановить|отменить|вернуть))\b",
+    re.IGNORECASE,
+)
+"""What whoever follows steps has to know before."""
+_OF_PAGES: Final = (Source.DOC, Source.POLICY)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    unit: Unit
+    score: float
+    question: int
+
+
+class _Weights:
+    """How much each word of a question says: rare among the candidates says more (inverse document frequency)."""
+
+    def __init__(self, question: str, candidates: Sequence[Unit], ignored: frozenset[str]) -> None:
+        passages: dict[int, set[str]] = {}
+        for unit in candidates:
+            passages.setdefault(unit.source, set()).update(unit.words)
+        count = len(passages)
+        # A word that no passage has weighs as one that a single passage has: it may be the heart of the question,
+        # or only a way of putting it.
+        self.of = {
+            word: math.log(1 + (count + 1) / (0.5 + max(1, sum(word in there for there in passages.values()))))
+            for word in dict.fromkeys(stems(question))
+            if word not in ignored
+        }
+        self.total = sum(self.of.values())
+
+    def fit(self, headings: Iterable[str]) -> float:
+        """Return how much of the best fitting heading the question says, 0 to 1: one that says more is about more."""
+        fits = [0.0]
+        for heading in headings:
+            for part in heading.split(" › "):
+                said = set(stems(part))
+                if said:
+                    fits.append(sum(word in self.of for word in said) / len(said) * self.share(said))
+        return max(fits)
+
+    def share(self, words: Iterable[str]) -> float:
+        """Return the weighted share of the question's words that are among the given ones, 0 to 1."""
+        there = set(words)
+        return sum(weight for word, weight in self.of.items() if word in there) / self.total if self.total else 0.0
+
+
+def lookup_of(unit: Unit, request: DraftRequest) -> str:
+    """Return the lookup that a unit is a row of; empty for a passage."""
+    return request.evidence[unit.source - 1].lookup
+
+
+def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[Scored]:
+    """Choose the units of the answer: per question the best one with its neighbours, then what adds to it."""
+    picked: list[Scored] = []
+    for number, question in enumerate(request.subqueries):
+        weights = _Weights(question, candidates, ignored)
+        ranked = sorted(
+            (Scored(unit, _score(unit, weights, question, request), number) for unit in candidates),
+            key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
+        )
+        near = [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
+        best = next((scored for scored in near if _covers(scored.unit, candidates, weights, request)), None)
+        if best:
+            ranked = [best, *(scored for scored in ranked if scored is not best)]
+            ranked = _steps_first(ranked) if _HOW.search(question) else ranked
+            company = _with_company(ranked, candidates, request, weights)
+            picked += [s for s in company if all(s.unit is not p.unit for p in picked)]
+    return picked
+
+
+def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
+    item = request.evidence[unit.source - 1]
+    score = weights.share(unit.words) + _HEADING_SHARE * weights.share(unit.heading_words)
+    score += _HEADING_FIT * weights.fit(unit.heading.split(" — "))
+    if _asked_for(unit, weights, request):
+        return (1 + score) * item.confidence
+    score *= item.confidence**_TRUST
+    if _DEFINES.search(question) and unit.order == 0 and item.ref.endswith("#0"):
+        # Pages say what a thing is in their first sentences.
+        score += _OPENING_BONUS * weights.share(unit.heading_words)
+    elif _YES_OR_NO.search(question) and unit.order == 0 and unit.body is None:
+        score += _YES_OR_NO_BONUS * weights.share(unit.heading_words)
+    if _wants_steps(question, request):
+        score += _remedies(unit)
+    return score - _unfit_to_begin(unit, question) + _terms_bonus(unit, request)
+
+
+def _remedies(unit: Unit) -> float:
+    """Return how much a unit gains where something is to be done: by its form, and by the title of its section."""
+    title = section_of(unit)
+    score = _REMEDY_BONUS * (bool(_REMEDY.search(title)) - bool(_COMPLAINT.search(title)))
+    if unit.body and unit.body.kind is BlockKind.STEPS:
+        score += 2 * _BODY_BONUS
+    elif unit.body and unit.body.kind is BlockKind.CODE:
+        score += _BODY_BONUS
+    return score
+
+
+def _unfit_to_begin(unit: Unit, question: str) -> float:
+    """Return how much a unit loses as the beginning of an answer."""
+    lost = _MID_AIR if unit.order == 0 and GOES_ON.match(unit.lead) else 0.0
+    if _OF_ITSELF.match(unit.lead):
+        lost += _ABOUT_ITSELF
+    if not _HOW.search(question):
+        # Where nobody asks how, a page of steps is more than is wanted.
+        lost += _TOO_LONG * min(1.0, max(0.0, len(unit.text) / LONG_BODY - 1) / 3)
+    return lost
+
+
+def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
+    """Whether a unit is a row of a lookup that this question asked for."""
+    item = request.evidence[unit.source - 1]
+    if not item.lookup or item.confidence < ASKED_FOR:
+        return False
+    # Of several questions, the row's own words tell whose it is; a row often has other words than the question.
+    return len(request.subqueries) == 1 or weights.share(unit.words) >= LEAST_OF_UNIT
+
+
+def _wants_steps(question: str, request: DraftRequest) -> bool:
+    kinds = (RequestType.HOWTO_POLICY, RequestType.TROUBLESHOOTING)
+    return request.request_type in kinds or bool(_HOW.search(question))
+
+
+def _terms_bonus(unit: Unit, request: DraftRequest) -> float:
+    if RequiredAction.USE_DOMAIN_TERMS not in request.actions:
+        return 0.0
+    return 1.0 if Phrases(request.spec.domain_terms).find(unit.text) else 0.0
+
+
+def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, request: DraftRequest) -> bool:
+    """Whether a unit with its headings has enough of the question's words, and its passage enough of all."""
+    if _asked_for(unit, weights, request):
+        return True
+    own = unit.words | unit.heading_words
+    if len(weights.of) == 1 and not unit.heading_words.issuperset(weights.of):
+        return False  # of a single word, a mention in passing is no answer: the section must be about it
+    passage = {word for other in candidates if other.source == unit.source for word in other.words}
+    return weights.share(own) >= LEAST_OF_UNIT and weights.share(passage | own) >= LEAST_COVERAGE
+
+
+def _steps_first(ranked: list[Scored]) -> list[Scored]:
+    """Put the steps of the best unit's section in its place, where it is a remark on them."""
+    best = ranked[0]
+    for scored in ranked[1:]:
+        if scored.score < _NEARLY * best.score or (best.unit.body and best.unit.body.kind is BlockKind.STEPS):
+            break
+        unit = scored.unit
+        same = (unit.source, unit.heading) == (best.unit.source, best.unit.heading)
+        if same and unit.body and unit.body.kind is BlockKind.STEPS:
+            return [scored, *(other for other in ranked if other is not scored)]
+    return ranked
+
+
+class _Company:
+    """What is quoted beside the best unit of a question."""
+
+    def __init__(self, best: Scored, weights: _Weights) -> None:
+        self.best = best
+        self.chosen = [best]
+        self.size = len(best.unit.text)
+        self.added = 0
+        self._weights = weights
+        self._covered = set(best.unit.words | best.unit.heading_words)
+
+    def add(self, unit: Unit) -> None:
+        self.chosen.append(Scored(unit, self.best.score, self.best.question))
+        self.size += len(unit.text)
+        self._covered.update(unit.words)
+
+    def fits(self, unit: Unit) -> bool:
+        """Whether there is room for a unit, and nothing like it there."""
+        if self.size + len(unit.text) > _MOST_CHARS:
+            return False
+        return not any(unit is one.unit or _alike(unit, one.unit) for one in self.chosen)
+
+    def lacks(self, unit: Unit) -> bool:
+        """Whether a unit has words of the question that the answer has not."""
+        more = self._weights.share(self._covered | unit.words) - self._weights.share(self._covered)
+        return more >= _ADDS
+
+    def surround(self, passage: Mapping[int, Unit]) -> None:
+        """Add what stands around the best unit, its section first, two units behind for one before, as far as there is room.
+
+        The less of the question the best unit says itself, the likelier the answer stands beside it, and the more room.
+        """
+        best = self.best.unit
+        room = _ROOM_BESIDE if self._weights.share(best.words) >= _SAYS_IT else _ROOM_AROUND
+        first = last = best.order
+        if first - 1 in passage and GOES_ON.match(best.lead):
+            first -= 1
+            self.add(passage[first])
+        # Sections behind its own come last, and none before it: there, a remedy has its complaint.
+        for headings in ({best.heading}, {unit.heading for unit in passage.values()}):
+            grown = True
+            while grown:
+                grown = False
+                for step in (1, 1, -1):
+                    unit = passage.get(last + 1 if step > 0 else first - 1)
+                    if unit is None or unit.heading not in (headings if step > 0 else {best.heading}):
+                        continue
+                    if step < 0 and _OF_ITSELF.match(unit.lead):
+                        continue
+                    if self.size + len(unit.text) <= (max(room, _MOST_CHARS) if self._follows(unit) else room):
+                        self.add(unit)
+                        first, last, grown = min(first, unit.order), max(last, unit.order), True
+
+    def _follows(self, unit: Unit) -> bool:
+        """Whether a unit right behind the best one belongs to it: what is to be done, or a warning of it."""
+        best = self.best.unit
+        if unit.order != best.order + 1:
+            return False
+        if best.body is None:
+            return unit.body is not None and unit.body.kind in (BlockKind.STEPS, BlockKind.CODE)
+        return unit.body is None and _WARNS.search(unit.lead) is not None
+
+
+def _with_company(
+    ranked: list[Scored], candidates: list[Unit], request: DraftRequest, weights: _Weights
+) -> list[Scored]:
+    """Return the best unit with what it needs to be understood, and with what answers more of the question.
+
+    Its section and passage come with it, as far as there is room; others come if they add words of the question, up to
+    `_MOST_CHARS`. A row brings the other rows of its lookup, however alike they are: they are one list.
+    """
+    best = ranked[0]
+    if lookup_of(best.unit, request):
+        return _rows(ranked, request)
+    company = _Company(best, weights)
+    company.surround({unit.order: unit for unit in candidates if unit.source == best.unit.source})
+    for scored in ranked[1:]:
+        if company.added >= _MOST_BESIDE or scored.score < _SECOND_BEST * best.score:
+            break
+        if _may_join(scored, best, request) and company.fits(scored.unit) and company.lacks(scored.unit):
+            company.add(scored.unit)
+            company.added += 1
+    return sorted(company.chosen, key=lambda s: (s.unit.source != best.unit.source, s.unit.source, s.unit.order))
+
+
+def _may_join(scored: Scored, best: Scored, request: DraftRequest) -> bool:
+    """Whether a unit can stand beside the best one at all."""
+    unit = scored.unit
+    if lookup_of(unit, request) and request.evidence[unit.source - 1].found not in ("0", "1"):
+        return False  # one row of a list would look like all there is
+    if unit.source == best.unit.source:
+        return True
+    item, leads = (request.evidence[one.source - 1] for one in (unit, best.unit))
+    if item.source in _OF_PAGES and leads.source in _OF_PAGES and item.document_key != leads.document_key:
+        return False
+    if unit.body and scored.score < _SECOND_BODY * best.score:
+        return False  # a second list of steps, from elsewhere, is as likely as not another procedure
+    return not GOES_ON.match(unit.lead)
+
+
+def _rows(ranked: list[Scored], request: DraftRequest) -> list[Scored]:
+    """Return the rows of the best unit's lookup, then those of others that were asked for as surely."""
+    best = ranked[0]
+    sure = request.evidence[best.unit.source - 1].confidence
+    by_lookup: dict[str, list[Scored]] = {}
+    for scored in ranked:
+        item = request.evidence[scored.unit.source - 1]
+        if item.lookup and item.source is request.evidence[best.unit.source - 1].source and item.confidence >= sure:
+            by_lookup.setdefault(item.lookup, []).append(scored)
+    return [
+        scored
+        for rows in list(by_lookup.values())[:_MOST_LOOKUPS]
+        for scored in sorted(rows, key=lambda s: (s.unit.source, s.unit.order))[:MOST_ROWS]
+    ]
+
+
+def _alike(one: Unit, other: Unit) -> bool:
+    shared = len(one.words & other.words)
+    return shared > _TOO_ALIKE * min(len(one.words), len(other.words))

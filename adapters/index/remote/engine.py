@@ -1,0 +1,170 @@
+"""What a server that keeps passages is to a search: the port that Qdrant and PostgreSQL implement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from uuid import UUID
+
+from adapters.index.remote.sparse import Vector
+from adapters.index.store import Passage
+
+if TYPE_CHECKING:
+    from adapters.index.ranking.embedder import Embedding
+
+
+class EngineFault(Exception):
+    """A server cannot be asked, or answers what cannot be used.
+
+    Args:
+        message: What is wrong, without its address.
+        way_out: What to do about it.
+        passing: Whether the same request can succeed when that was done.
+    """
+
+    def __init__(
+        self, message: str, way_out: str = "See that the server runs and can be reached.", *, passing: bool = True
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.way_out = way_out
+        self.passing = passing
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a search may return; `None` stands for no limit. Versions are as in the index (`version_term`).
+
+    `ids` are those of passages (`Row.id`); only `Engine.nearest` is asked with them, and misses none then.
+    """
+
+    source: str | None = None
+    versions: tuple[str, ...] | None = None
+    languages: tuple[str, ...] | None = None
+    excluded: frozenset[str] = frozenset()
+    ids: tuple[str, ...] | None = None
+
+
+class Row(NamedTuple):
+    """A passage as a server keeps it.
+
+    Attributes:
+        id: Of document and place: the same wherever and whenever it is filled in (a UUID).
+        fingerprint: Differs where anything else here, or its vector, does.
+        body: Its words, for widening a query.
+        meaning: Its vector by the embedding model, of length 1; `None` where it has none.
+    """
+
+    id: str
+    fingerprint: str
+    passage: Passage
+    body: str
+    meaning: Embedding | None = None
+
+
+class Found(NamedTuple):
+    """A hit. `vector`, by words, and `body` are empty unless they were asked for."""
+
+    passage: Passage
+    score: float
+    vector: Vector
+    body: str
+
+
+class Engine(Protocol):
+    """A server that keeps passages. Every method is blocking, may be called from any thread, and ends in time.
+
+    Raises:
+        EngineFault: From every method.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its address as it may be shown."""
+        ...
+
+    def note(self, key: str, seconds: float) -> str | None:
+        """Return a note; `None` where there is none, or nothing at all yet."""
+        ...
+
+    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
+        """Return the passages with the highest inner products, best first.
+
+        Args:
+            query: Not empty.
+            limits: What may be returned.
+            count: How many at most, from 1.
+            whole: Whether vectors and bodies are wanted, too.
+            seconds: How long it may take.
+        """
+        ...
+
+    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
+        """Return the passages whose vectors by the embedding model have the highest scalar products, best first.
+
+        They have their vectors by words with them. An engine may miss some, as its index of neighbours does.
+
+        Args:
+            meaning: As long as those that it was prepared for.
+            limits: What may be returned.
+            count: How many at most, from 1.
+            seconds: How long it may take.
+        """
+        ...
+
+    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
+        """Return every passage of the documents that have a key or a number, in any order."""
+        ...
+
+    def prepare(self, length: int) -> None:
+        """Make what is missing for filling, with vectors by an embedding model of so many numbers; 0 for none."""
+        ...
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep others from filling at the same time.
+
+        Raises:
+            IndexBusy: Somebody is filling.
+        """
+        ...
+
+    def held(self) -> Iterator[tuple[str, str]]:
+        """Yield id and fingerprint of every passage."""
+        ...
+
+    def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
+        """Write passages, over those with the same ids; all of them or none."""
+        ...
+
+    def drop(self, ids: Sequence[str]) -> None:
+        """Delete passages."""
+        ...
+
+    def keep_note(self, key: str, value: str) -> None: ...
+
+    def notes(self) -> list[str]:
+        """Return the keys of all notes."""
+        ...
+
+    def drop_notes(self, keys: Sequence[str]) -> None: ...
+
+    def settle(self) -> None:
+        """Do what makes searching fast after much has changed."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections; the object may still be used."""
+        ...
+
+
+def storable(text: str) -> bool:
+    """Tell whether every server can have a text, or be asked for it: no zeros, no halves of characters."""
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def id_of(key: str, ordinal: int) -> str:
+    """Return the id of a passage: of its document and its place there."""
+    return str(UUID(bytes=blake2b(f"{key}#{ordinal}".encode(), digest_size=16).digest()))

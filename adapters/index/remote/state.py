@@ -1,0 +1,161 @@
+"""What a server holds: fills that were finished, the model of its vectors, its statistics in parts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from adapters.index.embedded.index import analyser
+from adapters.index.ranking.similarity import Calibration
+from adapters.index.remote.sparse import Averages, Frequencies, Statistics
+
+if TYPE_CHECKING:
+    pass
+
+
+FORMAT: Final = 1
+"""Raised when vectors or rows are made otherwise: everything is then filled in again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """The embedding model that a server's vectors are made with.
+
+    Attributes:
+        model: Its name, with what is put before passages (`Embedder.name`).
+        query_prefix: What is put before queries.
+        length: How many numbers a vector has.
+        languages: Those of the passages that have one.
+        calibration: What a similarity is worth; `None` where it was not measured.
+        directions: Names the note of how the vectors differ (`adapters.index.ranking.spreads`); empty where there is none.
+    """
+
+    model: str
+    query_prefix: str
+    length: int
+    languages: tuple[str, ...]
+    calibration: Calibration | None = None
+    directions: str = ""
+
+    @classmethod
+    def read(cls, value: dict[str, Any] | None) -> Self | None:
+        """Return one out of JSON.
+
+        Raises:
+            TypeError, LookupError: This is none.
+        """
+        if value is None:
+            return None
+        made, measured = cls(**value), value["calibration"]
+        calibration = Calibration(**measured) if measured else None
+        if calibration:
+            calibration = replace(calibration, mean=tuple(calibration.mean))
+        return replace(made, languages=tuple(made.languages), calibration=calibration)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A fill that was finished.
+
+    Attributes:
+        revision: Names its statistics.
+        parts: In how many notes they are.
+        digest: Of the passages.
+        versions: Those that there are, as they were given.
+        default_versions: What is searched where nobody names a version, as in the index.
+        documents: How many there are of each kind.
+        dense: What its vectors are made with; `None` where it has none.
+    """
+
+    revision: str
+    parts: int
+    digest: str
+    versions: tuple[str, ...]
+    default_versions: tuple[str, ...]
+    documents: dict[str, int]
+    dense: Dense | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a server holds.
+
+    Attributes:
+        averages: What its passages are encoded with, or will be when a fill that was begun is finished.
+        filled: The last fill that was finished; its statistics serve until the next is.
+        dense: What its vectors are made with, or will be.
+    """
+
+    averages: Averages
+    analyser: str
+    format: int
+    filled: Filled | None = None
+    dense: Dense | None = None
+
+    @property
+    def current(self) -> bool:
+        """Whether its vectors are made as this program makes them."""
+        return (self.format, self.analyser) == (FORMAT, analyser())
+
+    @classmethod
+    def read(cls, text: str | None) -> Self | None:
+        """Return a state as it was noted; `None` where there is none that can be read."""
+        try:
+            value = json.loads(text or "")
+            title, heading, body = value["averages"]
+            filled = None
+            if value["filled"]:
+                filled = Filled(**value["filled"])
+                # JSON has lists only.
+                filled = replace(
+                    filled,
+                    versions=tuple(filled.versions),
+                    default_versions=tuple(filled.default_versions),
+                    dense=Dense.read(value["filled"].get("dense")),
+                )
+            dense = Dense.read(value.get("dense"))
+            return cls((title, heading, body), value["analyser"], value["format"], filled, dense)
+        except (ValueError, LookupError, TypeError):
+            return None
+
+    def written(self) -> str:
+        """Return it as it is noted."""
+        from dataclasses import asdict
+
+        return json.dumps(asdict(self))
+
+
+def part_key(revision: str, number: int) -> str:
+    """Return the key of the note that holds a part of some statistics."""
+    return f"words:{revision}:{number}"
+
+
+def directions_note(name: str) -> str:
+    """Return the key of the note that holds how vectors differ."""
+    return f"directions:{name}"
+
+
+def pack_statistics(statistics: Statistics, part: int = 500_000) -> list[str]:
+    """Return statistics as texts of a limited length."""
+    value = {"size": statistics.size, "averages": statistics.averages, "words": dict(statistics.frequencies)}
+    text = base64.b85encode(zlib.compress(json.dumps(value, ensure_ascii=False).encode())).decode()
+    return [text[start : start + part] for start in range(0, len(text), part)]
+
+
+def unpack_statistics(parts: Sequence[str]) -> Statistics:
+    """Return the statistics that were packed.
+
+    Raises:
+        ValueError: These are none.
+    """
+    try:
+        value = json.loads(zlib.decompress(base64.b85decode("".join(parts))))
+        words: dict[str, Frequencies] = {word: (n[0], n[1], n[2]) for word, n in value["words"].items()}
+        title, heading, body = value["averages"]
+        return Statistics(value["size"], (title, heading, body), words)
+    except (zlib.error, LookupError, TypeError) as error:
+        raise ValueError("these are no statistics") from error

@@ -1,0 +1,411 @@
+"""The command line of `guardian`: every command with its options, help and examples. Nothing heavy is imported."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import cache
+from typing import Final, NoReturn, TypeAlias
+
+EXIT_CODES: Final = {
+    0: "the turn ended with an answer, or the command did what it was asked",
+    1: "something went wrong; the message says how to fix it",
+    2: "the command line or the message cannot be taken",
+    3: "a question was asked back",
+    4: "declined or refused",
+    5: "handed over to a person",
+    6: "pages that may help were shown, without an answer",
+    130: "interrupted",
+}
+# argparse has no public name for what `add_subparsers` returns.
+_Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(2, f"guardian: {message}\n`{self.prog} --help` has examples.\n")
+
+
+@cache
+def build_parser() -> argparse.ArgumentParser:
+    """Build the command line with all its help; it is the same for every command of a process."""
+    codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+    parser = _command(
+        None,
+        "guardian",
+        "An assistant that proves before it speaks.",
+        ["guardian index", 'guardian ask "How do I add my own documents?"', "guardian chat", "guardian doctor"],
+        f"exit codes:\n{codes}",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _index(commands)
+    _search(commands)
+    _ask(commands)
+    _chat(commands)
+    _threads(commands)
+    _hand_offs(commands)
+    _show(commands)
+    _doctor(commands)
+    _eval(commands)
+    _calibrate(commands)
+    _fake_model(commands)
+    _serve(commands)
+    _ui(commands)
+    _mcp(commands)
+    _batch(commands)
+    _keys(commands)
+    return parser
+
+
+def _command(
+    parent: _Commands | None,
+    name: str,
+    about: str,
+    examples: list[str],
+    more: str = "",
+) -> _Parser:
+    shown = "examples:\n" + "\n".join(f"  {line}" for line in examples)
+    epilog = f"{shown}\n\n{more}" if more else shown
+    form = argparse.RawDescriptionHelpFormatter
+    if parent is None:
+        return _Parser(prog=name, description=about, epilog=epilog, formatter_class=form)
+    return parent.add_parser(name, help=about, description=about, epilog=epilog, formatter_class=form)
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return number
+
+
+def _profile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", metavar="NAME|FILE", help="profile to use (default: GUARDIAN_PROFILE or handbook)")
+
+
+def _index(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "index",
+        "read Markdown files into the knowledge base; only what changed is read again",
+        [
+            "guardian index",
+            "guardian index ~/docs --version 5.0",
+            "guardian index rules/ --as policy --profile my.toml",
+            "guardian index --to qdrant://search.example:6333",
+        ],
+    )
+    parser.add_argument("path", nargs="?", help="folder of Markdown files (default: the folders of the profile)")
+    parser.add_argument("--as", dest="source", choices=("doc", "policy"), default="doc", help="what the files count as")
+    parser.add_argument("--version", help="version of the product that the files describe")
+    parser.add_argument(
+        "--to", metavar="URL", help="fill this index in Qdrant or PostgreSQL, too (default: GUARDIAN_INDEX_URL)"
+    )
+    _profile(parser)
+    parser.set_defaults(module="index")
+
+
+def _search(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "search",
+        "show the passages on a text, with score and confidence",
+        [
+            'guardian search "moderation modes"',
+            'guardian search "режимы модерации" --json',
+            'guardian search "How do I restore a backup?" --explain',
+        ],
+    )
+    parser.add_argument("text")
+    parser.add_argument(
+        "--top",
+        type=_positive,
+        metavar="N",
+        help="passages to show (default: 10), or to ask of each source (--explain)",
+    )
+    parser.add_argument("--lang", choices=("en", "ru"), help="prefer documents in this language")
+    parser.add_argument(
+        "--explain", action="store_true", help="show what a turn would search and what becomes of each passage"
+    )
+    parser.add_argument("--role", help="with --explain: role of the user (default: user)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _profile(parser)
+    parser.set_defaults(module="search")
+
+
+def _ask(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "ask",
+        "ask one question; the answer goes to standard output, progress to standard error",
+        [
+            'guardian ask "How do I add my own documents?"',
+            'guardian ask "А как удалить диалог?" --thread support-17',
+            'guardian ask "What is a profile?" --explain',
+            'guardian ask "What is DT-005?" --json | jq .guardian',
+        ],
+    )
+    parser.add_argument("text", help="the question; - reads it from standard input")
+    parser.add_argument("--thread", help="conversation to go on with (default: a new one)")
+    parser.add_argument("--id", dest="turn_id", help="id of this message: the same id is never run twice")
+    parser.add_argument("--lang", choices=("en", "ru"), help="language of the answer (default: of the question)")
+    parser.add_argument("--role", help="role of the user (default: user)")
+    parser.add_argument("--json", action="store_true", help="print the whole StructuredAgentResult")
+    parser.add_argument("--path", action="store_true", help="show each node with its decisions")
+    parser.add_argument(
+        "--explain", action="store_true", help="show the draft with each claim marked, and how the verdict came about"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    _profile(parser)
+    parser.set_defaults(module="ask")
+
+
+def _chat(commands: _Commands) -> None:
+    parser = _command(
+        commands, "chat", "talk, one line a message", ["guardian chat", "guardian chat --thread support-17 --path"]
+    )
+    parser.add_argument("--thread", help="conversation to go on with (default: a new one)")
+    parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each message)")
+    parser.add_argument("--role", help="role of the user (default: user)")
+    parser.add_argument("--path", action="store_true", help="show each node with its decisions")
+    parser.add_argument(
+        "--explain", action="store_true", help="show the draft with each claim marked, and how the verdict came about"
+    )
+    _profile(parser)
+    parser.set_defaults(module="chat")
+
+
+def _threads(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "threads",
+        "list, read, resume and delete conversations",
+        ["guardian threads list", "guardian threads show support-17", "guardian threads resume support-17"],
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    about = {
+        "list": "list the conversations",
+        "show": "print a conversation, one entry a turn",
+        "resume": "finish a half-finished turn",
+        "delete": "delete a conversation: transcript and checkpoints",
+    }
+    for name, text in about.items():
+        example = f"guardian threads {name}" if name == "list" else f"guardian threads {name} support-17"
+        action = _command(actions, name, text, [example])
+        if name != "list":
+            action.add_argument("thread")
+        action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.set_defaults(module="threads", action=name)
+
+
+def _hand_offs(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "hand-offs",
+        "show what was passed on to people and what is kept, and send that",
+        ["guardian hand-offs list", "guardian hand-offs send"],
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    about = {
+        "list": "list all hand-offs, oldest first: delivered, kept (sent again by itself) or failed (refused too often)",
+        "send": "send what is kept or failed; exit code 1 where some of it could not be delivered",
+    }
+    for name, text in about.items():
+        action = _command(actions, name, text, [f"guardian hand-offs {name}"])
+        action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.set_defaults(module="hand_offs", action=name)
+
+
+def _show(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "show",
+        "print the graph, the decision tables or the settings in force",
+        ["guardian show graph", "guardian show tables", "guardian show settings --profile comindware"],
+    )
+    parser.add_argument("what", choices=("graph", "tables", "settings"))
+    parser.add_argument("--json", action="store_true", help="settings as JSON")
+    _profile(parser)
+    parser.set_defaults(module="show")
+
+
+def _doctor(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "doctor",
+        "tell what is installed, reachable and indexed, and what to do about what is not",
+        ["guardian doctor", "guardian doctor --profile comindware"],
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _profile(parser)
+    parser.set_defaults(module="doctor")
+
+
+def _eval(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "eval",
+        "measure the assistant on labelled cases: the bundled ones, or your own",
+        [
+            "guardian eval",
+            "guardian eval tickets.jsonl --profile my.toml --out report/",
+            "guardian eval --parts drafts moderation",
+            "guardian eval --ab plan_trace=synthetic,tool_result",
+        ],
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="cases, a JSON object a line (default: the bundled ones)"
+    )
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        metavar="PART",
+        help="answers, turns, drafts, copies, moderation, retrieval (default: what there are cases for)",
+    )
+    parser.add_argument("--ab", metavar="KEY=A,B", help="ask every turn with two values of a run setting, and compare")
+    parser.add_argument("--out", metavar="FOLDER", help="write evaluation.md with its plots there")
+    parser.add_argument("--misses", action="store_true", help="name the cases that went otherwise than labelled")
+    parser.add_argument(
+        "--held-back", action="store_true", help="ask the third of the bundled cases, too, that nothing is tuned on"
+    )
+    parser.add_argument("--most", type=_positive, metavar="N", help="so many cases of each sort, for a quick look")
+    parser.add_argument("--data", metavar="FOLDER", help="public data for answers, moderation and retrieval")
+    _profile(parser)
+    parser.set_defaults(module="evaluate")
+
+
+def _calibrate(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "calibrate",
+        "find from which estimate of relevance on answers should be stated, by labelled questions of your own",
+        [
+            "guardian calibrate questions.jsonl --profile my.toml",
+            "guardian calibrate questions.jsonl --profile my.toml --write",
+        ],
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="labelled questions, a JSON object a line, 40 at least"
+    )
+    parser.add_argument("--write", action="store_true", help="put the limit into the profile")
+    _profile(parser)
+    parser.set_defaults(module="calibrate")
+
+
+def _address(parser: argparse.ArgumentParser, port: int) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=port, help=f"port to listen on (default: {port}; 0: any free one)")
+
+
+def _serve(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "serve",
+        "serve the assistant over HTTP: OpenAI's protocol, its own, MCP, and the chat page",
+        [
+            "guardian serve",
+            "guardian serve --profile comindware --role operator",
+            "guardian serve --host 0.0.0.0 --port 8080",
+        ],
+    )
+    _address(parser, 8000)
+    parser.add_argument("--role", default="user", help="role of everybody, where no API keys are used (default: user)")
+    _profile(parser)
+    parser.set_defaults(module="serve")
+
+
+def _ui(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "ui",
+        "open the chat page on this machine",
+        ["guardian ui", "guardian ui --operator", "guardian ui --profile comindware --port 7861"],
+    )
+    parser.add_argument("--port", type=int, default=7860, help="port to listen on (default: 7860; 0: any free one)")
+    parser.add_argument(
+        "--operator", action="store_true", help="show plan, articles, report and path of each turn, too (role operator)"
+    )
+    _profile(parser)
+    parser.set_defaults(module="ui")
+
+
+def _mcp(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "mcp",
+        "offer tools to another assistant by the Model Context Protocol, on standard input and output",
+        ["guardian mcp", "guardian mcp --profile comindware"],
+        "`guardian serve` offers the same tools over HTTP, at /mcp.",
+    )
+    parser.add_argument("--role", default="user", help="role of who asks (default: user)")
+    _profile(parser)
+    parser.set_defaults(module="mcp")
+
+
+def _batch(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "batch",
+        "answer a table of questions: xlsx, csv or jsonl; a killed run goes on where it stopped",
+        [
+            "guardian batch tickets.xlsx answers.xlsx",
+            "guardian batch tickets.csv answers.jsonl --columns columns.toml --at-once 4",
+        ],
+        "OUT has the columns of IN, then the answers; OUT.progress is beside it until all rows are answered.",
+    )
+    parser.add_argument("source", metavar="IN", help="the table of questions; it is never changed")
+    parser.add_argument("target", metavar="OUT", help="the table to write: .xlsx, .csv or .jsonl")
+    parser.add_argument("--columns", metavar="FILE", help="TOML file that says which column is what")
+    parser.add_argument("--at-once", type=_positive, metavar="N", default=4, help="rows at once (default: 4)")
+    parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each question)")
+    parser.add_argument("--role", help="role of who asks (default: user)")
+    parser.add_argument(
+        "--force", action="store_true", help="replace OUT where it exists, and begin anew where a run was broken off"
+    )
+    _profile(parser)
+    parser.set_defaults(module="batch")
+
+
+def _keys(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "keys",
+        "make, list and remove API keys for `guardian serve`",
+        [
+            "guardian keys add helpdesk",
+            "guardian keys add desk-lead --role operator --per-minute 120",
+            "guardian keys list",
+            "guardian keys remove helpdesk",
+        ],
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    about = {
+        "add": "make a key and print it, once; from then on every request needs one",
+        "list": "list the keys by name, with role and limit",
+        "remove": "remove a key; it counts no more at once",
+    }
+    for name, text in about.items():
+        example = f"guardian keys {name}" + ("" if name == "list" else " helpdesk")
+        action = _command(actions, name, text, [example])
+        if name != "list":
+            action.add_argument("name", metavar="NAME", help="small Latin letters, digits and dashes")
+        if name == "add":
+            action.add_argument("--role", default="user", help="role of whoever has the key (default: user)")
+            action.add_argument(
+                "--per-minute", type=_positive, metavar="N", default=60, help="requests a minute (default: 60)"
+            )
+        if name == "list":
+            action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.set_defaults(module="keys", action=name)
+
+
+def _fake_model(commands: _Commands) -> None:
+    from adapters.fakes.command import ABOUT, EXAMPLES, SCRIPT, add_arguments
+
+    parser = _command(commands, "fake-model", ABOUT, list(EXAMPLES), SCRIPT)
+    add_arguments(parser)
+    parser.set_defaults(module="fake_model")

@@ -1,0 +1,328 @@
+(() => {
+  const WORDS = __WORDS__;
+  const stored = (name) => { try { return localStorage.getItem(name) || ""; } catch { return ""; } };
+  const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private window */ } };
+  const here = () => new URL(location.href);
+  const conversation = () => here().searchParams.get("c") || "";
+  // The id of a conversation whose first message is not accepted yet; the address does not have it.
+  let planned = "";
+  const current = () => conversation() || planned;
+  const show = (id, how = "pushState") => {
+    const url = here();
+    if (id) url.searchParams.set("c", id); else url.searchParams.delete("c");
+    url.hash = "";
+    planned = "";
+    if (url.href !== location.href) history[how](null, "", url);
+    exporting();
+  };
+  const fresh = () => [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  // Whether the server has a conversation, as its last list says: "true", "false", or nothing of it.
+  const listedAs = (id) => {
+    const list = document.querySelector("#g-threads [data-conversation]");
+    return list && list.dataset.conversation === id ? list.dataset.known : "";
+  };
+  const exporting = () => {
+    const link = document.querySelector("[data-act=export]");
+    if (!link) return;
+    link.hidden = !conversation() || listedAs(conversation()) !== "true";
+    link.href = `/page/export/${encodeURIComponent(conversation())}.md?lang=${language()}`;
+  };
+  const narrow = () => matchMedia("(max-width: 760px)").matches;
+  const language = () => stored("guardian-language");  // empty: the browser's
+  const place = () => JSON.stringify({
+    conversation: current(), language: language(), act: waiting, narrow: narrow(),
+  });
+  let waiting = {};
+  let trigger = null;
+  // Another tab on the same conversation shows at once what is begun here.
+  const tabs = "BroadcastChannel" in window ? new BroadcastChannel("guardian") : null;
+  let told = "";
+  let begun = false;
+  const act = (what) => { waiting = what; if (trigger) trigger("select", {}); };
+  const box = () => document.querySelector("#g-box textarea");
+  const fill = (text) => {
+    const field = box();
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, text);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const write = (text) => { fill(text); box().focus(); };
+
+  // ------------------------------------------------------------------------------- refusals, and a connection that is lost
+
+  const say = () => {
+    const known = [language(), ...navigator.languages.map((name) => name.split("-")[0])];
+    return WORDS[known.find((name) => WORDS[name]) || Object.keys(WORDS)[0]];
+  };
+  const trouble = (text, button) => {
+    let place = document.querySelector("#g-trouble");
+    if (!text) { if (place) place.remove(); return; }
+    if (!place) {
+      place = document.createElement("div");
+      place.id = "g-trouble";
+      place.setAttribute("role", "alert");
+      const foot = document.querySelector("#g-foot");
+      if (foot) foot.prepend(place); else document.body.prepend(place);
+    }
+    const line = document.createElement("p");
+    line.className = "notice";
+    line.append(text);
+    if (button) {
+      const again = document.createElement("button");
+      again.type = "button";
+      again.textContent = say().reload;
+      again.onclick = () => location.reload();
+      line.append(" ", again);
+    }
+    place.replaceChildren(line);
+  };
+  const refused = async (answer) => {
+    let code = "";
+    try { code = (await answer.clone().json()).error.code; } catch { /* not one of ours */ }
+    const seconds = answer.headers.get("Retry-After") || "60";
+    const words = say();
+    if (answer.status === 429) trouble(words.too_many.replace("{seconds}", seconds));
+    else if (answer.status === 401) trouble(words.unauthorized, true);
+    else if (answer.status === 413) trouble(words.too_large);
+    else if (answer.status === 503 && code !== "ConfigError") trouble(words.closing, true);
+    else trouble(`${words.failed.replace("{why}", code || answer.status)}. ${words.failed_way_out}`, true);
+  };
+  const kept = (name, value) => {
+    try {
+      if (value === undefined) return sessionStorage.getItem(name) || "";
+      if (value) sessionStorage.setItem(name, value); else sessionStorage.removeItem(name);
+    } catch { /* private window */ }
+    return "";
+  };
+  const keep = () => { if (box()) kept("guardian-text", box().value); };
+  const asked = window.fetch.bind(window);
+  let leaving = false;
+  let away = false;
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  // Where it breaks each time (a proxy that passes no streams on), the page would never come to rest.
+  const often = () => {
+    const times = kept("guardian-reloads").split(" ").filter((time) => time > Date.now() - 60000);
+    kept("guardian-reloads", [...times, Date.now()].join(" "));
+    return times.length >= 3;
+  };
+  const lost = async () => {
+    if (away || leaving) return;
+    away = true;
+    keep();
+    trouble(say().lost, true);
+    // Twice: a server that is ending may answer once more, and what is loaded then is the browser's page of errors.
+    for (let pause = 500, well = 0; well < 2; pause = well ? 700 : Math.min(pause * 2, 4000)) {
+      await wait(pause);
+      if (document.visibilityState === "hidden") continue;
+      try { well = (await asked("/healthz", { cache: "no-store" })).ok ? well + 1 : 0; } catch { well = 0; }
+    }
+    if (!often()) { keep(); location.reload(); }
+  };
+  let heard = 0;  // when something came on the stream; 0: none is open
+  const watched = (answer) => {
+    const reader = answer.body.getReader();
+    const decoder = new TextDecoder();
+    let tail = "";
+    heard = Date.now();
+    const body = new ReadableStream({
+      async pull(out) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) {
+            heard = 0;
+            if (!tail.includes("close_stream")) lost();
+            out.close();
+            return;
+          }
+          heard = Date.now();
+          tail = (tail + decoder.decode(value, { stream: true })).slice(-300);
+          out.enqueue(value);
+        } catch (error) {
+          heard = 0;
+          if (error.name !== "AbortError") lost();
+          out.error(error);
+        }
+      },
+      cancel(reason) { heard = 0; return reader.cancel(reason); },
+    });
+    return new Response(body, { status: answer.status, headers: answer.headers });
+  };
+  // The server says something at least every 15 seconds; a phone that slept may not know that its connection is gone.
+  const silent = () => { if (heard && Date.now() - heard > 45000) lost(); };
+  setInterval(silent, 5000);
+  addEventListener("pagehide", () => { leaving = true; keep(); });
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  window.fetch = async (what, options) => {
+    const path = new URL(what.url || what, document.baseURI).pathname;
+    // By this Gradio asks whether the server is back, and would load the page again and again.
+    if (path.endsWith("/gradio_api/app_id")) { lost(); return new Response("", { status: 503 }); }
+    const joins = path.endsWith("/gradio_api/queue/join");
+    const listens = path.endsWith("/gradio_api/queue/data");
+    if (!joins && !listens) return asked(what, options);
+    let answer;
+    try { answer = await asked(what, options); }
+    catch (error) { if (error.name !== "AbortError") lost(); throw error; }
+    if (joins && !answer.ok) await refused(answer);
+    else if (joins && !away) trouble("");
+    else if (listens && !answer.ok) lost();
+    return listens && answer.ok && answer.body ? watched(answer) : answer;
+  };
+
+  const dark = (on) => document.body.classList.toggle("dark", on);
+  const copy = async (button) => {
+    const text = button.dataset.text;
+    try { await navigator.clipboard.writeText(text); }
+    catch {
+      const field = document.createElement("textarea");
+      field.value = text; document.body.append(field); field.select();
+      document.execCommand("copy"); field.remove(); button.focus();
+    }
+    const before = button.textContent;
+    button.textContent = button.dataset.done;
+    setTimeout(() => { button.textContent = before; }, 1500);
+  };
+  const acts = {
+    menu: () => document.body.classList.toggle("side-open"),
+    theme: () => {
+      const on = !document.body.classList.contains("dark");
+      dark(on); store("guardian-theme", on ? "dark" : "light");
+    },
+    language: (button) => { store("guardian-language", button.dataset.language); location.reload(); },
+    copy,
+    example: (button) => { write(button.dataset.text); document.querySelector("#g-send").click(); },
+    choose: (button) => acts.example(button),
+    open: (button) => { show(button.dataset.thread); document.body.classList.remove("side-open"); act({ name: "show" }); },
+    delete: (button) => {
+      if (!confirm(button.dataset.sure)) return;
+      act({ name: "delete", thread: button.dataset.thread });
+    },
+    again: (button) => { act({ name: "again", turn: button.dataset.turn }); },
+    finish: () => act({ name: "finish" }),
+    drop: () => act({ name: "drop" }),
+    good: (button) => act({ name: "good", turn: button.dataset.turn }),
+    bad: (button) => act({ name: "bad", turn: button.dataset.turn }),
+    skip: (button, event) => {
+      event.preventDefault();
+      const turns = document.querySelectorAll("#g-talk article.turn");
+      if (button.dataset.to === "box") box().focus(); else go(turns[turns.length - 1] || document.querySelector("#g-chat"));
+    },
+  };
+  const go = (target) => {
+    target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    target.scrollIntoView({ block: "nearest" });
+  };
+  document.addEventListener("click", (event) => {
+    // The page's base is the server's address without the conversation: followed as it is, `#place` would leave it.
+    const cite = event.target.closest && event.target.closest("a.cite");
+    const source = cite && document.getElementById(cite.getAttribute("href").slice(1));
+    if (source) { event.preventDefault(); go(source); return; }
+    const button = event.target.closest && event.target.closest("[data-act]");
+    const doing = button && button.closest("#g-header, #g-side, #g-talk") && acts[button.dataset.act];
+    if (doing) { doing(button, event); return; }
+    if (document.body.classList.contains("side-open") && !event.target.closest("#g-side")) {
+      document.body.classList.remove("side-open");
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") document.body.classList.remove("side-open");
+  });
+  addEventListener("popstate", () => act({ name: "show" }));
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState !== "visible") { keep(); return; }
+    silent();
+    if (!away) act({ name: "look" });
+  });
+  if (tabs) tabs.onmessage = (event) => {
+    if (!current() || event.data.conversation !== current()) return;
+    told = event.data.turn;
+    act({ name: "look" });
+  };
+  const opened = new Set();
+  document.addEventListener("toggle", (event) => {
+    const panel = event.target;
+    if (panel.id) { if (panel.open) opened.add(panel.id); else opened.delete(panel.id); }
+  }, true);
+  const themed = () => {
+    const wanted = stored("guardian-theme");
+    dark(wanted ? wanted === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+  };
+  // What was written when the page had to be loaded anew, unless it was sent after all.
+  const restored = () => {
+    const text = kept("guardian-text");
+    kept("guardian-text", "");
+    const questions = [...document.querySelectorAll("#g-talk .question")];
+    const sent = questions.length && questions[questions.length - 1].lastChild.textContent.trim() === text.trim();
+    if (text && !sent && !box().value) fill(text);
+  };
+  // An answer that has come is told to screen readers, once; those that were there before are not.
+  let known = { of: null, turns: new Set() };
+  const announce = () => {
+    const done = [...document.querySelectorAll("#g-chat article.turn")].filter((turn) => turn.querySelector(".tools"));
+    const last = done[done.length - 1];
+    const fresh = known.of === current() && last && !known.turns.has(last.id);
+    known = { of: current(), turns: new Set(done.map((turn) => turn.id)) };
+    if (!fresh) return;
+    const parts = [...last.querySelectorAll(".lead .chip, .answer, .offered li")].map((part) => part.innerText);
+    document.querySelector("#g-said").textContent = parts.join("\n");
+  };
+  // Stop is there while a turn runs, and Send while none does.
+  const busy = () => {
+    if (document.body) document.body.classList.toggle("busy", !!document.querySelector("#g-live article.turn"));
+  };
+  new MutationObserver(busy).observe(document.documentElement, { childList: true, subtree: true });
+  const listen = () => {
+    const said = document.createElement("div");
+    said.id = "g-said";
+    said.className = "sr";
+    said.setAttribute("aria-live", "polite");
+    document.body.append(said);
+  };
+  if (document.body) listen(); else addEventListener("DOMContentLoaded", listen);
+  window.guardian = {
+    ready: (given) => { trigger = given; },
+    place: () => [place()],
+    send: (text) => {
+      if (!current()) planned = fresh();
+      return [text, place()];
+    },
+    // Of a conversation that the server has, the address holds the id; of no other.
+    listed: () => {
+      if (planned && listedAs(planned) === "true") show(planned);
+      if (conversation() && listedAs(conversation()) === "false") show("", "replaceState");
+      exporting();
+    },
+    fresh: () => { show(""); document.body.classList.remove("side-open"); waiting = { name: "show" }; return [place()]; },
+    // The head is drawn by the server once it knows the reader's language.
+    headed: () => {
+      const bar = document.querySelector("#g-header .bar");
+      if (!bar) return;
+      document.documentElement.lang = bar.dataset.language;
+      document.title = bar.dataset.title;
+      themed(); exporting();
+    },
+    // What was open stays open, and the newest turn is seen.
+    drawn: () => {
+      if (!begun && box()) {
+        begun = true;
+        // On a phone the keyboard would hide half of the page.
+        if (!narrow()) box().focus();
+        restored();
+      }
+      for (const id of opened) { const panel = document.getElementById(id); if (panel) panel.open = true; }
+      const turns = document.querySelectorAll("#g-talk article.turn");
+      const last = turns[turns.length - 1];
+      if (last && last.id + turns.length !== window.guardian.last) {
+        window.guardian.last = last.id + turns.length;
+        last.scrollIntoView({ block: "start" });
+      }
+      announce();
+      const running = document.querySelector("#g-live article.turn");
+      if (tabs && running && running.id !== told) {
+        told = running.id;
+        tabs.postMessage({ conversation: current(), turn: told });
+      }
+      exporting();
+    },
+  };
+})();

@@ -1,0 +1,109 @@
+"""What the value of a secret looks like, and what only stands for one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+
+def is_mixed(value: str) -> bool:
+    small, capital = any(c.islower() for c in value), any(c.isupper() for c in value)
+    return any(c.isdigit() for c in value[1:]) and small and (capital or any(c in "!@#$%^&*" for c in value))
+
+
+_PLACEHOLDER = re.compile(
+    r"your|example|sample|dummy|placeholder|change[-_]?me|changeit|replace|insert|redacted|todo|foobar|\.{3}|…|\*{3}|x{4,}"
+    r"|(?:^|[-_])here$|^\W+$|^[<{\[(]|^%\w+%?$|^\$(?:\{|\(|\w*$)|\$\{|\{\{|^[*•·x._-]+$|ваш|пример|замените|вставьте|^тут|^здесь"
+    r"|^\w*(?:os\.environ|getenv|process\.env|settings|config|secrets?)\b[.\[(]",
+    re.IGNORECASE,
+)
+_ORDINARY = frozenset(
+    (
+        "password",
+        "passwd",
+        "passphrase",
+        "pass",
+        "pwd",
+        "secret",
+        "token",
+        "user",
+        "username",
+        "admin",
+        "root",
+        "null",
+        "none",
+        "true",
+        "false",
+        "string",
+        "str",
+        "required",
+        "optional",
+        "hidden",
+        "empty",
+        "default",
+        "test",
+        "пароль",
+        "секрет",
+        "токен",
+        "строка",
+    )
+)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only stands for one, as documentation writes it."""
+    return value.lower().strip("\"'`") in _ORDINARY or bool(_PLACEHOLDER.search(value))
+
+
+_NO_PASSWORD = re.compile(
+    r"[()\[\]{}\\]|://|^[/.@#-]|^v?\d+(?:[.,:/-]\d+)+\w{0,4}$|^\w+\.[a-z]\w*(?:\.\w*)?$|^\w+/\w+(?:/|$)|=|^&|^\d+[a-zа-я]{1,3}$|^-*\d+(?:-|\+)[a-zа-я]+"
+    r"|^(?:sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|base64|utf-?\d|oauth|rfc-?\d|x\.?509|aes-?\d|rsa-?\d|tls|https?\d?(?![a-z\d])|pkcs|iso-?\d|гост|gost|nist|fips"
+    r"|pci|ed25519|hmac|windows-?\d|ctrl\+|alt\+|shift\+|cmd\+|см\.|п\.|стр\.)"
+    r"|^(?:min|max|от|до|at)?[-_]?\d+(?:(?:[-–](?:до)?|до)\d*)?(?:chars?|characters?|letters?|digits?|симв\w*|знак\w*|букв\w*|дн\w*|days?|hours?|min\w*|бит\w*|bits?|bytes?)?$"
+    r"|^(?:от|до|min|max)\d{1,3}(?:(?:до|[-–])\d{1,3})?$|^a-z0-9$"
+    r"|^\$(?:2[abxy]|argon2\w*|\d|scrypt|pbkdf2[\w-]*)\$",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"^[A-Z]?[a-z]+\d?(?:[A-Z][a-z]+\d{0,2})+$")
+_SNAKE = re.compile(r"^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$")
+
+
+def is_password(value: str, least: int) -> bool:
+    """Whether a value behind the name of a password is one: letters with digits or inner signs, no code or placeholder."""
+    # What ends a sentence is no sign.
+    bare = value.strip("!?…*")
+    if len(value) < least or not bare or is_placeholder(bare) or _NO_PASSWORD.search(bare):
+        return False
+    letters = any(c.isalpha() for c in bare)
+    digits = any(c.isdigit() for c in bare)
+    signs = any(c in "!@#$%^&*?" for c in bare[1:])
+    if not letters or not (digits or signs):
+        return False
+    # user_password1 and Utf8String are names; hunter22 and S3cret are not.
+    return not (_CAMEL.match(bare) or ("_" in bare and _SNAKE.match(bare)))
+
+
+def is_no_word(value: str) -> bool:
+    """Whether a password is none of the words that merely stand behind its name, such as "step2"."""
+    bare = value.strip("!?…*")
+    digits = sum(c.isdigit() for c in bare)
+    return len(bare) >= 6 and digits > 0 and (digits > 1 or not bare[-1].isdigit())
+
+
+_LEAST_BITS = 3.0
+
+
+def is_random(value: str) -> bool:
+    """Whether nobody would have made a value up: many different characters, letters and digits all through it."""
+    if len(value) < 12 or not any(c.isdigit() for c in value) or "://" in value or value.startswith(("/", ".", "-")):
+        return False
+    changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value))
+    cases = sum(a.islower() and b.isupper() for a, b in pairwise(value))
+    return changes + cases >= 4 and _bits(value) >= _LEAST_BITS
+
+
+def _bits(value: str) -> float:
+    """Return Shannon's entropy of the characters of a value, in bits per character."""
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
