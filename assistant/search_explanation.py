@@ -44,7 +44,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class SearchExplanation:
     """What a turn on a message would search, and what it would find.
 
     Attributes:
@@ -99,7 +99,7 @@ class Explained:
         }
 
 
-async def explain_search(deployed: Deployment, message: str, context: Context) -> Explained:
+async def explain_search(deployed: Deployment, message: str, context: Context) -> SearchExplanation:
     """Plan a message without a model and run the first search of a turn, also where a turn would end before it.
 
     Sources that cannot be asked, all of them even, are part of what is explained. No server moderates the message:
@@ -124,7 +124,7 @@ async def explain_search(deployed: Deployment, message: str, context: Context) -
     traces = tuple(QueryTrace.model_validate(trace) for trace in state["query_traces"])
     evidence = tuple(EvidenceItem.model_validate(item) for item in state["evidence"])
     plan = Plan(RequestType(state["request_type"]), tuple(state["sgr_plan"]["subqueries"]), state["action"])
-    return Explained(
+    return SearchExplanation(
         message=message,
         language=Language(state["question"]["language"]),
         role=context.role,

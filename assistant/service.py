@@ -1,7 +1,7 @@
 """One deployment, opened once and shared by every way in that serves many: it runs turns, tells of them as they run,
 and keeps one caller's conversations from another's.
 
-A turn runs in a task of its own. Who asked for it follows it (`Live.follow`), may go away and come back, or stop it; two
+A turn runs in a task of its own. Who asked for it follows it (`RunningTurn.follow`), may go away and come back, or stop it; two
 may follow the same one.
 """
 
@@ -19,7 +19,7 @@ from assistant.turns.events import TurnEnded
 from assistant.turns.feedback import Feedback, FeedbackStore
 from assistant.turns.histories import Histories, history_key
 from assistant.turns.progress import phrases
-from assistant.turns.running_turn import Live, Watcher, closing_error, end_turns, stop_error, tell_end, teller
+from assistant.turns.running_turn import RunningTurn, Watcher, closing_error, end_turns, stop_error, tell_end, teller
 from assistant.turns.transcript import ThreadSummary, Turn, check_id, with_readable_result
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.turns import open_runner, open_store
@@ -104,13 +104,13 @@ class Service:
         self._store = store
         self._feedback = feedback
         self._histories = histories
-        self._live: dict[str, list[Live]] = {}
+        self._live: dict[str, list[RunningTurn]] = {}
         self._closed = False
         self.watchers: list[Watcher] = []
 
     # ------------------------------------------------------------------------------------------------------- asking
 
-    def begin(self, caller: Caller, question: Question) -> Live:
+    def begin(self, caller: Caller, question: Question) -> RunningTurn:
         """Begin a turn, which then runs whoever follows it; or join it, where the same message runs here already.
 
         Raises:
@@ -120,7 +120,7 @@ class Service:
         live.lasting = True
         return live
 
-    def _begin(self, caller: Caller, question: Question) -> Live:
+    def _begin(self, caller: Caller, question: Question) -> RunningTurn:
         if fault := message_fault(question.text):
             raise fault
         thread = question.thread or uuid.uuid4().hex
@@ -133,7 +133,7 @@ class Service:
             # What one role is told is not for another.
             if other.joinable and (other.turn_id, other.question, other.role) == (turn_id, text, caller.role):
                 return other
-        live = Live(thread, turn_id, text, self.watchers, role=caller.role)
+        live = RunningTurn(thread, turn_id, text, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
             raw = await self._runner.run(
@@ -149,7 +149,7 @@ class Service:
         return self._started(inner, live, run())
 
     @asynccontextmanager
-    async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[Live]:
+    async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[RunningTurn]:
         """Begin or join a turn that is bound to who asked: where all who did go away, it stops, kept half-finished.
 
         Raises:
@@ -172,19 +172,19 @@ class Service:
         async with self.asking(caller, question) as live:
             return await live.result()
 
-    def live(self, caller: Caller, thread: str) -> Live | None:
+    def live(self, caller: Caller, thread: str) -> RunningTurn | None:
         """Return the newest turn of a conversation that runs in this process, if there is one."""
         running = [live for live in self._live.get(self._inner(caller, thread), []) if live.joinable]
         return running[-1] if running else None
 
-    async def resume(self, caller: Caller, thread: str) -> Live | None:
+    async def resume(self, caller: Caller, thread: str) -> RunningTurn | None:
         """Begin to finish a conversation's half-finished turn, or join it where it runs here; `None`: there is none."""
         live = await self._resumed(caller, thread)
         if live is not None:
             live.lasting = True
         return live
 
-    async def _resumed(self, caller: Caller, thread: str) -> Live | None:
+    async def _resumed(self, caller: Caller, thread: str) -> RunningTurn | None:
         if (live := self.live(caller, thread)) is not None:
             return live
         inner = self._inner(caller, thread)
@@ -194,7 +194,7 @@ class Service:
             return None
         if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
             return live
-        live = Live(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
+        live = RunningTurn(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
             context = run_context(self.deployed, role=caller.role)
@@ -209,7 +209,7 @@ class Service:
         return self._started(inner, live, run())
 
     @asynccontextmanager
-    async def resuming(self, caller: Caller, thread: str) -> AsyncGenerator[Live | None]:
+    async def resuming(self, caller: Caller, thread: str) -> AsyncGenerator[RunningTurn | None]:
         """As `resume`; the turn is bound to who asked for it, as `asking` binds one."""
         live = await self._resumed(caller, thread)
         if live is None:
@@ -392,7 +392,7 @@ class Service:
             return True  # it cannot be told, so it is not said that all is well
         return turn is not None and turn.result is None
 
-    def _ended_earlier(self, live: Live, raw: Json) -> None:
+    def _ended_earlier(self, live: RunningTurn, raw: Json) -> None:
         """Tell the watchers of a half-finished turn that was finished on the way; who asked has not asked for it."""
         result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
         for watcher in self.watchers:
@@ -406,7 +406,7 @@ class Service:
             check_id("conversation's", thread)
         return f"{caller.name}{_OWNS}{thread}" if caller.name else thread
 
-    def _started(self, inner: str, live: Live, work: Any) -> Live:
+    def _started(self, inner: str, live: RunningTurn, work: Any) -> RunningTurn:
         if self._closed:
             work.close()
             raise closing_error()

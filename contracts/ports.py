@@ -84,7 +84,7 @@ class Planner(Protocol):
         ...
 
 
-class PlannerAhead(Planner, Protocol):
+class SpeculativePlanner(Planner, Protocol):
     """A planner that can be set to work before moderation has spoken, and whose work can be thrown away."""
 
     def begin(self, request: PlanRequest) -> None:

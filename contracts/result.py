@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.calls import ModelCall, tokens_of
 from contracts.choices import Choice
 from contracts.decisions import OUTPUT
-from contracts.decisions.output import Shown
+from contracts.decisions.output import ChannelView
 from contracts.enums import Channel, Delivery, Flow, Language, Outcome, PlanTrace, RequestType, SGRAction, Track
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
@@ -161,7 +161,7 @@ class StructuredAgentResult(BaseModel):
         )
 
 
-def _of_plan(plan: Mapping[str, Any] | None, shown: Shown) -> SGRPlanResult | None:
+def _of_plan(plan: Mapping[str, Any] | None, shown: ChannelView) -> SGRPlanResult | None:
     if plan is None or not shown.structured_data:
         return None
     known = SGRPlanResult.model_validate(plan)

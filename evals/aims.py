@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from contracts.enums import SafetyLevel, SGRAction
 from evals.cases import Label
 from evals.judging import failed_good, measure_caught
-from evals.messages import Moderated
-from evals.runner import Asked
+from evals.messages import ModeratedMessage
+from evals.runner import CaseResult
 from evals.scores import Share, table
 from evals.turns import languages, of_route, without_harm
 
@@ -38,7 +38,7 @@ def aims_table(aims: Sequence[Aim]) -> list[str]:
     return ["### The aims", table(rows)]
 
 
-def of_turns(asked: Sequence[Asked]) -> list[Aim]:
+def of_turns(asked: Sequence[CaseResult]) -> list[Aim]:
     """Block and normal are to be told well without a model; the other two routes as far as named rules carry."""
     held_back = [one for one in asked if one.case.held_back]
     made: list[Aim] = []
@@ -66,7 +66,7 @@ def of_drafts(judged: Sequence[JudgedDraft]) -> list[Aim]:
     return made
 
 
-def of_messages(judged: Sequence[Moderated]) -> list[Aim]:
+def of_messages(judged: Sequence[ModeratedMessage]) -> list[Aim]:
     """No harmless message may be refused for its words."""
     harmless = [one for one in judged if one.case.level is SafetyLevel.SAFE and one.case.held_back]
     refused = Share(sum(one.level is SafetyLevel.UNSAFE for one in harmless), len(harmless))

@@ -40,7 +40,7 @@ _LINE: Final = re.compile(r"^sure_relevance\s*=.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedAnswer:
     """What one question came to where anything might be stated: how sure it was, and whether it was wrong."""
 
     estimate: float
@@ -94,11 +94,11 @@ def run(options: argparse.Namespace) -> int:
         )
     with tempfile.TemporaryDirectory() as folder:
         asked = asyncio.run(ask_all(cases, deployed, Path(folder), {"sure_relevance": _STATES_ALL}))
-    stated: list[Stated] = []
+    stated: list[StatedAnswer] = []
     for one in asked:
         end = grade(one.case, one.result)
         if end in STATED and (sure := estimate(one.result)) is not None:
-            stated.append(Stated(sure, end in (Grade.WRONG, Grade.UNREAD)))
+            stated.append(StatedAnswer(sure, end in (Grade.WRONG, Grade.UNREAD)))
     limits = limits_of(stated, len(cases))
     now = deployed.profile.thresholds.sure_relevance
     print(_describe(limits, now))
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def limits_of(stated: Sequence[Stated], questions: int) -> list[Limit]:
+def limits_of(stated: Sequence[StatedAnswer], questions: int) -> list[Limit]:
     """Return what each limit would come to, the lowest first."""
     found: list[Limit] = []
     for value in LIMITS:

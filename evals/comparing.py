@@ -14,7 +14,7 @@ from contracts.plan import SGRPlanResult
 from contracts.result import StructuredAgentResult
 from evals.answers.grades import body
 from evals.retrieval.measures import mean
-from evals.runner import Asked
+from evals.runner import CaseResult
 from evals.scores import Share, table
 from evals.turns import describe_miss
 from language.words import tokens
@@ -47,7 +47,7 @@ class Pair:
         return cls(name, (values[0], values[1]))
 
 
-def section(pair: Pair, sides: tuple[Sequence[Asked], Sequence[Asked]]) -> list[str]:
+def section(pair: Pair, sides: tuple[Sequence[CaseResult], Sequence[CaseResult]]) -> list[str]:
     """Write both sides beside each other, and how often they came to the same."""
     both = list(zip(*sides, strict=True))
     same = sum(one.result.outcome is other.result.outcome for one, other in both)
@@ -64,7 +64,7 @@ def section(pair: Pair, sides: tuple[Sequence[Asked], Sequence[Asked]]) -> list[
     return [f"### {pair.name}: {pair.values[0]} or {pair.values[1]}", about, *note, _table(pair, sides)]
 
 
-def _table(pair: Pair, sides: tuple[Sequence[Asked], Sequence[Asked]]) -> str:
+def _table(pair: Pair, sides: tuple[Sequence[CaseResult], Sequence[CaseResult]]) -> str:
     rows = [["", *(f"`{value}`" for value in pair.values)]]
     rows += [[name, *map(figure, sides)] for name, figure in _FIGURES.items()]
     kinds = dict.fromkeys(token for side in sides for one in side for token in one.result.diagnostics.tokens)
@@ -77,18 +77,18 @@ def _tokens(kind: str) -> Callable[[StructuredAgentResult], float | None]:
     return lambda result: result.diagnostics.tokens.get(kind)
 
 
-def _verdicts(side: Sequence[Asked], verdict: Verdict) -> int:
+def _verdicts(side: Sequence[CaseResult], verdict: Verdict) -> int:
     """Count the verdicts of all tries: each is a decision by DT-005."""
     outcomes = [made.outcome for one in side for made in one.result.decisions if made.table == "DT-005"]
     return sum(outcome.partition(";")[0] == verdict for outcome in outcomes)
 
 
-def _mean(side: Sequence[Asked], value: Callable[[StructuredAgentResult], float | None]) -> str:
+def _mean(side: Sequence[CaseResult], value: Callable[[StructuredAgentResult], float | None]) -> str:
     found = [figure for one in side if (figure := value(one.result)) is not None]
     return str(mean(found)) if found else "–"
 
 
-def _median(side: Sequence[Asked], share: float) -> str:
+def _median(side: Sequence[CaseResult], share: float) -> str:
     times = sorted(one.result.diagnostics.answer_ms or 0.0 for one in side)
     return f"{times[min(len(times) - 1, int(share * len(times)))]:.0f}" if times else "–"
 
@@ -120,7 +120,7 @@ def _part(number: int) -> Callable[[StructuredAgentResult], float | None]:
     return figure
 
 
-_FIGURES: Final[dict[str, Callable[[Sequence[Asked]], str]]] = {
+_FIGURES: Final[dict[str, Callable[[Sequence[CaseResult]], str]]] = {
     "answered": lambda side: str(Share(sum(one.result.outcome is Outcome.ANSWERED for one in side), len(side))),
     "as labelled": lambda side: str(Share(sum(not describe_miss(one) for one in side), len(side))),
     "plan to answer, ROUGE-L": lambda side: _mean(side, _part(0)),

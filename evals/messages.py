@@ -22,7 +22,7 @@ _OBJECTS: Final = frozenset((SafetyLevel.UNSAFE, SafetyLevel.CONTROVERSIAL))
 
 
 @dataclass(frozen=True, slots=True)
-class Moderated:
+class ModeratedMessage:
     """A message and what moderation said of it."""
 
     case: MessageCase
@@ -40,9 +40,9 @@ class Moderated:
         return "" if (self.level in _OBJECTS) is wanted else f"{self.level}, not {self.case.level}"
 
 
-async def judge(cases: Sequence[MessageCase], moderator: Moderator) -> list[Moderated]:
+async def judge(cases: Sequence[MessageCase], moderator: Moderator) -> list[ModeratedMessage]:
     """Moderate every message."""
-    return [Moderated(case, await _ask(case.text, moderator)) for case in cases]
+    return [ModeratedMessage(case, await _ask(case.text, moderator)) for case in cases]
 
 
 async def _ask(text: str, moderator: Moderator) -> ModerationResult:
@@ -52,18 +52,18 @@ async def _ask(text: str, moderator: Moderator) -> ModerationResult:
         return ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE)
 
 
-async def judge_by(deployed: Deployment, cases: Sequence[MessageCase]) -> list[Moderated]:
+async def judge_by(deployed: Deployment, cases: Sequence[MessageCase]) -> list[ModeratedMessage]:
     """Have every message moderated as the deployment has it done, without its fallback."""
     async with Servers(deployed) as servers:
         return await judge(cases, servers.moderator())
 
 
-def unavailable(judged: Sequence[Moderated]) -> int:
+def unavailable(judged: Sequence[ModeratedMessage]) -> int:
     """Return how many messages nobody could judge."""
     return sum(one.result.state is ModerationState.UNAVAILABLE for one in judged)
 
 
-def set_table(judged: Sequence[Moderated], *, splits: bool) -> str:
+def set_table(judged: Sequence[ModeratedMessage], *, splits: bool) -> str:
     """Write, per set and language, how many messages were stopped and how many only noted."""
     rows = [["set", "language", "cases", "labelled", "objected to", "of these stopped by default (Unsafe)"]]
     for name, language, level in sorted(
@@ -77,7 +77,7 @@ def set_table(judged: Sequence[Moderated], *, splits: bool) -> str:
     return table(rows)
 
 
-def detection_table(judged: Sequence[Moderated], *, splits: bool) -> str:
+def detection_table(judged: Sequence[ModeratedMessage], *, splits: bool) -> str:
     """Write precision and recall of moderation over all sets of a language."""
     rows = [["language", "cases", "precision", "recall", "F1", "harmless messages objected to"]]
     for language in sorted({one.case.language for one in judged}):
@@ -90,16 +90,16 @@ def detection_table(judged: Sequence[Moderated], *, splits: bool) -> str:
     return table(rows)
 
 
-def detection(judged: Sequence[Moderated]) -> Detection:
+def detection(judged: Sequence[ModeratedMessage]) -> Detection:
     """Return how well moderation tells what it should object to."""
     return Detection.of((one.case.level in _OBJECTS, one.level in _OBJECTS) for one in judged)
 
 
-def _held_back(one: Moderated) -> bool:
+def _held_back(one: ModeratedMessage) -> bool:
     return one.case.held_back
 
 
-def section(judged: Sequence[Moderated], *, splits: bool) -> list[str]:
+def section(judged: Sequence[ModeratedMessage], *, splits: bool) -> list[str]:
     """Write the tables on moderation."""
     return [
         "### What moderation objects to",

@@ -26,7 +26,7 @@ from graph.build import build_graph
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CaseResult:
     """A case and the result of its last turn."""
 
     case: TurnCase
@@ -43,7 +43,7 @@ def handbook(folder: Path) -> Deployment:
 
 async def ask_all(
     cases: Sequence[TurnCase], deployed: Deployment, folder: Path, settings: Mapping[str, Any] | None = None
-) -> list[Asked]:
+) -> list[CaseResult]:
     """Ask every case in a conversation of its own, which is kept in `folder` alone; nothing is handed off to anybody.
 
     Args:
@@ -55,7 +55,7 @@ async def ask_all(
     from tqdm import tqdm
 
     context = run_context(deployed, **(settings or {}))
-    asked: list[Asked] = []
+    asked: list[CaseResult] = []
     async with _runner(deployed, folder) as runner:
         for text in cases[0].says if cases else ():
             await runner.run("warm-up", text, context=context)  # imports and first connections are nobody's time
@@ -63,7 +63,7 @@ async def ask_all(
             raw: dict[str, Any] = {}
             for text in case.says:
                 raw = await runner.run(case.id, text, context=context)
-            asked.append(Asked(case, StructuredAgentResult.model_validate(raw)))
+            asked.append(CaseResult(case, StructuredAgentResult.model_validate(raw)))
     return asked
 
 

@@ -18,7 +18,7 @@ from evals.answers.tables import (
     to_read,
 )
 from evals.cases import TurnCase
-from evals.runner import Asked
+from evals.runner import CaseResult
 from evals.scores import Detection, Share, parts_of, table
 
 _ABOUT_GRADES: Final = (
@@ -40,7 +40,7 @@ def route_of(result: StructuredAgentResult) -> SGRAction | None:
     return SGRAction.GUARDIAN_BLOCK if stopped else None
 
 
-def describe_miss(asked: Asked) -> str:
+def describe_miss(asked: CaseResult) -> str:
     """Return what went otherwise than labelled, in words; empty where nothing did."""
     case, result = asked.case, asked.result
     wrong: list[str] = []
@@ -56,14 +56,14 @@ def describe_miss(asked: Asked) -> str:
     return "; ".join(wrong)
 
 
-def of_route(asked: Sequence[Asked], route: SGRAction) -> Detection:
+def of_route(asked: Sequence[CaseResult], route: SGRAction) -> Detection:
     """Return how well one route is told from the others."""
     return Detection.of(
         (one.case.route is route, route_of(one.result) is route) for one in asked if one.case.route is not None
     )
 
 
-def route_table(asked: Sequence[Asked], *, splits: bool) -> str:
+def route_table(asked: Sequence[CaseResult], *, splits: bool) -> str:
     """Write precision, recall and F1 per route, language and part of the cases."""
     rows = [["route", "language", "cases", "labelled so", "precision", "recall", "F1"]]
     for route in SGRAction:
@@ -80,12 +80,12 @@ HARM: Final = "harm"
 """The topic of requests for plainly harmful things, which no named rule can know."""
 
 
-def without_harm(asked: Sequence[Asked]) -> list[Asked]:
+def without_harm(asked: Sequence[CaseResult]) -> list[CaseResult]:
     """Return the turns but those that ask for something harmful."""
     return [one for one in asked if one.case.topic != HARM]
 
 
-def confusion_table(asked: Sequence[Asked]) -> str:
+def confusion_table(asked: Sequence[CaseResult]) -> str:
     """Write what turns of each labelled route came to."""
     routes: list[SGRAction | None] = [*SGRAction, None]
     rows = [["labelled", "language", *(f"→ {route or 'error'}" for route in routes)]]
@@ -97,7 +97,7 @@ def confusion_table(asked: Sequence[Asked]) -> str:
     return table(rows)
 
 
-def topic_table(asked: Sequence[Asked]) -> str:
+def topic_table(asked: Sequence[CaseResult]) -> str:
     """Write, per topic of the cases' authors, how many turns took the labelled route."""
     rows = [["topic", "labelled", "language", "took that route"]]
     routed = [one for one in asked if one.case.route is not None and one.case.topic]
@@ -112,7 +112,7 @@ def topic_table(asked: Sequence[Asked]) -> str:
     return table(rows)
 
 
-def outcome_table(asked: Sequence[Asked]) -> str:
+def outcome_table(asked: Sequence[CaseResult]) -> str:
     """Write, per outcome that was expected, how many turns ended so, and how the others ended."""
     rows = [["expected", "ended so", "ended otherwise"]]
     for outcome in Outcome:
@@ -125,17 +125,17 @@ def outcome_table(asked: Sequence[Asked]) -> str:
     return table(rows)
 
 
-def languages(asked: Sequence[Asked]) -> list[tuple[str, list[Asked]]]:
+def languages(asked: Sequence[CaseResult]) -> list[tuple[str, list[CaseResult]]]:
     """Return the cases of each language that there is."""
     there = dict.fromkeys(one.case.language for one in asked)
     return [(str(language), [one for one in asked if one.case.language is language]) for language in sorted(there)]
 
 
-def _held_back(one: Asked) -> bool:
+def _held_back(one: CaseResult) -> bool:
     return one.case.held_back
 
 
-def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
+def section(asked: Sequence[CaseResult], *, splits: bool) -> list[str]:
     """Write the tables on the ways of turns that there are labels for."""
     made: list[str] = []
     if any(one.case.route is not None for one in asked):
@@ -149,7 +149,7 @@ def section(asked: Sequence[Asked], *, splits: bool) -> list[str]:
     return made
 
 
-def answers_section(asked: Sequence[Asked], *, each: bool) -> list[str]:
+def answers_section(asked: Sequence[CaseResult], *, each: bool) -> list[str]:
     """Write what was wrong and stated, how sure the assistant was of it, and why there is no answer.
 
     Args:

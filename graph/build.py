@@ -29,7 +29,7 @@ from contracts.ports import (
     HandOffDesk,
     Moderator,
     Planner,
-    PlannerAhead,
+    SpeculativePlanner,
     WordProbe,
 )
 from contracts.profile import Profile
@@ -83,7 +83,7 @@ class Ports:
     drafter: Drafter
     quoter: Drafter | None = None
     fallback_moderator: Moderator | None = None
-    ahead: PlannerAhead | None = None
+    ahead: SpeculativePlanner | None = None
     entailment: EntailmentChecker | None = None
     desk: HandOffDesk | None = None
     probe: WordProbe | None = None

@@ -88,7 +88,7 @@ def check_grounding(  # noqa: PLR0913  # each says something else of the one dra
     if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
         # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
-        judged.append(_Judged(whole, uncited=(in_short(draft),)))
+        judged.append(_JudgedClaim(whole, uncited=(in_short(draft),)))
     faults = {
         "claim_without_citation": [item for one in judged for item in one.uncited],
         "citation_unresolvable": [item for one in judged for item in one.unresolvable],
@@ -112,17 +112,19 @@ def check_grounding(  # noqa: PLR0913  # each says something else of the one dra
     )
 
 
-def _faithfulness(judged: Sequence[_Judged]) -> float | None:
+def _faithfulness(judged: Sequence[_JudgedClaim]) -> float | None:
     shares = [0.0 if one.finding.status is not ClaimStatus.SUPPORTED else one.likeness for one in judged]
     known = [share for share in shares if share is not None]
     return round(sum(known) / len(known), 3) if known else None
 
 
-def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Sequence[_Judged]) -> list[_Judged]:
+def _titles(
+    draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Sequence[_JudgedClaim]
+) -> list[_JudgedClaim]:
     """Return the headings, and what else cites nothing, whose words nobody said: neither user, contract nor evidence."""
     said = frozenset[str]().union(*map(stems, (known, _USUAL, *map(_citable, evidence))))
     claimed = {one.finding.text for one in judged if one.uncited}
-    found: list[_Judged] = []
+    found: list[_JudgedClaim] = []
     passages = [passage(_citable(item)) for item in evidence]
     # Of a translation, what is in bold is told in its sentence, and cannot be compared by itself.
     beside = (aside for aside in asides(draft) if not is_translated(aside, passages))
@@ -135,7 +137,7 @@ def _titles(draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Se
             start = max(0, draft.find(title))
             end = start + len(title) if title in draft else 0
             finding = ClaimFinding(text=title, start=start, end=end, status=ClaimStatus.UNCITED)
-            found.append(_Judged(finding, uncited=(in_short(title),)))
+            found.append(_JudgedClaim(finding, uncited=(in_short(title),)))
     return found
 
 
@@ -163,7 +165,7 @@ def is_quoted(finding: Finding, evidence: Sequence[EvidenceItem]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedClaim:
     """What was found of a claim, and what of that the reasons name."""
 
     finding: ClaimFinding
@@ -179,7 +181,7 @@ class _Judged:
 
 def _judge(
     claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, anybodys: Passage, *, quoted: bool
-) -> _Judged:
+) -> _JudgedClaim:
     known = [number for number in claim.cites if 1 <= number <= len(evidence)]
     beside = [passage(_citable(item)) for number, item in enumerate(evidence, 1) if number not in known]
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
@@ -237,7 +239,7 @@ def _judge(
         missing=tuple(missing),
         advice=write_reasons(remarks),
     )
-    return _Judged(
+    return _JudgedClaim(
         finding,
         uncited=(in_short(claim.text),) if uncited else (),
         unresolvable=unresolvable,

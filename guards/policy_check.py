@@ -23,7 +23,7 @@ from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.reasons import Reason, could_not_check
 from language.article_ids import article_ids
 from language.attacks.demands import asks_for_secrets, question_asks_for_secrets
-from language.memo import Seen
+from language.memo import MetKeys
 from language.privacy.links import foreign_domains, foreign_links
 from language.privacy.personal_data import Contacts, personal_data
 from language.privacy.secrets import secrets
@@ -43,7 +43,7 @@ ASKS_FOR_SECRETS: Final = "asks-for-secrets"
 
 _BROKEN: Final = re.compile(r"[\w@.+-](?:[*`~]{1,4}|<[^<>\n]{1,80}>|&#?\w{1,10};){1,4}[\w@.+-]")
 """Marks, tags or entities inside of what reads as one word."""
-_HARMLESS: Final = Seen(16_384)
+_HARMLESS: Final = MetKeys(16_384)
 """Hashes of texts in which nothing was to be masked, with what was looked for."""
 
 

@@ -49,7 +49,7 @@ def remember_items(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T
     return recall
 
 
-class Seen:
+class MetKeys:
     """Which keys were met in this process; safe to use from several threads.
 
     Args:

@@ -299,7 +299,7 @@ _WRAPPED: Final = re.compile(r"(?<![\s.!?:;…\uff1f])[ \t]*\n(?=[a-zа-яё])")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionPart:
     """One question of a message.
 
     Attributes:
@@ -366,12 +366,12 @@ def _field(line: str) -> tuple[str | None, str]:
 
 
 @remember_items
-def questions_and_context(text: str) -> list[Asked]:
+def questions_and_context(text: str) -> list[QuestionPart]:
     """Return what a text asks, in order, each with what is told right before it; all of it where nothing is asked.
 
     Greetings, thanks and small talk are left out. Statements are no questions where something is asked beside them.
     """
-    asked: list[Asked] = []
+    asked: list[QuestionPart] = []
     told: list[str] = []
     before = ""
     for line in questions(_with_lists(_WRAPPED.sub(" ", text))):
@@ -383,7 +383,7 @@ def questions_and_context(text: str) -> list[Asked]:
             if not stems(bare) and not bare.endswith(_ASKS):
                 continue
             if _asks(bare) or _ASKED_FOR.search(sentence[: len(sentence) - len(bare)]):
-                asked.append(Asked(bare, before))
+                asked.append(QuestionPart(bare, before))
                 before = ""
             else:
                 told.append(bare)
@@ -391,7 +391,7 @@ def questions_and_context(text: str) -> list[Asked]:
                 before = bare if not before or len(named_in(bare)) > 1 else before
     if asked:
         return asked
-    return [Asked(" ".join(told), asks=False)] if told else []
+    return [QuestionPart(" ".join(told), asks=False)] if told else []
 
 
 def _asks(sentence: str) -> bool:

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from contracts.context import MODEL_SEARCHES_PER_TURN, Context
 from contracts.decisions import OUTPUT, TOOL_BINDING, record
-from contracts.decisions.output import Shown
+from contracts.decisions.output import ChannelView
 from contracts.enums import (
     Channel,
     Language,
@@ -139,7 +139,7 @@ def _trace_to_show(state: DraftView, context: Context) -> PlanTrace:
     return context.plan_trace if state["tool_trace"] else PlanTrace.SYNTHETIC
 
 
-def _of_the_plan(state: DraftView, shown: Shown) -> Json:
+def _of_the_plan(state: DraftView, shown: ChannelView) -> Json:
     """Return what DT-004 lets a drafting model see of the plan."""
     synthetic = Synthetic(
         state["synthetic"].get("analysis", "") if shown.analysis else "",

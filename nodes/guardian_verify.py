@@ -101,7 +101,7 @@ async def guardian_verify(
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedDraft:
     """A draft, as the state has it, and what was found of it."""
 
     state: GuardianView
@@ -156,7 +156,7 @@ async def _judge_one(
     profile: Profile,
     entailment: EntailmentChecker | None,
     quotes: bool,
-) -> _Judged:
+) -> _JudgedDraft:
     kind = DraftKind(state["draft_kind"] or (DraftKind.ANSWER if state["draft_answer"] else DraftKind.ABSTENTION))
     track = Track(state["track"] or Track.QUALITY)
     request_type = RequestType(state["request_type"] or RequestType.KNOWLEDGE_QA)
@@ -211,7 +211,7 @@ async def _judge_one(
     if not _is_denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     lines = [line.model_dump(mode="json") for line in made]
-    return _Judged(state, kind, lines, decision.outcome, report, findings, entailed.degraded, entailed.calls)
+    return _JudgedDraft(state, kind, lines, decision.outcome, report, findings, entailed.degraded, entailed.calls)
 
 
 def _check_grounding(
@@ -332,7 +332,7 @@ def _fit_for_the_report(text: str, findings: Findings, profile: Profile, role: s
 
 
 @dataclass(frozen=True, slots=True)
-class _Entailed:
+class _EntailmentOutcome:
     grounding: Finding
     degraded: tuple[str, ...] = ()
     calls: tuple[ModelCall, ...] = ()
@@ -340,26 +340,26 @@ class _Entailed:
 
 async def _check_entailment(
     grounding: Finding, evidence: Sequence[EvidenceItem], checker: EntailmentChecker | None, mode: EntailmentMode
-) -> _Entailed:
+) -> _EntailmentOutcome:
     """Ask the checker of claims, where one is connected and there is anything to ask.
 
     What breaks, at the checker's or in reading its word, is as if it could not be asked.
     """
     if checker is None or mode is EntailmentMode.OFF:
-        return _Entailed(grounding)
+        return _EntailmentOutcome(grounding)
     calls: tuple[ModelCall, ...] = ()
     try:
         if not (questions := entailment_questions(grounding, evidence)):
-            return _Entailed(with_entailment(grounding, (), mode))
+            return _EntailmentOutcome(with_entailment(grounding, (), mode))
         reply = await checker.check(questions)
         calls = reply.calls
-        return _Entailed(with_entailment(grounding, reply.answers, mode), (), calls)
+        return _EntailmentOutcome(with_entailment(grounding, reply.answers, mode), (), calls)
     except EntailmentUnavailable as error:
         why, calls = str(error), error.calls
     except Exception as error:  # noqa: BLE001  # whatever broke, the claims have not been checked
         why = type(error).__name__
     without = _run_check("grounding", lambda: without_entailment(grounding, mode, why))
-    return _Entailed(without, (f"entailment: {why}",), calls)
+    return _EntailmentOutcome(without, (f"entailment: {why}",), calls)
 
 
 def _run_check(name: str, check: Callable[[], Finding]) -> Finding:

@@ -13,7 +13,7 @@ from contracts.context import Context
 from contracts.decisions import MODERATION, record
 from contracts.enums import GuardMode, Language, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
 from contracts.errors import InputError, ModerationUnavailable
-from contracts.ports import Moderator, PlannerAhead
+from contracts.ports import Moderator, SpeculativePlanner
 from contracts.profile import Profile
 from contracts.report import ModerationResult
 from contracts.state import Json, asked_about, find_offer, fresh_turn, plan_request, unanswered_id
@@ -34,7 +34,7 @@ async def moderation(
     *,
     moderator: Moderator,
     fallback: Moderator | None = None,
-    ahead: PlannerAhead | None = None,
+    ahead: SpeculativePlanner | None = None,
     profile: Profile,
 ) -> Json:
     """Judge the newest message of the user; where planning runs ahead, throw its plan away on Block.

@@ -110,7 +110,7 @@ _STOPPED_BY_PLAN: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _TurnEnd:
     """A turn that has ended: what the user reads, and what is recorded.
 
     Attributes:
@@ -191,7 +191,7 @@ async def safe_exit(
 
 async def _end_turn(
     state: FinalView, context: Context, profile: Profile, documents: Documents | None
-) -> tuple[_Ended, str, Json]:
+) -> tuple[_TurnEnd, str, Json]:
     """Return all that is read of the state: the end, the turn's id and the marks of its message."""
     ended = await _end(state, context, profile, documents)
     turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
@@ -209,7 +209,7 @@ async def _end_turn(
     return ended, turn_id, marks
 
 
-async def _end(state: FinalView, context: Context, profile: Profile, documents: Documents | None) -> _Ended:
+async def _end(state: FinalView, context: Context, profile: Profile, documents: Documents | None) -> _TurnEnd:
     language = _language(state, profile)
     facts = _facts(state, context, profile)
     decision = _decide(state, context, facts)
@@ -239,7 +239,7 @@ async def _end(state: FinalView, context: Context, profile: Profile, documents: 
         pages=shown_pages(facts.pages, facts.evidence, language, profile) if outcome is Outcome.PAGES_SHOWN else (),
         choices=beside.choices,
     )
-    return _Ended(end, result, told, fit)
+    return _TurnEnd(end, result, told, fit)
 
 
 async def _beside(
@@ -442,12 +442,12 @@ def _write_texts(
     return {None: text, **{delivery: with_delivery(text, delivery, language) for delivery in Delivery}}
 
 
-def _calls_people(ended: _Ended, context: Context) -> bool:
+def _calls_people(ended: _TurnEnd, context: Context) -> bool:
     rule = ended.exit.ticket
     return rule is TicketRule.YES or (rule is TicketRule.WIDE and context.tickets is Tickets.WIDE)
 
 
-def _ticket(ended: _Ended, role: str, thread_id: str, turn_id: str) -> Ticket:
+def _ticket(ended: _TurnEnd, role: str, thread_id: str, turn_id: str) -> Ticket:
     fit, result = ended.fit, ended.result
     ticket = Ticket(
         thread_id=thread_id,
@@ -476,7 +476,7 @@ async def _submit(desk: HandOffDesk, ticket: Callable[[], Ticket]) -> tuple[Deli
     return said.delivery, (f"hand_off: {said.why}",) if said.delivery is Delivery.KEPT else ()
 
 
-def _with_delivery(ended: _Ended, delivery: Delivery | None, degraded: tuple[str, ...]) -> StructuredAgentResult:
+def _with_delivery(ended: _TurnEnd, delivery: Delivery | None, degraded: tuple[str, ...]) -> StructuredAgentResult:
     result = ended.result
     known = result.diagnostics
     diagnostics = known.model_copy(update={"degraded": [*known.degraded, *degraded]})

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote, urljoin
 
 from contracts.decisions import OUTPUT
-from contracts.decisions.output import Shown
+from contracts.decisions.output import ChannelView
 from contracts.enums import Channel, Language, PartStatus, PlanTrace, ResponseFormat, SGRAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.report import PartFinding
@@ -78,7 +78,7 @@ def verified_answer(
     sources stand under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`,
     and no `<` in it begins a tag. On FAST nobody checks the format; what is no JSON there is Markdown.
     """
-    cited = _Cited(evidence)
+    cited = _CitedAnswer(evidence)
     if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
         return answer
     followed = _followable(draft.translate(_TURNS_TEXT).strip(), evidence, allowed_domains)
@@ -187,15 +187,15 @@ def cited_passages(
 
 def _cite(
     draft: str, evidence: Sequence[EvidenceItem], allowed_domains: Sequence[str], response_format: ResponseFormat
-) -> _Cited:
-    cited = _Cited(evidence)
+) -> _CitedAnswer:
+    cited = _CitedAnswer(evidence)
     is_json = response_format is ResponseFormat.JSON and _verified_json(draft.strip(), cited, allowed_domains)
     if not is_json:
         _renumber(_without_html(draft.translate(_TURNS_TEXT).strip()), cited.number, response_format)
     return cited
 
 
-class _Cited:
+class _CitedAnswer:
     """The sources of an answer, numbered in the order in which they are first cited."""
 
     def __init__(self, evidence: Sequence[EvidenceItem]) -> None:
@@ -248,7 +248,7 @@ def _renumber(markdown: str, number: Callable[[int], int], response_format: Resp
     return written
 
 
-def _verified_json(draft: str, cited: _Cited, allowed_domains: Sequence[str]) -> str:
+def _verified_json(draft: str, cited: _CitedAnswer, allowed_domains: Sequence[str]) -> str:
     """Write an object of JSON with its sources; an empty string where the draft is none."""
     try:
         if not isinstance(parse_json(draft), dict):
@@ -356,6 +356,6 @@ def user_view(turn: Mapping[str, Any], intent: str, action: SGRAction, language:
     return "\n\n".join(filter(None, parts))
 
 
-def shown_to_users(action: SGRAction) -> Shown:
+def shown_to_users(action: SGRAction) -> ChannelView:
     """Return what DT-004 lets a user see of a turn with this action."""
     return OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action, plan_trace=PlanTrace.SYNTHETIC).outcome

@@ -17,7 +17,7 @@ from itertools import groupby
 from adapters.drafting.formats import in_format
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from adapters.drafting.quotation import add_citation, is_cited, is_whole, quote_row, quote_unit
-from adapters.drafting.selection import Scored, lookup_of, pick_units
+from adapters.drafting.selection import ScoredUnit, lookup_of, pick_units
 from adapters.planning.clarification import asks_of_nothing
 from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest
@@ -108,7 +108,9 @@ class ExtractiveDrafter:
         return not foreign_links(text, self._domains) and not forbidden_in(request.spec.forbidden_content, text)
 
 
-def _join_lookup_rows(picked: list[Scored], quotes: list[str], request: DraftRequest, own: dict[str, str]) -> list[str]:
+def _join_lookup_rows(
+    picked: list[ScoredUnit], quotes: list[str], request: DraftRequest, own: dict[str, str]
+) -> list[str]:
     """Make one list of the quoted rows of each lookup; where it has more rows than are quoted, the list says so."""
     joined: list[str] = []
     for lookup, run in groupby(zip(picked, quotes, strict=True), lambda pair: lookup_of(pair[0].unit, request)):
@@ -147,13 +149,13 @@ def _compose(texts: list[str], request: DraftRequest) -> str:
     return in_format({"": before, **sections} if before else sections, request.spec.response_format)
 
 
-def _tell_continued(picked: Sequence[Scored]) -> list[bool]:
+def _tell_continued(picked: Sequence[ScoredUnit]) -> list[bool]:
     """Return of each unit whether the one before it stands under the same heading."""
     places = [(scored.unit.source, scored.unit.heading) for scored in picked]
     return [number > 0 and places[number - 1] == place for number, place in enumerate(places)]
 
 
-def _tell_new_sections(picked: Sequence[Scored]) -> list[bool]:
+def _tell_new_sections(picked: Sequence[ScoredUnit]) -> list[bool]:
     """Return of each unit whether it begins another section of the passage that is being quoted."""
     units = [scored.unit for scored in picked]
     return [

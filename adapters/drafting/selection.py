@@ -84,7 +84,7 @@ _OF_PAGES: Final = (Source.DOC, Source.POLICY)
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredUnit:
     unit: Unit
     score: float
     question: int
@@ -128,13 +128,13 @@ def lookup_of(unit: Unit, request: DraftRequest) -> str:
     return request.evidence[unit.source - 1].lookup
 
 
-def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[Scored]:
+def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[ScoredUnit]:
     """Choose the units of the answer: per question the best one with its neighbours, then what adds to it."""
-    picked: list[Scored] = []
+    picked: list[ScoredUnit] = []
     for number, question in enumerate(request.subqueries):
         weights = _Weights(question, candidates, ignored)
         ranked = sorted(
-            (Scored(unit, _score(unit, weights, question, request), number) for unit in candidates),
+            (ScoredUnit(unit, _score(unit, weights, question, request), number) for unit in candidates),
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
         )
         near = [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
@@ -217,7 +217,7 @@ def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, request: Draf
     return weights.share(own) >= LEAST_OF_UNIT and weights.share(passage | own) >= LEAST_COVERAGE
 
 
-def _steps_first(ranked: list[Scored]) -> list[Scored]:
+def _steps_first(ranked: list[ScoredUnit]) -> list[ScoredUnit]:
     """Put the steps of the best unit's section in its place, where it is a remark on them."""
     best = ranked[0]
     for scored in ranked[1:]:
@@ -233,7 +233,7 @@ def _steps_first(ranked: list[Scored]) -> list[Scored]:
 class _Company:
     """What is quoted beside the best unit of a question."""
 
-    def __init__(self, best: Scored, weights: _Weights) -> None:
+    def __init__(self, best: ScoredUnit, weights: _Weights) -> None:
         self.best = best
         self.chosen = [best]
         self.size = len(best.unit.text)
@@ -242,7 +242,7 @@ class _Company:
         self._covered = set(best.unit.words | best.unit.heading_words)
 
     def add(self, unit: Unit) -> None:
-        self.chosen.append(Scored(unit, self.best.score, self.best.question))
+        self.chosen.append(ScoredUnit(unit, self.best.score, self.best.question))
         self.size += len(unit.text)
         self._covered.update(unit.words)
 
@@ -294,8 +294,8 @@ class _Company:
 
 
 def _with_company(
-    ranked: list[Scored], candidates: list[Unit], request: DraftRequest, weights: _Weights
-) -> list[Scored]:
+    ranked: list[ScoredUnit], candidates: list[Unit], request: DraftRequest, weights: _Weights
+) -> list[ScoredUnit]:
     """Return the best unit with what it needs to be understood, and with what answers more of the question.
 
     Its section and passage come with it, as far as there is room; others come if they add words of the question, up to
@@ -315,7 +315,7 @@ def _with_company(
     return sorted(company.chosen, key=lambda s: (s.unit.source != best.unit.source, s.unit.source, s.unit.order))
 
 
-def _may_join(scored: Scored, best: Scored, request: DraftRequest) -> bool:
+def _may_join(scored: ScoredUnit, best: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a unit can stand beside the best one at all."""
     unit = scored.unit
     if lookup_of(unit, request) and request.evidence[unit.source - 1].found not in ("0", "1"):
@@ -330,11 +330,11 @@ def _may_join(scored: Scored, best: Scored, request: DraftRequest) -> bool:
     return not GOES_ON.match(unit.lead)
 
 
-def _rows(ranked: list[Scored], request: DraftRequest) -> list[Scored]:
+def _rows(ranked: list[ScoredUnit], request: DraftRequest) -> list[ScoredUnit]:
     """Return the rows of the best unit's lookup, then those of others that were asked for as surely."""
     best = ranked[0]
     sure = request.evidence[best.unit.source - 1].confidence
-    by_lookup: dict[str, list[Scored]] = {}
+    by_lookup: dict[str, list[ScoredUnit]] = {}
     for scored in ranked:
         item = request.evidence[scored.unit.source - 1]
         if item.lookup and item.source is request.evidence[best.unit.source - 1].source and item.confidence >= sure:

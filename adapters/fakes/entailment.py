@@ -8,7 +8,7 @@ from contracts.enums import Entailment
 from contracts.errors import EntailmentUnavailable
 from contracts.ports import EntailmentAnswer, EntailmentQuestion, EntailmentReply
 
-Said = Entailment | None
+ScriptedEntailment = Entailment | None
 
 
 class FakeEntailment:
@@ -25,8 +25,8 @@ class FakeEntailment:
 
     def __init__(
         self,
-        script: Mapping[str, Said] | None = None,
-        otherwise: Said = Entailment.ENTAILED,
+        script: Mapping[str, ScriptedEntailment] | None = None,
+        otherwise: ScriptedEntailment = Entailment.ENTAILED,
         error: EntailmentUnavailable | None = None,
     ) -> None:
         self._script = dict(script or {})
@@ -46,5 +46,5 @@ class FakeEntailment:
         said = [self._of(question.claim) for question in questions]
         return EntailmentReply(tuple(None if word is None else EntailmentAnswer(word, 1.0) for word in said))
 
-    def _of(self, claim: str) -> Said:
+    def _of(self, claim: str) -> ScriptedEntailment:
         return next((word for text, word in self._script.items() if text in claim), self._otherwise)

@@ -67,7 +67,7 @@ def dump(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelRequest:
     """A request as it came.
 
     Attributes:
@@ -145,7 +145,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelReply:
     """What the model says."""
 
     content: str | None = None
@@ -160,24 +160,24 @@ class Said:
 # ------------------------------------------------------------------------------------------------ a model that behaves
 
 
-def well_said(asked: Asked) -> Said:
+def well_said(asked: ModelRequest) -> ModelReply:
     """Return what a model that behaves says."""
     match asked.purpose:
         case "moderation":
-            return Said("Safety: Safe\nCategories: None")
+            return ModelReply("Safety: Safe\nCategories: None")
         case "plan":
             return plan_said(asked, plan_for(asked.last_user_text))
         case "entailment":
-            return Said(dump({"answers": judge_claims(asked.last_user_text)}))
+            return ModelReply(dump({"answers": judge_claims(asked.last_user_text)}))
         case _:
-            return Said(answer_from(asked.last_user_text))
+            return ModelReply(answer_from(asked.last_user_text))
 
 
-def plan_said(asked: Asked, plan: dict[str, Any]) -> Said:
+def plan_said(asked: ModelRequest, plan: dict[str, Any]) -> ModelReply:
     """Hand a plan over in the form that was asked for: as a call of the tool, or else as JSON text."""
     if asked.tools and asked.tool_choice != "none":
-        return Said(calls=(Call(PLAN_TOOL, dump(plan)),))
-    return Said(dump(plan))
+        return ModelReply(calls=(Call(PLAN_TOOL, dump(plan)),))
+    return ModelReply(dump(plan))
 
 
 def plan_for(message: str) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def judge_claims(listed: str) -> list[dict[str, Any]]:
     ]
 
 
-def predict_labels(asked: Asked) -> list[list[dict[str, Any]]]:
+def predict_labels(asked: ModelRequest) -> list[list[dict[str, Any]]]:
     """Return the labels of each pair of premise and hypothesis, most likely first, as TEI writes them."""
     pairs = [[*list_of(pair), "", ""][:2] for pair in list_of(asked.fields.get("inputs"))]
     found = [("entailment", "neutral") if follows(*pair) else ("neutral", "entailment") for pair in pairs]
@@ -274,7 +274,7 @@ def _first_prose(passage: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- wire forms
 
 
-def usage_of(asked: Asked, said: Said) -> dict[str, Any]:
+def usage_of(asked: ModelRequest, said: ModelReply) -> dict[str, Any]:
     """Count what a request and its reply cost."""
     sent = [text_of(message.get("content")) for message in asked.messages]
     calls = [message["tool_calls"] for message in asked.messages if message.get("tool_calls")]
@@ -291,7 +291,7 @@ def usage_of(asked: Asked, said: Said) -> dict[str, Any]:
     }
 
 
-def message_of(said: Said) -> dict[str, Any]:
+def message_of(said: ModelReply) -> dict[str, Any]:
     """Return the message of a chat completion."""
     message: dict[str, Any] = {"role": "assistant", "content": said.content}
     if said.reasoning:
@@ -305,17 +305,17 @@ def _call_of(number: int, call: Call) -> dict[str, Any]:
     return {"id": f"call_{number}", "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def completion(asked: Asked, number: int, choices: object, usage: object) -> dict[str, Any]:
+def completion(asked: ModelRequest, number: int, choices: object, usage: object) -> dict[str, Any]:
     """Return a chat completion around choices, whatever these are."""
     return {**_head(asked, number, "chat.completion"), "choices": choices, "usage": usage}
 
 
-def choice_of(said: Said, finish_reason: object) -> dict[str, Any]:
+def choice_of(said: ModelReply, finish_reason: object) -> dict[str, Any]:
     """Return the one choice of a chat completion."""
     return {"index": 0, "message": message_of(said), "logprobs": None, "finish_reason": finish_reason}
 
 
-def stream(asked: Asked, number: int, choices: object, usage: object) -> Iterator[bytes]:
+def stream(asked: ModelRequest, number: int, choices: object, usage: object) -> Iterator[bytes]:
     """Yield the events of a chat completion that is streamed; the last one before `[DONE]` has the usage."""
     head = _head(asked, number, "chat.completion.chunk")
     parts = [part for choice in list_of(choices) for part in _parts(object_of(choice))]
@@ -351,12 +351,12 @@ def event(data: object) -> bytes:
     return f"data: {data if isinstance(data, str) else dump(data)}\n\n".encode("utf-8", "surrogatepass")
 
 
-def _head(asked: Asked, number: int, kind: str) -> dict[str, Any]:
+def _head(asked: ModelRequest, number: int, kind: str) -> dict[str, Any]:
     model = asked.fields.get("model") or MODELS[0]
     return {"id": f"chatcmpl-{number}", "object": kind, "created": int(time.time()), "model": model}
 
 
-def verdict_of(said: Said) -> dict[str, Any]:
+def verdict_of(said: ModelReply) -> dict[str, Any]:
     """Return the reply of a MOSEC moderator that says the same as a guard model's text."""
     lines = {found["key"]: found["value"].strip() for found in _VERDICT_LINE.finditer(said.content or "")}
     named = [name.strip() for name in lines.get("Categories", "").split(",")]

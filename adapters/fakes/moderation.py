@@ -10,8 +10,8 @@ from contracts.report import ModerationResult
 
 PROVIDER = "fake"
 
-Said = ModerationResult | ModerationUnavailable
-Script = Said | Sequence[Said] | Mapping[str, Said]
+ScriptedModeration = ModerationResult | ModerationUnavailable
+Script = ScriptedModeration | Sequence[ScriptedModeration] | Mapping[str, ScriptedModeration]
 
 
 def make_result(level: SafetyLevel, *categories: HarmCategory) -> ModerationResult:
@@ -41,10 +41,10 @@ class FakeModerator:
         ValueError: The sequence is empty.
     """
 
-    def __init__(self, script: Script | None = None, otherwise: Said | None = None) -> None:
+    def __init__(self, script: Script | None = None, otherwise: ScriptedModeration | None = None) -> None:
         safe = make_result(SafetyLevel.SAFE)
-        self._by_text: dict[str, Said] = dict(script) if isinstance(script, Mapping) else {}
-        self._by_call: list[Said] = list(script) if isinstance(script, Sequence) else []
+        self._by_text: dict[str, ScriptedModeration] = dict(script) if isinstance(script, Mapping) else {}
+        self._by_call: list[ScriptedModeration] = list(script) if isinstance(script, Sequence) else []
         self._otherwise = otherwise or safe
         if isinstance(script, ModerationResult | ModerationUnavailable):
             self._otherwise = script
@@ -64,7 +64,7 @@ class FakeModerator:
             raise said
         return said
 
-    def _next(self, text: str) -> Said:
+    def _next(self, text: str) -> ScriptedModeration:
         if self._by_call:
             return self._by_call[min(len(self.seen), len(self._by_call)) - 1]
         return self._by_text.get(text, self._otherwise)

@@ -10,7 +10,7 @@ import re
 import zlib
 from typing import Any, Final
 
-from adapters.fakes.model import Asked, list_of, object_of, tokens
+from adapters.fakes.model import ModelRequest, list_of, object_of, tokens
 
 LENGTH: Final = 256
 """How many numbers a vector has."""
@@ -51,7 +51,7 @@ def score_of(query: str, text: str) -> float:
     return len(wanted & set(stems_of(text))) / len(wanted) if wanted else 0.0
 
 
-def embeddings(asked: Asked) -> dict[str, Any]:
+def embeddings(asked: ModelRequest) -> dict[str, Any]:
     """Return the reply to a request for vectors."""
     given = asked.fields.get("input")
     texts = [given] if isinstance(given, str) else [str(text) for text in list_of(given)]
@@ -61,7 +61,7 @@ def embeddings(asked: Asked) -> dict[str, Any]:
     return {"object": "list", "data": data, "model": asked.fields.get("model"), "usage": usage}
 
 
-def rank(asked: Asked) -> Any:
+def rank(asked: ModelRequest) -> Any:
     """Return the reply to a request for an order, best first, in the shape that was asked in.
 
     TEI's is known by its field `texts`: its reply is a bare list.

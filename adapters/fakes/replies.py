@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from adapters.fakes.model import (
     PLAN_TOOL,
-    Asked,
     Call,
-    Said,
+    ModelReply,
+    ModelRequest,
     choice_of,
     completion,
     dump,
@@ -70,7 +70,7 @@ def refusal(status: int, message: str, *, param: str = "", code: str = "") -> An
     return json_answer(error_object(message, kind=kind, param=param, code=code), status)
 
 
-def answer_to(asked: Asked, number: int, reply: Reply, otherwise: Answer) -> Answer:
+def answer_to(asked: ModelRequest, number: int, reply: Reply, otherwise: Answer) -> Answer:
     """Return the answer to a request.
 
     Args:
@@ -98,7 +98,7 @@ def answer_to(asked: Asked, number: int, reply: Reply, otherwise: Answer) -> Ans
     )
 
 
-def _body(asked: Asked, number: int, reply: Reply, otherwise: Answer) -> Answer:
+def _body(asked: ModelRequest, number: int, reply: Reply, otherwise: Answer) -> Answer:
     if "body" in reply:
         return Answer(headers={"Content-Type": JSON}, pieces=(reply["body"].encode("utf-8", "surrogatepass"),))
     if "json" in reply:
@@ -117,7 +117,7 @@ def _raw_event(line: str | dict[str, Any]) -> bytes:
     return f"{line}\n\n".encode("utf-8", "surrogatepass") if isinstance(line, str) else event(line)
 
 
-def _model_answer(asked: Asked, number: int, reply: Reply) -> Answer:
+def _model_answer(asked: ModelRequest, number: int, reply: Reply) -> Answer:
     if asked.path.endswith("/predict"):
         return json_answer(predict_labels(asked))
     if asked.purpose in ("embedding", "rerank"):
@@ -133,13 +133,13 @@ def _model_answer(asked: Asked, number: int, reply: Reply) -> Answer:
     return json_answer(completion(asked, number, choices, usage))
 
 
-def said_of(asked: Asked, reply: Reply) -> Said:
+def said_of(asked: ModelRequest, reply: Reply) -> ModelReply:
     """Return what the model says: the script's words, or those of a model that behaves."""
     calls = [reply["call"]] if "call" in reply else list_of(reply.get("calls"))
     if "plan" in reply:
         said = plan_said(asked, {**plan_for(asked.last_user_text), **reply["plan"]})
     elif "text" in reply or "call" in reply or "calls" in reply:
-        said = Said(reply.get("text"), tuple(_call(call) for call in calls))
+        said = ModelReply(reply.get("text"), tuple(_call(call) for call in calls))
     else:
         said = well_said(asked)
     return replace(said, reasoning=reply.get("reasoning", ""))

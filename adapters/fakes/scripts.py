@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
-from adapters.fakes.model import Asked, list_of, object_of
+from adapters.fakes.model import ModelRequest, list_of, object_of
 from contracts.errors import ConfigError
 
 Reply: TypeAlias = Mapping[str, Any]
@@ -135,7 +135,7 @@ class Step:
     met: int = 0
     used: int = 0
 
-    def meets(self, asked: Asked) -> bool:
+    def meets(self, asked: ModelRequest) -> bool:
         """Whether all conditions but `attempt` fit. Without a path, only what asks a model is meant."""
         when = self.when
         if "path" not in when and not asked.purpose:
@@ -160,7 +160,7 @@ class Script:
         self._steps = steps or []
         self._lock = threading.Lock()
 
-    def reply_to(self, asked: Asked) -> tuple[int | None, Reply]:
+    def reply_to(self, asked: ModelRequest) -> tuple[int | None, Reply]:
         """Return the step that decides, counted from 1, and its reply; no step and an empty reply where none does."""
         decided: tuple[int | None, Reply] = (None, {})
         with self._lock:
@@ -174,7 +174,7 @@ class Script:
         return decided
 
 
-def _contains(asked: Asked, wanted: str) -> bool:
+def _contains(asked: ModelRequest, wanted: str) -> bool:
     return wanted in asked.text or any(wanted in text for text in _texts(asked.body))
 
 

@@ -77,7 +77,7 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Any, Final, cast
 
 from adapters.fakes.command import ABOUT, EXAMPLES, SCRIPT, add_arguments
-from adapters.fakes.model import MODELS, Asked, Purpose, models, object_of
+from adapters.fakes.model import MODELS, ModelRequest, Purpose, models, object_of
 from adapters.fakes.replies import Answer, answer_to, json_answer, refusal
 from adapters.fakes.scripts import Check, Script, check, is_whole, parse_script, read_script
 from adapters.fakes.strict import breach_of
@@ -107,7 +107,7 @@ class Options:
 
 
 @dataclass(slots=True)
-class Recorded:
+class RecordedRequest:
     """A request as `GET /__requests` shows it.
 
     Attributes:
@@ -153,7 +153,7 @@ class ScriptedServer(ThreadingHTTPServer):
         self.stopping = threading.Event()
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
-        self._requests: deque[Recorded] = deque(maxlen=KEPT_REQUESTS)
+        self._requests: deque[RecordedRequest] = deque(maxlen=KEPT_REQUESTS)
         self._count = 0
         super().__init__((HOST, port), _Handler)
 
@@ -194,12 +194,12 @@ class ScriptedServer(ThreadingHTTPServer):
         with self._lock:
             self._connections.discard(connection)
 
-    def record(self, asked: Asked, headers: dict[str, str]) -> Recorded:
+    def record(self, asked: ModelRequest, headers: dict[str, str]) -> RecordedRequest:
         """Note a request down; its reply is filled in as it happens."""
         body = asked.body if asked.body is not None else asked.text
         with self._lock:
             self._count += 1
-            noted = Recorded(
+            noted = RecordedRequest(
                 self._count, asked.method, asked.path, asked.purpose, headers, body, round(time.monotonic(), 6)
             )
             self._requests.append(noted)
@@ -215,7 +215,7 @@ class ScriptedServer(ThreadingHTTPServer):
             self._count = 0
 
 
-def decide(script: Script, options: Options, asked: Asked, key: str, number: int) -> tuple[int | None, Answer]:
+def decide(script: Script, options: Options, asked: ModelRequest, key: str, number: int) -> tuple[int | None, Answer]:
     """Return the script's step that decides, `None` where none does, and what is replied to a request.
 
     The key is looked at first, then the body, the messages, the script.
@@ -242,7 +242,7 @@ def decide(script: Script, options: Options, asked: Asked, key: str, number: int
     return step, answer
 
 
-def _otherwise(asked: Asked, options: Options) -> Answer:
+def _otherwise(asked: ModelRequest, options: Options) -> Answer:
     """Answer what asks no model."""
     if asked.method == "GET" and asked.path == "/healthz":
         return json_answer({"status": "ok"})
@@ -314,14 +314,14 @@ class _Handler(BaseHTTPRequestHandler):
         except (_Gone, ConnectionError):
             self.close_connection = True
 
-    def _read(self) -> Asked | None:
+    def _read(self) -> ModelRequest | None:
         """Read the request's body; `None` where its length makes no sense."""
         try:
             raw = self._chunks() if "Transfer-Encoding" in self.headers else self._counted()
         except ValueError:
             return None
         text = raw.decode("utf-8", "replace")
-        return Asked(self.command, self.path.partition("?")[0], text, _parse_json(text))
+        return ModelRequest(self.command, self.path.partition("?")[0], text, _parse_json(text))
 
     def _counted(self) -> bytes:
         return self._exactly(int(self.headers.get("Content-Length", "0")))
@@ -349,7 +349,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Gone
         return raw
 
-    def _play(self, asked: Asked) -> None:
+    def _play(self, asked: ModelRequest) -> None:
         given = self.headers.get("Authorization", "")
         headers = {name.lower(): _mask_header(name, value) for name, value in self.headers.items()}
         noted = self._server.record(asked, headers)
@@ -362,7 +362,7 @@ class _Handler(BaseHTTPRequestHandler):
                 noted.replied = "gone"
             raise
 
-    def _control(self, asked: Asked) -> Answer:
+    def _control(self, asked: ModelRequest) -> Answer:
         """Answer what steers the server itself."""
         match asked.method, asked.path:
             case "GET", "/__requests":
@@ -386,7 +386,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     # ------------------------------------------------------------------------------------------------------ replying
 
-    def _send(self, answer: Answer, noted: Recorded | None = None) -> None:
+    def _send(self, answer: Answer, noted: RecordedRequest | None = None) -> None:
         self._wait(answer.delay_headers_s or 0.0)
         if answer.hang:
             self._wait(None)

@@ -31,7 +31,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """The passages' vectors, and how near each is to a query (`Vectors.similarities`)."""
 
     vectors: Vectors
@@ -39,7 +39,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class QueryMeaning:
     """What a query is searched with beside its words.
 
     Attributes:
@@ -51,17 +51,17 @@ class Meaning:
     """
 
     vector: Embedding | None = None
-    compared: Compared | None = None
+    compared: Comparison | None = None
     degraded: str = ""
     calls: tuple[ModelCall, ...] = ()
     spread: float | None = None
 
 
-NO_MEANING: Final = Meaning()
+NO_MEANING: Final = QueryMeaning()
 """Of a query that is not for the model, or where there is none."""
 
 
-async def meaning_of(embedder: Embedder | None, request: SearchRequest) -> Meaning:
+async def meaning_of(embedder: Embedder | None, request: SearchRequest) -> QueryMeaning:
     """Ask for the vector of a query that is for the embedding model; `NO_MEANING` for any other."""
     if embedder is None or not embedder.speaks(request.query, request.language):
         return NO_MEANING
@@ -69,12 +69,12 @@ async def meaning_of(embedder: Embedder | None, request: SearchRequest) -> Meani
     try:
         vector = await embedder.embed_query(request.query, made)
     except ServerFault as fault:
-        return Meaning(degraded=f"embeddings: {fault}", calls=tuple(made))
-    return Meaning(vector, calls=tuple(made))
+        return QueryMeaning(degraded=f"embeddings: {fault}", calls=tuple(made))
+    return QueryMeaning(vector, calls=tuple(made))
 
 
 @dataclass(frozen=True, slots=True)
-class Fusing:
+class Fusion:
     """How what words and meaning say of one query is put together.
 
     Attributes:
@@ -88,7 +88,7 @@ class Fusing:
     calibration: Calibration | None = None
 
     @classmethod
-    def of(cls, embedder: Embedder, query: Embedding, calibration: Calibration | None) -> Fusing:
+    def of(cls, embedder: Embedder, query: Embedding, calibration: Calibration | None) -> Fusion:
         return cls(embedder.words_share, calibration.floor(query) if calibration else 0.0, calibration)
 
     def confidence(self, by_words: float, similarity: float | None) -> float:

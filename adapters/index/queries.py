@@ -18,7 +18,7 @@ from language.figures.versions import find_versions
 from language.words import stem, stems, stop_words, tokens
 
 if TYPE_CHECKING:
-    from adapters.index.dense import Meaning
+    from adapters.index.dense import QueryMeaning
     from contracts.calls import ModelCall
 
 MOST_READ: Final = 50
@@ -277,7 +277,7 @@ def all_of(passages: Iterable[Passage]) -> list[EvidenceItem]:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchOutcome:
     """What a search came to.
 
     Attributes:
@@ -295,7 +295,7 @@ class Searched:
     spread: float | None = None
 
 
-def reply(request: SearchRequest, kind: Source, searched: Searched, meaning: Meaning) -> SearchReply:
+def reply(request: SearchRequest, kind: Source, searched: SearchOutcome, meaning: QueryMeaning) -> SearchReply:
     """Return what one query brought: the hits as evidence, best first, and in the trace the copies of them, too.
 
     Args:

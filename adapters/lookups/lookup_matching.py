@@ -43,7 +43,7 @@ class OutOfRange(LookupFault):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LookupMatch:
     """A lookup that a query's words ask for.
 
     Attributes:
@@ -78,7 +78,7 @@ class Chooser:
     def _weight(self, having: int) -> float:
         return math.log(1 + (len(self._lookups) + 1) / (0.5 + having))
 
-    def choose(self, query: str, today: date) -> Found | None:
+    def choose(self, query: str, today: date) -> LookupMatch | None:
         """Return the lookup whose questions are most like the query, with the values that the query has for it.
 
         One that needs a value which the query does not have is passed over. "It does not work" asks for none, unless
@@ -95,7 +95,7 @@ class Chooser:
             given = arguments_from(query, lookup, today)
             if all(argument.name in given or argument.default is not None for argument in lookup.arguments):
                 values = tuple(LookupValue(name=name, value=value) for name, value in given.items())
-                return Found(LookupCall(name=lookup.name, arguments=values), like)
+                return LookupMatch(LookupCall(name=lookup.name, arguments=values), like)
         return None
 
     def likeness(self, query: str, lookup: Lookup) -> float:

@@ -123,7 +123,7 @@ class LookupSource:
 
     async def _all_items(
         self,
-        asked: Mapping[str, _Wanted | _Faulty],
+        asked: Mapping[str, _LookupRequest | _Faulty],
         request: SearchRequest,
         faults: list[SourceUnavailable],
         notes: list[str],
@@ -159,8 +159,8 @@ class LookupSource:
                 calls.append((LookupCall(name=lookup.name, arguments=given), UNASKED))
         return calls
 
-    def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> dict[str, _Wanted | _Faulty]:
-        wanted: dict[str, _Wanted | _Faulty] = {}
+    def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> dict[str, _LookupRequest | _Faulty]:
+        wanted: dict[str, _LookupRequest | _Faulty] = {}
         for call, confidence in calls:
             lookup = self._lookups[call.name]
             try:
@@ -168,10 +168,10 @@ class LookupSource:
             except LookupFault as fault:
                 wanted[f"{call.name}: {fault}"] = _Faulty(fault, lookup, confidence)
             else:
-                wanted[reference(lookup, values)] = _Wanted(lookup, values, confidence)
+                wanted[reference(lookup, values)] = _LookupRequest(lookup, values, confidence)
         return wanted
 
-    async def _items(self, wanted: _Wanted | _Faulty, request: SearchRequest) -> tuple[list[EvidenceItem], str]:
+    async def _items(self, wanted: _LookupRequest | _Faulty, request: SearchRequest) -> tuple[list[EvidenceItem], str]:
         if isinstance(wanted, _Faulty):
             if isinstance(wanted.fault, OutOfRange):
                 return [self._out_of_range(wanted, wanted.fault, request)], ""
@@ -250,7 +250,7 @@ def _place_on_page(item: EvidenceItem, row: Mapping[str, object]) -> EvidenceIte
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _LookupRequest:
     lookup: Lookup
     values: Mapping[str, Value]
     confidence: float

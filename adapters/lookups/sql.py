@@ -130,7 +130,7 @@ class DatabaseSource:
             return await asyncio.wait_for(in_thread(run), deadline)
         except TimeoutError as error:
             raise SourceUnavailable(f"{what} did not end within {deadline:g} seconds.", _SLOW) from error
-        except _Stopped as stopped:
+        except _StatementFailure as stopped:
             raise SourceUnavailable(f"{what} {stopped.why}.", stopped.way_out) from stopped.__cause__
 
 
@@ -140,7 +140,7 @@ Readable = Mapping[str, frozenset[str]]
 _SLOW: Final = "Give the statement an index or a LIMIT, or raise database.seconds in the profile."
 
 
-class _Stopped(Exception):
+class _StatementFailure(Exception):
     """A statement did not end well."""
 
     def __init__(self, why: str, way_out: str) -> None:
@@ -174,7 +174,7 @@ class _Engine:
         except (SQLAlchemyError, sqlite3.Error) as error:
             raise self._stopped(error, limits) from error
         except (OSError, ValueError) as error:
-            raise _Stopped(f"failed: {error}", _WRONG) from error
+            raise _StatementFailure(f"failed: {error}", _WRONG) from error
 
     def _read(self, connection: Connection, statement: str, values: Mapping[str, Value], limits: _Limits) -> Rows:
         from sqlalchemy import text
@@ -196,7 +196,7 @@ class _Engine:
         raise NotImplementedError
         yield
 
-    def _stopped(self, error: Exception, limits: _Limits) -> _Stopped:
+    def _stopped(self, error: Exception, limits: _Limits) -> _StatementFailure:
         raise NotImplementedError
 
 
@@ -208,7 +208,9 @@ def _take_rows(found: Any, limits: _Limits) -> Rows:
         said = {str(name): value for name, value in row.items()}
         size += sum(_size(value) for value in said.values())
         if size > limits.size and not rows:
-            raise _Stopped(f"has a row of more than {limits.size} bytes", "Select less, or raise database.max_bytes.")
+            raise _StatementFailure(
+                f"has a row of more than {limits.size} bytes", "Select less, or raise database.max_bytes."
+            )
         if size > limits.size or len(rows) == limits.rows:
             limit = f"{limits.size} bytes" if size > limits.size else f"{limits.rows} rows"
             return Rows(tuple(rows), f"there are more than {limit}: the first {len(rows)} rows were taken")
@@ -231,7 +233,7 @@ class _Sqlite(_Engine):
         from sqlalchemy.pool import NullPool
 
         if not self._path.is_file():
-            raise _Stopped(
+            raise _StatementFailure(
                 f"cannot be asked: there is no database {self._path}",
                 "Set GUARDIAN_DATABASE_URL to the database; conversations have none before the first one.",
             )
@@ -269,7 +271,7 @@ class _Sqlite(_Engine):
                 _raw(beside).set_authorizer(_allowed_to_name(readable, views))
                 beside.execute(text(f"EXPLAIN {statement}"), dict(values)).close()
         except SQLAlchemyError as error:
-            raise _Stopped(f"was refused: {getattr(error, 'orig', None) or error}", _ONLY_READS) from error
+            raise _StatementFailure(f"was refused: {getattr(error, 'orig', None) or error}", _ONLY_READS) from error
 
     @contextmanager
     def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
@@ -287,14 +289,14 @@ class _Sqlite(_Engine):
         raw.set_authorizer(_authorize if readable is None else _allowed_to_read(readable, _views(raw)))
         yield
 
-    def _stopped(self, error: Exception, limits: _Limits) -> _Stopped:
+    def _stopped(self, error: Exception, limits: _Limits) -> _StatementFailure:
         cause = getattr(error, "orig", None) or error
         name = getattr(cause, "sqlite_errorname", "") or ""
         if name == "SQLITE_INTERRUPT":
-            return _Stopped(f"was stopped after {limits.seconds:g} seconds", _SLOW)
+            return _StatementFailure(f"was stopped after {limits.seconds:g} seconds", _SLOW)
         if name in ("SQLITE_AUTH", "SQLITE_READONLY") or "not authorized" in str(cause):
-            return _Stopped(f"was refused: {cause}", _ONLY_READS)
-        return _Stopped(f"failed: {cause}", _WRONG)
+            return _StatementFailure(f"was refused: {cause}", _ONLY_READS)
+        return _StatementFailure(f"failed: {cause}", _WRONG)
 
 
 def _authorize(action: int, _first: str | None, second: str | None, *_: str | None) -> int:
@@ -400,7 +402,7 @@ class _Postgres(_Engine):
         try:
             return create_engine(self._url, poolclass=NullPool, connect_args=options)
         except ImportError as error:
-            raise _Stopped(
+            raise _StatementFailure(
                 "cannot be asked: the driver for PostgreSQL is not installed",
                 "Install it: pip install 'guardian-assistant[postgres]'.",
             ) from error
@@ -418,19 +420,21 @@ class _Postgres(_Engine):
             timer.cancel()
             timer.join()
 
-    def _stopped(self, error: Exception, limits: _Limits) -> _Stopped:
+    def _stopped(self, error: Exception, limits: _Limits) -> _StatementFailure:
         cause = getattr(error, "orig", None) or error
         code = getattr(cause, "sqlstate", "") or ""
         said = " ".join(str(cause).split())
         for secret in filter(None, (self._url.password, str(self._url.query.get("password", "")))):
             said = said.replace(secret, "***")
         if code in ("57014", "55P03"):
-            return _Stopped(f"was stopped after {limits.seconds:g} seconds", _SLOW)
+            return _StatementFailure(f"was stopped after {limits.seconds:g} seconds", _SLOW)
         if code in ("25006", "42501", "42601", "0A000"):  # read only, no right, no SELECT, writes in a WITH
-            return _Stopped(f"was refused: {said}", _ONLY_READS)
+            return _StatementFailure(f"was refused: {said}", _ONLY_READS)
         if code.startswith(("08", "28", "3D", "53", "57")) or not code:
-            return _Stopped(f"cannot be asked: {said}", "Check GUARDIAN_DATABASE_URL and that the server is running.")
-        return _Stopped(f"failed: {said}", _WRONG)
+            return _StatementFailure(
+                f"cannot be asked: {said}", "Check GUARDIAN_DATABASE_URL and that the server is running."
+            )
+        return _StatementFailure(f"failed: {said}", _WRONG)
 
 
 def _engine_of(url: str) -> _Engine:

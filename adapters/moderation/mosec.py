@@ -14,7 +14,7 @@ from adapters.models.access import host_of
 from adapters.models.chat import CONNECT_S
 from adapters.models.http_faults import fault_kind
 from adapters.models.retries import Pauses, deadline_in, fault_of_status, retry_after, with_retries
-from adapters.moderation.reply import Reading, read_body, result_of, storable
+from adapters.moderation.reply import GuardReply, read_body, result_of, storable
 from contracts.calls import ModelCall
 from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ConfigError, ModerationUnavailable, ServerFault
@@ -117,7 +117,7 @@ class MosecModerator:
             ) from fault
         return result_of(reading, raw, model=PROVIDER, provider=PROVIDER, calls=tuple(made))
 
-    async def _once(self, body: bytes, made: list[ModelCall]) -> tuple[Reading, str]:
+    async def _once(self, body: bytes, made: list[ModelCall]) -> tuple[GuardReply, str]:
         began = self._clock()
         # Cancelled by the deadline, the request is on record as what it was.
         outcome: dict[str, object] = {"fault": str(FaultKind.DEADLINE)}
@@ -134,7 +134,7 @@ class MosecModerator:
             ms = round((self._clock() - began) * 1000, 1)
             made.append(record.model_copy(update={**outcome, "ms": ms}))
 
-    async def _ask(self, body: bytes) -> tuple[Reading, str]:
+    async def _ask(self, body: bytes) -> tuple[GuardReply, str]:
         try:
             response, said = await self._send(body)
         except ServerFault:

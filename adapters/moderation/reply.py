@@ -32,7 +32,7 @@ _DEEPEST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class GuardReply:
     """What a reply says.
 
     Attributes:
@@ -45,7 +45,7 @@ class Reading:
     refusal: str | None = None
 
 
-def read_verdict(text: str) -> Reading | None:
+def read_verdict(text: str) -> GuardReply | None:
     """Read a guard model's lines; `None` where they hold no verdict, or one that cannot be trusted.
 
     The level is read first, so that nothing else in the reply can lose it. Of several levels the strictest counts;
@@ -59,7 +59,7 @@ def read_verdict(text: str) -> Reading | None:
     )
 
 
-def read_body(body: str) -> Reading | None:
+def read_body(body: str) -> GuardReply | None:
     """Read a moderation server's reply: a JSON object, in wrappers or not, a JSON string of lines, or the lines.
 
     `None` where it holds no verdict, or one that cannot be trusted. A key that stands twice counts twice.
@@ -72,7 +72,7 @@ def read_body(body: str) -> Reading | None:
 
 
 def result_of(
-    reading: Reading, raw: str, *, model: str, provider: str, calls: tuple[ModelCall, ...]
+    reading: GuardReply, raw: str, *, model: str, provider: str, calls: tuple[ModelCall, ...]
 ) -> ModerationResult:
     """Return a reading as the port's result."""
     return ModerationResult(
@@ -106,13 +106,13 @@ def _values(lines: Iterable[str], key: str) -> list[str]:
     return [line[len(key) :] for line in stripped if line[: len(key)].lower() == key]
 
 
-def _reading(levels: Sequence[object], categories: Iterable[object], refusals: Iterable[object]) -> Reading | None:
+def _reading(levels: Sequence[object], categories: Iterable[object], refusals: Iterable[object]) -> GuardReply | None:
     level = _agree_on_level([_LEVELS.get(_word(level)) for level in levels])
     if level is None:
         return None
     known = (_CATEGORIES.get(_word(name)) for name in categories)
     said = (_REFUSALS.get(_word(refusal)) for refusal in refusals)
-    return Reading(
+    return GuardReply(
         level,
         () if level is SafetyLevel.SAFE else tuple(dict.fromkeys(filter(None, known))),
         next(filter(None, said), None),
@@ -131,7 +131,7 @@ def _word(value: object) -> str:
     return " ".join(value.split()).lower() if isinstance(value, str) else ""
 
 
-def _read_value(value: object, depth: int) -> Reading | None:
+def _read_value(value: object, depth: int) -> GuardReply | None:
     if isinstance(value, str):
         return read_verdict(value)
     if not isinstance(value, _Members) or not depth:

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 
 from adapters.models.chat import Ask, ChatModel, Reply
 from adapters.models.retries import deadline_in
-from adapters.moderation.reply import Reading, read_verdict, result_of, storable
+from adapters.moderation.reply import GuardReply, read_verdict, result_of, storable
 from contracts.calls import ModelCall
 from contracts.enums import FaultKind, SafetyLevel
 from contracts.errors import ModerationUnavailable, ServerFault
@@ -63,7 +63,7 @@ class VllmModerator:
         return result_of(reading, reply.text, model=self._model.access.model, provider=PROVIDER, calls=reply.made)
 
 
-def _read_verdict(reply: Reply) -> Reading | None:
+def _read_verdict(reply: Reply) -> GuardReply | None:
     """Read the verdict; Safe in a reply that the limit of tokens cut is none, for what was cut might have said more."""
     reading = read_verdict(reply.text)
     return None if reading and reading.level is SafetyLevel.SAFE and reply.cut_short else reading

@@ -37,7 +37,7 @@ _TRAILING_COMMA: Final = re.compile(r",(\s*[}\]])")
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledPlan:
     """A valid plan, the arguments as they came, and what was put right without asking."""
 
     plan: SGRPlanResult
@@ -46,14 +46,14 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfilled:
+class InvalidPlan:
     """Arguments that are no valid plan, and why, in words that a model can act on."""
 
     raw: str
     faults: tuple[str, ...]
 
 
-def read_arguments(text: str) -> Filled | Misfilled:
+def read_arguments(text: str) -> FilledPlan | InvalidPlan:
     """Read the arguments of a call: strict about what they mean, lenient about what is unambiguous.
 
     Put right without asking are lengths, doubles, a bare string for a list of one, `null` for an empty list, the
@@ -64,15 +64,15 @@ def read_arguments(text: str) -> Filled | Misfilled:
     try:
         value = _tolerant(text)
     except (ValueError, RecursionError):
-        return Misfilled(raw, ("the arguments are not valid JSON",))
+        return InvalidPlan(raw, ("the arguments are not valid JSON",))
     if not isinstance(value, dict):
-        return Misfilled(raw, ("the arguments are not a JSON object",))
+        return InvalidPlan(raw, ("the arguments are not a JSON object",))
     given = cast("dict[str, Any]", value)
     form, repaired = _put_right(given)
     try:
-        return Filled(SGRPlanResult.model_validate(form), raw, repaired)
+        return FilledPlan(SGRPlanResult.model_validate(form), raw, repaired)
     except ValidationError as error:
-        return Misfilled(raw, tuple(_fault(entry) for entry in error.errors()[:8]))
+        return InvalidPlan(raw, tuple(_fault(entry) for entry in error.errors()[:8]))
 
 
 def _json(text: str) -> Any:
@@ -98,13 +98,13 @@ def _tolerant(text: str) -> Any:
         return _json(_TRAILING_COMMA.sub(r"\1", text))
 
 
-def read_text(text: str) -> Filled | Misfilled | None:
+def read_text(text: str) -> FilledPlan | InvalidPlan | None:
     """Read a plan out of a reply's text: in tags of a tool call, in a fence, or bare; `None` where none is there."""
-    best: Misfilled | None = None
+    best: InvalidPlan | None = None
     for candidate in _candidates(text):
         for arguments in _unwrap_arguments(candidate):
             reading = read_arguments(arguments)
-            if isinstance(reading, Filled):
+            if isinstance(reading, FilledPlan):
                 return reading
             best = best or reading
     return best

@@ -18,7 +18,7 @@ from adapters.models.chat import Reply
 from adapters.models.exchange import AskedModel, ModelExchange, history_messages
 from adapters.models.memory import WireMemory
 from adapters.models.window import Parts
-from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
+from adapters.planning.form import FilledPlan, InvalidPlan, plan_schema, plan_tool, read_arguments, read_text
 from adapters.planning.prompt import repair_request, system_prompt
 from contracts.calls import ModelCall
 from contracts.decisions.planning import ToolBinding
@@ -45,7 +45,7 @@ class ToolForm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class Strategy:
     """One way of asking; `strict` has the server enforce the schema, where it can."""
 
     form: ToolForm
@@ -72,7 +72,7 @@ class Rung:
         return options if parallel is None else {**options, "parallel_tool_calls": parallel}
 
 
-def ladder(form: ToolForm | None = None, *, strict: bool | None = None) -> list[Rung]:
+def fallback_chain(form: ToolForm | None = None, *, strict: bool | None = None) -> list[Strategy]:
     """Return the rungs, from the top.
 
     Args:
@@ -80,23 +80,23 @@ def ladder(form: ToolForm | None = None, *, strict: bool | None = None) -> list[
         strict: Whether the schema is enforced; `None` to try it on the first rung and on the last.
     """
     if strict is not None:
-        return [Rung(each, strict) for each in ([form] if form else ToolForm)]
+        return [Strategy(each, strict) for each in ([form] if form else ToolForm)]
     if form:
-        return [Rung(form, strict=True), Rung(form, strict=False)]
+        return [Strategy(form, strict=True), Strategy(form, strict=False)]
     return [
-        Rung(ToolForm.NAMED, strict=True),
-        Rung(ToolForm.NAMED, strict=False),
-        Rung(ToolForm.REQUIRED, strict=False),
-        Rung(ToolForm.AUTO, strict=False),
-        Rung(ToolForm.JSON_SCHEMA, strict=True),
+        Strategy(ToolForm.NAMED, strict=True),
+        Strategy(ToolForm.NAMED, strict=False),
+        Strategy(ToolForm.REQUIRED, strict=False),
+        Strategy(ToolForm.AUTO, strict=False),
+        Strategy(ToolForm.JSON_SCHEMA, strict=True),
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class StrategyProbe:
     """What one rung came to, for people: `guardian doctor` shows it."""
 
-    rung: Rung
+    rung: Strategy
     result: str
     works: bool = False
 
@@ -112,13 +112,13 @@ class ModelPlanner:
     """
 
     def __init__(
-        self, asked: AskedModel, memory: WireMemory, otherwise: Planner, rungs: list[Rung] | None = None
+        self, asked: AskedModel, memory: WireMemory, otherwise: Planner, rungs: list[Strategy] | None = None
     ) -> None:
         self._asked = asked
         self._access = asked.model.access
         self._memory = memory
         self._otherwise = otherwise
-        self._rungs = rungs or ladder()
+        self._rungs = rungs or fallback_chain()
         self._missed = 0
 
     async def plan(self, request: PlanRequest) -> PlanReply:
@@ -150,9 +150,9 @@ class ModelPlanner:
         }
         return PlanReply(filled.plan, trace, calls=tuple(exchange.made))
 
-    async def probe(self, request: PlanRequest) -> list[Tried]:
+    async def probe(self, request: PlanRequest) -> list[StrategyProbe]:
         """Try every rung once, say what each came to, and remember the first that works."""
-        tried: list[Tried] = []
+        tried: list[StrategyProbe] = []
         for rung in self._rungs:
             exchange = _Exchange(self._asked, request)
             began = time.monotonic()
@@ -163,8 +163,8 @@ class ModelPlanner:
                 result = fault.message
             else:
                 result = _describe_probe(reading, time.monotonic() - began)
-                works = isinstance(reading, Filled)
-            tried.append(Tried(rung, result, works))
+                works = isinstance(reading, FilledPlan)
+            tried.append(StrategyProbe(rung, result, works))
         first = next((str(each.rung) for each in tried if each.works), None)
         await self._memory.put(self._access, "form", first)
         return tried
@@ -180,7 +180,7 @@ class ModelPlanner:
             self._missed = 0
             await self._memory.put(self._access, "form", form)
 
-    def _order(self) -> Iterator[Rung]:
+    def _order(self) -> Iterator[Strategy]:
         """Yield the rung that worked before, then the ladder from its top."""
         known = self._memory.get(self._access, "form")
         first = [rung for rung in self._rungs if str(rung) == known]
@@ -203,7 +203,7 @@ class _Exchange(ModelExchange):
         self._request = request
         self.refused = False
 
-    async def run(self, rungs: Iterator[Rung]) -> tuple[Rung, Filled]:
+    async def run(self, rungs: Iterator[Strategy]) -> tuple[Strategy, FilledPlan]:
         """Go down the ladder.
 
         Raises:
@@ -220,15 +220,15 @@ class _Exchange(ModelExchange):
                 last = fault
                 continue
             match self.reading_of(reply):
-                case Filled() as filled:
+                case FilledPlan() as filled:
                     return rung, filled
-                case Misfilled() as misfilled:
+                case InvalidPlan() as misfilled:
                     return rung, await self._repaired(rung, misfilled)
                 case None:
                     last = self.asked.fault(FaultKind.NOT_AS_ASKED, "it did not fill in the plan")
         raise last or self.asked.fault(FaultKind.NOT_AS_ASKED, "there is no way of asking left")
 
-    async def ask(self, rung: Rung, repair: str = "") -> Reply:
+    async def ask(self, rung: Strategy, repair: str = "") -> Reply:
         """Send one request by one rung, cut to the window.
 
         It is sent once more where it was too long after all, then cut by bytes, and where the reply had used up all its
@@ -246,22 +246,22 @@ class _Exchange(ModelExchange):
                     raise
             return await self._sent_again(rung, repair, fault)
 
-    async def _sent_again(self, rung: Rung, repair: str, before: ServerFault) -> Reply:
+    async def _sent_again(self, rung: Strategy, repair: str, before: ServerFault) -> Reply:
         try:
             return await self._send(rung, repair, by_bytes=before.kind is FaultKind.TOO_LONG)
         except ServerFault as fault:
             # No room for more tokens: what was wrong is still that there were too few.
             raise (before if fault.kind is FaultKind.TOO_LONG else fault) from None
 
-    def reading_of(self, reply: Reply) -> Filled | Misfilled | None:
+    def reading_of(self, reply: Reply) -> FilledPlan | InvalidPlan | None:
         """Return what a reply holds; `None` where it holds no call and no form. Its record says which."""
         reading = self._read(reply)
-        if not isinstance(reading, Filled):
+        if not isinstance(reading, FilledPlan):
             kind = FaultKind.CUT_SHORT if reply.cut_short else FaultKind.NOT_AS_ASKED
             self.blame(kind)
         return reading
 
-    def _read(self, reply: Reply) -> Filled | Misfilled | None:
+    def _read(self, reply: Reply) -> FilledPlan | InvalidPlan | None:
         named = [call for call in reply.calls if call.name == PLAN_TOOL]
         distinct = list(dict.fromkeys(call.arguments for call in named))
         if distinct == ["{}"]:
@@ -269,25 +269,27 @@ class _Exchange(ModelExchange):
             return None
         if len(distinct) == 1:
             reading = read_arguments(distinct[0])
-            if isinstance(reading, Misfilled) and reply.cut_short:
+            if isinstance(reading, InvalidPlan) and reply.cut_short:
                 self.tokens = 2 * self.asked.max_tokens
-                return Misfilled(reading.raw, ("the form was longer than there is room for: write less in each field",))
+                return InvalidPlan(
+                    reading.raw, ("the form was longer than there is room for: write less in each field",)
+                )
             return reading
         if distinct:
-            return Misfilled(distinct[0], (f"{PLAN_TOOL} was called {len(distinct)} times with different arguments",))
+            return InvalidPlan(distinct[0], (f"{PLAN_TOOL} was called {len(distinct)} times with different arguments",))
         if reply.calls:
             other = reply.calls[0]
-            return Misfilled(other.arguments, (f"the function is called {PLAN_TOOL}, not {other.name[:60]!r}",))
+            return InvalidPlan(other.arguments, (f"the function is called {PLAN_TOOL}, not {other.name[:60]!r}",))
         return read_text(reply.text)
 
-    async def _repaired(self, rung: Rung, misfilled: Misfilled) -> Filled:
+    async def _repaired(self, rung: Strategy, misfilled: InvalidPlan) -> FilledPlan:
         reading = self.reading_of(await self.ask(rung, repair_request(misfilled.raw, misfilled.faults)))
-        if isinstance(reading, Filled):
+        if isinstance(reading, FilledPlan):
             return reading
-        faults = reading.faults if isinstance(reading, Misfilled) else ("it did not fill in the plan",)
+        faults = reading.faults if isinstance(reading, InvalidPlan) else ("it did not fill in the plan",)
         raise self.asked.fault(FaultKind.NOT_AS_ASKED, f"the plan could not be used ({'; '.join(faults)})")
 
-    async def _send(self, rung: Rung, repair: str, *, by_bytes: bool) -> Reply:
+    async def _send(self, rung: Strategy, repair: str, *, by_bytes: bool) -> Reply:
         asked, request = self.asked, self._request
         options = rung.options(parallel=asked.model.access.parallel_tool_calls)
         system = system_prompt(
@@ -310,11 +312,11 @@ _NEXT_RUNG: Final = (FaultKind.BAD_REQUEST, FaultKind.EMPTY, FaultKind.NOT_AS_AS
 """What may be the form's fault. A wrong key, a missing model or a busy server would answer every form alike."""
 
 
-def _describe_probe(reading: Filled | Misfilled | None, seconds: float) -> str:
+def _describe_probe(reading: FilledPlan | InvalidPlan | None, seconds: float) -> str:
     match reading:
-        case Filled():
+        case FilledPlan():
             return f"works, {seconds:.1f} s"
-        case Misfilled():
+        case InvalidPlan():
             return f"filled in wrongly: {reading.faults[0]}"
         case None:
             return "ignored"

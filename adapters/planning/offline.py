@@ -99,7 +99,7 @@ class OfflinePlanner:
         trace: dict[str, object] = {"planner": NAME, "tool": PLAN_TOOL, "arguments": plan.model_dump(mode="json")}
         return PlanReply(plan, trace, (f"plan: {reading.unasked}",) if reading.unasked else (), tuple(made))
 
-    async def _read(self, request: PlanRequest, made: list[ModelCall]) -> _Reading:
+    async def _read(self, request: PlanRequest, made: list[ModelCall]) -> _MessageReading:
         request = replace(request, message=await self._mend(own_words(request.message)))
         today = self._now().astimezone(UTC).date()
         whole = _with_what_stands_before(_with_what_was_spoken_of(_with_what_was_asked_before(request), request))
@@ -123,7 +123,7 @@ class OfflinePlanner:
         stands = None if casual else self._asks_how_things_stand(queries, request)
         gap = None if casual else gap_in(whole, today)
         vague = not casual and (gap is not None or (stands is None and lexicon.is_vague(whole)))
-        return _Reading(
+        return _MessageReading(
             text=whole,
             queries=queries,
             casual=casual,
@@ -165,7 +165,7 @@ class OfflinePlanner:
         by_words = lexicon.request_type("\n".join(queries))
         return by_words if by_words in lexicon.STATUS else kinds[0]
 
-    def _fill(self, reading: _Reading, request: PlanRequest) -> SGRPlanResult:
+    def _fill(self, reading: _MessageReading, request: PlanRequest) -> SGRPlanResult:
         say = _phrases()[request.language]
         spam, reason = _spam(reading, say)
         confidence = _confidence(reading)
@@ -211,7 +211,7 @@ def _kind_of(lookup: Lookup) -> RequestType:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _MessageReading:
     """What the lexicon and the index say of a message; `unasked`: why the index says nothing, then `topic` is `None`."""
 
     text: str
@@ -353,7 +353,7 @@ def _sentences_of_a_story(text: str) -> list[str]:
     return [one for one in sentences(text) if len(set(stems(one))) >= _NAMES_ENOUGH][:_MOST_QUERIES]
 
 
-def _spam(reading: _Reading, say: dict[str, str]) -> tuple[float, str]:
+def _spam(reading: _MessageReading, say: dict[str, str]) -> tuple[float, str]:
     """Score by rule first, then by how little of the message the documents know."""
     if reading.spam:
         return 0.95, say[f"reason_{reading.spam}"]
@@ -385,7 +385,7 @@ def _spam_of(topic: float) -> float:
     return 0.0
 
 
-def _confidence(reading: _Reading) -> float:
+def _confidence(reading: _MessageReading) -> float:
     if reading.casual or reading.person:
         return _SURE
     if reading.vague:
@@ -402,7 +402,7 @@ def _proposal(spam: float, *, unclear: bool, request: PlanRequest, threshold: fl
     return SGRAction.CLARIFY if unclear else SGRAction.NORMAL
 
 
-def _steps(reading: _Reading, say: dict[str, str], *, unclear: bool) -> list[str]:
+def _steps(reading: _MessageReading, say: dict[str, str], *, unclear: bool) -> list[str]:
     if reading.person:
         return [say["plan_person"]]
     if reading.casual:

@@ -53,14 +53,14 @@ _OPTION = re.compile(r"^[ \t]{4,}[\w-]+:(?:[ \t].*)?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DialectSettings:
     """How the pages of a folder are to be read."""
 
     dialect: Dialect = Dialect.PLAIN
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def is_part(path: str, reading: Reading) -> bool:
+def is_part(path: str, reading: DialectSettings) -> bool:
     """Tell whether Markdown is there to be included only: in MkDocs, its name or that of its folder begins with `_`."""
     markdown = path.casefold().endswith((".md", ".markdown"))
     return reading.dialect is Dialect.MKDOCS and markdown and any(part.startswith("_") for part in path.split("/"))
@@ -88,7 +88,7 @@ class _Line(NamedTuple):
     text: str
 
 
-def flatten(text: str, reading: Reading, *, page: Path, root: Path) -> Flat:
+def flatten(text: str, reading: DialectSettings, *, page: Path, root: Path) -> Flat:
     """Put a page together.
 
     Args:

@@ -22,7 +22,7 @@ _BINARY = b"\x00"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Skipped(NamedTuple):
+class SkippedFile(NamedTuple):
     """A file that was not taken as it is: why, and the way out."""
 
     path: str
@@ -30,7 +30,7 @@ class Skipped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A document; `path` is relative to its folder, with `/` between its parts."""
 
     path: str
@@ -47,8 +47,8 @@ class Scan:
         unread: Folders that could not be listed, relative; what was indexed below them is not taken for deleted.
     """
 
-    found: list[Found] = field(default_factory=list[Found])
-    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    found: list[FoundFile] = field(default_factory=list[FoundFile])
+    skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     unread: list[str] = field(default_factory=list[str])
 
     def covers(self, path: str) -> bool:
@@ -73,7 +73,7 @@ def walk(root: Path, others: Collection[Path] = ()) -> Scan:
             relative = _relative(folder, root)
             scan.unread.append("" if relative == "." else relative)
             scan.skipped.append(
-                Skipped(relative, f"the folder cannot be listed ({_describe_error(error)}): allow reading it")
+                SkippedFile(relative, f"the folder cannot be listed ({_describe_error(error)}): allow reading it")
             )
             continue
         waiting += reversed([Path(entry.path) for entry in _list_entries(entries, root, others, scan)])
@@ -96,10 +96,10 @@ def _list_entries(
         elif entry.is_symlink() and (path := Path(entry.path)).is_dir():
             target = path.resolve()
             if target == root or target in path.parents:
-                scan.skipped.append(Skipped(_relative(path, root), "a link loop, not followed: remove the link"))
+                scan.skipped.append(SkippedFile(_relative(path, root), "a link loop, not followed: remove the link"))
             elif root not in target.parents:
                 reason = "a link out of the folder, not followed: index what it leads to as a folder of its own"
-                scan.skipped.append(Skipped(_relative(path, root), reason))
+                scan.skipped.append(SkippedFile(_relative(path, root), reason))
 
 
 def _examine(path: Path, root: Path, scan: Scan) -> None:
@@ -110,19 +110,21 @@ def _examine(path: Path, root: Path, scan: Scan) -> None:
         outside = path.is_symlink() and root not in path.resolve().parents
     except (OSError, RuntimeError) as error:
         scan.unread.append(relative)
-        scan.skipped.append(Skipped(relative, f"cannot be looked at ({_describe_error(error)}): repair or remove it"))
+        scan.skipped.append(
+            SkippedFile(relative, f"cannot be looked at ({_describe_error(error)}): repair or remove it")
+        )
         return
     if stat.S_ISDIR(state.st_mode):
         return
     if relative != clean(relative):
-        scan.skipped.append(Skipped(clean(relative), "its name has characters that cannot be stored: rename it"))
+        scan.skipped.append(SkippedFile(clean(relative), "its name has characters that cannot be stored: rename it"))
     elif outside:
         reason = "a link out of the folder, not followed: put a copy in its place"
-        scan.skipped.append(Skipped(relative, reason))
+        scan.skipped.append(SkippedFile(relative, reason))
     elif not stat.S_ISREG(state.st_mode):
-        scan.skipped.append(Skipped(relative, "is not an ordinary file: remove or rename it"))
+        scan.skipped.append(SkippedFile(relative, "is not an ordinary file: remove or rename it"))
     else:
-        scan.found.append(Found(relative, path, state.st_size, state.st_mtime_ns))
+        scan.found.append(FoundFile(relative, path, state.st_size, state.st_mtime_ns))
 
 
 def limit(path: str, max_bytes: int) -> int:

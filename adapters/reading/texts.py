@@ -15,7 +15,7 @@ from typing import Self
 from adapters.reading import files
 from adapters.reading.chunks import Chunk
 from adapters.reading.converter import Converter
-from adapters.reading.dialects import Reading, flatten
+from adapters.reading.dialects import DialectSettings, flatten
 from adapters.reading.document import LIBRARIES, Document, suffix_of
 from adapters.reading.pdf import PAGE, PAGE_HEADING, PAGE_LINES
 from contracts.enums import Dialect
@@ -78,11 +78,11 @@ class Texts:
         self._converter: Converter | None = None
         self._kept: Path | None = None
 
-    def known_as(self, path: str, content: bytes, reading: Reading) -> str | None:
+    def known_as(self, path: str, content: bytes, reading: DialectSettings) -> str | None:
         """Return the digest of a file as far as it can be told without reading it as text."""
         return None if _is_flattened(path, reading) else sha256(content).hexdigest()
 
-    def read(self, root: Path, path: str, content: bytes, reading: Reading) -> Text:
+    def read(self, root: Path, path: str, content: bytes, reading: DialectSettings) -> Text:
         """Return a file as Markdown, without what its reader does not see.
 
         Args:
@@ -134,7 +134,7 @@ def _as_seen(text: str) -> str:
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w\"'#-]+[^\n]*(?::|#))(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
-def _is_flattened(path: str, reading: Reading) -> bool:
+def _is_flattened(path: str, reading: DialectSettings) -> bool:
     return reading.dialect is not Dialect.PLAIN and suffix_of(path) not in LIBRARIES
 
 
@@ -145,18 +145,18 @@ def _with_front_matter(found: Document) -> str:
     return "\n".join(["---", *lines, "---", "", found.text])
 
 
-def serialise_reading(reading: Reading) -> str:
+def serialise_reading(reading: DialectSettings) -> str:
     """Return a reading as it is kept; nothing for the usual one."""
-    if reading == Reading():
+    if reading == DialectSettings():
         return ""
     return json.dumps({"dialect": reading.dialect, "variables": dict(reading.variables)}, sort_keys=True)
 
 
-def as_written(text: str) -> Reading:
+def as_written(text: str) -> DialectSettings:
     """Return the reading that was kept."""
     if not text:
-        return Reading()
+        return DialectSettings()
     kept: Mapping[str, object] = json.loads(text)
     variables = kept["variables"]
     assert isinstance(variables, dict)  # noqa: S101 - written above
-    return Reading(Dialect(str(kept["dialect"])), {str(name): str(value) for name, value in variables.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return DialectSettings(Dialect(str(kept["dialect"])), {str(name): str(value) for name, value in variables.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

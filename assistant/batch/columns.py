@@ -138,7 +138,7 @@ def read_column_map(path: Path | None) -> ColumnMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QuestionColumns:
     """Where in a row its question stands: the places of its columns."""
 
     id: tuple[int, ...]
@@ -176,7 +176,7 @@ class Reading:
         return "\n\n".join(filter(None, texts))
 
 
-def find_columns(header: Sequence[str], wanted: Input) -> Reading:
+def find_columns(header: Sequence[str], wanted: Input) -> QuestionColumns:
     """Find the columns of a table that are read.
 
     Raises:
@@ -193,7 +193,7 @@ def find_columns(header: Sequence[str], wanted: Input) -> Reading:
             raise InputError(f"IN has no column {missing[0]!r}.", _there_are(header))
         return tuple(places[_key(name)] for name in names)
 
-    reading = Reading(
+    reading = QuestionColumns(
         found("id", wanted.id),
         found("subject", wanted.subject),
         found("description", wanted.description),

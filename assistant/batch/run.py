@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from adapters.checkpoints.lock import ProcessLock
 from assistant.api import run_context
 from assistant.batch import html
-from assistant.batch.columns import Column, ColumnMap, Reading, cells_of, fault_of, find_columns, write_failure
+from assistant.batch.columns import Column, ColumnMap, QuestionColumns, cells_of, fault_of, find_columns, write_failure
 from assistant.batch.tables import (
     MOST_COLUMNS,
     MOST_ROWS,
@@ -198,7 +198,7 @@ def _check_size(job: Job, table: Table, kind: str) -> None:
         )
 
 
-def _check_html(table: Table, reading: Reading) -> None:
+def _check_html(table: Table, reading: QuestionColumns) -> None:
     """Raise `ConfigError` where rows are HTML and nothing here reads that: better now than in each row."""
     if find_spec(html.LIBRARY) is not None:
         return
@@ -314,7 +314,7 @@ def _write_whole(path: Path, part: Path, value: Json) -> None:
 class _Work:
     """One run: asks its rows, then writes them."""
 
-    def __init__(self, service: Service, job: Job, reading: Reading, run: _Run) -> None:
+    def __init__(self, service: Service, job: Job, reading: QuestionColumns, run: _Run) -> None:
         self._service = service
         self._job = job
         self._reading = reading

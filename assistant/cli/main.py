@@ -136,3 +136,7 @@ def _complain_of_system(error: OSError) -> int:
     print(f"guardian: {error}", file=sys.stderr)
     print(f"  → Check free space and permissions of {place}, then run the same command again.", file=sys.stderr)
     return 1
+
+
+if __name__ == "__main__":
+    sys.exit(program())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from assistant.search_explanation import Explained
+from assistant.search_explanation import SearchExplanation
 from assistant.turns.progress import phrases
 from contracts.calls import ModelCall
 from contracts.enums import CheckStatus, Source
@@ -20,7 +20,7 @@ _LOOKED_UP: Final = (Source.DB, Source.NEO4J)
 _FIGURES: Final = ("confidence", "score", "similarity", "fused", "rerank_score_raw")
 
 
-def table(found: Explained, width: int) -> str:
+def table(found: SearchExplanation, width: int) -> str:
     """Return what is known of a search: the plan, then per query and source the figures and the passages.
 
     Args:
@@ -33,7 +33,7 @@ def table(found: Explained, width: int) -> str:
     return "\n\n".join((_head(found, say, width), *traces, _end(found, say, width)))
 
 
-def _head(found: Explained, say: dict[str, str], width: int) -> str:
+def _head(found: SearchExplanation, say: dict[str, str], width: int) -> str:
     plan = found.plan
     asked = list(dict.fromkeys(str(trace.source) for trace in found.traces))
     action = say["explain_action"].format(action=plan.action) if plan.action else ""
@@ -55,7 +55,7 @@ def _head(found: Explained, say: dict[str, str], width: int) -> str:
     return write_labels(lines, width)
 
 
-def _end(found: Explained, say: dict[str, str], width: int) -> str:
+def _end(found: SearchExplanation, say: dict[str, str], width: int) -> str:
     size = sum(len(item.snippet) for item in found.evidence)
     count = count_noun(len(found.evidence), say["passages"], found.language)
     lines = [
@@ -74,7 +74,7 @@ def _end(found: Explained, say: dict[str, str], width: int) -> str:
     return write_labels(lines, width)
 
 
-def _enough(checked: Finding, found: Explained, say: dict[str, str]) -> list[str]:
+def _enough(checked: Finding, found: SearchExplanation, say: dict[str, str]) -> list[str]:
     """Say whether the evidence suffices for an answer, and what each reason of the check means."""
     if checked.status is CheckStatus.OK:
         return [say["explain_evidence_ok"]]
@@ -95,7 +95,7 @@ def _call(call: ModelCall, say: dict[str, str]) -> str:
 # ----------------------------------------------------------------------------------------------------- one search
 
 
-def _of_trace(trace: QueryTrace, found: Explained, say: dict[str, str], width: int) -> str:
+def _of_trace(trace: QueryTrace, found: SearchExplanation, say: dict[str, str], width: int) -> str:
     lines = wrap(f"{trace.source}: {flat(trace.query)}", width)
     lines.append("─" * min(width, max(map(columns_of, lines))))
     if trace.error:
@@ -115,7 +115,7 @@ def _of_trace(trace: QueryTrace, found: Explained, say: dict[str, str], width: i
     return "\n".join(lines)
 
 
-def _figures(trace: QueryTrace, found: Explained, say: dict[str, str]) -> str:
+def _figures(trace: QueryTrace, found: SearchExplanation, say: dict[str, str]) -> str:
     sure = trace.confidence
     said = say["explain_figures"].format(
         top=sure.top_score,
@@ -129,7 +129,7 @@ def _figures(trace: QueryTrace, found: Explained, say: dict[str, str]) -> str:
     return f"{said}; {relevant}{copies}"
 
 
-def _rows(rows: Sequence[PassageTrace], found: Explained, say: dict[str, str], width: int) -> list[str]:
+def _rows(rows: Sequence[PassageTrace], found: SearchExplanation, say: dict[str, str], width: int) -> list[str]:
     """Return the passages as a table: as many columns of figures as there is something to put into."""
     figures = [name for name in _FIGURES if any(getattr(row, name) is not None for row in rows)]
     heads = [say[f"explain_{name}"] for name in figures]
@@ -165,7 +165,7 @@ def _passage(row: PassageTrace, say: dict[str, str], room: int) -> list[str]:
     return [*lines, *wrap(ref, room)]
 
 
-def _fate(row: PassageTrace, found: Explained, say: dict[str, str]) -> str:
+def _fate(row: PassageTrace, found: SearchExplanation, say: dict[str, str]) -> str:
     return say[f"explain_fate_{row.fate}"].format(chars=row.chars, threshold=found.threshold)
 
 

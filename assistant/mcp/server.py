@@ -31,7 +31,7 @@ from assistant.handbook import SCHEME, handbook
 from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.events import TurnEnded
 from assistant.turns.progress import phrases
-from assistant.turns.running_turn import Live
+from assistant.turns.running_turn import RunningTurn
 from assistant.turns.transcript import MAX_ID_LENGTH
 from assistant.turns.views import Answer, UserProgress, answer, user_event
 from contracts.enums import Language, Source
@@ -168,7 +168,7 @@ class FoundPassages(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Called:
+class _ToolCall:
     """A tool call: whose it is, its arguments, and how progress is told."""
 
     service: Service
@@ -181,7 +181,7 @@ class _Called:
         return self.service.deployed.profile
 
 
-async def _ask(call: _Called) -> types.CallToolResult:
+async def _ask(call: _ToolCall) -> types.CallToolResult:
     asked: AskArguments = call.arguments
     if asked.turn_id and not asked.thread_id:
         raise InputError(
@@ -204,7 +204,7 @@ async def _ask(call: _Called) -> types.CallToolResult:
 
 
 async def _follow_turn(
-    live: Live, language: Language, progress: Callable[[int, str], Awaitable[None]]
+    live: RunningTurn, language: Language, progress: Callable[[int, str], Awaitable[None]]
 ) -> StructuredAgentResult:
     step = 0
     async with aclosing(live.follow()) as events:
@@ -224,7 +224,7 @@ def _in_words(told: UserProgress, language: Language) -> str:
     return say.get(told.stage) or say[f"mcp_{told.stage}"]
 
 
-async def _get_articles(call: _Called) -> types.CallToolResult:
+async def _get_articles(call: _ToolCall) -> types.CallToolResult:
     asked: GetArticlesArguments = call.arguments
     found, degraded = await call.service.search(call.caller, asked.query, top_k=asked.top_k, language=asked.language)
     told = degraded if call.profile.sees_all(call.caller.role) else []
@@ -255,7 +255,7 @@ def _write_passage(number: int, passage: FoundPassage) -> str:
     return f"{number}. {place}\n{'; '.join(filter(None, known))}\n\n{passage.snippet}"
 
 
-async def _read_article(call: _Called) -> types.CallToolResult:
+async def _read_article(call: _ToolCall) -> types.CallToolResult:
     asked: ReadArticleArguments = call.arguments
     found = await read_article(call.service, call.caller, str(asked.article), language=asked.language, part=asked.part)
     more = f"Part {found.part} of {found.parts}." if found.parts > 1 else ""
@@ -278,7 +278,7 @@ class _Tool:
     about: str
     arguments: type[_Arguments]
     reply: type[BaseModel]
-    run: Callable[[_Called], Awaitable[types.CallToolResult]]
+    run: Callable[[_ToolCall], Awaitable[types.CallToolResult]]
     reads_only: bool = True
 
 
@@ -354,7 +354,7 @@ def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
         try:
             arguments = _check_arguments(tool.arguments, params.arguments)
             service, caller = whose(asked.request)
-            return await tool.run(_Called(service, caller, arguments, _teller(asked)))
+            return await tool.run(_ToolCall(service, caller, arguments, _teller(asked)))
         except GuardianError as error:
             return _fail(str(for_caller(error, _language(params.arguments, deployed.profile))))
         except Exception:

@@ -12,11 +12,11 @@ from contracts.result import StructuredAgentResult
 
 Json = dict[str, Any]
 
-Watcher: TypeAlias = "Callable[[Live, TurnEvent | None], None]"
+Watcher: TypeAlias = "Callable[[RunningTurn, TurnEvent | None], None]"
 """Is told of every event of a turn as it happens, and of an end without a result by `None`; it raises nothing."""
 
 
-class Live:
+class RunningTurn:
     """A turn that runs, or has just ended."""
 
     def __init__(
@@ -126,7 +126,7 @@ class Live:
         return self.task.result()
 
 
-def teller(live: Live) -> OnEvent:
+def teller(live: RunningTurn) -> OnEvent:
     """Return what passes the runner's reports of a turn on as events."""
     reader = EventReader()
     live.tell(TurnStarted(turn_id=live.turn_id, thread_id=live.thread))
@@ -138,7 +138,7 @@ def teller(live: Live) -> OnEvent:
     return tell
 
 
-def tell_end(live: Live, raw: Json) -> StructuredAgentResult:
+def tell_end(live: RunningTurn, raw: Json) -> StructuredAgentResult:
     """Tell the end of a turn: the conversation has the name there by which its owner knows it."""
     result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
     live.tell(TurnEnded(turn_id=live.turn_id, result=result))
@@ -155,7 +155,7 @@ def closing_error() -> ServerClosing:
     return ServerClosing("The server is shutting down.", "Send the message again in a moment.")
 
 
-async def end_turns(lives: Sequence[Live], why: GuardianError) -> None:
+async def end_turns(lives: Sequence[RunningTurn], why: GuardianError) -> None:
     """End turns and wait until they have let go of everything; their own errors are for those who follow them.
 
     All at once: of two of one conversation, the one that waits would begin when the other has ended.

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from assistant.caller_faults import for_caller, told_in
 from assistant.service import Caller, Question, Service
 from assistant.turns.events import TurnEnded
-from assistant.turns.running_turn import Live
+from assistant.turns.running_turn import RunningTurn
 from assistant.turns.views import Answer, answer
 from assistant.web import openai_protocol as openai
 from assistant.web.callers import Asker, Served
@@ -144,7 +144,7 @@ async def _place_message(
 
 
 async def _chunks(
-    live: Live, service: Service, caller: Caller, language: Language, *, created: int, usage: bool
+    live: RunningTurn, service: Service, caller: Caller, language: Language, *, created: int, usage: bool
 ) -> AsyncGenerator[str]:
     profile = service.deployed.profile
     first = openai.begin_stream(live.turn_id, model=profile.name, created=created)

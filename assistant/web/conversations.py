@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from assistant.caller_faults import for_caller, told_in
 from assistant.service import Caller, Service
 from assistant.turns.feedback import Feedback
-from assistant.turns.running_turn import Live
+from assistant.turns.running_turn import RunningTurn
 from assistant.turns.transcript import Turn, busy
 from assistant.turns.views import Answer, answer
 from assistant.web.callers import Asker, Served
@@ -174,7 +174,7 @@ async def resume(request: Request, thread_id: str, caller: Asker, service: Serve
 
 
 @asynccontextmanager
-async def _hand_over(held: AsyncExitStack, live: Live) -> AsyncGenerator[Live]:
+async def _hand_over(held: AsyncExitStack, live: RunningTurn) -> AsyncGenerator[RunningTurn]:
     async with held:
         yield live
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from assistant.service import Service
     from assistant.turns.events import TurnEvent
-    from assistant.turns.running_turn import Live
+    from assistant.turns.running_turn import RunningTurn
     from assistant.web.paths import Paths
     from contracts.result import StructuredAgentResult
 
@@ -90,7 +90,7 @@ class Metrics:
         """Return all figures as Prometheus reads them, and the type of that text."""
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
-    def _turn(self, live: Live, event: TurnEvent | None) -> None:
+    def _turn(self, live: RunningTurn, event: TurnEvent | None) -> None:
         match event:
             case None:
                 stopped = live.task is not None and live.task.cancelled()

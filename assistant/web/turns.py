@@ -20,7 +20,7 @@ from assistant.caller_faults import for_caller, told_in
 from assistant.keys import OPEN_SETTINGS
 from assistant.service import Caller, Service
 from assistant.turns.events import TurnEnded, TurnEvent
-from assistant.turns.running_turn import Live
+from assistant.turns.running_turn import RunningTurn
 from assistant.turns.transcript import check_id
 from assistant.turns.views import Answer, UserProgress, answer, user_event
 from assistant.web.faults import FaultBody, Forbidden, fault_of, unforeseen_fault
@@ -199,7 +199,7 @@ def data_text(text: str) -> str:
     return f"data: {text}\n\n"
 
 
-async def events_of(live: Live, service: Service, caller: Caller, language: Language) -> AsyncGenerator[str]:
+async def events_of(live: RunningTurn, service: Service, caller: Caller, language: Language) -> AsyncGenerator[str]:
     """Yield a turn as events: `started`, `progress` as often as there is some, then `answer`, or `error`."""
     profile = service.deployed.profile
     yield event_text("started", Started(thread_id=live.thread, turn_id=live.turn_id))
@@ -220,7 +220,7 @@ async def events_of(live: Live, service: Service, caller: Caller, language: Lang
 
 async def response_of(
     request: Request,
-    turn: AbstractAsyncContextManager[Live],
+    turn: AbstractAsyncContextManager[RunningTurn],
     service: Service,
     caller: Caller,
     language: Language,
@@ -244,7 +244,7 @@ async def response_of(
 
 
 async def result_of(
-    request: Request, turn: AbstractAsyncContextManager[Live], language: Language
+    request: Request, turn: AbstractAsyncContextManager[RunningTurn], language: Language
 ) -> StructuredAgentResult | None:
     """Wait for a turn's result; `None`: the client went away, and the turn has stopped.
 

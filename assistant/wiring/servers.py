@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from adapters.models.exchange import AskedModel
     from adapters.models.memory import WireMemory
     from adapters.models.window import Window
-    from adapters.planning.model import ModelPlanner, Rung
+    from adapters.planning.model import ModelPlanner, Strategy
     from assistant.deployment import Deployment
-    from contracts.ports import Drafter, Moderator, Planner, PlannerAhead
+    from contracts.ports import Drafter, Moderator, Planner, SpeculativePlanner
 
 
 class Servers:
@@ -83,7 +83,7 @@ class Servers:
         asked = self._make_model(self._settings.planner, CallPurpose.PLAN, "GUARDIAN_PLAN_TOKENS")
         return ModelPlanner(asked, self._memory, otherwise, self.rungs())
 
-    def ahead(self, planner: Planner | None) -> PlannerAhead | None:
+    def ahead(self, planner: Planner | None) -> SpeculativePlanner | None:
         """Return the planner that begins beside moderation; `None` where that is not wanted, or would save nothing."""
         if planner is None or not self._deployed.settings.plan_ahead or not self.moderates:
             return None
@@ -142,13 +142,13 @@ class Servers:
         )
         return RemoteChecker(ChatJudge(self._model(access, CallPurpose.ENTAIL)), languages)
 
-    def rungs(self) -> list[Rung]:
+    def rungs(self) -> list[Strategy]:
         """Return the ways of asking for a plan that the settings allow."""
-        from adapters.planning.model import ToolForm, ladder
+        from adapters.planning.model import ToolForm, fallback_chain
 
         form = self._settings.value["GUARDIAN_TOOL_FORM"]
         chosen = None if form == "probe" else ToolForm(form)
-        return ladder(chosen, strict=self._settings.yes_no_or_none("GUARDIAN_TOOL_STRICT"))
+        return fallback_chain(chosen, strict=self._settings.yes_no_or_none("GUARDIAN_TOOL_STRICT"))
 
     def window(self, access: ModelAccess) -> Window:
         """Return how much a model takes."""

@@ -10,7 +10,7 @@ from contracts.enums import Channel, PlanTrace, SGRAction
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ChannelView:
     """What a channel gets of a turn."""
 
     user_intent: bool = False
@@ -36,13 +36,13 @@ OUTPUT: Final = DecisionTable(
         Row(
             "model",
             {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.SYNTHETIC)},
-            Shown(user_intent=True, analysis=True, response=True),
+            ChannelView(user_intent=True, analysis=True, response=True),
             "the model goes on from its own analysis; the tool call and its JSON never reach it again",
         ),
         Row(
             "model-tool",
             {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.TOOL_RESULT)},
-            Shown(user_intent=True, tool_trace=True),
+            ChannelView(user_intent=True, tool_trace=True),
             "the ordinary tool trace in the place of the synthetic message, so that the two can be compared",
         ),
         Row(
@@ -51,19 +51,19 @@ OUTPUT: Final = DecisionTable(
                 "channel": one_of(Channel.USER_INTERFACE),
                 "action": OneOf(tuple(a for a in SGRAction if a is not SGRAction.GUARDIAN_BLOCK)),
             },
-            Shown(user_intent=True, response=True),
+            ChannelView(user_intent=True, response=True),
             "the user sees how the request was understood and what follows, and no analysis or score",
         ),
         Row(
             "user-refused",
             {"channel": one_of(Channel.USER_INTERFACE), "action": one_of(SGRAction.GUARDIAN_BLOCK)},
-            Shown(response=True),
+            ChannelView(response=True),
             "an unsafe request is not repeated to the one who made it",
         ),
         Row(
             "metadata",
             {"channel": one_of(Channel.STRUCTURED_METADATA)},
-            Shown(user_intent=True, analysis=True, response=True, tool_trace=True, structured_data=True),
+            ChannelView(user_intent=True, analysis=True, response=True, tool_trace=True, structured_data=True),
             "programs and operators get everything",
         ),
     ),

@@ -14,7 +14,7 @@ from evals.answers.corpora import Corpus, of_fastapi, of_handbook, of_vk, of_xqu
 from evals.answers.grades import Grade
 from evals.answers.tables import (
     HEAD,
-    Graded,
+    GradedTurn,
     cause_table,
     estimate_table,
     grade_cells,
@@ -22,7 +22,7 @@ from evals.answers.tables import (
     select_graded,
     to_read,
 )
-from evals.answers.wrappings import NAMES, PLAIN, Posed, pose
+from evals.answers.wrappings import NAMES, PLAIN, PosedQuestion, pose
 from evals.runner import ask_all
 from evals.scores import Share, table
 
@@ -34,12 +34,12 @@ _PUBLIC: Final[dict[str, tuple[str, Callable[[Path, Path], Corpus]]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredQuestion:
     """A question as it was sent, of which documents, and what became of it."""
 
     corpus: str
-    posed: Posed
-    graded: Graded
+    posed: PosedQuestion
+    graded: GradedTurn
 
     @property
     def plain(self) -> bool:
@@ -49,7 +49,7 @@ class Answered:
 
 def ask(
     folder: Path, data: Path, most: int | None, *, held_back: bool
-) -> tuple[list[Answered], list[Corpus], list[str]]:
+) -> tuple[list[AnsweredQuestion], list[Corpus], list[str]]:
     """Index what documents there are and ask every question in every wrapping.
 
     Args:
@@ -68,7 +68,7 @@ def ask(
             makers.append(lambda place, make=make: make(data, place))
         else:
             missing.append(title)
-    found: list[Answered] = []
+    found: list[AnsweredQuestion] = []
     corpora: list[Corpus] = []
     for number, maker in enumerate(makers):
         corpus = maker(folder / f"corpus-{number}")
@@ -83,12 +83,12 @@ def ask(
         sent = [one for one in pose(corpus, asked) if held_back or not one.held_back]
         results = asyncio.run(ask_all([one.case for one in sent], corpus.deployed, folder / f"threads-{number}"))
         by_id = {one.case.id: one for one in select_graded(results)}
-        found += [Answered(corpus.name, one, by_id[one.case.id]) for one in sent]
+        found += [AnsweredQuestion(corpus.name, one, by_id[one.case.id]) for one in sent]
         print(f"… {corpus.name}: {len(sent)} conversations", file=sys.stderr, flush=True)
     return found, corpora, missing
 
 
-def section(found: Sequence[Answered], corpora: Sequence[Corpus], *, held_back: bool) -> list[str]:
+def section(found: Sequence[AnsweredQuestion], corpora: Sequence[Corpus], *, held_back: bool) -> list[str]:
     """Write the tables."""
     plain = [one.graded for one in found if one.plain]
     labels = "; ".join(f"{corpus.name}: {corpus.labels}" for corpus in corpora)
@@ -119,7 +119,7 @@ def section(found: Sequence[Answered], corpora: Sequence[Corpus], *, held_back: 
     ]
 
 
-def _corpus_table(found: Sequence[Answered], *, held_back: bool) -> str:
+def _corpus_table(found: Sequence[AnsweredQuestion], *, held_back: bool) -> str:
     rows = [["documents", "language", "part", *HEAD]]
     for corpus in dict.fromkeys(one.corpus for one in found):
         for language in Language:
@@ -137,7 +137,7 @@ def _corpus_table(found: Sequence[Answered], *, held_back: bool) -> str:
     return table(rows)
 
 
-def _wrapping_table(found: Sequence[Answered]) -> str:
+def _wrapping_table(found: Sequence[AnsweredQuestion]) -> str:
     ends = {one.posed.plain: one.graded.grade for one in found if one.plain}
     rows = [["documents", "wrapping", "as the plain one", *HEAD]]
     for corpus in dict.fromkeys(one.corpus for one in found):
@@ -148,12 +148,12 @@ def _wrapping_table(found: Sequence[Answered]) -> str:
     return table(rows)
 
 
-def _alike(found: Sequence[Answered], ends: Mapping[str, Grade]) -> str:
+def _alike(found: Sequence[AnsweredQuestion], ends: Mapping[str, Grade]) -> str:
     both = [one for one in found if one.posed.plain in ends]
     return str(Share(sum(one.graded.grade is ends[one.posed.plain] for one in both), len(both)))
 
 
-def draw(found: Sequence[Answered], folder: Path, *, held_back: bool) -> list[str]:
+def draw(found: Sequence[AnsweredQuestion], folder: Path, *, held_back: bool) -> list[str]:
     """Draw risk over coverage and calibration, of plain questions, and return the lines that show them.
 
     Args:
@@ -187,7 +187,7 @@ def draw(found: Sequence[Answered], folder: Path, *, held_back: bool) -> list[st
     return drawn
 
 
-def misses(found: Sequence[Answered]) -> list[str]:
+def misses(found: Sequence[AnsweredQuestion]) -> list[str]:
     """Return what went otherwise than labelled, and what is to be read; of what is held back nothing."""
     mine = [one for one in found if not one.posed.held_back]
     fine = (Grade.CORRECT, Grade.RIGHT_REFUSAL, Grade.UNREAD)

@@ -11,7 +11,7 @@ from contracts.enums import Outcome
 from contracts.result import StructuredAgentResult
 from evals.answers.grades import STATED, Grade, cause, cited_items, estimate, grade
 from evals.cases import TurnCase
-from evals.runner import Asked
+from evals.runner import CaseResult
 from evals.scores import Share, table
 
 _BANDS: Final = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -29,7 +29,7 @@ HEAD: Final = ("questions", str(Grade.WRONG), str(Grade.CORRECT), *map(str, _FEW
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedTurn:
     """A question that a label judges, what was said, and what became of it."""
 
     case: TurnCase
@@ -42,34 +42,34 @@ class Graded:
         return self.grade in STATED
 
 
-Turn = Asked | Graded
+Turn = CaseResult | GradedTurn
 
 
-def select_graded(asked: Iterable[Asked]) -> list[Graded]:
+def select_graded(asked: Iterable[CaseResult]) -> list[GradedTurn]:
     """Return the turns that a label judges."""
     found = ((one, grade(one.case, one.result)) for one in asked)
-    return [Graded(one.case, one.result, came_to) for one, came_to in found if came_to is not None]
+    return [GradedTurn(one.case, one.result, came_to) for one, came_to in found if came_to is not None]
 
 
-def share(of: Sequence[Graded], *grades: Grade) -> Share:
+def share(of: Sequence[GradedTurn], *grades: Grade) -> Share:
     """Return the share of questions of some grades."""
     return Share(sum(one.grade in grades for one in of), len(of))
 
 
-def grade_cells(of: Sequence[Graded]) -> list[str]:
+def grade_cells(of: Sequence[GradedTurn]) -> list[str]:
     """Write the row of some questions, under `HEAD`."""
     few = (str(share(of, each).hits) for each in _FEW)
     return [str(len(of)), str(share(of, Grade.WRONG)), str(share(of, Grade.CORRECT)), *few]
 
 
-def grade_table(of: Sequence[Graded]) -> str:
+def grade_table(of: Sequence[GradedTurn]) -> str:
     """Write what became of the questions of each language."""
     there = sorted({one.case.language for one in of})
     rows = [[str(each), *grade_cells([one for one in of if one.case.language is each])] for each in there]
     return table([["language", *HEAD], *rows])
 
 
-def estimate_table(of: Sequence[Graded]) -> str:
+def estimate_table(of: Sequence[GradedTurn]) -> str:
     """Write, by how sure the assistant was, how much of what it stated is wrong: at least, and if all that is unread is."""
     rows = [["estimate", "stated", "wrong", "wrong or unread", "correct or partly"]]
     stated = [(value, one) for one in of if one.stated and (value := estimate(one.result)) is not None]
@@ -104,13 +104,13 @@ def each_cause(of: Sequence[Turn]) -> str:
     return table([["case", "ended", "why"], *rows])
 
 
-def to_read(of: Sequence[Graded]) -> list[str]:
+def to_read(of: Sequence[GradedTurn]) -> list[str]:
     """Return each answer that somebody has to read, with the page that it begins with."""
     unread = [(one, cited_items(one.result)[0]) for one in of if one.grade is Grade.UNREAD]
     return [f"{one.case.id}: {item.document or item.ref}" for one, item in unread]
 
 
-def points(of: Sequence[Graded], *grades: Grade) -> list[tuple[float, bool]]:
+def points(of: Sequence[GradedTurn], *grades: Grade) -> list[tuple[float, bool]]:
     """Return of each stated answer how sure the assistant was, and whether it has one of the grades."""
     sure = [(estimate(one.result), one) for one in of if one.stated]
     return [(value, one.grade in grades) for value, one in sure if value is not None]

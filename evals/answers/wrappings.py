@@ -24,7 +24,7 @@ _TEMPLATES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = tomllib.loads(
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class PosedQuestion:
     """A question as it is sent.
 
     Attributes:
@@ -76,11 +76,11 @@ DIALOGUE: Final = "dialogue"
 NAMES: Final = (*WRAPPINGS, PAIRS, DIALOGUE)
 
 
-def pose(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Posed]:
+def pose(corpus: Corpus, questions: Sequence[Question]) -> Iterator[PosedQuestion]:
     """Yield some questions of a corpus in every wrapping; pairs and dialogues of such as are among them."""
     for question in questions:
         for name, wrap in WRAPPINGS.items():
-            yield Posed(_case(question, name, (wrap(question),)), name, question.id, question.held_back)
+            yield PosedQuestion(_case(question, name, (wrap(question),)), name, question.id, question.held_back)
     for language in Language:
         yield from _pairs([one for one in questions if one.language is language])
     chosen = {one.id for one in questions}
@@ -89,7 +89,7 @@ def pose(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Posed]:
             yield _of_dialogue(dialogue, first, meant, number)
 
 
-def _pairs(questions: Sequence[Question]) -> Iterator[Posed]:
+def _pairs(questions: Sequence[Question]) -> Iterator[PosedQuestion]:
     """Yield questions of one side two by two; neighbours are about one page more often than not, so each has one from afar."""
     for side in (True, False):
         mine = [one for one in questions if one.held_back is side and one.parts]
@@ -104,12 +104,12 @@ def _pairs(questions: Sequence[Question]) -> Iterator[Posed]:
                     "wrong_pages": (*one.wrong_pages, *other.wrong_pages),
                     "only": one.only and other.only,
                 }
-                yield Posed(case.model_copy(update=both), PAIRS, "", side)
+                yield PosedQuestion(case.model_copy(update=both), PAIRS, "", side)
 
 
-def _of_dialogue(dialogue: Dialogue, first: Question, meant: Question, number: int) -> Posed:
+def _of_dialogue(dialogue: Dialogue, first: Question, meant: Question, number: int) -> PosedQuestion:
     case = _case(meant, f"{DIALOGUE} {number}", (first.text, *dialogue.then))
-    return Posed(case, DIALOGUE, dialogue.means, first.held_back or meant.held_back)
+    return PosedQuestion(case, DIALOGUE, dialogue.means, first.held_back or meant.held_back)
 
 
 def _case(question: Question, wrapping: str, says: tuple[str, ...]) -> TurnCase:

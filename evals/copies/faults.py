@@ -25,7 +25,7 @@ from evals.copies.pieces import Piece, PieceKind
 from evals.copies.rewriting import rewrite
 
 
-class Made(StrEnum):
+class CopyMethod(StrEnum):
     """How a draft was made of what a passage says; the first four are good."""
 
     VERBATIM = "word by word"
@@ -45,8 +45,8 @@ class Made(StrEnum):
     INVENTION = "invention with a citation"
 
 
-GOOD: Final = (Made.VERBATIM, Made.REWRITTEN, Made.ROW, Made.TRANSLATED)
-Copy = tuple[Made, str]
+GOOD: Final = (CopyMethod.VERBATIM, CopyMethod.REWRITTEN, CopyMethod.ROW, CopyMethod.TRANSLATED)
+Copy = tuple[CopyMethod, str]
 """How a draft was made, and its text; its evidence is the passage, as `[1]`."""
 
 
@@ -110,37 +110,37 @@ class Teller:
                 for sentence in piece.parts:
                     yield from self._sentence(sentence, item)
             case PieceKind.STEPS if len(piece.parts) > 2 and not any("\n" in part for part in piece.parts):
-                yield Made.VERBATIM, _steps(piece.parts)
+                yield CopyMethod.VERBATIM, _steps(piece.parts)
                 first, second = sorted(self.dice.sample(range(len(piece.parts)), 2))
                 other = [*piece.parts]
                 other[first], other[second] = other[second], other[first]
                 if other != [*piece.parts]:
-                    yield Made.STEPS, _steps(other)
+                    yield CopyMethod.STEPS, _steps(other)
             case PieceKind.TABLE:
                 yield from self._row([row.split("\t") for row in piece.parts])
             case _:
                 return
 
     def _sentence(self, sentence: str, item: EvidenceItem) -> Iterator[Copy]:
-        yield Made.VERBATIM, cite(sentence)
+        yield CopyMethod.VERBATIM, cite(sentence)
         changed, _ = rewrite(sentence, self.language, self.dice, share=0.8)
         if changed != sentence:
-            yield Made.REWRITTEN, cite(changed)
+            yield CopyMethod.REWRITTEN, cite(changed)
         ways = (
-            (Made.NUMBER, self._with_another_number(sentence, item)),
-            (Made.NAME, self._with_another_name(sentence, item)),
+            (CopyMethod.NUMBER, self._with_another_number(sentence, item)),
+            (CopyMethod.NAME, self._with_another_name(sentence, item)),
             *(
                 (made, self._exchange(sentence, exchanges(made, self.language)))
-                for made in (Made.NEGATION, Made.ANTONYM, Made.QUANTIFIER)
+                for made in (CopyMethod.NEGATION, CopyMethod.ANTONYM, CopyMethod.QUANTIFIER)
             ),
-            (Made.SWAPPED, _swap_numbers(sentence)),
-            (Made.CONDITION, _without_condition(sentence, self.language)),
+            (CopyMethod.SWAPPED, _swap_numbers(sentence)),
+            (CopyMethod.CONDITION, _without_condition(sentence, self.language)),
         )
         for made, said in ways:
             if said and said != sentence:
                 yield made, cite(said)
         invention = self.dice.choice(words().inventions.of(self.language))
-        yield Made.INVENTION, f"{cite(sentence)} {cite(invention)}"
+        yield CopyMethod.INVENTION, f"{cite(sentence)} {cite(invention)}"
 
     def _row(self, rows: list[list[str]]) -> Iterator[Copy]:
         head, *rest = rows
@@ -149,18 +149,18 @@ class Teller:
             return
         row, other = self.dice.sample(rest, 2)
         column = self.dice.randrange(1, len(head))
-        yield Made.ROW, cite(f"{row[0]}: {head[column]} — {row[column]}")
+        yield CopyMethod.ROW, cite(f"{row[0]}: {head[column]} — {row[column]}")
         if row[column] != other[column] and row[0] != other[0]:
-            yield Made.OTHER_ROW, cite(f"{row[0]}: {head[column]} — {other[column]}")
+            yield CopyMethod.OTHER_ROW, cite(f"{row[0]}: {head[column]} — {other[column]}")
 
     def tell_translated(self, paragraph: str, item: EvidenceItem) -> Iterator[Copy]:
         """Yield a paragraph that says in this language what a passage says in another, right and with a wrong value."""
         told = sentences(paragraph)
-        yield Made.TRANSLATED, " ".join(map(cite, told))
+        yield CopyMethod.TRANSLATED, " ".join(map(cite, told))
         for place, sentence in enumerate(told):
             wrong = self._with_another_number(sentence, item) or self._with_another_name(sentence, item)
             if wrong:
-                yield Made.TRANSLATION, " ".join(map(cite, (*told[:place], wrong, *told[place + 1 :])))
+                yield CopyMethod.TRANSLATION, " ".join(map(cite, (*told[:place], wrong, *told[place + 1 :])))
                 return
 
     def _with_another_number(self, sentence: str, item: EvidenceItem) -> str:
@@ -200,14 +200,18 @@ class Exchanges:
 
 
 @cache
-def exchanges(made: Made, language: Language) -> Exchanges:
+def exchanges(made: CopyMethod, language: Language) -> Exchanges:
     """Return what is exchanged to make a fault."""
     known = words()
-    pairs = {Made.ANTONYM: known.antonyms, Made.QUANTIFIER: known.quantifiers, Made.NEGATION: known.negation}[made]
+    pairs = {
+        CopyMethod.ANTONYM: known.antonyms,
+        CopyMethod.QUANTIFIER: known.quantifiers,
+        CopyMethod.NEGATION: known.negation,
+    }[made]
     by: dict[str, list[str]] = {}
     for found, put in pairs.of(language):
         by.setdefault(found.lower(), []).append(put)
-        if made is Made.ANTONYM:
+        if made is CopyMethod.ANTONYM:
             by.setdefault(put.lower(), []).append(found)
     found = "|".join(re.escape(one) for one in sorted(by, key=len, reverse=True))
     return Exchanges(re.compile(rf"(?<![\w-])(?:{found})(?![\w-])", re.IGNORECASE), by)

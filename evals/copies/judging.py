@@ -16,7 +16,7 @@ from contracts.profile import UNNAMED
 from evals import drafts
 from evals.cases import DraftCase, Label
 from evals.copies.corpora import Page, corpora, pages, translations
-from evals.copies.faults import GOOD, Copy, Made, Teller, names_in
+from evals.copies.faults import GOOD, Copy, CopyMethod, Teller, names_in
 from evals.copies.pieces import pieces
 from evals.drafts import JudgedDraft
 from evals.scores import Share, table
@@ -26,16 +26,16 @@ PAGES: Final = 400
 MOST: Final = 60
 """Drafts of one kind over one corpus and language, a page each."""
 AIMS: Final = {
-    Made.NUMBER: 0.98,
-    Made.NEGATION: 0.95,
-    Made.NAME: 0.93,
-    Made.SWAPPED: 0.90,
-    Made.ANTONYM: 0.80,
-    Made.OTHER_ROW: 0.80,
-    Made.CONDITION: 0.70,
+    CopyMethod.NUMBER: 0.98,
+    CopyMethod.NEGATION: 0.95,
+    CopyMethod.NAME: 0.93,
+    CopyMethod.SWAPPED: 0.90,
+    CopyMethod.ANTONYM: 0.80,
+    CopyMethod.OTHER_ROW: 0.80,
+    CopyMethod.CONDITION: 0.70,
 }
 """Shares of the faulty ones that are to be found."""
-BOUNDS: Final = {Made.VERBATIM: 0.002, Made.REWRITTEN: 0.02, Made.TRANSLATED: 0.03}
+BOUNDS: Final = {CopyMethod.VERBATIM: 0.002, CopyMethod.REWRITTEN: 0.02, CopyMethod.TRANSLATED: 0.03}
 """Shares of the good ones that may fail."""
 
 
@@ -44,7 +44,7 @@ class JudgedCopy:
     """A draft that copies a page, how it was made, and what came of it."""
 
     page: Page
-    made: Made
+    made: CopyMethod
     judged: JudgedDraft
 
     @property
@@ -53,9 +53,9 @@ class JudgedCopy:
         return "grounding" in self.judged.objected
 
 
-def copies(page: Page, names: Sequence[str], root: Path) -> Iterator[tuple[Made, EvidenceItem, str]]:
+def copies(page: Page, names: Sequence[str], root: Path) -> Iterator[tuple[CopyMethod, EvidenceItem, str]]:
     """Yield one draft a page of each kind that it has a sentence for, with the passage that it cites."""
-    found: dict[Made, list[tuple[EvidenceItem, str]]] = {}
+    found: dict[CopyMethod, list[tuple[EvidenceItem, str]]] = {}
 
     def keep(item: EvidenceItem, told: Iterator[Copy]) -> None:
         for made, text in told:
@@ -102,12 +102,12 @@ async def judge(data: Path, *, held_back: bool, most: int = PAGES) -> list[Judge
     return judged
 
 
-_Copied = tuple[Page, Made, EvidenceItem, str]
+_Copied = tuple[Page, CopyMethod, EvidenceItem, str]
 
 
 def _first(made: Sequence[_Copied]) -> list[_Copied]:
     """Return so many of each kind, those that are held back counted apart."""
-    seen: Counter[tuple[Made, bool]] = Counter()
+    seen: Counter[tuple[CopyMethod, bool]] = Counter()
     kept: list[_Copied] = []
     for one in made:
         of = (one[1], one[0].held_back)
@@ -121,7 +121,7 @@ async def _judge(made: Sequence[_Copied]) -> list[JudgedCopy]:
     cases = [
         DraftCase(
             id=f"{page.language}/{page.key}/{kind}",
-            language=Language.RU if kind in (Made.TRANSLATED, Made.TRANSLATION) else page.language,
+            language=Language.RU if kind in (CopyMethod.TRANSLATED, CopyMethod.TRANSLATION) else page.language,
             label=Label.GOOD,
             question=item.heading or item.title,
             evidence=(item, *[other for other in page.passages if other is not item][:1]),
@@ -148,7 +148,7 @@ def bars(judged: Sequence[JudgedCopy], *, held_back: bool) -> dict[str, list[tup
     return {
         str(language): [
             (str(made), share([one for one in mine if one.made is made and one.judged.case.language is language]))
-            for made in Made
+            for made in CopyMethod
             if made not in GOOD
         ]
         for language in Language
@@ -167,7 +167,7 @@ def fault_table(judged: Sequence[JudgedCopy], *, held_back: bool) -> str:
     """Write, per fault, language and corpus, how many drafts grounding objected to."""
     names = list(dict.fromkeys(one.page.corpus for one in judged))
     rows = [["what is wrong", "pages", "aim", "found", *names]]
-    for made in Made:
+    for made in CopyMethod:
         if made not in GOOD:
             rows += _rows(judged, made, names, f"≥ {AIMS[made]:.0%}" if made in AIMS else "–", held_back=held_back)
     return table(rows)
@@ -183,7 +183,7 @@ def good_table(judged: Sequence[JudgedCopy], *, held_back: bool) -> str:
 
 
 def _rows(
-    judged: Sequence[JudgedCopy], made: Made, names: Sequence[str], aim: str, *, held_back: bool
+    judged: Sequence[JudgedCopy], made: CopyMethod, names: Sequence[str], aim: str, *, held_back: bool
 ) -> list[list[str]]:
     rows: list[list[str]] = []
     for split in (False, True) if held_back else (False,):

@@ -13,7 +13,7 @@ HERE = ("handbook en", "handbook ru", "FastAPI docs en", "FastAPI docs ru")
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedFigure:
     """A figure that the design started from.
 
     Attributes:
@@ -170,20 +170,20 @@ def _through(figures: Figures) -> tuple[str, str]:
 
 
 EXPECTED = (
-    Expected(
+    ExpectedFigure(
         "One analyser for both languages, Russian gains in nDCG@10",
         "+3 to +8 points",
         _two_languages,
         "it is +3 at least in both",
     ),
-    Expected(
+    ExpectedFigure(
         "Large boosts of titles hurt questions",
         ".506 to .421",
         _titles,
         "the weight of 3 is worse everywhere",
         "the weights here are 3; questions in other words than the pages' have a lower nDCG@10 to begin with",
     ),
-    Expected(
+    ExpectedFigure(
         "Titles and headings weigh .5 to .7 at best",
         "–",
         _lighter,
@@ -191,14 +191,14 @@ EXPECTED = (
         ".3 is better on FastAPI's documents and no better on the handbook, all within the intervals; .6 is kept",
         found="no",
     ),
-    Expected(
+    ExpectedFigure(
         "Mixing three versions of one manual",
         ".847 to .484, 43 % lost",
         _versions,
         "a quarter at least is lost",
         "three releases that are as good by their words: one in three first places is right",
     ),
-    Expected(
+    ExpectedFigure(
         "Several questions: taking turns, one joined query",
         ".844, .555",
         _several,
@@ -206,22 +206,22 @@ EXPECTED = (
         "on the handbook in English one joined query is level with it, within the intervals: neighbouring pages use the same words. Elsewhere the order is the same, and the distances are smaller: of one such question alone about two thirds are found among ten, and two or three share those ten places",
         found="in part",
     ),
-    Expected(
+    ExpectedFigure(
         "Misspelt questions",
         ".558 to .803",
         _typos,
         "three fifths of what slips cost come back",
         "one or two slips in a question; the share compares, the figures do not",
     ),
-    Expected("The same, without slips", "unchanged", _compare_untouched, "nothing is worse by more than .01"),
-    Expected(
+    ExpectedFigure("The same, without slips", "unchanged", _compare_untouched, "nothing is worse by more than .01"),
+    ExpectedFigure(
         "Feedback terms raise recall, not precision",
         "–",
         _feedback,
         "recall@20 rises everywhere; in part: on average",
         "recall@20 rises in all four, but each rise lies within the intervals, and with other passages one of them was a fall. On the questions that may be tuned on, 4, 8 and 16 passages, 10 and 20 terms, .5 and .7 were tried: none does better everywhere",
     ),
-    Expected(
+    ExpectedFigure(
         "Size of passages, 600 to 3,000 characters",
         "flat",
         _sizes,
@@ -229,7 +229,7 @@ EXPECTED = (
         "passages of 600 cost up to .06 on FastAPI's documents; from there on the differences are small beside the intervals, and the 2,000 of the product lies on the flat part",
         found="in part",
     ),
-    Expected(
+    ExpectedFigure(
         "AUC of the normalised confidence",
         ".98 to 1.00 (raw .87 to .95)",
         _area,
@@ -237,7 +237,7 @@ EXPECTED = (
         "requests to a bank use the words of every support desk (change, send, account); and a question that shares no word with its page cannot be told by words: an embedding model or a planner with a language model is for those",
         found="in part",
     ),
-    Expected(
+    ExpectedFigure(
         "The raw score is the poorer one",
         "AUC .91 to .99 against poor",
         _better_than_raw,
@@ -245,7 +245,7 @@ EXPECTED = (
         "where questions in other words have scarcely a word in common with the pages, a longer question has the greater raw score",
         found="in part",
     ),
-    Expected(
+    ExpectedFigure(
         "Real questions kept at 0.5",
         "95 to 100 %",
         _compare_kept,
@@ -253,7 +253,7 @@ EXPECTED = (
         "questions near the pages' words are kept, and the assistant was tuned on them; of those in other words a search by words is not sure",
         found="in part",
     ),
-    Expected(
+    ExpectedFigure(
         "Foreign questions let through at 0.5",
         "8 to 11 %",
         _through,

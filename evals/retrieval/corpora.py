@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.index.embedded import Folder, ingest
-from adapters.reading.dialects import Reading
+from adapters.reading.dialects import DialectSettings
 from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from contracts.enums import Dialect, Language, Outcome, Source
 from contracts.evidence import EvidenceItem
@@ -100,7 +100,7 @@ def _number_page(item: EvidenceItem) -> str:
 def fastapi(data: Path, directory: Path) -> Corpus:
     """Index FastAPI's documentation, both languages in one index, as its dialect asks."""
     folder = data / "fastapi-docs"
-    ingest(Folder(folder, reading=Reading(Dialect.MKDOCS)), directory=directory)
+    ingest(Folder(folder, reading=DialectSettings(Dialect.MKDOCS)), directory=directory)
     lines = read_lines(FOLDER / "fastapi.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]
     return Corpus("FastAPI docs", directory, _page_path, asked, folder)
@@ -171,7 +171,7 @@ def releases(data: Path, folder: Path) -> Corpus:
                 target = folder / release / language / path.relative_to(source)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(_stamp(path.read_text("utf-8"), release), "utf-8")
-        folders.append(Folder(folder / release, version=release, reading=Reading(Dialect.MKDOCS)))
+        folders.append(Folder(folder / release, version=release, reading=DialectSettings(Dialect.MKDOCS)))
     ingest(folders, directory=folder / "index")
     lines = read_lines(FOLDER / "fastapi.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]

@@ -203,7 +203,7 @@ Sureness = Mapping[str, Sequence[tuple[float, float]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TopicConfidence:
     """How sure search is of its own questions and of foreign ones, in the index of one corpus."""
 
     corpus: str
@@ -211,9 +211,9 @@ class Asked:
     foreign: Sureness
 
 
-def ask_all(people: Sequence[Corpus], foreign: Mapping[str, Sequence[str]]) -> list[Asked]:
+def ask_all(people: Sequence[Corpus], foreign: Mapping[str, Sequence[str]]) -> list[TopicConfidence]:
     """Ask every set of questions in every index; corpora of one index stand together."""
-    asked: list[Asked] = []
+    asked: list[TopicConfidence] = []
     for corpus in people:
         with open_corpus(corpus) as asker:
             own = {
@@ -221,14 +221,14 @@ def ask_all(people: Sequence[Corpus], foreign: Mapping[str, Sequence[str]]) -> l
                 for it in LANGUAGES
             }
             if asked and asked[-1].corpus == str(corpus.directory):
-                asked[-1] = Asked(asked[-1].corpus, {**asked[-1].own, **own}, asked[-1].foreign)
+                asked[-1] = TopicConfidence(asked[-1].corpus, {**asked[-1].own, **own}, asked[-1].foreign)
                 continue
             others = {kind: [asker.sureness(text) for text in bar(texts, kind)] for kind, texts in foreign.items()}
-        asked.append(Asked(str(corpus.directory), own, others))
+        asked.append(TopicConfidence(str(corpus.directory), own, others))
     return asked
 
 
-def on_topic(asked: Sequence[Asked]) -> Part:
+def on_topic(asked: Sequence[TopicConfidence]) -> Part:
     """Measure how questions to the documents are told from questions about anything else."""
     rows = [["documents, language", "foreign questions", "AUC, confidence", "AUC, raw score", "kept", "let through"]]
     figures: Figures = {}
@@ -250,7 +250,7 @@ def on_topic(asked: Sequence[Asked]) -> Part:
     return Part("On topic or not", about, rows, figures)
 
 
-def midpoints(asked: Sequence[Asked]) -> Part:
+def midpoints(asked: Sequence[TopicConfidence]) -> Part:
     """Measure what other midpoints of confidence would keep and let through."""
     sets = {name: sure for index in asked for name, sure in index.own.items()}
     for index in asked:

@@ -68,7 +68,7 @@ _OPPOSITES: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Polarity:
     """The stems of a sentence's content words: those that it denies, and the others."""
 
     denied: frozenset[str]
@@ -102,7 +102,7 @@ def polarity_differs(claim: str, cited: Iterable[Passage], *, opens: bool | None
     return all(_is_opposed(said, other) for other in near)
 
 
-def _is_opposed(one: _Said, other: _Said) -> bool:
+def _is_opposed(one: _Polarity, other: _Polarity) -> bool:
     if (one.denied & other.plain) - other.denied - one.plain:
         return True
     if (one.plain & other.denied) - one.denied - other.plain:
@@ -115,7 +115,7 @@ def _is_opposed(one: _Said, other: _Said) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def _read_sentence(sentence: str) -> _Said:
+def _read_sentence(sentence: str) -> _Polarity:
     denied: set[str] = set()
     plain: set[str] = set()
     stop = _kept_out()
@@ -136,7 +136,7 @@ def _read_sentence(sentence: str) -> _Said:
             continue
         (denied if reach == _REACH else plain).add(stem(word))
         reach = 0
-    return _Said(frozenset(denied), frozenset(plain))
+    return _Polarity(frozenset(denied), frozenset(plain))
 
 
 @lru_cache(maxsize=1)

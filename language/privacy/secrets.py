@@ -18,7 +18,7 @@ from language.memo import remember_items
 from language.privacy.passwords import find_access_tokens, find_login_pairs, find_named_values
 from language.privacy.secret_values import is_password, is_placeholder, is_random
 from language.privacy.service_keys import SERVICE_KEYS, ServiceKey
-from language.privacy.spans import Reading, Span, lower_in_place, merge_spans, readings
+from language.privacy.spans import SearchedText, Span, lower_in_place, merge_spans, readings
 
 RULES: Final = (
     "private-key",
@@ -118,7 +118,7 @@ def _api_keys(plain: str) -> Iterator[Span]:
                 yield Span("api-key", *match.span())
         if any(_touches_a_break(plain, *place) for place in places):
             broken_keys.append(key)
-    joined = Reading(plain).without(_LINE_BREAK) if broken_keys else Reading("")
+    joined = SearchedText(plain).without(_LINE_BREAK) if broken_keys else SearchedText("")
     for key in broken_keys if joined.starts else ():
         for match in key.form.finditer(joined.plain):
             [span] = joined.spans([Span("api-key", *match.span())])

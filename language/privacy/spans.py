@@ -72,7 +72,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Reading(NamedTuple):
+class SearchedText(NamedTuple):
     """A text as it is searched.
 
     Attributes:
@@ -90,7 +90,7 @@ class Reading(NamedTuple):
             return list(found)
         return [Span(rule, self.starts[start], self.ends[end - 1]) for rule, start, end in found]
 
-    def without(self, gone: re.Pattern[str]) -> Reading:
+    def without(self, gone: re.Pattern[str]) -> SearchedText:
         """Return the reading without what a pattern matches."""
         matches = list(gone.finditer(self.plain))
         if not matches:
@@ -105,17 +105,19 @@ class Reading(NamedTuple):
             kept_starts += starts[done:start]
             kept_ends += ends[done:start]
             done = end
-        return Reading("".join(parts), kept_starts, kept_ends)
+        return SearchedText("".join(parts), kept_starts, kept_ends)
 
 
 @lru_cache(maxsize=4)
-def readings(text: str) -> tuple[Reading, ...]:
+def readings(text: str) -> tuple[SearchedText, ...]:
     """Return the plain readings of a text, the one as it is written first; all but that are wanted by few texts."""
-    written = _read_as_typed(Reading(text))
+    written = _read_as_typed(SearchedText(text))
     found = {written.plain: written}
     if not text.isascii() and INVISIBLE.search(text) and _GLUED.search(text):
         # What is glued in front of a value parts it; what is inside does not.
-        apart = _read_as_typed(Reading(_UNBROKEN.sub(lambda word: INVISIBLE.sub(" ", word.group(), count=1), text)))
+        apart = _read_as_typed(
+            SearchedText(_UNBROKEN.sub(lambda word: INVISIBLE.sub(" ", word.group(), count=1), text))
+        )
         found.setdefault(apart.plain, apart)
     if "\\u" in text and _UNICODE.search(text):
         decoded = _read_as_typed(_read_json_escapes(text))
@@ -126,7 +128,7 @@ def readings(text: str) -> tuple[Reading, ...]:
     return tuple(found.values())
 
 
-def _read_as_typed(read: Reading) -> Reading:
+def _read_as_typed(read: SearchedText) -> SearchedText:
     """Return a reading with the characters of a keyboard."""
     plain = read.plain
     if not plain.isascii():
@@ -162,7 +164,7 @@ def _of_one_script(word: str) -> str:
     return word.translate(_TO_LATIN if latin >= cyrillic else _TO_CYRILLIC)
 
 
-def _read_json_escapes(text: str) -> Reading:
+def _read_json_escapes(text: str) -> SearchedText:
     """Return a text without the escapes of JSON that stand for one character: it need not be valid JSON to be read."""
     parts: list[str] = []
     starts, ends = array("l"), array("l")
@@ -175,10 +177,10 @@ def _read_json_escapes(text: str) -> Reading:
     parts.append(text[done:])
     starts.extend(range(done, len(text)))
     ends.extend(range(done + 1, len(text) + 1))
-    return Reading("".join(parts), starts, ends)
+    return SearchedText("".join(parts), starts, ends)
 
 
-def _read_as_shown(text: str) -> Reading:
+def _read_as_shown(text: str) -> SearchedText:
     """Return what a reader of Markdown is shown outside of code: escapes, entities, tags and marks inside words undone."""
     parts: list[str] = []
     starts, ends = array("l"), array("l")
@@ -201,7 +203,7 @@ def _read_as_shown(text: str) -> Reading:
             add(_undone(match), place + match.start(), place + done)
         add(part[done:], place + done, place + len(part))
         place += len(part)
-    return Reading("".join(parts), starts, ends)
+    return SearchedText("".join(parts), starts, ends)
 
 
 def _undone(match: re.Match[str]) -> str:

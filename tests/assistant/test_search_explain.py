@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.cli.search_table import table
-from assistant.search_explanation import Explained, Plan
+from assistant.search_explanation import Plan, SearchExplanation
 from assistant.turns.progress import phrases
 from contracts.calls import ModelCall
 from contracts.enums import CallPurpose, Language, RequestType, Source
@@ -241,7 +241,7 @@ def test_every_fate_and_every_fault_has_words(language: Language) -> None:
     """Nothing that a trace can say is left out of the table, and a title's escapes do not reach the terminal."""
     row = PassageTrace(ref="doc:c.md#0", title="\x1b[31mred\x1b[0m", rerank_score_raw=-1.5)
     trace = QueryTrace(query="q", source=Source.DOC, folded=3).having([ITEM], 0.5, [*EVERY_FATE, row])
-    made = Explained(
+    made = SearchExplanation(
         message="q",
         language=language,
         role="user",

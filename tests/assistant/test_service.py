@@ -10,7 +10,7 @@ import pytest
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.events import TurnEnded, TurnEvent, Understood
-from assistant.turns.running_turn import Live
+from assistant.turns.running_turn import RunningTurn
 from assistant.turns.views import answer, user_event, user_view
 from assistant.web.turns import events_of
 from contracts.enums import Language
@@ -27,7 +27,7 @@ async def service(desk: Desk) -> AsyncIterator[Service]:
         yield opened
 
 
-async def until(live: Live, node: str) -> list[TurnEvent]:
+async def until(live: RunningTurn, node: str) -> list[TurnEvent]:
     """Follow a turn until a node begins."""
     seen: list[TurnEvent] = []
     async for event in live.follow():
@@ -237,7 +237,7 @@ async def test_a_turn_that_breaks_ends_for_all_who_follow_it(service: Service) -
         await asyncio.sleep(0.01)
         raise RuntimeError("a bug")
 
-    live = Live("t", "m", QUESTION)
+    live = RunningTurn("t", "m", QUESTION)
     live.watch(asyncio.create_task(breaks()))
     with pytest.raises(RuntimeError, match="a bug"):
         _ = [event async for event in live.follow()]

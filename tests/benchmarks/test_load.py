@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.fork_server import Program
-from tools.benchmarks.load import Asked, Run, Server, drive, run_server, slope_of, summarise_answer
+from tools.benchmarks.load import ClientTurn, Run, Server, drive, run_server, slope_of, summarise_answer
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS, TURNS = 2, 4
@@ -55,11 +55,11 @@ ANSWER: Mapping[str, Any] = {
     "verdict": "PASS",
     "sources": [{"url": "page", "title": "Page"}],
 }
-ASKED = Asked("a", "1", "Is it?", "Is it? (mark)", 0.1, ANSWER)
+ASKED = ClientTurn("a", "1", "Is it?", "Is it? (mark)", 0.1, ANSWER)
 TURN: Mapping[str, Any] = {"turn_id": "1", "status": "done", "question": "Is it? (mark)", "answer": ANSWER}
 
 
-def counted(asked: Asked, *recorded: Mapping[str, Any]) -> tuple[int, int, int, int]:
+def counted(asked: ClientTurn, *recorded: Mapping[str, Any]) -> tuple[int, int, int, int]:
     """Return how many of one turn are answered, recorded, its own, and as for one client."""
     run = Run([asked], {"a": recorded}, 1.0, 0.1)
     return run.answered, run.kept, run.own, run.like({"Is it?": summarise_answer(ANSWER)})
@@ -98,7 +98,7 @@ def test_a_turn_that_went_well_counts_everywhere() -> None:
     ],
 )
 def test_what_is_lost_or_mixed_up_is_counted(
-    asked: Asked, recorded: list[Mapping[str, Any]], found: tuple[int, int, int, int]
+    asked: ClientTurn, recorded: list[Mapping[str, Any]], found: tuple[int, int, int, int]
 ) -> None:
     """Each way to lose a turn, or to mix it up with another, takes it out of the counts that it concerns."""
     assert counted(asked, *recorded) == found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.calibration import Stated, advise_limit, limits_of
+from evals.calibration import StatedAnswer, advise_limit, limits_of
 from tests.support.cli_helpers import CORPUS, PROFILE, Desk
 
 
@@ -20,9 +20,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return desk
 
 
-def stated(wrong_below: float) -> list[Stated]:
+def stated(wrong_below: float) -> list[StatedAnswer]:
     """Return a hundred answers, ever surer, of which those below a figure are wrong."""
-    return [Stated(n / 100, n / 100 < wrong_below) for n in range(100)]
+    return [StatedAnswer(n / 100, n / 100 < wrong_below) for n in range(100)]
 
 
 def test_the_lowest_limit_that_is_rarely_wrong_is_advised() -> None:
@@ -35,7 +35,7 @@ def test_the_lowest_limit_that_is_rarely_wrong_is_advised() -> None:
 
 
 @pytest.mark.parametrize("found", [stated(1.0), stated(0.5)[:5], []], ids=["all wrong", "too few", "none"])
-def test_where_no_limit_is_good_none_is_advised(found: list[Stated]) -> None:
+def test_where_no_limit_is_good_none_is_advised(found: list[StatedAnswer]) -> None:
     """Neither where too much is wrong, nor where too few answers tell anything."""
     assert advise_limit(limits_of(found, 100)) is None
 

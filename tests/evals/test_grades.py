@@ -9,7 +9,7 @@ from contracts.evidence import EvidenceItem
 from contracts.report import DecisionRecord, GuardianReport, PartFinding
 from contracts.result import ShownPage, StructuredAgentResult
 from evals.answers.grades import Grade, cause, estimate, grade
-from evals.answers.tables import Graded, cause_table, estimate_table, grade_table, points, to_read
+from evals.answers.tables import GradedTurn, cause_table, estimate_table, grade_table, points, to_read
 from evals.cases import Answer, Page, TurnCase
 
 BACKUP = "Open **Backups** and click [Restore](../restore.md)."
@@ -166,7 +166,7 @@ def test_what_is_wrong_and_stated_stands_first_and_what_is_unread_is_named() -> 
     """The tables count each grade, wrong answers by how sure they were, and the causes of what was not answered."""
     results = [answered("So it is [1]."), answered("Not so [2]."), answered("Perhaps [3]."), ended(Outcome.DECLINED)]
     one = case(pages=[1], wrong_pages=[2])
-    found = [Graded(one, result, came_to) for result in results if (came_to := grade(one, result))]
+    found = [GradedTurn(one, result, came_to) for result in results if (came_to := grade(one, result))]
     assert "| language | questions | wrong and stated | correct |" in grade_table(found)
     assert "| en | 4 | 25% (1/4;" in grade_table(found)
     assert "| 0.7 to 0.8 | 1 | 100% (1/1;" in estimate_table(found)

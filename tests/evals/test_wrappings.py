@@ -11,9 +11,9 @@ import pytest
 from contracts.enums import Language, Outcome
 from evals.answers.corpora import Corpus, Question, of_handbook, read_dialogues
 from evals.answers.grades import Grade
-from evals.answers.report import Answered, section
-from evals.answers.tables import Graded
-from evals.answers.wrappings import DIALOGUE, NAMES, PAIRS, PLAIN, WRAPPINGS, Posed, misspelt, pose
+from evals.answers.report import AnsweredQuestion, section
+from evals.answers.tables import GradedTurn
+from evals.answers.wrappings import DIALOGUE, NAMES, PAIRS, PLAIN, WRAPPINGS, PosedQuestion, misspelt, pose
 from language.words import detect
 
 
@@ -24,11 +24,11 @@ def handbook(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> C
 
 
 @pytest.fixture(scope="module")
-def sent(handbook: Corpus) -> list[Posed]:
+def sent(handbook: Corpus) -> list[PosedQuestion]:
     return list(pose(handbook, handbook.questions))
 
 
-def test_every_question_is_sent_in_every_wrapping(handbook: Corpus, sent: list[Posed]) -> None:
+def test_every_question_is_sent_in_every_wrapping(handbook: Corpus, sent: list[PosedQuestion]) -> None:
     """Each single wrapping once for each question, pairs and dialogues besides; the same ones each time."""
     for name in WRAPPINGS:
         assert sum(one.wrapping == name for one in sent) == len(handbook.questions)
@@ -36,12 +36,12 @@ def test_every_question_is_sent_in_every_wrapping(handbook: Corpus, sent: list[P
     assert list(pose(handbook, handbook.questions)) == sent
 
 
-def test_ids_are_unique(sent: list[Posed]) -> None:
+def test_ids_are_unique(sent: list[PosedQuestion]) -> None:
     """A conversation has its own id."""
     assert len({one.case.id for one in sent}) == len(sent)
 
 
-def test_a_wrapping_keeps_the_question_and_its_language(sent: list[Posed]) -> None:
+def test_a_wrapping_keeps_the_question_and_its_language(sent: list[PosedQuestion]) -> None:
     """The question stands in it word for word, but for the two letters that are swapped, and the language stays."""
     plain = {one.plain: one.case for one in sent if one.wrapping == PLAIN}
     for one in sent:
@@ -51,7 +51,7 @@ def test_a_wrapping_keeps_the_question_and_its_language(sent: list[Posed]) -> No
             assert detect(one.case.says[0]) is detect(plain[one.plain].says[0])
 
 
-def test_all_wrappings_and_languages_of_a_question_are_on_one_side(sent: list[Posed]) -> None:
+def test_all_wrappings_and_languages_of_a_question_are_on_one_side(sent: list[PosedQuestion]) -> None:
     """Who tunes on a question has not seen it in another dress, nor in the other language."""
     sides: dict[str, set[bool]] = {}
     for one in sent:
@@ -60,7 +60,7 @@ def test_all_wrappings_and_languages_of_a_question_are_on_one_side(sent: list[Po
     assert all(len(side) == 1 for side in sides.values())
 
 
-def test_a_pair_has_the_parts_of_both_questions(handbook: Corpus, sent: list[Posed]) -> None:
+def test_a_pair_has_the_parts_of_both_questions(handbook: Corpus, sent: list[PosedQuestion]) -> None:
     """Two questions about different pages and of one side, and both are asked."""
     by_text = {one.text: one for one in handbook.questions}
     pairs = [one for one in sent if one.wrapping == PAIRS]
@@ -71,7 +71,7 @@ def test_a_pair_has_the_parts_of_both_questions(handbook: Corpus, sent: list[Pos
         assert any(question.parts[0] == one.case.parts[1] for question in mine)
 
 
-def test_a_dialogue_is_judged_by_what_its_last_message_amounts_to(handbook: Corpus, sent: list[Posed]) -> None:
+def test_a_dialogue_is_judged_by_what_its_last_message_amounts_to(handbook: Corpus, sent: list[PosedQuestion]) -> None:
     """It begins with a question as it stands, and has that other question's labels."""
     by_id = {one.id: one for one in handbook.questions}
     dialogues = [one for one in sent if one.wrapping == DIALOGUE]
@@ -108,13 +108,15 @@ def test_what_the_manual_does_not_answer_is_not_to_be_answered() -> None:
     assert case.outcome is Outcome.HANDED_OFF
 
 
-def test_the_report_keeps_the_held_back_third_apart(handbook: Corpus, sent: list[Posed]) -> None:
+def test_the_report_keeps_the_held_back_third_apart(handbook: Corpus, sent: list[PosedQuestion]) -> None:
     """With it, each language has two rows; without it, what was never asked has none."""
     from contracts.result import StructuredAgentResult
 
     result = StructuredAgentResult(language=Language.EN, outcome=Outcome.HANDED_OFF, answer_text="")
     found = [
-        Answered("handbook", one, Graded(one.case, result, Grade.NOTHING)) for one in sent if one.wrapping == PLAIN
+        AnsweredQuestion("handbook", one, GradedTurn(one.case, result, Grade.NOTHING))
+        for one in sent
+        if one.wrapping == PLAIN
     ]
     both = "\n".join(section(found, [handbook], held_back=True))
     tuned = "\n".join(section([one for one in found if not one.posed.held_back], [handbook], held_back=False))

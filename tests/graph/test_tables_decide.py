@@ -27,7 +27,7 @@ from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import OUTPUT, all_tables, routing_table
 from contracts.decisions.engine import DecisionTable, Row
 from contracts.decisions.exits import EXITS, Exit
-from contracts.decisions.output import Shown
+from contracts.decisions.output import ChannelView
 from contracts.enums import DraftKind, HarmCategory, RequestType, RequiredAction, SafetyLevel, Source
 from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable
 from contracts.ports import Draft, Drafter
@@ -287,11 +287,13 @@ SHOWN_IN: Final = {
     "metadata": "answered",
 }
 """A turn that shows each row."""
-CELLS: Final = [(row, cell.name) for row in OUTPUT.rows for cell in fields(Shown)]
+CELLS: Final = [(row, cell.name) for row in OUTPUT.rows for cell in fields(ChannelView)]
 
 
 @pytest.mark.parametrize(("row", "cell"), CELLS, ids=[f"{row.id}/{cell}" for row, cell in CELLS])
-async def test_each_cell_of_the_output_table_shows_or_hides_something(row: Row[Shown], cell: str, walks: Any) -> None:
+async def test_each_cell_of_the_output_table_shows_or_hides_something(
+    row: Row[ChannelView], cell: str, walks: Any
+) -> None:
     """Turned over, it puts one part of the turn before its reader, or takes it away; not on record alone."""
     turn = TURNS[SHOWN_IN[row.id]]
     with changed(OUTPUT, row, replace(row.then, **{cell: not getattr(row.then, cell)})):

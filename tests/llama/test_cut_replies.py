@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from adapters.models.access import ModelAccess
 from adapters.models.chat import Ask, ChatModel
 from adapters.models.retries import deadline_in
-from adapters.planning.model import Rung, ToolForm
+from adapters.planning.model import Strategy, ToolForm
 from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ServerFault
 from tests.support.llama.proxy import recording_proxy
@@ -18,7 +18,7 @@ from tests.support.llama.server import LlamaServer
 
 async def test_a_schemas_reply_that_the_limit_cut_is_counted(llama: LlamaServer) -> None:
     """The client throws the reply away, but what it took is on record as the server says."""
-    options: dict[str, Any] = Rung(ToolForm.JSON_SCHEMA, strict=True).options(parallel=False)
+    options: dict[str, Any] = Strategy(ToolForm.JSON_SCHEMA, strict=True).options(parallel=False)
     with recording_proxy(llama.root) as proxy:
         async with openai.DefaultAsyncHttpxClient() as client:
             model = ChatModel(ModelAccess("tiny", proxy.url), CallPurpose.PLAN, client)

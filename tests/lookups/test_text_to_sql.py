@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.lookups.sql import DatabaseSource
-from adapters.lookups.text_to_sql.checking import Refused, Statement, check_statement, readable
+from adapters.lookups.text_to_sql.checking import RefusedStatement, Statement, check_statement, readable
 from adapters.lookups.text_to_sql.source import row_in_words
 from contracts.enums import Language
 from contracts.errors import SourceUnavailable
@@ -108,7 +108,7 @@ def test_what_is_not_a_plain_select_on_what_is_allowed_is_refused(
     dialect: str, text: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever a statement tries, the check says no, with a reason, and nothing of it reaches a log."""
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RefusedStatement) as caught:
         check_statement(text, allowed(), dialect, 50)
     assert str(caught.value)
     assert capfd.readouterr() == ("", "")
@@ -158,7 +158,7 @@ async def test_a_view_that_may_be_asked_may_read_its_table(shelf: Path) -> None:
     statement = check_statement("SELECT title FROM latest", view, "sqlite", 50)
     database = source(shelf)
     assert list((await database.run(statement.text, {}, statement.readable)).rows) == [{"title": "pear"}]
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedStatement):
         check_statement("SELECT secret FROM latest", view, "sqlite", 50)
     for text in ("SELECT secret FROM loans", "SELECT secret FROM latest", "SELECT title FROM loans"):
         with pytest.raises(SourceUnavailable, match="was refused"):
@@ -299,14 +299,14 @@ def test_a_table_of_another_schema_is_written_with_it() -> None:
     for written in ("loans", "shelf.loans"):
         statement = check_statement(f"SELECT id FROM {written}", asked, "postgres", 5)  # noqa: S608
         assert 'FROM "shelf"."Loans" AS "loans"' in statement.text
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedStatement):
         check_statement("SELECT id FROM other.loans", asked, "postgres", 5)
 
 
 def test_a_function_of_the_profile_may_be_called() -> None:
     """What is built in is not all that a database has; what the profile does not name stays refused."""
     text = "SELECT split_words(title) AS a FROM loans"
-    with pytest.raises(Refused, match="split_words"):
+    with pytest.raises(RefusedStatement, match="split_words"):
         check_statement(text, allowed(), "postgres", 5)
     assert "SPLIT_WORDS(" in check_statement(text, allowed(functions=["split_words"]), "postgres", 5).text
 
@@ -455,7 +455,7 @@ def test_only_plain_selects_on_allowed_columns_reach_an_engine(text: str) -> Non
     for dialect in ("sqlite", "postgres"):
         try:
             statement = check_statement(text, allowed(), dialect, 5)
-        except Refused:
+        except RefusedStatement:
             continue
         assert_reads_only(statement)
 

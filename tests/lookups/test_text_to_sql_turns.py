@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adapters.lookups.text_to_sql.writing import StatementWriter, Wanted
+from adapters.lookups.text_to_sql.writing import SqlQuestion, StatementWriter
 from assistant.deployment import deployment
 from assistant.wiring.lookups import lookup_sources
 from assistant.wiring.servers import Servers
@@ -347,7 +347,7 @@ async def test_the_prompt_has_what_the_profile_says_and_no_more(desk: Desk) -> N
     async with Servers(deployed) as servers:
         writer = servers.statement_writer("postgres")
         assert isinstance(writer, StatementWriter)
-        prompt = writer.prompt(Wanted("How many?", "", Language.RU, date(2026, 11, 22)))
+        prompt = writer.prompt(SqlQuestion("How many?", "", Language.RU, date(2026, 11, 22)))
     for said in ("PostgreSQL", "- day: День выдачи, как 2026-11-22.", "date_trunc", "2026-11-22", "At most 50 rows"):
         assert said in prompt
     assert "library.db" not in prompt

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.reading.dialects import DEEPEST, LARGEST, Flat, Reading, flatten
+from adapters.reading.dialects import DEEPEST, LARGEST, DialectSettings, Flat, flatten
 from contracts.enums import Dialect
 from tests.support.markdown_pages import write
 
@@ -16,7 +16,7 @@ ALL_DIALECTS = tuple(Dialect)
 
 def flat(root: Path, text: str, page: str = "page.md", **variables: str) -> Flat:
     """Put a page of the dialect `mkdocs` together."""
-    return flatten(text, Reading(Dialect.MKDOCS, variables), page=root / page, root=root)
+    return flatten(text, DialectSettings(Dialect.MKDOCS, variables), page=root / page, root=root)
 
 
 # ---------------------------------------------------------------------------------------------------------- includes
@@ -160,7 +160,7 @@ def test_no_word_of_prose_is_lost(tmp_path_factory: pytest.TempPathFactory, line
     """Every line of the result has its line in the file, in order, and every plain word is still there."""
     root = tmp_path_factory.getbasetemp()
     write(root, {"part.md": "kiwi", "page.md": "\n".join(lines)}, aged=False)
-    found = flatten("\n".join(lines), Reading(dialect), page=root / "page.md", root=root)
+    found = flatten("\n".join(lines), DialectSettings(dialect), page=root / "page.md", root=root)
     assert list(found.lines) == sorted(found.lines)
     assert len(found.lines) == found.text.count("\n") + 1
     if lines.count("--8<--") < 2 and "{%" not in lines:

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.index.embedded import Folder, ingest
 from adapters.index.embedded.index import NAME as INDEX
-from adapters.reading.dialects import Reading
+from adapters.reading.dialects import DialectSettings
 from adapters.reading.document import LIBRARIES
 from contracts.enums import Dialect
 from tests.support.markdown_pages import age, documents, found, write
@@ -121,7 +121,7 @@ def test_without_the_extra_the_files_are_told_and_read_once_it_is_there(
 
 
 def mkdocs(docs: Path, **variables: str) -> Folder:
-    return Folder(docs, reading=Reading(Dialect.MKDOCS, variables))
+    return Folder(docs, reading=DialectSettings(Dialect.MKDOCS, variables))
 
 
 def test_an_included_file_belongs_to_the_page(docs: Path, kb: Path) -> None:

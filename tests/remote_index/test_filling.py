@@ -210,7 +210,7 @@ def test_two_do_not_fill_at_once(docs: Path, filled: Engine) -> None:
 
 def test_what_was_filled_otherwise_is_filled_anew(docs: Path, filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index made with other words is not searched, with a way out, and the next fill writes all of it again."""
-    for module in ("search", "filling"):
+    for module in ("state", "filling"):
         monkeypatch.setattr(f"adapters.index.remote.{module}.analyser", lambda: "another")
     with pytest.raises(SourceUnavailable, match="another version") as caught:
         found(filled, "pear")

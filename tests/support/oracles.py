@@ -14,7 +14,7 @@ from contracts.decisions import all_tables
 from contracts.decisions.engine import Choice, DecisionTable, Number
 from contracts.decisions.evidence import EvidenceRule
 from contracts.decisions.exits import Exit
-from contracts.decisions.output import Shown
+from contracts.decisions.output import ChannelView
 from contracts.decisions.routing import Route
 from contracts.decisions.verdict import Judgement
 
@@ -240,8 +240,8 @@ def in_words(outcome: object) -> Any:
     match outcome:
         case Route():
             return outcome.action, outcome.flow
-        case Shown():
-            return {part for part in Shown.__dataclass_fields__ if getattr(outcome, part)}
+        case ChannelView():
+            return {part for part in ChannelView.__dataclass_fields__ if getattr(outcome, part)}
         case Judgement():
             actions = outcome.take or (*outcome.actions, *(["by quoting"] if outcome.quote else []))
             return outcome.verdict, actions, outcome.risk

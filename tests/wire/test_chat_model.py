@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from adapters.models.chat import Ask, Reply
 from adapters.models.retries import deadline_in
-from adapters.planning.model import Rung, ToolForm
+from adapters.planning.model import Strategy, ToolForm
 from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ServerFault
 from tests.support.wire.models import MODEL, Bench, asked_of, bench
@@ -217,8 +217,8 @@ async def test_no_key_is_in_a_fault(server: FakeServer) -> None:
     assert "wrong key ***" in fault.message
 
 
-@pytest.mark.parametrize("rung", [Rung(form, strict) for form in ToolForm for strict in (True, False)], ids=str)
-async def test_a_streams_reader_sees_nothing_of_a_request(server: FakeServer, rung: Rung) -> None:
+@pytest.mark.parametrize("rung", [Strategy(form, strict) for form in ToolForm for strict in (True, False)], ids=str)
+async def test_a_streams_reader_sees_nothing_of_a_request(server: FakeServer, rung: Strategy) -> None:
     """Requests are not streamed, whatever the form: nothing of a plan or a draft leaves before it was judged."""
     async with bench(server) as made:
         await asked(made, ask={"options": rung.options(parallel=False)})

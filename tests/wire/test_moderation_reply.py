@@ -9,28 +9,28 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.models.thinking import without_thinking
-from adapters.moderation.reply import LONGEST_RAW, Reading, read_body, read_verdict, result_of, storable
+from adapters.moderation.reply import LONGEST_RAW, GuardReply, read_body, read_verdict, result_of, storable
 from contracts.enums import HarmCategory, ModerationState, SafetyLevel
 
-SAFE = Reading(SafetyLevel.SAFE)
-UNSAFE = Reading(SafetyLevel.UNSAFE)
-JAILBREAK = Reading(SafetyLevel.UNSAFE, (HarmCategory.JAILBREAK,))
-CONTROVERSIAL = Reading(SafetyLevel.CONTROVERSIAL)
+SAFE = GuardReply(SafetyLevel.SAFE)
+UNSAFE = GuardReply(SafetyLevel.UNSAFE)
+JAILBREAK = GuardReply(SafetyLevel.UNSAFE, (HarmCategory.JAILBREAK,))
+CONTROVERSIAL = GuardReply(SafetyLevel.CONTROVERSIAL)
 
 LINES = {
     "safe": ("Safety: Safe\nCategories: None", SAFE),
     "unsafe": ("Safety: Unsafe\nCategories: Jailbreak", JAILBREAK),
     "controversial": (
         "Safety: Controversial\nCategories: Politically Sensitive Topics\nRefusal: No",
-        Reading(SafetyLevel.CONTROVERSIAL, (HarmCategory.POLITICAL,), "No"),
+        GuardReply(SafetyLevel.CONTROVERSIAL, (HarmCategory.POLITICAL,), "No"),
     ),
     "several categories, one twice": (
         "Safety: Unsafe\nCategories: PII, Violent,  pii , Suicide & Self-Harm",
-        Reading(SafetyLevel.UNSAFE, (HarmCategory.PII, HarmCategory.VIOLENT, HarmCategory.SELF_HARM)),
+        GuardReply(SafetyLevel.UNSAFE, (HarmCategory.PII, HarmCategory.VIOLENT, HarmCategory.SELF_HARM)),
     ),
     "lower case": (
         "safety: unsafe\ncategories: jailbreak\nrefusal: yes",
-        Reading(SafetyLevel.UNSAFE, (HarmCategory.JAILBREAK,), "Yes"),
+        GuardReply(SafetyLevel.UNSAFE, (HarmCategory.JAILBREAK,), "Yes"),
     ),
     "upper case, spaces, CRLF": ("  SAFETY:UNSAFE  \r\n\tCATEGORIES :x\r\n categories:  JAILBREAK\r\n", JAILBREAK),
     "no other line": ("Safety: Unsafe", UNSAFE),
@@ -40,7 +40,7 @@ LINES = {
     "a broken refusal": ("Safety: Unsafe\nCategories: Jailbreak\nRefusal: perhaps", JAILBREAK),
     "lines in another order": (
         "Refusal: No\nCategories: Jailbreak\nSafety: Unsafe",
-        Reading(*(UNSAFE.level, JAILBREAK.categories, "No")),
+        GuardReply(*(UNSAFE.level, JAILBREAK.categories, "No")),
     ),
     "safe with a category": ("Safety: Safe\nCategories: Jailbreak", SAFE),
     "thinking first": ("<think>Safety: Safe\nSafety: Unsafe</think>\nSafety: Controversial", CONTROVERSIAL),
@@ -86,7 +86,7 @@ def test_words_without_a_verdict_are_none(name: str) -> None:
 @pytest.mark.parametrize("category", HarmCategory)
 def test_every_category_is_known_by_its_name(category: HarmCategory) -> None:
     """Each of the nine categories is read from a line as the guard model writes it."""
-    assert read_verdict(f"Safety: Unsafe\nCategories: {category}") == Reading(SafetyLevel.UNSAFE, (category,))
+    assert read_verdict(f"Safety: Unsafe\nCategories: {category}") == GuardReply(SafetyLevel.UNSAFE, (category,))
 
 
 BODIES = {

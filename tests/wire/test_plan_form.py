@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.models.thinking import without_thinking
-from adapters.planning.form import Filled, Misfilled, plan_schema, plan_tool, read_arguments, read_text
+from adapters.planning.form import FilledPlan, InvalidPlan, plan_schema, plan_tool, read_arguments, read_text
 from contracts.enums import Language, RequestType, SGRAction
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from tests.support.examples import examples
@@ -24,7 +24,7 @@ def filled(**changes: Any) -> str:
     return json.dumps({**PLAN, **changes})
 
 
-def read(**changes: Any) -> Filled | Misfilled:
+def read(**changes: Any) -> FilledPlan | InvalidPlan:
     return read_arguments(filled(**changes))
 
 
@@ -81,12 +81,12 @@ forms = st.builds(
 )
 
 
-def check(reading: Filled | Misfilled | None) -> None:
+def check(reading: FilledPlan | InvalidPlan | None) -> None:
     """Fail where a reading breaks a bound of the plan, or cannot be stored."""
     if reading is None:
         return
     reading.raw.encode()
-    if isinstance(reading, Misfilled):
+    if isinstance(reading, InvalidPlan):
         assert reading.faults
         assert all("\n" not in fault and len(fault) < 300 for fault in reading.faults)
         return
@@ -180,7 +180,7 @@ def test_nothing_takes_longer_to_read_than_a_moment(name: str) -> None:
 def test_only_a_number_from_0_to_1_is_a_score(field: str, score: object) -> None:
     """NaN, infinity, booleans, digits in quotes and numbers out of range are faults that name their field."""
     reading = read(**{field: score})
-    assert isinstance(reading, Misfilled)
+    assert isinstance(reading, InvalidPlan)
     assert [fault for fault in reading.faults if fault.startswith(f"{field}: ")]
 
 
@@ -188,7 +188,7 @@ def test_only_a_number_from_0_to_1_is_a_score(field: str, score: object) -> None
 def test_a_number_from_0_to_1_is_a_score(score: float) -> None:
     """Both ends count, whole numbers too."""
     reading = read(spam_score=score)
-    assert isinstance(reading, Filled)
+    assert isinstance(reading, FilledPlan)
     assert reading.plan.spam_score == score
     assert reading.repaired == ()
 
@@ -216,7 +216,7 @@ def test_a_number_from_0_to_1_is_a_score(score: float) -> None:
 def test_what_is_unambiguous_is_put_right(field: str, given_: object, read_as: object) -> None:
     """Lengths, doubles, a bare string, null and the case of a word are mended without asking, and it is said."""
     reading = read(**{field: given_})
-    assert isinstance(reading, Filled)
+    assert isinstance(reading, FilledPlan)
     assert getattr(reading.plan, field) == read_as
     assert reading.repaired in ((field,), ()) or given_ is None
 
@@ -235,14 +235,14 @@ def test_what_is_unambiguous_is_put_right(field: str, given_: object, read_as: o
 def test_what_is_ambiguous_is_not_guessed(changes: dict[str, Any]) -> None:
     """An unknown word, an empty list of queries and a missing intent are faults that name their field."""
     reading = read(**changes)
-    assert isinstance(reading, Misfilled)
+    assert isinstance(reading, InvalidPlan)
     assert reading.faults[0].startswith(next(iter(changes)))
 
 
 def test_a_text_is_clipped_at_a_word() -> None:
     """What is too long ends at a word and says that it goes on."""
     reading = read(spam_reason="a word " * 50)
-    assert isinstance(reading, Filled)
+    assert isinstance(reading, FilledPlan)
     assert reading.plan.spam_reason.endswith(" word…") or reading.plan.spam_reason.endswith(" a…")
     assert reading.repaired == ("spam_reason",)
 
@@ -269,7 +269,7 @@ CALL = json.dumps({"name": PLAN_TOOL, "arguments": PLAN})
 def test_a_plan_written_as_text_is_read(text: str) -> None:
     """In a fence, in the tags of a call, as a call's JSON, with trailing commas and raw line breaks, after thinking."""
     reading = read_text(without_thinking(text))
-    assert isinstance(reading, Filled)
+    assert isinstance(reading, FilledPlan)
     assert reading.plan.user_intent == PLAN["user_intent"]
 
 
@@ -341,7 +341,7 @@ def test_the_schema_has_the_plans_own_words() -> None:
 def test_a_plan_that_is_accepted_fits_the_schema(form: dict[str, Any]) -> None:
     """Schema and plan ask for the same: whatever was read as a plan could have been written by the schema."""
     reading = read_arguments(json.dumps(form))
-    if isinstance(reading, Filled):
+    if isinstance(reading, FilledPlan):
         assert _fits(reading.plan.model_dump(mode="json"), plan_schema())
 
 
@@ -384,7 +384,7 @@ def test_strict_stands_inside_the_tools_own_object(strict: bool) -> None:
 def test_lookups_may_be_written_in_any_way_that_is_plain(written: Any, calls: list[tuple[str, dict[str, str]]]) -> None:
     """A bare name, values as an object, numbers and `null` are meant as the form says them; doubles count once."""
     reading = read(lookups=written)
-    assert isinstance(reading, Filled)
+    assert isinstance(reading, FilledPlan)
     got = [(call.name, {value.name: value.value for value in call.arguments}) for call in reading.plan.lookups]
     assert got == calls
 
@@ -393,7 +393,7 @@ def test_lookups_may_be_written_in_any_way_that_is_plain(written: Any, calls: li
 def test_a_lookup_that_could_mean_anything_is_a_fault(written: Any) -> None:
     """What has no name is not guessed."""
     reading = read(lookups=written)
-    assert isinstance(reading, Misfilled)
+    assert isinstance(reading, InvalidPlan)
     assert reading.faults[0].startswith("lookups.0")
 
 

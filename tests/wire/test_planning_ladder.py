@@ -11,7 +11,7 @@ import pytest
 
 from adapters.fakes.planning import FakePlanner
 from adapters.models.memory import WireMemory
-from adapters.planning.model import Rung, ToolForm, ladder
+from adapters.planning.model import Strategy, ToolForm, fallback_chain
 from assistant.deployment import deployment
 from assistant.wiring.servers import Servers
 from contracts.decisions.planning import ToolBinding
@@ -140,7 +140,7 @@ async def test_only_moderation_and_questions_asked_back_change_the_system_prompt
 
 async def test_where_the_form_is_not_shown_by_the_server_it_is_written_out(server: FakeServer) -> None:
     """With a response format there is no tool, and the schema stands in the prompt."""
-    reply = await planned(server, rungs=ladder(ToolForm.JSON_SCHEMA, strict=True))
+    reply = await planned(server, rungs=fallback_chain(ToolForm.JSON_SCHEMA, strict=True))
     (body,) = asked_of(server)
     assert "tools" not in body
     assert body["response_format"]["type"] == "json_schema"
@@ -275,7 +275,7 @@ async def test_a_rung_that_the_settings_do_not_allow_is_not_taken_from_memory(se
     """What once worked is no way around a setting."""
     memory = WireMemory()
     await planned(server, when("named", reply=NOT_THAT), memory)
-    assert forms(await planned(server, [], memory, rungs=ladder(ToolForm.AUTO, strict=False))) == ["auto"]
+    assert forms(await planned(server, [], memory, rungs=fallback_chain(ToolForm.AUTO, strict=False))) == ["auto"]
 
 
 async def test_a_probe_tries_every_rung_and_remembers_the_first_that_works(server: FakeServer) -> None:
@@ -404,7 +404,7 @@ async def test_a_message_without_words_is_planned_without_the_model(server: Fake
 
 def test_a_rung_has_one_name() -> None:
     """Rungs are told apart by the name that is remembered."""
-    names = [str(Rung(form, strict)) for form in ToolForm for strict in (True, False)]
+    names = [str(Strategy(form, strict)) for form in ToolForm for strict in (True, False)]
     assert len(set(names)) == len(names)
 
 

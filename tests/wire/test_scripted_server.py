@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from adapters.fakes import server as server_module
 from adapters.fakes.command import SCRIPT
 from adapters.fakes.model import PLAN_TOOL as THEIR_PLAN_TOOL
-from adapters.fakes.model import Asked
+from adapters.fakes.model import ModelRequest
 from adapters.fakes.scripts import REPLY, WHEN, Script, parse_script
 from adapters.fakes.server import Options, ScriptedServer, decide, main
 from adapters.fakes.strict import breach_of
@@ -321,7 +321,7 @@ JSON = st.recursive(
 @given(body=st.fixed_dictionaries({"messages": JSON, "tools": JSON, "stream": st.booleans()}, optional={"model": JSON}))
 def test_whatever_is_asked_has_a_reply(body: dict[str, Any]) -> None:
     """No body makes the server fail: each gets a reply that is JSON or a stream, strict or not."""
-    asked = Asked("POST", "/v1/chat/completions", "", body)
+    asked = ModelRequest("POST", "/v1/chat/completions", "", body)
     for strict in (False, True):
         step, answer = decide(Script(), Options(strict=strict), asked, "", 1)
         assert (step, answer.status) == (None, 400 if strict and breach_of(asked.messages) else 200)

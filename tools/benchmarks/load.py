@@ -49,7 +49,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClientTurn:
     """One turn as its client knows it.
 
     Attributes:
@@ -80,7 +80,7 @@ class Run:
         processor_s: What the server took of the processor meanwhile.
     """
 
-    asked: Sequence[Asked]
+    asked: Sequence[ClientTurn]
     recorded: Mapping[str, Sequence[Mapping[str, Any]]]
     seconds: float
     processor_s: float
@@ -130,7 +130,7 @@ def _is_done(turn: Mapping[str, Any]) -> bool:
     return turn["status"] == "done"
 
 
-def _is_own(asked: Asked, told: Mapping[str, Any] | None) -> bool:
+def _is_own(asked: ClientTurn, told: Mapping[str, Any] | None) -> bool:
     if told is None or not asked.answer or not _is_done(told):
         return False
     kept = told["answer"]
@@ -192,7 +192,7 @@ def drive(server: Server, clients: int, turns: int, *, name: str = "load", on_tu
 async def _drive(server: Server, clients: int, turns: int, name: str, on_turn: Any) -> Run:
     import httpx
 
-    asked: list[Asked] = []
+    asked: list[ClientTurn] = []
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     async with httpx.AsyncClient(base_url=server.url, timeout=_TIMEOUT_S, limits=limits, trust_env=False) as http:
 
@@ -219,7 +219,7 @@ def _processor_s(server: Server) -> float:
     return times.user + times.system
 
 
-async def _ask(http: Any, name: str, client: int, turn: int) -> Asked:
+async def _ask(http: Any, name: str, client: int, turn: int) -> ClientTurn:
     import httpx
 
     # Each begins with another question, so that what is mixed up is seen.
@@ -231,11 +231,11 @@ async def _ask(http: Any, name: str, client: int, turn: int) -> Asked:
     try:
         reply = await http.post("/v1/ask", json=body)
     except httpx.HTTPError as error:
-        return Asked(thread, turn_id, plain, question, time.perf_counter() - began, fault=repr(error))
+        return ClientTurn(thread, turn_id, plain, question, time.perf_counter() - began, fault=repr(error))
     seconds = time.perf_counter() - began
     if not reply.is_success:
-        return Asked(thread, turn_id, plain, question, seconds, fault=f"{reply.status_code}: {reply.text[:300]}")
-    return Asked(thread, turn_id, plain, question, seconds, cast("dict[str, Any]", reply.json()))
+        return ClientTurn(thread, turn_id, plain, question, seconds, fault=f"{reply.status_code}: {reply.text[:300]}")
+    return ClientTurn(thread, turn_id, plain, question, seconds, cast("dict[str, Any]", reply.json()))
 
 
 # ----------------------------------------------------------------------------------------------------------- measured

@@ -30,7 +30,7 @@ _EXAMPLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CitedDraft:
     """A good draft with what its claims cite."""
 
     case: DraftCase
@@ -154,7 +154,7 @@ _UNITS: Final = {
 }
 
 
-def wrong_numbers(told: Told, dice: Random) -> Iterator[Found]:
+def wrong_numbers(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Change a number, a version, a date or a unit into one that the cited passages do not have."""
     cited = told.cited()
     there = {_plain(number) for number in _ANY_NUMBER.findall(cited)}
@@ -217,7 +217,7 @@ def _group_digits(value: int, like: str) -> str:
     return f"{value:,}".replace(",", sign.group()) if sign else str(value)
 
 
-def _from_elsewhere(number: str, told: Told, there: set[str], dice: Random) -> str:
+def _from_elsewhere(number: str, told: CitedDraft, there: set[str], dice: Random) -> str:
     others = [found for found in _ANY_NUMBER.findall(told.uncited()) if _plain(found) not in there]
     alike = [
         found
@@ -227,7 +227,7 @@ def _from_elsewhere(number: str, told: Told, there: set[str], dice: Random) -> s
     return dice.choice(alike) if alike and not number.startswith("0") else ""
 
 
-def _other_unit(found: re.Match[str], claim: str, start: int, told: Told, dice: Random) -> Found | None:
+def _other_unit(found: re.Match[str], claim: str, start: int, told: CitedDraft, dice: Random) -> Found | None:
     units = _UNITS[told.case.language]
     named = re.match(r"[ \u00a0]?(%|[A-Za-zА-Яа-я]+)\b", claim[found.end() :])
     unit = named.group(1) if named else ""
@@ -247,7 +247,7 @@ def _other_unit(found: re.Match[str], claim: str, start: int, told: Told, dice: 
     return (edit, "unit") if edit else None
 
 
-def number_words(told: Told, dice: Random) -> Iterator[Found]:
+def number_words(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Change a number that is written as a word."""
     words = {
         _EN: ("two", "three", "four", "five", "six", "seven", "ten", "twenty"),
@@ -317,7 +317,7 @@ _BOUNDS: Final = re.compile(r"не (?:более|больше|менее|мен�
 _BARE_TOO: Final = re.compile(r"[A-Z]|_|-|standard|станд|поток")
 
 
-def swapped_entities(told: Told, dice: Random) -> Iterator[Found]:
+def swapped_entities(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Put another name of the same kind for one that a claim has."""
     cited = told.cited()
     for start, claim in told.claims():
@@ -406,7 +406,7 @@ _BLURS: Final = re.compile(
 """Beside these, one negation more may leave what is said as true as it was."""
 
 
-def negations(told: Told, dice: Random) -> Iterator[Found]:
+def negations(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Put a negation in, or take one out."""
     for start, part in told.claims():
         masked = _CODE.sub(lambda found: "#" * len(found.group()), part)
@@ -426,7 +426,7 @@ def negations(told: Told, dice: Random) -> Iterator[Found]:
 # ------------------------------------------------------------------------------------------------------- citations
 
 
-def invented_citations(told: Told, dice: Random) -> Iterator[Found]:
+def invented_citations(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Cite what is not there: in the place of a citation, or beside it."""
     count = len(told.passages)
     marks = [(start + found.start(), found) for start, part in told.claims() for found in _CITE.finditer(part)]
@@ -439,7 +439,7 @@ def invented_citations(told: Told, dice: Random) -> Iterator[Found]:
             yield edit, "beside a right one" if beside else "instead of a right one"
 
 
-def missing_citations(told: Told, dice: Random) -> Iterator[Found]:
+def missing_citations(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Take the only citation from a claim."""
     claims = [
         (start, part)
@@ -457,7 +457,7 @@ def missing_citations(told: Told, dice: Random) -> Iterator[Found]:
 # -------------------------------------------------------------------------------------------------------- contract
 
 
-def missing_sections(told: Told, dice: Random) -> Iterator[Found]:
+def missing_sections(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Take away the heading that the request type needs, or put another in its place."""
     known = HEADINGS.get((told.case.request_type, told.case.language), ())
     found = re.match(r"(#{1,6} )([^\n]+)\n\n", told.text)
@@ -495,7 +495,7 @@ _FORBIDDEN: Final = {
 }
 
 
-def forbidden_phrases(told: Told, dice: Random) -> Iterator[Found]:
+def forbidden_phrases(told: CitedDraft, dice: Random) -> Iterator[Found]:
     """Begin a claim with a phrase that the profile forbids."""
     if told.case.request_type is not RequestType.HOWTO_POLICY:
         return
@@ -517,10 +517,10 @@ def forbidden_phrases(told: Told, dice: Random) -> Iterator[Found]:
 # ---------------------------------------------------------------------------------------------------------- policy
 
 
-def add_shape(label: Label) -> Callable[[Told, Random], Iterator[Found]]:
+def add_shape(label: Label) -> Callable[[CitedDraft, Random], Iterator[Found]]:
     """Return what adds a value of a shape that no answer may have, in a cited sentence or in code."""
 
-    def add(told: Told, dice: Random) -> Iterator[Found]:
+    def add(told: CitedDraft, dice: Random) -> Iterator[Found]:
         shape: Shape = dice.choice(SHAPES[label])
         value, sentence = shape.make(dice), dice.choice(shape.sentences[told.case.language])
         mark = f"[{dice.choice(_CITE.findall(told.text))}]"
@@ -539,7 +539,7 @@ def add_shape(label: Label) -> Callable[[Told, Random], Iterator[Found]]:
     return add
 
 
-def thin_evidence(told: Told, dice: Random) -> tuple[tuple[str | EvidenceItem, ...], str] | None:
+def thin_evidence(told: CitedDraft, dice: Random) -> tuple[tuple[str | EvidenceItem, ...], str] | None:
     """Return evidence that is too little or too weak, where the draft cites nothing but its first passage."""
     if {int(number) for number in _CITE.findall(told.text)} != {1}:
         return None
@@ -549,7 +549,7 @@ def thin_evidence(told: Told, dice: Random) -> tuple[tuple[str | EvidenceItem, .
     return (first.model_copy(update={"confidence": round(dice.uniform(0.5, 0.58), 2)}),), "one weak passage"
 
 
-FAULTS: Final[dict[Label, Callable[[Told, Random], Iterable[Found]]]] = {
+FAULTS: Final[dict[Label, Callable[[CitedDraft, Random], Iterable[Found]]]] = {
     Label.WRONG_NUMBER: wrong_numbers,
     Label.SWAPPED_ENTITY: swapped_entities,
     Label.NEGATION: negations,
@@ -609,10 +609,10 @@ def thin_drafts(
     return made
 
 
-def shuffle(good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], seed: str) -> list[Told]:
+def shuffle(good: Sequence[DraftCase], passages: Mapping[str, EvidenceItem], seed: str) -> list[CitedDraft]:
     """Return good drafts with their passages, in the order of a seed."""
     bases = sorted(good, key=lambda base: sha256(f"{seed} {base.id}".encode()).digest())
-    return [Told(base, tuple(passages[str(ref)] for ref in base.evidence)) for base in bases]
+    return [CitedDraft(base, tuple(passages[str(ref)] for ref in base.evidence)) for base in bases]
 
 
 def _dice(seed: str) -> Random:

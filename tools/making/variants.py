@@ -12,7 +12,7 @@ from contracts.enums import Language
 from contracts.evidence import EvidenceItem
 from evals.cases import DraftCase, Edit, Label
 from evals.copies.rewriting import REWRITES, outside_quotes, reshape
-from tools.making.faults import Told, shuffle
+from tools.making.faults import CitedDraft, shuffle
 
 PER_KIND: Final = 14
 """Variants of one kind and language, where the handbook has so many places for it."""
@@ -38,7 +38,7 @@ def variants(
     return made
 
 
-def _harmless(told: Told, language: Language, dice: Random) -> Iterator[tuple[str, Edit]]:
+def _harmless(told: CitedDraft, language: Language, dice: Random) -> Iterator[tuple[str, Edit]]:
     for start, claim in told.claims():
         text = _MARK.split(claim)[0]
         for one in REWRITES[language]:

@@ -18,9 +18,9 @@ from adapters.data_folder import hold_lock, owner_only
 from adapters.index.embedded.index import Writer, add, analyser, open_writer
 from adapters.index.store import FileRow, FolderRow, Header, Identity, Store, our_errors
 from adapters.reading import chunks, files, front_matter
-from adapters.reading.dialects import Reading, is_part
+from adapters.reading.dialects import DialectSettings, is_part
 from adapters.reading.document import Unfit
-from adapters.reading.files import Found, Skipped
+from adapters.reading.files import FoundFile, SkippedFile
 from adapters.reading.pdf import PAGE_HEADING
 from adapters.reading.texts import Text, Texts, as_written, serialise_reading
 from contracts.enums import Source
@@ -52,7 +52,7 @@ class Folder:
     path: Path
     source: Source = Source.DOC
     version: str | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: DialectSettings = field(default_factory=DialectSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class IngestReport:
     removed: int
     unchanged: int
     folded: int
-    skipped: list[Skipped]
-    warnings: list[Skipped]
+    skipped: list[SkippedFile]
+    warnings: list[SkippedFile]
     chunks: int
     seconds: float
     documents: int
@@ -242,14 +242,14 @@ class _Run:
     on_progress: Progress | None
     named: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
     others: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
-    readings: dict[int, Reading] = field(default_factory=dict[int, Reading])
+    readings: dict[int, DialectSettings] = field(default_factory=dict[int, DialectSettings])
     renewed: set[int] = field(default_factory=set[int])
     """Folders that are read in another way than before."""
     dropped: list[int] = field(default_factory=list[int])
     before: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
     before_folders: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
     now: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
-    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     markup: dict[str, int] = field(default_factory=dict[str, int])
     parts: int = 0
     steps: int = 0
@@ -285,31 +285,31 @@ class _Run:
             self._read(row, found, since)
             self._step(f"{row.label}/{found.path}")
 
-    def _kept_reading(self, folder: int) -> Reading:
+    def _kept_reading(self, folder: int) -> DialectSettings:
         return as_written(self.store.meta(_reading_key(folder)))
 
-    def _reading(self, folder: int) -> Reading:
+    def _reading(self, folder: int) -> DialectSettings:
         return self.readings[folder] if folder in self.readings else self._kept_reading(folder)
 
-    def _known(self, folder: FolderRow, found: Found) -> bool:
+    def _known(self, folder: FolderRow, found: FoundFile) -> bool:
         if folder.id in self.renewed:
             return False
         old = self.before.get((folder.id, found.path))
         stamp = (found.size, found.mtime_ns)
         return old is not None and old.sha256 is not None and (old.size, old.mtime_ns) == stamp and self._fits(found)
 
-    def _fits(self, found: Found) -> bool:
+    def _fits(self, found: FoundFile) -> bool:
         return found.size <= files.limit(found.path, self.max_bytes)
 
     def _keep_known(self, folder: FolderRow, scan: files.Scan) -> None:
-        self.skipped += [Skipped(f"{folder.label}/{path}", reason) for path, reason in scan.skipped]
+        self.skipped += [SkippedFile(f"{folder.label}/{path}", reason) for path, reason in scan.skipped]
         there = {found.path for found in scan.found}
         for (number, path), old in self.before.items():
             # A file that only cannot be looked at now is not gone.
             if number == folder.id and (path in there or not scan.covers(path)):
                 self.now[number, path] = self._judge(old)
 
-    def _read(self, folder: FolderRow, found: Found, since: int) -> None:
+    def _read(self, folder: FolderRow, found: FoundFile, since: int) -> None:
         key = (folder.id, found.path)
         mtime = -1 if found.mtime_ns > since else found.mtime_ns
         row = FileRow(folder.id, found.path, found.size, mtime)
@@ -319,7 +319,7 @@ class _Run:
         except Unfit as error:
             self.now[key] = replace(row, unfit=str(error))
         except OSError as error:
-            self.skipped.append(Skipped(f"{folder.label}/{found.path}", files.why(error)))
+            self.skipped.append(SkippedFile(f"{folder.label}/{found.path}", files.why(error)))
 
     def _described(self, folder: FolderRow, row: FileRow, content: bytes) -> FileRow:
         """Return a file's row with what its content says; a known content need not be read for it."""
@@ -400,7 +400,7 @@ class _Run:
             text = None
         if text is None or text.digest != identity.sha256:
             self.now[key] = replace(self.now[key], mtime_ns=-1)
-            self.skipped.append(Skipped(identity.key, "changed while it was being read: index again"))
+            self.skipped.append(SkippedFile(identity.key, "changed while it was being read: index again"))
             return None
         header, page = _page(text, identity.key)
         entries = self.store.add(identity, header, page.chunks)
@@ -437,7 +437,7 @@ class _Run:
             unchanged=unchanged,
             folded=len(now.keys() - set(self._desired().values())),
             skipped=sorted([*self.skipped, *self._list_skipped(mine)]),
-            warnings=sorted(Skipped(self._name(key), row.warning) for key, row in mine.items() if row.warning),
+            warnings=sorted(SkippedFile(self._name(key), row.warning) for key, row in mine.items() if row.warning),
             chunks=written,
             seconds=seconds,
             documents=documents,
@@ -451,13 +451,13 @@ class _Run:
         folder = folders[row.folder]
         return row.sha256, row.source or folder.source, row.version or folder.version
 
-    def _list_skipped(self, rows: dict[_Key, FileRow]) -> Iterable[Skipped]:
+    def _list_skipped(self, rows: dict[_Key, FileRow]) -> Iterable[SkippedFile]:
         for key, row in rows.items():
             if row.unfit:
-                yield Skipped(self._name(key), row.unfit)
+                yield SkippedFile(self._name(key), row.unfit)
             elif row.left_out:
                 reason = f"its number {row.kb_id} is below {self.kb_ids_from}: lower `kb_ids_from` to have it"
-                yield Skipped(self._name(key), reason)
+                yield SkippedFile(self._name(key), reason)
 
     def _name(self, key: _Key) -> str:
         return f"{self.named[key[0]].label}/{key[1]}"

@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from adapters.index.deduplication import Different, enough
-from adapters.index.dense import DEPTH, NO_MEANING, Compared, Fusing, Meaning, meaning_of, other_length
+from adapters.index.dense import DEPTH, NO_MEANING, Comparison, Fusion, QueryMeaning, meaning_of, other_length
 from adapters.index.embedded.index import VENDOR_ERRORS, Filter, Snapshot, analyser, is_panic, open_index, signature
 from adapters.index.hits import Hit
 from adapters.index.queries import (
     MOST_READ,
     Knowledge,
     Query,
-    Searched,
+    SearchOutcome,
     all_of,
     face,
     mend,
@@ -88,7 +88,7 @@ class _Ranking(NamedTuple):
     scores: Mapping[int, float] = {}
     own: Mapping[int, float] = {}
     similarities: Mapping[int, float] = {}
-    fusing: Fusing | None = None
+    fusing: Fusion | None = None
 
 
 class KnowledgeBase:
@@ -238,17 +238,17 @@ class KnowledgeBase:
         """Like `search`, in this thread, and by words alone."""
         return self._reply(request, kind, NO_MEANING)
 
-    def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
+    def _reply(self, request: SearchRequest, kind: Source, meaning: QueryMeaning) -> SearchReply:
         with _unavailable(kind):
             searched = self._settled(lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning))
         return reply(request, kind, searched, meaning)
 
-    def on_topic_now(self, text: str, meaning: Meaning = NO_MEANING) -> float:
+    def on_topic_now(self, text: str, meaning: QueryMeaning = NO_MEANING) -> float:
         """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
         with _unavailable(Source.DOC):
             return self._settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
 
-    def _on_topic(self, snapshot: Snapshot, reader: Reader, text: str, meaning: Meaning) -> float:
+    def _on_topic(self, snapshot: Snapshot, reader: Reader, text: str, meaning: QueryMeaning) -> float:
         query = parse_query(snapshot, text, snapshot.versions)
         if not query.words:
             return 0.0
@@ -308,13 +308,13 @@ class KnowledgeBase:
     # --------------------------------------------------------------------------------------------------- ranking
 
     def _search(
-        self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: Meaning
-    ) -> Searched:
+        self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: QueryMeaning
+    ) -> SearchOutcome:
         query = parse_query(snapshot, request.query, snapshot.versions)
         meaning = self._ready(snapshot, reader, meaning)
         spread = float(meaning.compared.similarities.std()) if meaning.compared else None
         if not query.words or request.top_k < 1:
-            return Searched(Different([], []), (), meaning.degraded, {}, spread)
+            return SearchOutcome(Different([], []), (), meaning.degraded, {}, spread)
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request),
@@ -326,7 +326,7 @@ class KnowledgeBase:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
             hits = self._different(snapshot, reader, query, anywhere, request, meaning)
-        return Searched(hits, where.versions or (), meaning.degraded, query.weights_of, spread)
+        return SearchOutcome(hits, where.versions or (), meaning.degraded, query.weights_of, spread)
 
     def _different(
         self,
@@ -335,7 +335,7 @@ class KnowledgeBase:
         query: Query,
         where: Filter,
         request: SearchRequest,
-        meaning: Meaning,
+        meaning: QueryMeaning,
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
         ranking = _Ranking()
@@ -358,7 +358,7 @@ class KnowledgeBase:
         query: Query,
         where: Filter,
         request: SearchRequest,
-        meaning: Meaning,
+        meaning: QueryMeaning,
     ) -> _Ranking:
         """Return the best passages by their numbers; where meaning takes part, all that either has found."""
         weights = query.weights()
@@ -396,17 +396,17 @@ class KnowledgeBase:
             hits.append(ranking.fusing.weighed(hit, similarity, fused) if ranking.fusing else hit)
         return hits
 
-    def _fusing(self, meaning: Meaning, compared: Compared | None) -> Fusing:
+    def _fusing(self, meaning: QueryMeaning, compared: Comparison | None) -> Fusion:
         if self._embedder is None or meaning.vector is None or compared is None:
-            return Fusing(1.0)
-        return Fusing.of(self._embedder, meaning.vector, compared.vectors.calibration)
+            return Fusion(1.0)
+        return Fusion.of(self._embedder, meaning.vector, compared.vectors.calibration)
 
     def _versions(self, snapshot: Snapshot, request: SearchRequest) -> tuple[str, ...]:
         return searched_versions(request, snapshot.versions, self._default_version, snapshot.default_versions)
 
     # ---------------------------------------------------------------------------------------------------- meaning
 
-    def _ready(self, snapshot: Snapshot, reader: Reader, meaning: Meaning) -> Meaning:
+    def _ready(self, snapshot: Snapshot, reader: Reader, meaning: QueryMeaning) -> QueryMeaning:
         """Add the passages' vectors, as far as they can be used."""
         if self._embedder is None or meaning.vector is None:
             return meaning
@@ -417,7 +417,7 @@ class KnowledgeBase:
         missing = (
             f"embeddings: {vectors.missing} passages have no vector yet, and are found by their words alone. {_MAKING}"
         )
-        compared = Compared(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
+        compared = Comparison(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
         return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
 
     def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
@@ -550,7 +550,7 @@ def _keep_undominated(found: Iterable[tuple[float, float | None]]) -> Iterator[t
             yield score, near
 
 
-def _near(snapshot: Snapshot, where: Filter, compared: Compared | None) -> list[int]:
+def _near(snapshot: Snapshot, where: Filter, compared: Comparison | None) -> list[int]:
     """Return the passages that are nearest by meaning, best first."""
     if compared is None:
         return []
@@ -558,7 +558,7 @@ def _near(snapshot: Snapshot, where: Filter, compared: Compared | None) -> list[
     return [number for number, _ in near]
 
 
-def _similarities(compared: Compared | None, numbers: Sequence[int]) -> dict[int, float]:
+def _similarities(compared: Comparison | None, numbers: Sequence[int]) -> dict[int, float]:
     return compared.vectors.of(numbers, compared.similarities) if compared else {}
 
 

@@ -65,7 +65,7 @@ class Row(NamedTuple):
     meaning: Embedding | None = None
 
 
-class Found(NamedTuple):
+class EngineHit(NamedTuple):
     """A hit. `vector`, by words, and `body` are empty unless they were asked for."""
 
     passage: Passage
@@ -90,7 +90,7 @@ class Engine(Protocol):
         """Return a note; `None` where there is none, or nothing at all yet."""
         ...
 
-    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
+    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[EngineHit]:
         """Return the passages with the highest inner products, best first.
 
         Args:
@@ -102,7 +102,7 @@ class Engine(Protocol):
         """
         ...
 
-    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
+    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
         """Return the passages whose vectors by the embedding model have the highest scalar products, best first.
 
         They have their vectors by words with them. An engine may miss some, as its index of neighbours does.

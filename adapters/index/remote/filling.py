@@ -30,7 +30,7 @@ from adapters.index.remote.sparse import Averages, Statistics, Vector, Words, co
 from adapters.index.remote.state import (
     FORMAT,
     Dense,
-    Filled,
+    FinishedFill,
     State,
     directions_note,
     pack_statistics,
@@ -349,7 +349,7 @@ def _note_statistics(
     statistics: Statistics,
     digest: str,
     dense: Dense | None,
-) -> Filled:
+) -> FinishedFill:
     """Write the statistics down under a name of their own."""
     documents = Counter[str](source for (source,) in record.execute(_KINDS))
     there, default = _versions(directory)
@@ -357,10 +357,10 @@ def _note_statistics(
     parts = pack_statistics(statistics)
     for number, part in enumerate(parts):
         engine.keep_note(part_key(revision, number), part)
-    return Filled(revision, len(parts), digest, there, default, dict(documents), dense)
+    return FinishedFill(revision, len(parts), digest, there, default, dict(documents), dense)
 
 
-def _readable(engine: Engine, filled: Filled) -> bool:
+def _readable(engine: Engine, filled: FinishedFill) -> bool:
     """Tell whether searches can read the statistics of a fill: what is damaged there is written anew."""
     parts = [engine.note(part_key(filled.revision, number), _NOTE_S) for number in range(filled.parts)]
     try:

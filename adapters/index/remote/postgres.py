@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 from adapters.index.queries import version_term
-from adapters.index.remote.engine import EngineFault, Found, Limits, Row
+from adapters.index.remote.engine import EngineFault, EngineHit, Limits, Row
 from adapters.index.remote.search import ANOTHER_PLACE
 from adapters.index.remote.sparse import Vector
 from adapters.index.store import Passage
@@ -190,7 +190,7 @@ class PostgresEngine:
 
         return self._ask(ask, seconds)
 
-    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
+    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[EngineHit]:
         values = {
             "words": [number - _SIGN for number in query],
             "weights": list(query.values()),
@@ -199,7 +199,7 @@ class PostgresEngine:
         sql = self._complete(_SEARCH, limits, whole=_WHOLE if whole else _BARE)
         return [_read_row(row) for row in self._ask(lambda one: one.execute(sql, values).fetchall(), seconds)]
 
-    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
+    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
         values = {
             "meaning": _write_vector(meaning.tolist()),
             "ids": list(limits.ids or ()),
@@ -512,10 +512,10 @@ def _values(row: Row, vector: Vector, scope: int) -> tuple[object, ...]:
     )
 
 
-def _read_row(row: Sequence[Any]) -> Found:
+def _read_row(row: Sequence[Any]) -> EngineHit:
     *shown, score, words, weights, body = row
     vector: Vector = {word + _SIGN: weight for word, weight in zip(words or (), weights or (), strict=True)}
-    return Found(Passage(*shown), float(score), vector, body)
+    return EngineHit(Passage(*shown), float(score), vector, body)
 
 
 def _only(row: object) -> int:

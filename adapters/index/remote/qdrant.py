@@ -20,7 +20,7 @@ from uuid import UUID
 
 from adapters.data_folder import hold_lock
 from adapters.index.queries import version_term
-from adapters.index.remote.engine import EngineFault, Found, Limits, Row
+from adapters.index.remote.engine import EngineFault, EngineHit, Limits, Row
 from adapters.index.remote.search import ANOTHER_PLACE
 from adapters.index.remote.sparse import Vector
 from adapters.index.store import Passage
@@ -97,15 +97,15 @@ class QdrantEngine:
         with _readable():
             return str(found[0]["payload"]["value"]) if found else None
 
-    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[Found]:
+    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[EngineHit]:
         return self._queried(_WORDS, _sparse(query), limits, count, seconds, whole=whole)
 
-    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[Found]:
+    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
         return self._queried(_MEANING, _numbers(meaning), limits, count, seconds, whole=True)
 
     def _queried(
         self, vector: str, nearest: object, limits: Limits, count: int, seconds: float, *, whole: bool
-    ) -> list[Found]:
+    ) -> list[EngineHit]:
         body = {
             "query": {"nearest": nearest},
             "using": vector,
@@ -341,9 +341,9 @@ def _passage(payload: dict[str, Any]) -> Passage:
     return Passage(0, *(payload[name] for name in _SHOWN))
 
 
-def _read_point(point: dict[str, Any]) -> Found:
+def _read_point(point: dict[str, Any]) -> EngineHit:
     payload = point["payload"]
     vectors: dict[str, Any] = point.get("vector") or {}
     sparse = vectors.get(_WORDS, _EMPTY)
     vector: Vector = dict(zip(sparse["indices"], sparse["values"], strict=True))
-    return Found(_passage(payload), float(point["score"]), vector, payload.get("body", ""))
+    return EngineHit(_passage(payload), float(point["score"]), vector, payload.get("body", ""))

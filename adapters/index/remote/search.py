@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from adapters.index.deduplication import Different, enough
-from adapters.index.dense import DEPTH, NO_MEANING, Fusing, Meaning, meaning_of, other_length
+from adapters.index.dense import DEPTH, NO_MEANING, Fusion, QueryMeaning, meaning_of, other_length
 from adapters.index.embedded.search import MIDPOINT
 from adapters.index.hits import Hit
 from adapters.index.queries import (
     MOST_READ,
     Query,
-    Searched,
+    SearchOutcome,
     all_of,
     face,
     mend,
@@ -40,9 +40,9 @@ from adapters.index.queries import (
     widen,
 )
 from adapters.index.ranking.spreads import spread_of
-from adapters.index.remote.engine import Engine, EngineFault, Found, Limits, id_of, storable
+from adapters.index.remote.engine import Engine, EngineFault, EngineHit, Limits, id_of, storable
 from adapters.index.remote.sparse import Statistics, Vector, best_of
-from adapters.index.remote.state import Dense, Filled, State, directions_note, part_key, unpack_statistics
+from adapters.index.remote.state import Dense, FinishedFill, State, directions_note, part_key, unpack_statistics
 from adapters.index.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.index.store import Passage
 from adapters.threads import in_thread
@@ -76,10 +76,10 @@ _Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Revision:
     """What a query is made with: one revision."""
 
-    filled: Filled
+    filled: FinishedFill
     statistics: Statistics
     directions: str = ""
 
@@ -122,7 +122,7 @@ class RemoteKnowledge:
         self._default_version = default_version
         self._timeout_s = timeout_s
         self._reading = threading.Lock()
-        self._known: _Known | None = None
+        self._known: _Revision | None = None
         self._asked = 0.0
         # Whoever lets go of it has no connections to close.
         weakref.finalize(self, engine.close)
@@ -213,12 +213,12 @@ class RemoteKnowledge:
         """Like `search`, in this thread, and by words alone."""
         return self._reply(request, kind, NO_MEANING)
 
-    def _reply(self, request: SearchRequest, kind: Source, meaning: Meaning) -> SearchReply:
+    def _reply(self, request: SearchRequest, kind: Source, meaning: QueryMeaning) -> SearchReply:
         with self._unavailable(kind):
             searched = self._search(request, kind, meaning, _Clock(self._timeout_s))
         return reply(request, kind, searched, meaning)
 
-    def on_topic_now(self, text: str, meaning: Meaning = NO_MEANING) -> float:
+    def on_topic_now(self, text: str, meaning: QueryMeaning = NO_MEANING) -> float:
         """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
         with self._unavailable(Source.DOC):
             clock = _Clock(self._timeout_s)
@@ -253,12 +253,12 @@ class RemoteKnowledge:
 
     # ---------------------------------------------------------------------------------------------------- ranking
 
-    def _search(self, request: SearchRequest, kind: Source, meaning: Meaning, clock: _Clock) -> Searched:
+    def _search(self, request: SearchRequest, kind: Source, meaning: QueryMeaning, clock: _Clock) -> SearchOutcome:
         known = self._statistics(clock)
         query = parse_query(known.statistics, request.query, known.filled.versions)
         meaning = self._ready(known, meaning)
         if not query.words or request.top_k < 1:
-            return Searched(Different([], []), (), meaning.degraded, {}, meaning.spread)
+            return SearchOutcome(Different([], []), (), meaning.degraded, {}, meaning.spread)
         excluded = frozenset(key for key in request.exclude if storable(key))
         languages = (request.language,) if request.language else None
         limits = Limits(kind, self._versions(known, request), languages, excluded)
@@ -266,10 +266,16 @@ class RemoteKnowledge:
         if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             hits = self._different(known, query, replace(limits, languages=None), request, meaning, clock)
-        return Searched(hits, limits.versions or (), meaning.degraded, query.weights_of, meaning.spread)
+        return SearchOutcome(hits, limits.versions or (), meaning.degraded, query.weights_of, meaning.spread)
 
     def _different(
-        self, known: _Known, query: Query, limits: Limits, request: SearchRequest, meaning: Meaning, clock: _Clock
+        self,
+        known: _Revision,
+        query: Query,
+        limits: Limits,
+        request: SearchRequest,
+        meaning: QueryMeaning,
+        clock: _Clock,
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
         weights = self._weights(known, query, limits, request, clock)
@@ -279,7 +285,7 @@ class RemoteKnowledge:
         whole = request.expand
         similarities = {_place(found.passage): found.score for found in near}
 
-        def hit_of(found: Found, score: float, *, again: bool) -> Hit:
+        def hit_of(found: EngineHit, score: float, *, again: bool) -> Hit:
             # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
             sure = own(found) if again else score
             return Hit(found.passage, score, confidence(sure, query.idf_sum, self._midpoint))
@@ -303,7 +309,7 @@ class RemoteKnowledge:
         return enough(search, face, request.top_k)
 
     def _weights(
-        self, known: _Known, query: Query, limits: Limits, request: SearchRequest, clock: _Clock
+        self, known: _Revision, query: Query, limits: Limits, request: SearchRequest, clock: _Clock
     ) -> list[tuple[Sequence[str], float]]:
         """Return what the words of a query weigh, widened where that is wanted."""
         if not request.expand:
@@ -312,21 +318,21 @@ class RemoteKnowledge:
         texts = [(stems(found.body), found.score) for found in best]
         return widen(query, feedback([words[0] for words in query.words], texts))
 
-    def _fusing(self, known: _Known, meaning: Meaning) -> Fusing | None:
+    def _fusing(self, known: _Revision, meaning: QueryMeaning) -> Fusion | None:
         """Return how words and meaning are put together; `None` where it is not searched by meaning."""
         dense = known.filled.dense
         if self._embedder is None or meaning.vector is None or dense is None or known.statistics.size < 1:
             return None
-        return Fusing.of(self._embedder, meaning.vector, dense.calibration)
+        return Fusion.of(self._embedder, meaning.vector, dense.calibration)
 
     def _near(
         self,
-        known: _Known,
+        known: _Revision,
         limits: Limits,
-        meaning: Meaning,
+        meaning: QueryMeaning,
         clock: _Clock,
         places: Sequence[_Place] | None = None,
-    ) -> list[Found]:
+    ) -> list[EngineHit]:
         """Return the passages that are nearest by meaning, or given ones with their similarities; none without a vector."""
         if self._fusing(known, meaning) is None or self._embedder is None or meaning.vector is None or places == []:
             return []
@@ -338,7 +344,7 @@ class RemoteKnowledge:
         # Copies are equally near: an engine has them in any order.
         return sorted(near, key=lambda found: (-round(found.score, _DIGITS), *_place(found.passage)))
 
-    def _ready(self, known: _Known, meaning: Meaning) -> Meaning:
+    def _ready(self, known: _Revision, meaning: QueryMeaning) -> QueryMeaning:
         """Leave a query's vector out where it cannot be compared with those of the server."""
         if self._embedder is None or meaning.vector is None:
             return meaning
@@ -358,22 +364,22 @@ class RemoteKnowledge:
         elif dense.length != len(meaning.vector):
             why = other_length(len(meaning.vector), dense.length, ANOTHER_PLACE)
         if why:
-            return Meaning(degraded=f"embeddings: {why}")
+            return QueryMeaning(degraded=f"embeddings: {why}")
         missing = sorted(self._embedder.languages - set(dense.languages if dense else ()))
         why = f"embeddings: passages in {', '.join(missing)} have no vector yet. {_AGAIN}" if missing else ""
         spread = spread_of(known.directions, meaning.vector)
-        return Meaning(meaning.vector, degraded=why, spread=spread)
+        return QueryMeaning(meaning.vector, degraded=why, spread=spread)
 
     def _ranked(
         self,
-        known: _Known,
+        known: _Revision,
         weights: Sequence[tuple[Sequence[str], float]],
         limits: Limits,
         count: int,
         clock: _Clock,
         *,
         whole: bool = False,
-    ) -> list[Found]:
+    ) -> list[EngineHit]:
         """Return the best passages. A server adds up what stands for one word; where that is several, the best counts."""
         vector: Vector = {}
         for alternatives, weight in weights:
@@ -389,21 +395,21 @@ class RemoteKnowledge:
         rescored = [found._replace(score=score(found)) for found in more]
         return sorted(rescored, key=lambda found: -found.score)[:count]
 
-    def _versions(self, known: _Known, request: SearchRequest) -> tuple[str, ...]:
+    def _versions(self, known: _Revision, request: SearchRequest) -> tuple[str, ...]:
         filled = known.filled
         versions = searched_versions(request, filled.versions, self._default_version, filled.default_versions)
         return tuple(filter(storable, versions))
 
     # ------------------------------------------------------------------------------------------------- statistics
 
-    def _statistics(self, clock: _Clock) -> _Known:
+    def _statistics(self, clock: _Clock) -> _Revision:
         with self._reading:
             if self._known is None or time.monotonic() - self._asked > _FRESH_S:
                 self._known = self._renewed(clock)
                 self._asked = time.monotonic()
             return self._known
 
-    def _renewed(self, clock: _Clock) -> _Known:
+    def _renewed(self, clock: _Clock) -> _Revision:
         """Return the newest statistics; asked for again where a fill replaced them in between."""
         for _ in range(3):
             state = State.read(self._engine.note(STATE, clock.left))
@@ -417,7 +423,9 @@ class RemoteKnowledge:
             parts = [part for key in keys if (part := self._engine.note(key, clock.left)) is not None]
             if len(parts) == state.filled.parts:
                 try:
-                    return _Known(state.filled, unpack_statistics(parts), self._directions(state.filled.dense, clock))
+                    return _Revision(
+                        state.filled, unpack_statistics(parts), self._directions(state.filled.dense, clock)
+                    )
                 except ValueError as error:
                     raise EngineFault("what it holds cannot be read", _AGAIN) from error
         raise EngineFault("it changes faster than it can be read", "Wait until it has been filled.")
@@ -452,7 +460,7 @@ def _place(passage: Passage) -> _Place:
     return passage.key, passage.ordinal
 
 
-def _scored(known: _Known, weights: Sequence[tuple[Sequence[str], float]]) -> Callable[[Found], float]:
+def _scored(known: _Revision, weights: Sequence[tuple[Sequence[str], float]]) -> Callable[[EngineHit], float]:
     """Return what scores a passage by its vector."""
     vectors = [[known.statistics.query(word, weight) for word in alternatives] for alternatives, weight in weights]
     return lambda found: sum(best_of(alternatives, found.vector) for alternatives in vectors)

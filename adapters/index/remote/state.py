@@ -58,7 +58,7 @@ class Dense:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FinishedFill:
     """A fill that was finished.
 
     Attributes:
@@ -93,7 +93,7 @@ class State:
     averages: Averages
     analyser: str
     format: int
-    filled: Filled | None = None
+    filled: FinishedFill | None = None
     dense: Dense | None = None
 
     @property
@@ -109,7 +109,7 @@ class State:
             title, heading, body = value["averages"]
             filled = None
             if value["filled"]:
-                filled = Filled(**value["filled"])
+                filled = FinishedFill(**value["filled"])
                 # JSON has lists only.
                 filled = replace(
                     filled,

@@ -24,7 +24,7 @@ from adapters.data_folder import hold_lock, owner_only
 from adapters.index.store import NAME
 from adapters.lookups.graph.engine import Limits
 from adapters.lookups.graph.ladybug import LARGEST, POOL, Ladybug
-from adapters.lookups.graph.pages import Found, Page, find
+from adapters.lookups.graph.pages import Page, PageGraph, find
 from contracts.errors import KnowledgeError, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _read_signature(file: Path) -> str:
 # ------------------------------------------------------------------------------------------------------- the writing
 
 
-def _write(found: Found, signature: str, folder: Path) -> Built:
+def _write(found: PageGraph, signature: str, folder: Path) -> Built:
     import ladybug
 
     beside = folder / f"{FILE}.new"
@@ -181,7 +181,7 @@ def _write(found: Found, signature: str, folder: Path) -> Built:
     return counted
 
 
-def _fill(connection: ladybug.Connection, found: Found, signature: str) -> Built:
+def _fill(connection: ladybug.Connection, found: PageGraph, signature: str) -> Built:
     for label, properties in _NODES.items():
         key = properties.split()[0]
         connection.execute(f"CREATE NODE TABLE {label}({properties}, PRIMARY KEY ({key}))")

@@ -49,7 +49,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RowSet:
     """The rows of one statement, in its order, each by column; `cut` says why there are no more of them."""
 
     rows: list[Row]
@@ -59,7 +59,7 @@ class Taken:
 class Engine(Protocol):
     """A graph that statements are run on; safe to use from several threads."""
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> Taken:
+    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> RowSet:
         """Return the rows of one statement, in its order, each by the names of its columns.
 
         Args:
@@ -115,7 +115,7 @@ def name_statement(lookup: str) -> str:
     return f"the lookup {lookup!r}"
 
 
-def take_rows(rows: Iterable[Row], limits: Limits, asked: str) -> Taken:
+def take_rows(rows: Iterable[Row], limits: Limits, asked: str) -> RowSet:
     """Take rows until a limit, whole ones only; what was left out is said, for half a list looks like a whole one.
 
     Raises:
@@ -131,9 +131,9 @@ def take_rows(rows: Iterable[Row], limits: Limits, asked: str) -> Taken:
             )
         if size > limits.size or len(kept) == limits.rows:
             limit = f"{limits.size} bytes" if size > limits.size else f"{limits.rows} rows"
-            return Taken(kept, f"there are more than {limit}: the first {len(kept)} rows were taken")
+            return RowSet(kept, f"there are more than {limit}: the first {len(kept)} rows were taken")
         kept.append(row)
-    return Taken(kept)
+    return RowSet(kept)
 
 
 def _size(value: Value | bytes) -> int:

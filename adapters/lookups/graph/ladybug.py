@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, Row, Taken, Value, plain_value, take_rows
+from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, Row, RowSet, Value, plain_value, take_rows
 from contracts.errors import SourceUnavailable
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Ladybug:
         self._database: ladybug.Database | None = None
         self._idle: list[ladybug.Connection] = []
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> Taken:
+    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> RowSet:
         """Return the rows of a statement; see `Engine.run`."""
         if not self._places.acquire(timeout=limits.seconds):
             raise SourceUnavailable(f"The graph was too busy for {limits.seconds:g} s ({asked}).", SLOW)
@@ -52,7 +52,7 @@ class Ladybug:
         finally:
             self._places.release()
 
-    def _ask(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> Taken:
+    def _ask(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> RowSet:
         try:
             connection = self._connection()
         except FileNotFoundError as error:
@@ -88,7 +88,7 @@ class Ladybug:
         parameters: Mapping[str, Value],
         limits: Limits,
         asked: str,
-    ) -> Taken:
+    ) -> RowSet:
         connection.set_query_timeout(max(1, int(limits.seconds * 1000)))
         # A lone surrogate is no text for the engine; what it stands for is not in the graph either.
         values: dict[str, Any] = {name: _encodable(value) for name, value in parameters.items()}

@@ -35,7 +35,7 @@ _PARTS: Final = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class NamePlace:
     """Where an argument's names stand in the graph."""
 
     label: str
@@ -48,25 +48,25 @@ class Naming:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NameMatch:
     """A name that a text has, and what is left of the text's words without it."""
 
     name: str
     rest: str
 
 
-def namings(lookup: Lookup) -> dict[str, Naming]:
+def namings(lookup: Lookup) -> dict[str, NamePlace]:
     """Return where the names for a lookup's text arguments stand; of one that is compared otherwise, nothing."""
     labels = dict[str, str](re.findall(r"\(\s*(\w+)\s*:\s*(\w+)", lookup.statement))
-    found: dict[str, Naming] = {}
+    found: dict[str, NamePlace] = {}
     for argument in lookup.arguments:
         compared = re.search(rf"\b(\w+)\.(\w+)\s*=\s*\${argument.name}\b", lookup.statement)
         if argument.type is ArgumentType.TEXT and compared and compared[1] in labels:
-            found[argument.name] = Naming(labels[compared[1]], compared[2])
+            found[argument.name] = NamePlace(labels[compared[1]], compared[2])
     return found
 
 
-def named_in(text: str, names: Iterable[str]) -> Named | None:
+def named_in(text: str, names: Iterable[str]) -> NameMatch | None:
     """Return the name that a text has; of several the longest, then the one that is written exactly so.
 
     A name of one ordinary word ("evidence") counts only where it is quoted or is the whole text, and a long one (an
@@ -83,7 +83,7 @@ def named_in(text: str, names: Iterable[str]) -> Named | None:
         size, covered = place
         rank = (size, name in tidy, -len(name), name, covered)
         best = max(best, rank) if best else rank
-    return Named(best[3], best[4]) if best else None
+    return NameMatch(best[3], best[4]) if best else None
 
 
 def resolve_name(value: str, names: Sequence[str]) -> str | None:

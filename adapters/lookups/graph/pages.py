@@ -102,7 +102,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Found:
+class PageGraph:
     """Nodes by their names and relations as pairs of names, each once; in the order in which the pages have them."""
 
     pages: list[Page] = field(default_factory=list[Page])
@@ -120,14 +120,14 @@ class Found:
         self.relations.setdefault((name, start[0], end[0]), {})[start[1], end[1]] = None
 
 
-def find(pages: Iterable[Page], keys: dict[str, str]) -> Found:
+def find(pages: Iterable[Page], keys: dict[str, str]) -> PageGraph:
     """Return what the pages say.
 
     Args:
         pages: In any order.
         keys: The page that holds the content of a file, by the file's folder and path, for links.
     """
-    found = Found(pages=sorted(pages, key=lambda page: page.path))
+    found = PageGraph(pages=sorted(pages, key=lambda page: page.path))
     parts = [(page, list(_sections(page))) for page in found.pages]
     spans = (code for _, sections in parts for part in sections for block in part.blocks for code in _spans(block))
     commands = frozenset(
@@ -180,7 +180,7 @@ def _sections(page: Page) -> Iterator[_Part]:
         yield current
 
 
-def _read(page: Page, part: _Part, names: _Names, keys: dict[str, str], found: Found) -> None:
+def _read(page: Page, part: _Part, names: _Names, keys: dict[str, str], found: PageGraph) -> None:
     number = f"{page.path}#{part.anchor}"
     me = ("Section", number)
     trouble = bool(_trouble().find(f"{page.title}\n{part.heading}"))
@@ -201,7 +201,7 @@ def _read(page: Page, part: _Part, names: _Names, keys: dict[str, str], found: F
             _read_table(block, me, names, found)
 
 
-def _read_table(block: Block, me: tuple[str, str], names: _Names, found: Found) -> None:
+def _read_table(block: Block, me: tuple[str, str], names: _Names, found: PageGraph) -> None:
     head, *rows = [_cells(row) for row in block.parts]
     remedies = len(head) > 1 and fold(plain(head[-1])).strip() in _REMEDIES
     presents = _presents_settings(head)
@@ -268,7 +268,7 @@ def _inline(text: str) -> Iterator[str]:
     return (match.group(2).strip() for match in _CODE.finditer(text))
 
 
-def _nodes(codes: Iterable[str], names: _Names, found: Found) -> Iterator[tuple[str, str]]:
+def _nodes(codes: Iterable[str], names: _Names, found: PageGraph) -> Iterator[tuple[str, str]]:
     """Yield the settings and commands that pieces of code name, and write them down as nodes."""
     pieces = list(codes)
     for name in _variables_and_keys(pieces, names.settings):

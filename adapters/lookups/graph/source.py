@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from adapters.lookups.graph.engine import Engine, Limits, check, name_statement
 from adapters.lookups.graph.naming import (
-    Named,
-    Naming,
+    NameMatch,
+    NamePlace,
     has_all_values,
     likeness,
     named_in,
@@ -105,7 +105,7 @@ class GraphSource:
     # --------------------------------------------------------------------------------------------- what is looked up
 
     def _chosen(self, request: SearchRequest, own: list[LookupCall]) -> list[tuple[LookupCall, float]]:
-        known: dict[Naming, list[str]] = {}
+        known: dict[NamePlace, list[str]] = {}
         if own:
             return [(self._completed(self._resolved(call, known), request), 1.0) for call in own]
         ranked = [found for lookup in self._lookups.values() if (found := self._by_words(request, lookup, known))]
@@ -117,7 +117,7 @@ class GraphSource:
 
     def _of_type(self, request: SearchRequest) -> list[tuple[LookupCall, float]]:
         """Return the lookups of the request's type, each about what shares most with the query."""
-        known: dict[Naming, list[str]] = {}
+        known: dict[NamePlace, list[str]] = {}
         calls: list[tuple[LookupCall, float]] = []
         for lookup in self._lookups.values():
             if request.request_type not in lookup.request_types:
@@ -135,12 +135,12 @@ class GraphSource:
         return calls
 
     def _by_words(
-        self, request: SearchRequest, lookup: Lookup, known: dict[Naming, list[str]]
+        self, request: SearchRequest, lookup: Lookup, known: dict[NamePlace, list[str]]
     ) -> tuple[LookupCall, tuple[float, int]] | None:
         """Return the call of a lookup with its rank: the likeness, then how little of the query is left unsaid."""
         rest, values = request.query, dict[str, str]()
         for argument, naming in self._namings[lookup.name].items():
-            found: Named | None = named_in(rest, self._names(naming, lookup.name, known))
+            found: NameMatch | None = named_in(rest, self._names(naming, lookup.name, known))
             if found is None:
                 return None
             rest, values[argument] = found.rest, found.name
@@ -153,7 +153,7 @@ class GraphSource:
             return None
         return _call(lookup, values), (like, -len(rest.split()))
 
-    def _resolved(self, call: LookupCall, known: dict[Naming, list[str]]) -> LookupCall:
+    def _resolved(self, call: LookupCall, known: dict[NamePlace, list[str]]) -> LookupCall:
         """Return a call with the graph's names for its values; a value that means none stays, and finds nothing."""
         values = {value.name: value.value for value in call.arguments}
         for argument, naming in self._namings[call.name].items():
@@ -170,7 +170,7 @@ class GraphSource:
             values[_LANGUAGE] = str(request.language)
         return _call(lookup, values)
 
-    def _names(self, naming: Naming, lookup: str, known: dict[Naming, list[str]]) -> list[str]:
+    def _names(self, naming: NamePlace, lookup: str, known: dict[NamePlace, list[str]]) -> list[str]:
         if naming not in known:
             rows = self._engine.run(naming.statement, {}, _NAMES, name_statement(lookup)).rows
             known[naming] = [str(row["name"]) for row in rows if row["name"] is not None]

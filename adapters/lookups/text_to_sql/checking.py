@@ -123,7 +123,7 @@ _WRITTEN: Final = re.compile(
 """What a statement consists of in the end: no quote, no colon but a parameter's, no comment, no semicolon."""
 
 
-class Refused(ValueError):
+class RefusedStatement(ValueError):
     """A statement that may not run; says why, in words that a model can act on."""
 
 
@@ -155,13 +155,13 @@ def check_statement(text: str, allowed: TextToSql, dialect: str, most_rows: int)
         Refused: It is anything but one plain SELECT on what is allowed.
     """
     if len(text) > MOST_CHARS:
-        raise Refused(f"it is longer than {MOST_CHARS} characters")
+        raise RefusedStatement(f"it is longer than {MOST_CHARS} characters")
     try:
         written = _written_anew(text, allowed, dialect, most_rows)
         if len(written) > _MOST_WRITTEN or _written_anew(written, allowed, dialect, most_rows) != written:
-            raise Refused("it cannot be written down in one way only; write it more simply")
+            raise RefusedStatement("it cannot be written down in one way only; write it more simply")
     except RecursionError as error:
-        raise Refused("it is nested too deep") from error
+        raise RefusedStatement("it is nested too deep") from error
     return _with_parameters(written, allowed, dialect)
 
 
@@ -183,7 +183,7 @@ def _written_anew(text: str, allowed: TextToSql, dialect: str, most_rows: int) -
     try:
         return tree.sql(dialect=dialect, identify=True, comments=False, pretty=False)
     except ValueError as error:
-        raise Refused("it cannot be written down again; write it more simply") from error
+        raise RefusedStatement("it cannot be written down again; write it more simply") from error
 
 
 # ------------------------------------------------------------------------------------------------------- the parser
@@ -194,16 +194,16 @@ def _parse_select(text: str, dialect: str) -> exp.Select:
     from sqlglot.errors import SqlglotError
 
     if _measure_nesting(text) > _MOST_NESTED:
-        raise Refused("its brackets are nested too deep")
+        raise RefusedStatement("its brackets are nested too deep")
     # The parser writes a warning, with the text, to the log where a statement begins with anything else.
     if not re.match(r"\s*(?:select|with)\b", text, re.IGNORECASE) or ";" in text.rstrip().rstrip(";"):
-        raise Refused("it is not one SELECT statement, or has a semicolon in it")
+        raise RefusedStatement("it is not one SELECT statement, or has a semicolon in it")
     try:
         trees = parse(text.rstrip().rstrip(";"), read=dialect)
     except (SqlglotError, ValueError) as error:
-        raise Refused("it cannot be parsed") from error
+        raise RefusedStatement("it cannot be parsed") from error
     if len(trees) != 1 or type(trees[0]) is not exp.Select:
-        raise Refused("it is not one SELECT statement")
+        raise RefusedStatement("it is not one SELECT statement")
     return trees[0]
 
 
@@ -225,11 +225,11 @@ def _check_node(node: exp.Expr, dialect: str, functions: frozenset[str]) -> None
         known = (*_NODES.get(kind, "this expression").split(), *_QUIET)
         more = [name for name, value in node.args.items() if value not in (None, False, "", []) and name not in known]
         if more:
-            raise Refused(f"{_name_part(node)} has a part that is not allowed ({more[0].rstrip('_')})")
+            raise RefusedStatement(f"{_name_part(node)} has a part that is not allowed ({more[0].rstrip('_')})")
         if check := _CHECKS.get(kind):
             check(node)
     elif not _may_be_called(node, dialect, functions):
-        raise Refused(f"{_name_part(node)} is not allowed")
+        raise RefusedStatement(f"{_name_part(node)} is not allowed")
 
 
 def _may_be_called(node: exp.Expr, dialect: str, functions: frozenset[str]) -> bool:
@@ -255,35 +255,35 @@ def _check_star(node: exp.Expr) -> None:
     from sqlglot import exp
 
     if not isinstance(node.parent, exp.Count):
-        raise Refused("* is not allowed; name the columns")
+        raise RefusedStatement("* is not allowed; name the columns")
 
 
 def _check_join(node: exp.Expr) -> None:
     if any(str(node.args.get(part) or "").upper() not in _JOINS for part in ("side", "kind")):
-        raise Refused("only INNER, LEFT, RIGHT, FULL and CROSS joins with ON are allowed")
+        raise RefusedStatement("only INNER, LEFT, RIGHT, FULL and CROSS joins with ON are allowed")
 
 
 def _check_type(node: exp.Expr) -> None:
     if getattr(node.this, "name", "") not in _TYPES:
-        raise Refused("a type of a CAST is not allowed")
+        raise RefusedStatement("a type of a CAST is not allowed")
 
 
 def _check_number(node: exp.Expr) -> None:
     if not node.args.get("is_string") and not _NUMBER.fullmatch(str(node.this)):
-        raise Refused("a number is not written in digits")
+        raise RefusedStatement("a number is not written in digits")
     if node.args.get("is_string") and "\x00" in str(node.this):
-        raise Refused("a text has a zero character in it")
+        raise RefusedStatement("a text has a zero character in it")
 
 
 def _check_count(node: exp.Expr) -> None:
     number: Any = node.args.get("expression")
     if type(number).__name__ != "Literal" or not str(number.this).isdecimal():
-        raise Refused("LIMIT and OFFSET take a number")
+        raise RefusedStatement("LIMIT and OFFSET take a number")
 
 
 def _check_word(node: exp.Expr) -> None:
     if not re.fullmatch(r"[A-Za-z]{1,20}", str(node.this)):
-        raise Refused(f"{str(node.this)[:40]!r} is not allowed")
+        raise RefusedStatement(f"{str(node.this)[:40]!r} is not allowed")
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
@@ -341,7 +341,7 @@ class _Names:
         """
         self._select(tree, _Scope())
         if not self._read:
-            raise Refused("it reads no table")
+            raise RefusedStatement("it reads no table")
 
     def _select(self, node: exp.Select, outer: _Scope, *, exists: bool = False) -> _Columns:
         queries = dict(outer.queries or {})
@@ -355,7 +355,7 @@ class _Names:
         for relation in _relations(node):
             name, columns = self._relation(relation, around)
             if name in sources:
-                raise Refused(f"two tables are called {name}; give each its own alias")
+                raise RefusedStatement(f"two tables are called {name}; give each its own alias")
             sources[name] = columns
         inner = _Scope((sources, *outer.relations), queries)
         for join in _joins(node):
@@ -373,7 +373,7 @@ class _Names:
     def _new_name(self, query: exp.Expr) -> str:
         name = _name_of(query.args.get("alias"))
         if name in self._tables or name in self._queries:
-            raise Refused(f"the query {name} in WITH needs a name of its own")
+            raise RefusedStatement(f"the query {name} in WITH needs a name of its own")
         self._queries.add(name)
         _rename(query.args["alias"], name)
         return name
@@ -386,7 +386,7 @@ class _Names:
             _rename(node.args["alias"], name)
             return name, self._select(_select_in(node.this), around)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            raise Refused("only tables and sub-queries can be selected from")
+            raise RefusedStatement("only tables and sub-queries can be selected from")
         known = node.this.name.lower()
         alias = _name_of(node.args.get("alias")) if node.args.get("alias") else known
         schema = node.db.lower()
@@ -400,11 +400,11 @@ class _Names:
 
     def _table(self, node: exp.Table, name: str, schema: str) -> _Columns:
         if name not in self._tables:
-            raise Refused(f"there is no table {name[:40]!r} to ask")
+            raise RefusedStatement(f"there is no table {name[:40]!r} to ask")
         whole, columns = self._tables[name]
         own_schema, _, own = whole.rpartition(".")
         if schema and schema != own_schema.lower():
-            raise Refused(f"there is no table {schema[:40]}.{name[:40]} to ask")
+            raise RefusedStatement(f"there is no table {schema[:40]}.{name[:40]} to ask")
         node.set("this", _quote_identifier(own))
         node.set("db", _quote_identifier(own_schema) if own_schema else None)
         self._read += 1
@@ -414,22 +414,24 @@ class _Names:
         from sqlglot import exp
 
         if not node.expressions:
-            raise Refused("it selects nothing")
+            raise RefusedStatement("it selects nothing")
         outputs: dict[str, str] = {}
         aliases: dict[str, exp.Expr] = {}
         settled: list[exp.Expr] = []
         for number, output in enumerate(node.expressions, 1):
             name = output.alias or (output.name if isinstance(output, exp.Column) else "") or f"value_{number}"
             if not _NAME.fullmatch(name):
-                raise Refused(f"{name[:40]!r} cannot be the name of a column; take up to 30 letters and digits")
+                raise RefusedStatement(
+                    f"{name[:40]!r} cannot be the name of a column; take up to 30 letters and digits"
+                )
             if name.lower() in outputs:
-                raise Refused(f"two columns are called {name}; give each its own name with AS")
+                raise RefusedStatement(f"two columns are called {name}; give each its own name with AS")
             # In a node of its own, for a column may turn out to be something else.
             held = exp.Paren(this=(output.this if isinstance(output, exp.Alias) else output).copy())
             self._below(held, scope)
             value = held.this
             if not exists and not any(value.find_all(exp.Column, exp.Count)):
-                raise Refused(f"the column {name} does not come from a table")
+                raise RefusedStatement(f"the column {name} does not come from a table")
             outputs[name.lower()] = name
             aliases[name.lower()] = value
             settled.append(exp.Alias(this=value, alias=_quote_identifier(name)))
@@ -448,7 +450,7 @@ class _Names:
                 self._column(node, scope)
             case exp.Subquery():
                 if node.args.get("alias"):
-                    raise Refused("a sub-query in an expression has no alias")
+                    raise RefusedStatement("a sub-query in an expression has no alias")
                 self._select(_select_in(node.this), _Scope(scope.relations, scope.queries))
             case exp.Select():
                 exists = isinstance(node.parent, exp.Exists)
@@ -460,7 +462,7 @@ class _Names:
             case exp.Window():
                 self._below(node, _Scope(scope.relations, scope.queries))
             case exp.Table() | exp.From() | exp.Join() | exp.With():
-                raise Refused("a table stands where none can")
+                raise RefusedStatement("a table stands where none can")
             case _:
                 self._below(node, scope)
 
@@ -471,7 +473,7 @@ class _Names:
                 continue
             found = [alias for alias in ([table] if table else level) if name in level[alias]]
             if len(found) > 1:
-                raise Refused(f"{name[:40]} is in several tables; name the column with its table")
+                raise RefusedStatement(f"{name[:40]} is in several tables; name the column with its table")
             if found:
                 node.set("this", _quote_identifier(level[found[0]][name]))
                 node.set("table", _quote_identifier(found[0]))
@@ -480,7 +482,7 @@ class _Names:
                 break
         if table or not self._by_alias(node, scope):
             whole = f"{node.table}.{node.name}" if table else node.name
-            raise Refused(f"there is no column {whole[:80]!r} to ask; a text stands in single quotes")
+            raise RefusedStatement(f"there is no column {whole[:80]!r} to ask; a text stands in single quotes")
 
     def _by_alias(self, node: exp.Column, scope: _Scope) -> bool:
         from sqlglot import exp
@@ -506,14 +508,14 @@ def _select_in(node: Any) -> exp.Select:
     from sqlglot import exp
 
     if type(node) is not exp.Select:
-        raise Refused("a sub-query is one plain SELECT")
+        raise RefusedStatement("a sub-query is one plain SELECT")
     return node
 
 
 def _name_of(alias: Any) -> str:
     name = str(getattr(alias, "name", "") or "")
     if not _NAME.fullmatch(name):
-        raise Refused("a sub-query or table needs an alias of letters and digits, 30 at most")
+        raise RefusedStatement("a sub-query or table needs an alias of letters and digits, 30 at most")
     return name.lower()
 
 
@@ -564,9 +566,9 @@ def _with_parameters(written: str, allowed: TextToSql, dialect: str) -> Statemen
 
 def _check_written(text: str, functions: frozenset[str]) -> None:
     if not _WRITTEN.fullmatch(text):
-        raise Refused("it has something in it that is neither a name, a number, a text nor a sign")
+        raise RefusedStatement("it has something in it that is neither a name, a number, a text nor a sign")
     bare = re.sub(r'"\w+"', '""', text)
     known = functions | _BEFORE_BRACKET | _TYPES_WITH_SIZE
     for name in re.findall(r"([A-Za-z_]\w*)\s*\(", bare):
         if name.lower() not in known:
-            raise Refused(f"{name[:40]} cannot be called")
+            raise RefusedStatement(f"{name[:40]} cannot be called")

@@ -15,7 +15,7 @@ from adapters.lookups.lookup_matching import binary_said
 from adapters.lookups.lookup_source import Rows, utc_now
 from adapters.lookups.sql import DatabaseSource
 from adapters.lookups.text_to_sql.checking import Statement
-from adapters.lookups.text_to_sql.writing import StatementWriter, Wanted, Written
+from adapters.lookups.text_to_sql.writing import SqlQuestion, StatementWriter, WritingOutcome
 from contracts.calls import ModelCall
 from contracts.enums import Language, Source
 from contracts.errors import ServerFault, SourceUnavailable
@@ -34,10 +34,10 @@ _TITLE: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _QuestionOutcome:
     """What one question came to."""
 
-    written: Written
+    written: WritingOutcome
     rows: Rows | None
     error: SourceUnavailable | None
     calls: tuple[ModelCall, ...]
@@ -70,7 +70,7 @@ class TextToSqlSource:
         self._database = database
         self._writer = writer
         self._now = now
-        self._flights: dict[Wanted, _Flight] = {}
+        self._flights: dict[SqlQuestion, _Flight] = {}
 
     @property
     def kind(self) -> Source:
@@ -101,11 +101,11 @@ class TextToSqlSource:
         today = self._now().astimezone(UTC).date()
         # All queries of a turn come at once; the first says what is sought.
         known = next((w for w in self._flights if (w.question, w.language) == (question, request.language)), None)
-        wanted = known or Wanted(question, request.query, request.language, today)
+        wanted = known or SqlQuestion(question, request.query, request.language, today)
         asked, first = await self._shared(wanted)
         return _reply(request, asked if first else replace(asked, calls=()))
 
-    async def _shared(self, wanted: Wanted) -> tuple[_Asked, bool]:
+    async def _shared(self, wanted: SqlQuestion) -> tuple[_QuestionOutcome, bool]:
         """Ask, or wait for who is asking the same already; the task ends with the last of those who wait."""
         flight = self._flights.get(wanted)
         first = flight is None
@@ -120,31 +120,31 @@ class TextToSqlSource:
                 flight.task.cancel()
                 self._flights.pop(wanted, None)
 
-    async def _ask(self, wanted: Wanted) -> _Asked:
+    async def _ask(self, wanted: SqlQuestion) -> _QuestionOutcome:
         try:
             written, calls = await self._writer.write(wanted)
         except ServerFault as fault:
             error = SourceUnavailable(f"No statement could be written. {fault.message}", fault.way_out)
-            return _Asked(Written(None), None, error, fault.calls)
+            return _QuestionOutcome(WritingOutcome(None), None, error, fault.calls)
         if written.refused:
             error = SourceUnavailable(
                 f"The statement that the model wrote was not run: {written.refused}.",
                 "Ask in other words, or name what it needs in the profile (database.text_to_sql).",
             )
-            return _Asked(written, None, error, calls)
+            return _QuestionOutcome(written, None, error, calls)
         if written.statement is None:
-            return _Asked(written, None, None, calls)
+            return _QuestionOutcome(written, None, None, calls)
         statement = written.statement
         try:
             rows = await self._database.run(statement.text, statement.values, statement.readable)
         except SourceUnavailable as error:
-            return _Asked(written, None, error, calls)
-        return _Asked(written, rows, None, calls)
+            return _QuestionOutcome(written, None, error, calls)
+        return _QuestionOutcome(written, rows, None, calls)
 
 
 @dataclass(slots=True, eq=False)
 class _Flight:
-    task: asyncio.Task[_Asked]
+    task: asyncio.Task[_QuestionOutcome]
     waiting: int = 0
 
 
@@ -154,7 +154,7 @@ def reference(statement: Statement) -> str:
     return f"db:sql:{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
 
 
-def _reply(request: SearchRequest, asked: _Asked) -> SearchReply:
+def _reply(request: SearchRequest, asked: _QuestionOutcome) -> SearchReply:
     statement = asked.written.statement
     told = QueryTrace(query=request.query, source=Source.DB, expanded=request.expand)
     if statement is not None:
@@ -177,7 +177,7 @@ def _show_statement(statement: Statement) -> str:
     return f"{reference(statement)}: {statement.text}{f' ({values})' if values else ''}"
 
 
-def _items(request: SearchRequest, asked: _Asked) -> list[EvidenceItem]:
+def _items(request: SearchRequest, asked: _QuestionOutcome) -> list[EvidenceItem]:
     assert asked.written.statement is not None and asked.rows is not None  # noqa: S101, PT018  # its caller has looked
     name = reference(asked.written.statement)
     confidence = CONFIDENCE_REPAIRED if asked.written.repaired else CONFIDENCE

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from adapters.lookups.text_to_sql.checking import FUNCTIONS, Refused, Statement, check_statement
+from adapters.lookups.text_to_sql.checking import FUNCTIONS, RefusedStatement, Statement, check_statement
 from adapters.models.exchange import AskedModel, ModelExchange
 from adapters.models.window import Parts
 from contracts.calls import ModelCall
@@ -58,7 +58,7 @@ _ENGINES: Final = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WritingOutcome:
     """What came of asking a model.
 
     Attributes:
@@ -73,7 +73,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SqlQuestion:
     """A question to be put into SQL.
 
     Attributes:
@@ -104,7 +104,7 @@ class StatementWriter:
         self._dialect = dialect
         self._rows = most_rows
 
-    async def write(self, wanted: Wanted) -> tuple[Written, tuple[ModelCall, ...]]:
+    async def write(self, wanted: SqlQuestion) -> tuple[WritingOutcome, tuple[ModelCall, ...]]:
         """Return what may run, or why there is nothing, and the requests that it took.
 
         Raises:
@@ -120,20 +120,20 @@ class StatementWriter:
             for repaired in (False, True):
                 raw = await self._reply(exchange, system, question, repair)
                 if read(raw) == NONE:
-                    return Written(None, repaired=repaired), tuple(exchange.made)
+                    return WritingOutcome(None, repaired=repaired), tuple(exchange.made)
                 try:
                     statement = await asyncio.to_thread(
                         check_statement, read(raw), self._allowed, self._dialect, self._rows
                     )
-                except Refused as error:
+                except RefusedStatement as error:
                     exchange.blame(FaultKind.NOT_AS_ASKED)
                     refused = str(error)
                     repair = repair_request(raw, refused)
                 else:
-                    return Written(statement, repaired=repaired), tuple(exchange.made)
+                    return WritingOutcome(statement, repaired=repaired), tuple(exchange.made)
         except ServerFault as fault:
             raise _with_calls(fault, tuple(exchange.made)) from fault
-        return Written(None, refused, repaired=True), tuple(exchange.made)
+        return WritingOutcome(None, refused, repaired=True), tuple(exchange.made)
 
     async def _reply(self, exchange: ModelExchange, system: str, question: str, repair: str) -> str:
         fixed = bytes_of(system) + bytes_of(_QUESTION) + bytes_of(repair)
@@ -141,7 +141,7 @@ class StatementWriter:
         reply = await exchange.send(parts, _messages(system, repair), form="text", options={}, by_bytes=False)
         return reply.text
 
-    def prompt(self, wanted: Wanted) -> str:
+    def prompt(self, wanted: SqlQuestion) -> str:
         """Return the system prompt: sentences of the profile, and what day it is."""
         functions = sorted({*FUNCTIONS[self._dialect], *(name.lower() for name in self._allowed.functions)})
         return _SYSTEM.format(

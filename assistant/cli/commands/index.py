@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from adapters.index.embedded import Folder, ingest
-from adapters.reading.dialects import Reading
+from adapters.reading.dialects import DialectSettings
 from assistant.config.profiles import profile_path
 from assistant.deployment import Deployment, deployment, index_command
 from assistant.wiring.documents import engine_of
@@ -62,17 +62,19 @@ def profile_folders(deployed: Deployment) -> list[Folder]:
             f"The profile {profile.name!r} names no folder of documents.", f"Name one: `{index_command(deployed)}`."
         )
     return [
-        Folder((base / entry.path).resolve(), entry.source, entry.version, Reading(entry.dialect, entry.variables))
+        Folder(
+            (base / entry.path).resolve(), entry.source, entry.version, DialectSettings(entry.dialect, entry.variables)
+        )
         for entry in profile.knowledge
     ]
 
 
-def _reading(deployed: Deployment, path: Path) -> Reading:
+def _reading(deployed: Deployment, path: Path) -> DialectSettings:
     """Return how the Markdown of a folder is written, as the profile says where it names the folder."""
     if not deployed.profile.knowledge:
-        return Reading()
+        return DialectSettings()
     readings = {folder.path: folder.reading for folder in profile_folders(deployed)}
-    return readings.get(path.expanduser().resolve(), Reading())
+    return readings.get(path.expanduser().resolve(), DialectSettings())
 
 
 def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) -> str:

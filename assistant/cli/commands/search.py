@@ -11,7 +11,7 @@ import sys
 from assistant.api import run_context, search_passages
 from assistant.cli.search_table import table
 from assistant.deployment import deployment
-from assistant.search_explanation import Explained, explain_search
+from assistant.search_explanation import SearchExplanation, explain_search
 from assistant.turns.progress import phrases
 from contracts.enums import Language
 from contracts.evidence import EvidenceItem
@@ -59,7 +59,7 @@ def _explain(options: argparse.Namespace) -> None:
         raise fault
     deployed = deployment(options.profile)
     context = run_context(deployed, language=options.lang, role=options.role, top_k=options.top)
-    made: Explained = asyncio.run(explain_search(deployed, clean(options.text), context))
+    made: SearchExplanation = asyncio.run(explain_search(deployed, clean(options.text), context))
     if options.json:
         print(json.dumps(made.as_json(), ensure_ascii=False, indent=2))
         return

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from assistant.service import Caller, Question, Service
 from assistant.turns.feedback import Feedback, Rating
-from assistant.turns.running_turn import Live
+from assistant.turns.running_turn import RunningTurn
 from assistant.turns.transcript import Turn
 from assistant.web.faults import Unauthorized
 from assistant.web.limits import UNLIMITED, Allowance
@@ -214,7 +214,7 @@ class Page:
                 pass
         return ""
 
-    def _begin(self, visit: _Visit, text: str) -> Live:
+    def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
         if visit.conversation and visit.service.live(visit.caller, visit.conversation) is not None:
             raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
@@ -287,7 +287,7 @@ class Page:
         except (UnknownThread, InputError):
             return []  # not asked yet, deleted, somebody else's, or no id at all
 
-    def _running(self, visit: _Visit) -> Live | None:
+    def _running(self, visit: _Visit) -> RunningTurn | None:
         try:
             return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
         except InputError:

@@ -21,7 +21,7 @@ from pydantic import SecretStr
 
 from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.drafting.model import ModelDrafter
-from adapters.fakes.model import PLAN_TOOL, Asked, message_of
+from adapters.fakes.model import PLAN_TOOL, ModelRequest, message_of
 from adapters.fakes.replies import said_of
 from adapters.fakes.sources import FakeSource
 from adapters.fakes.topic import FakeTopicProbe
@@ -239,7 +239,9 @@ def _message_said(case: Case, request: Request) -> Mapping[str, Any]:
     reply = case.fault.reply or {}
     if "choices" in reply:
         return reply["choices"][0]["message"]
-    return message_of(said_of(Asked("POST", request["path"], json.dumps(request["body"]), request["body"]), reply))
+    return message_of(
+        said_of(ModelRequest("POST", request["path"], json.dumps(request["body"]), request["body"]), reply)
+    )
 
 
 def _holds(plan: Mapping[str, Any], arguments: str) -> bool:

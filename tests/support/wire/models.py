@@ -19,7 +19,7 @@ from adapters.models.exchange import AskedModel
 from adapters.models.memory import WireMemory
 from adapters.models.retries import Pauses
 from adapters.models.window import Window
-from adapters.planning.model import ModelPlanner, Rung
+from adapters.planning.model import ModelPlanner, Strategy
 from contracts.enums import CallPurpose, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import Drafter, DraftRequest, Planner, PlanRequest
@@ -75,7 +75,7 @@ class Bench:
         memory: WireMemory | None = None,
         *,
         otherwise: Planner | None = None,
-        rungs: list[Rung] | None = None,
+        rungs: list[Strategy] | None = None,
         max_tokens: int = 2000,
         **changes: Any,
     ) -> ModelPlanner:

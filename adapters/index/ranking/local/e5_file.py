@@ -25,7 +25,7 @@ _PACKED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedMatrix:
     """A matrix of 4 bits a number, unpacked where it is needed.
 
     Attributes:
@@ -71,7 +71,7 @@ class E5File:
     unknown: int
     characters: Mapping[int, str]
     vectors: Mapping[str, NDArray[np.float32]]
-    matrices: Mapping[str, Packed]
+    matrices: Mapping[str, PackedMatrix]
 
     @classmethod
     def read(cls, path: Path) -> E5File:
@@ -127,11 +127,11 @@ def _characters(reader: _Reader) -> dict[int, str]:
     return found
 
 
-def _tensors(reader: _Reader, width: int, inner: int) -> tuple[dict[str, NDArray[np.float32]], dict[str, Packed]]:
+def _tensors(reader: _Reader, width: int, inner: int) -> tuple[dict[str, NDArray[np.float32]], dict[str, PackedMatrix]]:
     import numpy as np
 
     vectors: dict[str, NDArray[np.float32]] = {}
-    matrices: dict[str, Packed] = {}
+    matrices: dict[str, PackedMatrix] = {}
     (count,) = reader.take("i")
     for _ in range(count):
         (length,) = reader.take("H")
@@ -142,7 +142,7 @@ def _tensors(reader: _Reader, width: int, inner: int) -> tuple[dict[str, NDArray
             columns = inner if name.endswith(".fo.w") else width
             blocks = np.dtype([("factor", "<f2"), ("halves", "u1", (BLOCK // 2,))])
             table = reader.at(start, blocks, numbers // BLOCK).reshape(-1, columns // BLOCK)
-            matrices[name] = Packed(table["factor"], table["halves"])
+            matrices[name] = PackedMatrix(table["factor"], table["halves"])
         else:
             vectors[name] = reader.at(start, np.dtype("<f4"), numbers)
     return vectors, matrices

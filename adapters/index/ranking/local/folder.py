@@ -128,7 +128,7 @@ class FolderModel:
             )
         made_by = self._manifest.model_dump_json(exclude={"words_share", "languages"})
         self._name = f"{self._manifest.name} {sha256(made_by.encode()).hexdigest()[:8]}"
-        self._loaded: Once[_Loaded] = Once()
+        self._loaded: Once[_LoadedModel] = Once()
 
     @property
     def name(self) -> str:
@@ -157,11 +157,11 @@ class FolderModel:
         loaded = self._loaded.get(self._load)
         return np.stack([loaded.vector(text) for text in texts])
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> _LoadedModel:
         for name, digest in self._manifest.sha256.items():
             self._check(self._folder / name, digest.lower())
         try:
-            loaded = _Loaded.of(self._folder, self._manifest)
+            loaded = _LoadedModel.of(self._folder, self._manifest)
         except ServerFault:
             raise
         except Exception as error:  # what the two packages raise has no class in common
@@ -194,7 +194,7 @@ def _fault(folder: Path, what: str, way_out: str) -> ServerFault:
     return ServerFault(f"The embedding model in {folder} {what}.", way_out, kind=FaultKind.NOT_AS_ASKED)
 
 
-class _Loaded:
+class _LoadedModel:
     """A graph and what makes its input of a text."""
 
     def __init__(self, folder: Path, manifest: Manifest, graph: Any, tokenizer: Tokenizer) -> None:

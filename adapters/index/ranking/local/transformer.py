@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from adapters.index.ranking.local.e5_file import E5File, Packed
+    from adapters.index.ranking.local.e5_file import E5File, PackedMatrix
 
     Matrix = NDArray[np.float32]
 
@@ -98,7 +98,7 @@ class Encoder:
     """The model in a file, unpacked: 4 bytes a number, but for the vectors of its pieces, which stay as they are."""
 
     def __init__(self, file: E5File) -> None:
-        self._pieces: Packed = file.matrices["emb.word"]
+        self._pieces: PackedMatrix = file.matrices["emb.word"]
         self._ends = file.begin, file.end
         self._places: Matrix = file.vectors["emb.pos"].reshape(-1, file.width) + file.vectors["emb.type"][: file.width]
         self._first = _Norm(file.vectors["emb.ln.w"], file.vectors["emb.ln.b"], file.epsilon)
