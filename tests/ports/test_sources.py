@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from contracts.enums import Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.ports import EvidenceSource, SearchRequest
+from tests.support.broken_sources import remove_folder
 from tests.support.ports.source_conformance import SourceConformance
 
 
@@ -34,7 +34,7 @@ class _Documents(SourceConformance):
     @pytest.fixture
     def broken(self, tmp_path: Path) -> Iterator[EvidenceSource]:
         with knowledge(tmp_path, self.wanted) as opened:
-            shutil.rmtree(tmp_path / "kb")
+            remove_folder(tmp_path / "kb")
             yield DocumentSource(opened, self.wanted)
 
 

@@ -11,11 +11,13 @@ import json
 import sys
 import time
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-if TYPE_CHECKING or find_spec("assistant.deployment"):
+import assistant
+
+# Not by find_spec: an editable install finds a module in its own tree that the earlier one lacks.
+if TYPE_CHECKING or Path(str(assistant.__file__)).with_name("deployment.py").exists():
     from assistant.cli.commands.index import index, profile_folders
     from assistant.deployment import Deployment, deployment
     from assistant.wiring.turns import open_runner
