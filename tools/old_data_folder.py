@@ -146,10 +146,9 @@ async def finished() -> None:
     """Index, make a key, and hold the conversations that ended."""
     from assistant.commands.index import index, profile_folders
     from assistant.feedback import Feedback, Rating
-
-    from assistant.deployment import deployment
     from assistant.keys import keys_of
     from assistant.service import Caller, Question, open_service
+    from assistant.wiring import deployment
 
     deployed = deployment()
     index(deployed, profile_folders(deployed))
@@ -187,11 +186,10 @@ RIGHT = time.time_ns
 
 async def half(name: str, seconds: str) -> None:
     """Begin a turn, and end this process in the middle of it."""
-    from assistant.transcript import TurnStore
-
     import graph.build
     from assistant import wiring
     from assistant.api import run_context
+    from assistant.transcript import TurnStore
 
     restart(int(seconds))
     node, _, nth = ENDED_AT.get(name, "draft").partition(" ")
@@ -250,9 +248,7 @@ def without_citations(ports: Callable[..., Any]) -> Callable[..., Any]:
 
 async def stuck() -> None:
     """Try to finish the turn that was begun ahead; what comes of that is what is wanted."""
-    from assistant.wiring_turns import open_runner
-
-    from assistant.deployment import deployment
+    from assistant.wiring import deployment, open_runner
     from contracts.errors import GuardianError
 
     restart(0)
@@ -265,8 +261,8 @@ async def stuck() -> None:
 
 async def kept() -> None:
     """Hold a conversation whose hand-off waits, last of all: whoever opens the desk next sends it."""
-    from assistant.deployment import deployment
     from assistant.service import Caller, Question, open_service
+    from assistant.wiring import deployment
 
     os.environ["GUARDIAN_HANDOFF_TO"] = "http://127.0.0.1:9/"  # where nobody listens
     async with open_service(deployment()) as service:
