@@ -109,7 +109,7 @@ class Fusion:
         return [self.weighed(hits[key], similarities.get(key), fused) for key, fused in order[:count]]
 
     def ordered(self, scores: Mapping[_Key, float], similarities: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
-        """Return all that has a score by words or a similarity, best first, with what both say of it (`combined`)."""
+        """Return all that has a score by words or a similarity, best first, with what both say of it (`fuse`)."""
         return fuse(scores, similarities, self.share, self.floor)
 
     def weighed(self, hit: Hit, similarity: float | None, fused: float) -> Hit:

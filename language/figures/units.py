@@ -177,7 +177,7 @@ UNIT: Final = (
     r"(?:[ \u00a0\u202f]?(?:%|[$€£₽¢](?!\d)|°[ \u00a0]?[CFСcfс]?(?![^\W\d]))"
     r"|[ \u00a0\u202f]?-?(?:(?i:" + _JOINED + r")|[^\W\d_]+[³]?)(?![\w])\.?)"
 )
-"""What may be a unit behind a number, as part of a regular expression; `meaning` says whether it is one."""
+"""What may be a unit behind a number, as part of a regular expression; `read_unit` says whether it is one."""
 
 
 @lru_cache(maxsize=4096)

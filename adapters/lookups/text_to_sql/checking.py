@@ -152,7 +152,7 @@ def check_statement(text: str, allowed: TextToSql, dialect: str, most_rows: int)
         most_rows: Its rows are limited to one more than these, so that a longer result can be told from a whole one.
 
     Raises:
-        Refused: It is anything but one plain SELECT on what is allowed.
+        RefusedStatement: It is anything but one plain SELECT on what is allowed.
     """
     if len(text) > MOST_CHARS:
         raise RefusedStatement(f"it is longer than {MOST_CHARS} characters")
@@ -337,7 +337,7 @@ class _Names:
         """Write out every name of a statement.
 
         Raises:
-            Refused: One means nothing that is allowed.
+            RefusedStatement: One means nothing that is allowed.
         """
         self._select(tree, _Scope())
         if not self._read:
