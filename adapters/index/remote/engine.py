@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from adapters.index.remote.sparse import Vector
@@ -14,6 +14,9 @@ from adapters.index.store import Passage
 
 if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedding
+
+ANOTHER_PLACE: Final = "fill another collection or database, or delete this one and fill it anew"
+"""What to do with an index that cannot take what it is to be filled with."""
 
 
 class EngineFault(Exception):

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from adapters.index.embedded.index import VENDOR_ERRORS, analyser, open_index
 from adapters.index.ranking.similarity import calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.index.ranking.spreads import directions_key
-from adapters.index.remote.engine import Engine, EngineFault, Row, id_of
-from adapters.index.remote.search import ANOTHER_PLACE, STATE
+from adapters.index.remote.engine import ANOTHER_PLACE, Engine, EngineFault, Row, id_of
 from adapters.index.remote.sparse import Averages, Statistics, Vector, Words, count_words, have_drifted, passage
 from adapters.index.remote.state import (
     FORMAT,
+    STATE,
     Dense,
     FinishedFill,
     State,

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 from adapters.index.queries import version_term
-from adapters.index.remote.engine import EngineFault, EngineHit, Limits, Row
-from adapters.index.remote.search import ANOTHER_PLACE
+from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, Limits, Row
 from adapters.index.remote.sparse import Vector
 from adapters.index.store import Passage
 from contracts.errors import ConfigError, IndexBusy

@@ -20,8 +20,7 @@ from uuid import UUID
 
 from adapters.data_folder import hold_lock
 from adapters.index.queries import version_term
-from adapters.index.remote.engine import EngineFault, EngineHit, Limits, Row
-from adapters.index.remote.search import ANOTHER_PLACE
+from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, Limits, Row
 from adapters.index.remote.sparse import Vector
 from adapters.index.store import Passage
 from contracts.errors import IndexBusy, KnowledgeError

@@ -1,7 +1,7 @@
 """Searching a knowledge base that lives in a server: the ranking, filters and confidence of the embedded index.
 
     RemoteKnowledge(engine)             searches; stands where `KnowledgeBase` stands
-    Engine                              what a server must be able to do, for searching and for being filled
+    Engine                              what a server must be able to do, for both (`engine.py`)
     fill(directory, engine)             brings it up to date (`filling.py`)
 
 A server keeps passages with their sparse vectors (`sparse.py`), where an embedding model is used with its vectors, too,
@@ -40,9 +40,9 @@ from adapters.index.queries import (
     widen,
 )
 from adapters.index.ranking.spreads import spread_of
-from adapters.index.remote.engine import Engine, EngineFault, EngineHit, Limits, id_of, storable
+from adapters.index.remote.engine import ANOTHER_PLACE, Engine, EngineFault, EngineHit, Limits, id_of, storable
 from adapters.index.remote.sparse import Statistics, Vector, best_of
-from adapters.index.remote.state import Dense, FinishedFill, State, directions_note, part_key, unpack_statistics
+from adapters.index.remote.state import STATE, Dense, FinishedFill, State, directions_note, part_key, unpack_statistics
 from adapters.index.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.index.store import Passage
 from adapters.threads import in_thread
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 10.0
 """For one search, all that is asked for it together."""
-STATE: Final = "state"
-"""The note that says what a server holds."""
 _FRESH_S: Final = 5.0
 """How long statistics are used before it is asked whether there are newer ones."""
 _CANDIDATES: Final = 50
@@ -68,8 +66,6 @@ _CANDIDATES: Final = 50
 _DIGITS: Final = 6
 """After the point, of a similarity: what engines agree in."""
 _AGAIN: Final = "Run `guardian index` with `--to` and its address."
-ANOTHER_PLACE: Final = "fill another collection or database, or delete this one and fill it anew"
-"""What to do with an index that cannot take what it is to be filled with."""
 _T = TypeVar("_T")
 _Place = tuple[str, int]
 """A passage: its document and its place there."""

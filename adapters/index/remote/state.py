@@ -7,16 +7,14 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from adapters.index.embedded.index import analyser
 from adapters.index.ranking.similarity import Calibration
 from adapters.index.remote.sparse import Averages, Frequencies, Statistics
 
-if TYPE_CHECKING:
-    pass
-
-
+STATE: Final = "state"
+"""The note that says what a server holds."""
 FORMAT: Final = 1
 """Raised when vectors or rows are made otherwise: everything is then filled in again."""
 
