@@ -1,4 +1,4 @@
-"""The values of a claim, and which of them a passage does not have.
+"""Which values of a claim the passages that it cites do not have.
 
 Values are what a wrong answer gets wrong in a checkable way: numbers with their units, versions, dates, identifiers,
 addresses and quoted names. Measured elsewhere: a number that is not in the cited snippet marks a wrong claim with a

@@ -1,4 +1,4 @@
-"""Figures of a prose: numbers with their units, versions, dates and times, in digits and in words."""
+"""Figures of prose: numbers with their units, versions, dates and times, in digits and in words."""
 
 from __future__ import annotations
 

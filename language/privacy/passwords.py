@@ -1,4 +1,4 @@
-"""Passwords and tokens behind a name that says what they are, in prose, code, pairs and tables; and pairs of a login."""
+"""Passwords behind a login, and passwords and tokens behind a name that says what they are, in prose, code and tables."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Final
 
 from language.privacy.secret_values import is_mixed, is_no_word, is_password, is_placeholder, is_random
 from language.privacy.spans import Span
+
+# ---------------------------------------------------------------------------------------------- a login and its password
 
 _USERS: Final = frozenset(
     (
@@ -60,6 +62,10 @@ def find_login_pairs(plain: str, low: str) -> Iterator[Span]:
 
 
 _SIGN_OR_DIGIT = re.compile(r"[\d!@#$%^&*]")
+
+
+# ------------------------------------------------------------------------------------------------- values behind names
+
 _PASSWORD_HINTS: Final = ("pass", "pwd", "psw", "pw:", "pw=", "secret", "парол")
 _TOKEN_HINTS: Final = ("token", "key", "secret", "session", "токен", "ключ", "секрет", "credential")
 _AFTER_NAME = r"[\"'`*_\]]{0,4}(?:\s|\|){0,3}"

@@ -51,6 +51,8 @@ def _secrets(plain: str) -> list[Span]:
     return found
 
 
+# ------------------------------------------------------------------------------------------------------ private keys
+
 _KEY_BEGINS = re.compile(
     r"[-—]{2,5} ?BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?[-—]{2,5}|PuTTY-User-Key-File-\d:"
 )
@@ -92,6 +94,8 @@ def _key_body(plain: str, place: int) -> int:
         place = line.end()
     return place
 
+
+# ---------------------------------------------------------------------------------------------------- keys of services
 
 _SHORTEST = 15
 """Characters of a key."""
@@ -152,6 +156,8 @@ def _web_tokens(plain: str) -> Iterator[Span]:
         for match in _WEB_TOKEN.finditer(plain):
             yield Span("web-token", *match.span())
 
+
+# ---------------------------------------------------------------------------------------------- headers and addresses
 
 _BEARER = re.compile(r"bearer[ \t:]+[\"'`]?([a-z0-9._~+/=-]{12,})")
 _BASIC = re.compile(r"basic[ \t]+[\"'`]?([a-z0-9+/]{6,}={0,2})")
@@ -221,6 +227,8 @@ def _connection_strings(plain: str, low: str) -> Iterator[Span]:
         for match in _ACCOUNT_KEY.finditer(plain):
             yield Span("connection-string", *match.span(1))
 
+
+# ------------------------------------------------------------------------------------------------ encoded in manifests
 
 _MANIFEST = re.compile(r"\bkind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?secret(?![a-z])|\.dockerc(?:onfigjson|fg)\b")
 _ENCODED = re.compile(
