@@ -90,7 +90,7 @@ async def read_article(
     allowed = [item for item in found if item.source in profile.sources_for(caller.role)]
     documents = [list(items) for _, items in groupby(allowed, key=lambda item: (item.document, item.source))]
     if not documents:
-        raise _report_unknown(name)
+        raise _unknown_error(name)
     chosen = max(documents, key=lambda items: _fit(items[0], profile, language))
     others = [_name(redact(items[:1], profile, caller.role)[0]) for items in documents if items is not chosen]
     texts = assemble(redact(chosen, profile, caller.role))
@@ -114,7 +114,7 @@ def _parse_article_name(name: str) -> tuple[str, int | None]:
     return (ref.group(1) if ref else given), None
 
 
-def _report_unknown(name: str) -> UnknownArticle:
+def _unknown_error(name: str) -> UnknownArticle:
     shown = name if len(name) <= 100 else f"{name[:100]}…"
     return UnknownArticle(
         f"There is no article {shown!r}.", "Search for it, and use the `ref` or `document` of what is found."

@@ -155,7 +155,7 @@ async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], Non
             work = _Work(service, job, reading, run)
             report = await work.ask_all(table, begun)
             if digest(job.source) != hashed:
-                raise _report_change("input")
+                raise _change_error("input")
             await work.write(table, kind, report)
         job.progress.unlink()
     report.seconds = time.monotonic() - since
@@ -239,7 +239,7 @@ def _enter_run(job: Job, plan: Json) -> _Run:
         kept = _read_progress(job)
         for name, value in plan.items():
             if kept.get(name) != value:
-                raise _report_change(name)
+                raise _change_error(name)
         return _Run(str(kept["run"]), goes_on=True, replaces=kept.get("replaces") is True)
     run = _Run(uuid.uuid4().hex[:12], goes_on=False, replaces=job.force)
     entry = {"format": _FORMAT, "run": run.name, "source": job.source.name, "replaces": run.replaces, **plan}
@@ -281,7 +281,7 @@ _CHANGES: Final = {
 }
 
 
-def _report_change(name: str) -> InputError:
+def _change_error(name: str) -> InputError:
     what, way_out = _CHANGES[name]
     return InputError(
         f"A run that was broken off cannot go on: {what}.",

@@ -261,10 +261,10 @@ def _dense(record: sqlite3.Connection, embedder: Embedder | None, heads: Sequenc
     sql = "SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1"
     first = record.execute(sql, (embedder.name,)).fetchone() if there else None
     if first is None:
-        raise _report_missing_vectors(embedder.name)
+        raise _missing_vectors_error(embedder.name)
     measured = record.execute("SELECT value FROM meta WHERE key = ?", (calibration_key(embedder.name),)).fetchone()
     if measured is None:
-        raise _report_missing_vectors(embedder.name)
+        raise _missing_vectors_error(embedder.name)
     calibration = calibration_of(measured[0])
     languages = tuple(sorted(embedder.languages))
     differ = _directions(record, embedder.name)
@@ -326,11 +326,11 @@ def _vectors(
     sql = f"{_VECTORS} ({','.join('?' * len(keys))})"
     known = {key: vector_of(blob) for key, blob in record.execute(sql, (dense.model, *keys))}
     if len(known) < len(keys) or any(len(vector) != dense.length for vector in known.values()):
-        raise _report_missing_vectors(dense.model)
+        raise _missing_vectors_error(dense.model)
     return {number: known[key] for number, key in texts.items()}
 
 
-def _report_missing_vectors(model: str) -> KnowledgeError:
+def _missing_vectors_error(model: str) -> KnowledgeError:
     """Return the error of a fill whose passages have not all vectors."""
     return KnowledgeError(
         f"Not all passages have a vector of the embedding model {model!r} yet, so the index in the server cannot be "

@@ -27,12 +27,12 @@ def run(options: argparse.Namespace) -> int:
     # Of a conversation held in Studio there may be hand-offs, which are deleted here as well.
     kept = options.action == "delete" and hand_offs_file(deployed).exists()
     if options.action != "list" and not deployed.threads_file.exists() and not kept:
-        raise _report_unknown(options.thread)
+        raise _unknown_error(options.thread)
     work = {"list": _list, "show": _show, "resume": _resume, "delete": _delete}[options.action]
     return asyncio.run(work(deployed, options))
 
 
-def _report_unknown(thread: str) -> UnknownThread:
+def _unknown_error(thread: str) -> UnknownThread:
     return UnknownThread(f"There is no conversation {thread!r}.", "`guardian threads list` shows all.")
 
 
@@ -58,7 +58,7 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_store(deployed) as store:
         turns = await store.turns(options.thread)
     if not turns:
-        raise _report_unknown(options.thread)
+        raise _unknown_error(options.thread)
     if options.json:
         print(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
         return 0
@@ -76,7 +76,7 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
 async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_runner(deployed) as runner, open_store(deployed) as store:
         if not await store.turns(options.thread):
-            raise _report_unknown(options.thread)
+            raise _unknown_error(options.thread)
         half = await store.unfinished(options.thread)
         question = half.question if half else ""
         result = await runner.resume(options.thread, on_event=receiver(question, None, path=True))
