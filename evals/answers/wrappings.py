@@ -79,8 +79,8 @@ NAMES: Final = (*WRAPPINGS, PAIRS, DIALOGUE)
 def pose(corpus: Corpus, questions: Sequence[Question]) -> Iterator[PosedQuestion]:
     """Yield some questions of a corpus in every wrapping; pairs and dialogues of such as are among them."""
     for question in questions:
-        for name, wrap in WRAPPINGS.items():
-            yield PosedQuestion(_case(question, name, (wrap(question),)), name, question.id, question.held_back)
+        for name, wrapping in WRAPPINGS.items():
+            yield PosedQuestion(_case(question, name, (wrapping(question),)), name, question.id, question.held_back)
     for language in Language:
         yield from _pairs([one for one in questions if one.language is language])
     chosen = {one.id for one in questions}

@@ -136,11 +136,11 @@ def slip(word: str, dice: random.Random) -> str:
     """Return a word one slip away: a letter changed, lost, added, or two neighbours swapped."""
     letters = _ALPHABETS[Language.EN if word.isascii() else Language.RU]
     at = dice.randrange(len(word) - 1)
-    slip = dice.randrange(4)
-    if slip == 0:
+    kind = dice.randrange(4)
+    if kind == 0:
         return word[:at] + dice.choice(letters.replace(word[at], "")) + word[at + 1 :]
-    if slip == 1:
+    if kind == 1:
         return word[:at] + word[at + 1 :]
-    if slip == 2 and word[at] != word[at + 1]:
+    if kind == 2 and word[at] != word[at + 1]:
         return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     return word[:at] + dice.choice(letters) + word[at:]

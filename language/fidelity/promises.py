@@ -46,11 +46,11 @@ _DENIED: Final = re.compile(
 
 def _beginnings(words: Iterable[str]) -> re.Pattern[str]:
     """Return what finds one of some beginnings; of a phrase, those of each of its words, but for the shortest."""
-    found = (r"\s++".join(map(_begin_word, fold(phrase).split())) for phrase in words)
+    found = (r"\s++".join(map(_beginning_pattern, fold(phrase).split())) for phrase in words)
     return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(found, key=len, reverse=True))})")
 
 
-def _begin_word(word: str) -> str:
+def _beginning_pattern(word: str) -> str:
     return rf"{re.escape(word)}(?!\w)" if len(word) < _LEAST_BEGINNING else rf"{re.escape(word)}\w*+"
 
 

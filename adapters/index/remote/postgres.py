@@ -193,16 +193,16 @@ class PostgresEngine:
         values = {
             "words": [number - _SIGN for number in query],
             "weights": list(query.values()),
-            **_write_limits(limits, count),
+            **_limit_parameters(limits, count),
         }
         sql = self._complete(_SEARCH, limits, whole=_WHOLE if whole else _BARE)
         return [_read_row(row) for row in self._ask(lambda one: one.execute(sql, values).fetchall(), seconds)]
 
     def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
         values = {
-            "meaning": _write_vector(meaning.tolist()),
+            "meaning": _format_vector(meaning.tolist()),
             "ids": list(limits.ids or ()),
-            **_write_limits(limits, count),
+            **_limit_parameters(limits, count),
         }
         statement = _NEAREST if limits.ids is None else _GIVEN
         sql = self._complete(statement, limits, whole=_WHOLE, kind=_kind(len(meaning)))
@@ -311,7 +311,7 @@ class PostgresEngine:
                     with cursor.copy(self._sql("COPY {meanings} (passage, scope, meaning) FROM STDIN")) as copy:
                         for number, row in meant:
                             vector = () if row.meaning is None else row.meaning.tolist()
-                            copy.write_row((number, scopes[_scope(row)], _write_vector(vector)))
+                            copy.write_row((number, scopes[_scope(row)], _format_vector(vector)))
                 with cursor.copy(self._sql("COPY {postings} (word, scope, passage, weight) FROM STDIN")) as copy:
                     for number, (row, vector) in zip(numbers, rows, strict=True):
                         scope = scopes[_scope(row)]
@@ -462,7 +462,7 @@ def _shut_after(connection: psycopg.Connection[Any], seconds: float) -> Generato
         handle.detach()
 
 
-def _write_limits(limits: Limits, count: int) -> dict[str, object]:
+def _limit_parameters(limits: Limits, count: int) -> dict[str, object]:
     return {
         "source": limits.source,
         "versions": list(limits.versions) if limits.versions is not None else None,
@@ -477,7 +477,7 @@ def _kind(length: int) -> str:
     return "vector" if length <= LONGEST_VECTOR else "halfvec"
 
 
-def _write_vector(vector: Sequence[float]) -> str:
+def _format_vector(vector: Sequence[float]) -> str:
     """Return a vector as pgvector reads it; nine digits are all that float32 has."""
     return f"[{','.join(format(number, '.9g') for number in vector)}]"
 

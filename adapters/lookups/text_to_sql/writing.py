@@ -179,14 +179,14 @@ def _messages(system: str, repair: str) -> Callable[[Parts], list[BaseMessage]]:
 
 
 def _describe_table(table: AskedTable, language: Language | None) -> str:
-    lines = [f"{table.name}: {_choose_language(table.about, language)}"]
+    lines = [f"{table.name}: {_choose_text(table.about, language)}"]
     for column in table.columns:
         values = f" One of: {', '.join(map(repr, column.values))}." if column.values else ""
-        lines.append(f"- {column.name}: {_choose_language(column.about, language)}{values}")
+        lines.append(f"- {column.name}: {_choose_text(column.about, language)}{values}")
     return "\n".join(lines)
 
 
-def _choose_language(about: LocalText, language: Language | None) -> str:
+def _choose_text(about: LocalText, language: Language | None) -> str:
     return (about.get(language) if language else None) or about.get(Language.EN) or next(iter(about.values()))
 
 
