@@ -146,7 +146,7 @@ class Service:
             )
             return tell_end(live, raw)
 
-        return self._started(inner, live, run())
+        return self._start(inner, live, run())
 
     @asynccontextmanager
     async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[RunningTurn]:
@@ -179,12 +179,12 @@ class Service:
 
     async def resume(self, caller: Caller, thread: str) -> RunningTurn | None:
         """Begin to finish a conversation's half-finished turn, or join it where it runs here; `None`: there is none."""
-        live = await self._resumed(caller, thread)
+        live = await self._resume(caller, thread)
         if live is not None:
             live.lasting = True
         return live
 
-    async def _resumed(self, caller: Caller, thread: str) -> RunningTurn | None:
+    async def _resume(self, caller: Caller, thread: str) -> RunningTurn | None:
         if (live := self.live(caller, thread)) is not None:
             return live
         inner = self._inner(caller, thread)
@@ -206,12 +206,12 @@ class Service:
                 raise UnknownThread(f"There is no conversation {thread!r}.", "It was deleted; begin a new one.")
             return tell_end(live, raw)
 
-        return self._started(inner, live, run())
+        return self._start(inner, live, run())
 
     @asynccontextmanager
     async def resuming(self, caller: Caller, thread: str) -> AsyncGenerator[RunningTurn | None]:
         """As `resume`; the turn is bound to who asked for it, as `asking` binds one."""
-        live = await self._resumed(caller, thread)
+        live = await self._resume(caller, thread)
         if live is None:
             yield None
             return
@@ -264,11 +264,11 @@ class Service:
             live.recorded = live.recorded or recorded
         try:
             await end_turns(lives, stop_error())
-            return await self._abandoned(inner)
+            return await self._abandon(inner)
         finally:
             recorded.set()
 
-    async def _abandoned(self, inner: str) -> bool:
+    async def _abandon(self, inner: str) -> bool:
         turn = await self._store.unfinished(inner)
         if turn is None:
             return False
@@ -406,7 +406,7 @@ class Service:
             check_id("conversation's", thread)
         return f"{caller.name}{_OWNS}{thread}" if caller.name else thread
 
-    def _started(self, inner: str, live: RunningTurn, work: Any) -> RunningTurn:
+    def _start(self, inner: str, live: RunningTurn, work: Any) -> RunningTurn:
         if self._closed:
             work.close()
             raise closing_error()

@@ -115,7 +115,7 @@ class TurnCase(_Case):
     topic: str = ""
 
     @model_validator(mode="after")
-    def _labelled(self) -> Self:
+    def _check_label(self) -> Self:
         if self.route is None and self.outcome is None and not self.asks:
             raise ValueError("a turn needs a route, an outcome, pages or parts")
         if self.pages and self.parts:

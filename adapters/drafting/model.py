@@ -80,9 +80,9 @@ class ModelDrafter:
         try:
             return await exchange.run()
         except ServerFault as fault:
-            return await self._degraded(request, fault, tuple(exchange.made))
+            return await self._draft_otherwise(request, fault, tuple(exchange.made))
 
-    async def _degraded(self, request: DraftRequest, fault: ServerFault, made: tuple[ModelCall, ...]) -> Draft:
+    async def _draft_otherwise(self, request: DraftRequest, fault: ServerFault, made: tuple[ModelCall, ...]) -> Draft:
         if not request.may_quote:
             return Draft(DraftKind.ABSTENTION, "", degraded=(f"draft: {fault}",), calls=made)
         try:

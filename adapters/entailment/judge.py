@@ -119,18 +119,18 @@ class ChatJudge:
             schema = {"name": FORM, "schema": form_schema(), "strict": True}
             options = {"response_format": {"type": "json_schema", "json_schema": schema}}
             try:
-                return await self._sent(
+                return await self._send(
                     Ask(_messages(questions), MAX_TOKENS, "json_schema strict", options), deadline, made
                 )
             except ServerFault as fault:
                 if fault.kind is not FaultKind.BAD_REQUEST:
                     raise
-        reply = await self._sent(Ask(_messages(questions), MAX_TOKENS), deadline, made)
+        reply = await self._send(Ask(_messages(questions), MAX_TOKENS), deadline, made)
         # It is the schema that was refused: the same request without it was answered.
         self._in_words = True
         return reply
 
-    async def _sent(self, ask: Ask, deadline: float, made: list[ModelCall]) -> Reply:
+    async def _send(self, ask: Ask, deadline: float, made: list[ModelCall]) -> Reply:
         try:
             reply = await self._model.ask(ask, deadline)
         except ServerFault as fault:

@@ -101,11 +101,11 @@ class NliModel:
             score = number_of(fields.get("score"), "one of its scores")
             if not 0 <= score <= 1:
                 raise ValueError("one of its scores is not between 0 and 1")
-            scores[label.lower()] = (self._named(label.lower()), score)
+            scores[label.lower()] = (self._name_label(label.lower()), score)
         entailment, confidence = max(scores.values(), key=lambda pair: pair[1])
         return EntailmentAnswer(entailment, confidence)
 
-    def _named(self, label: str) -> Entailment:
+    def _name_label(self, label: str) -> Entailment:
         if known := NAMES.get(label):
             return known
         numbered = _NUMBERED.fullmatch(label)

@@ -317,13 +317,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _read(self) -> ModelRequest | None:
         """Read the request's body; `None` where its length makes no sense."""
         try:
-            raw = self._chunks() if "Transfer-Encoding" in self.headers else self._counted()
+            raw = self._chunks() if "Transfer-Encoding" in self.headers else self._read_counted()
         except ValueError:
             return None
         text = raw.decode("utf-8", "replace")
         return ModelRequest(self.command, self.path.partition("?")[0], text, _parse_json(text))
 
-    def _counted(self) -> bytes:
+    def _read_counted(self) -> bytes:
         return self._exactly(int(self.headers.get("Content-Length", "0")))
 
     def _chunks(self) -> bytes:

@@ -106,7 +106,7 @@ class Outbox:
         """
         storable = Ticket.model_validate_json(_text(json.dumps(ticket.model_dump(mode="json"), ensure_ascii=False)))
         place = (_text(ticket.thread_id), _text(ticket.turn_id))
-        async with self._opened() as connection:
+        async with self._open() as connection:
             await connection.execute(
                 "INSERT OR IGNORE INTO hand_offs (thread_id, turn_id, key, kept_at, ticket) VALUES (?, ?, ?, ?, ?)",
                 (*place, key_of(self._scope, storable), _now(), storable.model_dump_json()),
@@ -182,16 +182,16 @@ class Outbox:
     async def _read(self, where: str, values: Sequence[object] = ()) -> list[Entry]:
         if not await asyncio.to_thread(self.path.exists):
             return []
-        async with self._opened() as connection:
+        async with self._open() as connection:
             return await _entries(connection, where, values)
 
     async def _write(self, statement: str, values: Sequence[object]) -> int:
-        async with self._opened() as connection:
+        async with self._open() as connection:
             cursor = await connection.execute(statement, values)
             return cursor.rowcount
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncGenerator[aiosqlite.Connection]:
+    async def _open(self) -> AsyncGenerator[aiosqlite.Connection]:
         try:
             await asyncio.to_thread(_keep_private, self.path)
             connection = await open_connection(self.path, None, _WHAT)

@@ -102,10 +102,10 @@ class LookupSource:
         today = self._now().astimezone(UTC).date()
         faults: list[SourceUnavailable] = []
         notes: list[str] = []
-        asked = self._wanted(await self._called(request, today), today)
+        asked = self._list_wanted(await self._choose_calls(request, today), today)
         items = await self._all_items(asked, request, faults, notes)
         if not faults and all(item.found == "0" for item in items):
-            of_type = self._wanted(await self._for_type(request), today)
+            of_type = self._list_wanted(await self._for_type(request), today)
             more = await self._all_items(of_type, request, faults, notes)
             # What shares the question's words stands in for a lookup that has no row; a figure of all faults does not.
             items = more if any(item.confidence > UNASKED for item in more) else [*items, *more]
@@ -139,7 +139,7 @@ class LookupSource:
             notes += [cut] if cut else []
         return items
 
-    async def _called(self, request: SearchRequest, today: date) -> Sequence[tuple[LookupCall, float]]:
+    async def _choose_calls(self, request: SearchRequest, today: date) -> Sequence[tuple[LookupCall, float]]:
         if self._calls is not None:
             return await self._calls(request)
         calls = [(call, 1.0) for call in request.lookups if call.name in self._lookups]
@@ -159,7 +159,9 @@ class LookupSource:
                 calls.append((LookupCall(name=lookup.name, arguments=given), UNASKED))
         return calls
 
-    def _wanted(self, calls: Sequence[tuple[LookupCall, float]], today: date) -> dict[str, _LookupRequest | _Faulty]:
+    def _list_wanted(
+        self, calls: Sequence[tuple[LookupCall, float]], today: date
+    ) -> dict[str, _LookupRequest | _Faulty]:
         wanted: dict[str, _LookupRequest | _Faulty] = {}
         for call, confidence in calls:
             lookup = self._lookups[call.name]

@@ -165,14 +165,14 @@ class _Engine:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            engine = self._made(limits)
+            engine = self._make_engine(limits)
             with engine.connect() as connection:
                 if readable is not None:
                     self._judge(connection, statement, values, readable)
-                with self._fenced(connection, limits, readable):
+                with self._fence(connection, limits, readable):
                     return self._read(connection, statement, values, limits)
         except (SQLAlchemyError, sqlite3.Error) as error:
-            raise self._stopped(error, limits) from error
+            raise self._describe_failure(error, limits) from error
         except (OSError, ValueError) as error:
             raise _StatementFailure(f"failed: {error}", _WRONG) from error
 
@@ -184,19 +184,19 @@ class _Engine:
         with connection.execute(text(statement), dict(values), execution_options=options) as result:
             return _take_rows(result.mappings(), limits)
 
-    def _made(self, limits: _Limits) -> Engine:
+    def _make_engine(self, limits: _Limits) -> Engine:
         raise NotImplementedError
 
     def _judge(self, connection: Connection, statement: str, values: Mapping[str, Value], readable: Readable) -> None:
         """Refuse a statement that the fence of the connection alone would not stop; most engines have none such."""
 
     @contextmanager
-    def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
+    def _fence(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
         """Take from a connection what it must not do."""
         raise NotImplementedError
         yield
 
-    def _stopped(self, error: Exception, limits: _Limits) -> _StatementFailure:
+    def _describe_failure(self, error: Exception, limits: _Limits) -> _StatementFailure:
         raise NotImplementedError
 
 
@@ -228,7 +228,7 @@ class _Sqlite(_Engine):
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def _made(self, limits: _Limits) -> Engine:
+    def _make_engine(self, limits: _Limits) -> Engine:
         from sqlalchemy import create_engine
         from sqlalchemy.pool import NullPool
 
@@ -274,7 +274,7 @@ class _Sqlite(_Engine):
             raise _StatementFailure(f"was refused: {getattr(error, 'orig', None) or error}", _ONLY_READS) from error
 
     @contextmanager
-    def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
+    def _fence(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
         raw = _raw(connection)
         raw.execute("PRAGMA query_only = ON").close()
         for category, most in (
@@ -289,7 +289,7 @@ class _Sqlite(_Engine):
         raw.set_authorizer(_authorize if readable is None else _allowed_to_read(readable, _views(raw)))
         yield
 
-    def _stopped(self, error: Exception, limits: _Limits) -> _StatementFailure:
+    def _describe_failure(self, error: Exception, limits: _Limits) -> _StatementFailure:
         cause = getattr(error, "orig", None) or error
         name = getattr(cause, "sqlite_errorname", "") or ""
         if name == "SQLITE_INTERRUPT":
@@ -378,7 +378,7 @@ class _Postgres(_Engine):
     def __init__(self, url: URL) -> None:
         self._url = url
 
-    def _made(self, limits: _Limits) -> Engine:
+    def _make_engine(self, limits: _Limits) -> Engine:
         from sqlalchemy import create_engine
         from sqlalchemy.pool import NullPool
 
@@ -408,7 +408,7 @@ class _Postgres(_Engine):
             ) from error
 
     @contextmanager
-    def _fenced(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
+    def _fence(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
         # A statement can put off the server's own limit for what is fetched later.
         raw: Any = connection.connection.driver_connection
         timer = threading.Timer(limits.seconds + 1, raw.cancel)
@@ -420,7 +420,7 @@ class _Postgres(_Engine):
             timer.cancel()
             timer.join()
 
-    def _stopped(self, error: Exception, limits: _Limits) -> _StatementFailure:
+    def _describe_failure(self, error: Exception, limits: _Limits) -> _StatementFailure:
         cause = getattr(error, "orig", None) or error
         code = getattr(cause, "sqlstate", "") or ""
         said = " ".join(str(cause).split())

@@ -118,7 +118,7 @@ class ChatModel:
         """
         made: list[ModelCall] = []
         try:
-            messages = self._shaped(ask)
+            messages = self._shape(ask)
             reply = await with_retries(
                 lambda: self._once(messages, ask, made),
                 retries=self.access.max_retries,
@@ -129,7 +129,7 @@ class ChatModel:
             raise self._final(fault, made) from fault.__cause__
         return Reply(reply.text, reply.calls, reply.finish_reason, tuple(made))
 
-    def _shaped(self, ask: Ask) -> list[BaseMessage]:
+    def _shape(self, ask: Ask) -> list[BaseMessage]:
         try:
             return to_wire(ask.messages, self.access.system_role)
         except ValueError as error:

@@ -137,7 +137,7 @@ class ModelPlanner:
         try:
             rung, filled = await exchange.run(self._order())
         except ServerFault as fault:
-            return await self._degraded(request, fault, exchange.made)
+            return await self._plan_otherwise(request, fault, exchange.made)
         await self._remember(str(rung), refused=exchange.refused)
         trace: dict[str, object] = {
             "planner": NAME,
@@ -187,7 +187,7 @@ class ModelPlanner:
         yield from first
         yield from (rung for rung in self._rungs if rung not in first)
 
-    async def _degraded(self, request: PlanRequest, fault: ServerFault, made: list[ModelCall]) -> PlanReply:
+    async def _plan_otherwise(self, request: PlanRequest, fault: ServerFault, made: list[ModelCall]) -> PlanReply:
         try:
             reply = await self._otherwise.plan(request)
         except PlanningFailed as error:
@@ -223,7 +223,7 @@ class _Exchange(ModelExchange):
                 case FilledPlan() as filled:
                     return rung, filled
                 case InvalidPlan() as misfilled:
-                    return rung, await self._repaired(rung, misfilled)
+                    return rung, await self._repair(rung, misfilled)
                 case None:
                     last = self.asked.fault(FaultKind.NOT_AS_ASKED, "it did not fill in the plan")
         raise last or self.asked.fault(FaultKind.NOT_AS_ASKED, "there is no way of asking left")
@@ -282,7 +282,7 @@ class _Exchange(ModelExchange):
             return InvalidPlan(other.arguments, (f"the function is called {PLAN_TOOL}, not {other.name[:60]!r}",))
         return read_text(reply.text)
 
-    async def _repaired(self, rung: Strategy, misfilled: InvalidPlan) -> FilledPlan:
+    async def _repair(self, rung: Strategy, misfilled: InvalidPlan) -> FilledPlan:
         reading = self.reading_of(await self.ask(rung, repair_request(misfilled.raw, misfilled.faults)))
         if isinstance(reading, FilledPlan):
             return reading

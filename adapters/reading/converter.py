@@ -39,7 +39,7 @@ class Converter:
             raise Unfit(
                 "needs the extra `formats` to be read: install that extra and index again, or save it as Markdown"
             )
-        process = self._running()
+        process = self._start()
         assert process.stdin is not None  # noqa: S101 - both are pipes
         assert process.stdout is not None  # noqa: S101
         reply = b""
@@ -58,7 +58,7 @@ class Converter:
             raise Unfit(said["unfit"])
         return Document(**said)
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             # The same modules as here, and none from the folder that the program happens to run in.
             path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)

@@ -95,7 +95,7 @@ class Texts:
             Unfit: It cannot be read as text.
         """
         if suffix_of(path) in LIBRARIES:
-            return Text(self._converted(suffix_of(path), content), sha256(content).hexdigest(), lines=())
+            return Text(self._convert(suffix_of(path), content), sha256(content).hexdigest(), lines=())
         text = _as_seen(files.decode(content))
         if not _is_flattened(path, reading):
             return Text(text, sha256(content).hexdigest())
@@ -104,7 +104,7 @@ class Texts:
         digest = sha256(f"{reading.dialect}\n".encode() + known).hexdigest()
         return Text(flat.text, digest, flat.alone, flat.problem, flat.lines)
 
-    def _converted(self, kind: str, content: bytes) -> str:
+    def _convert(self, kind: str, content: bytes) -> str:
         # A file is read twice in a run, to judge and to cut it; its text waits on the disk in between.
         if self._kept is None:
             self._kept = Path(self._open.enter_context(TemporaryDirectory()))

@@ -324,7 +324,7 @@ class _Work:
     async def ask_all(self, table: Table, begun: Callable[[Begun], None]) -> Report:
         """Ask every row that has no result yet; a row that fails does not keep the others."""
         report = Report(rows=table.count)
-        done = await self._recorded(table) if self._run.goes_on else set[int]()
+        done = await self._read_recorded(table) if self._run.goes_on else set[int]()
         begun(Begun(f"batch-{self._run.name}", table.count, len(done)))
         running = set[asyncio.Task[None]]()
         with closing(table.rows()) as rows, _bar(table.count, len(done)) as bar:
@@ -360,7 +360,7 @@ class _Work:
         except Exception as error:  # noqa: BLE001  # one row's fault must not cost the others
             report.errors[row.number] = f"{type(error).__name__}: {error}"
 
-    async def _recorded(self, table: Table) -> set[int]:
+    async def _read_recorded(self, table: Table) -> set[int]:
         """Return the numbers of the rows that have a result."""
         with closing(table.rows()) as rows:
             return {row.number for row in rows if await self._result(row) is not None}

@@ -161,11 +161,11 @@ class TurnRunner:
         check_id("message's", turn_id)
         if not encodable(text):
             raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
-        done = await self._recorded(thread_id, turn_id, text)
+        done = await self._record(thread_id, turn_id, text)
         if done is not None and done.result is not None and not done.lost:
             return done.result
         async with self._alone(thread_id, self._wait_s):
-            turn = await self._recorded(thread_id, turn_id, text)
+            turn = await self._record(thread_id, turn_id, text)
             if turn is not None and turn.result is not None and not turn.lost:
                 return turn.result
             if turn is None or turn.lost:
@@ -238,7 +238,7 @@ class TurnRunner:
             if not await self._store.forget(thread_id) and not others and not known:
                 raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
-    async def _recorded(self, thread_id: str, turn_id: str, text: str) -> Turn | None:
+    async def _record(self, thread_id: str, turn_id: str, text: str) -> Turn | None:
         turn = await self._store.find(thread_id, turn_id)
         if turn is not None and turn.question != text:
             raise InputError(

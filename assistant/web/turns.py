@@ -167,11 +167,11 @@ class EventStream(Response):
         del scope
         try:
             with suppress(ClientGone):
-                await unless_gone(receive, self._sent(send))
+                await unless_gone(receive, self._stream(send))
         finally:
             await self._turn.__aexit__(None, None, None)
 
-    async def _sent(self, send: Send) -> None:
+    async def _stream(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         pulse = asyncio.create_task(_pulse(send))
         try:

@@ -59,7 +59,7 @@ class Filling:
         self._task = asyncio.current_task()
         while True:
             try:
-                report = await self._filled()
+                report = await self._fill()
             except IndexBusy:
                 await asyncio.sleep(_AGAIN_S)
             except GuardianError as error:
@@ -74,7 +74,7 @@ class Filling:
         elif report is not None and report.asked:
             self._tell("vectors_made", count=report.asked)
 
-    async def _filled(self) -> FillReport | None:
+    async def _fill(self) -> FillReport | None:
         """Make what is missing; `None` where nothing is to be made here."""
         from adapters.index.embedded.ingestion import alone
         from adapters.index.store import NAME

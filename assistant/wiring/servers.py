@@ -131,7 +131,7 @@ class Servers:
             )
         from adapters.entailment.judge import ChatJudge
 
-        access = self._made(
+        access = self._make_access(
             model=settings.value["GUARDIAN_ENTAIL_MODEL"],
             base_url=settings.address("GUARDIAN_ENTAIL_URL"),
             api_key=settings.value["GUARDIAN_ENTAIL_KEY"],
@@ -190,7 +190,7 @@ class Servers:
     def access_of_moderator(self) -> ModelAccess:
         """Return what asking the moderation model takes."""
         value = self._settings.value
-        return self._made(
+        return self._make_access(
             model=value["GUARD_VLLM_MODEL"],
             base_url=self._settings.address("GUARD_VLLM_URL"),
             api_key=value["GUARD_VLLM_API_KEY"],
@@ -200,7 +200,7 @@ class Servers:
 
     def _access(self, model: str, most_s: float = LONGEST_TIMEOUT_S) -> ModelAccess:
         settings = self._settings
-        return self._made(
+        return self._make_access(
             model=model,
             base_url=settings.address("OPENAI_BASE_URL"),
             api_key=settings.value["OPENAI_API_KEY"],
@@ -213,7 +213,7 @@ class Servers:
             extra=settings.extra(),
         )
 
-    def _made(self, *, api_key: str, **fields: Any) -> ModelAccess:
+    def _make_access(self, *, api_key: str, **fields: Any) -> ModelAccess:
         from pydantic import SecretStr
 
         from adapters.models.access import ModelAccess

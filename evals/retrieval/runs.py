@@ -44,14 +44,16 @@ class Asker:
 
     def pages(self, question: Question, *, expand: bool = False, version: str | None = None) -> list[str]:
         """Return the pages found for a question, best first, each where its first passage stands."""
-        return self._named(self._items(question, question.text, expand=expand, version=version))
+        return self._name_pages(self._items(question, question.text, expand=expand, version=version))
 
     def in_all_releases(self, question: Question, releases: Sequence[str]) -> list[str]:
         """Like `pages`, for one who names all the releases that there are."""
         request = SearchRequest(
             question.text, top_k=DEPTH, language=question.language, question=f"releases {', '.join(releases)}"
         )
-        return self._named(self._merged([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds]))
+        return self._name_pages(
+            self._merge([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds])
+        )
 
     def passages(self, question: Question, count: int) -> list[str]:
         """Return the pages of the first passages, again where a page has several."""
@@ -61,7 +63,7 @@ class Asker:
         """Return the pages for several queries as `retrieve` merges them."""
         ranked = [self._items(message, query) for query in queries]
         merged = select_evidence(ranked, threshold=0.0, limit=DEPTH * len(ranked), budget=_NO_BUDGET)
-        return self._named(merged.evidence)
+        return self._name_pages(merged.evidence)
 
     def planned(self, message: Question) -> list[str]:
         """Return the sub-queries that the offline planner makes of a message."""
@@ -71,7 +73,7 @@ class Asker:
 
     def sureness(self, text: str) -> tuple[float, float]:
         """Return the confidence of the best passage of any kind and language, and its raw score."""
-        items = self._merged(
+        items = self._merge(
             [self.knowledge.search_now(SearchRequest(text, top_k=1), kind).items for kind in self.corpus.kinds]
         )
         return (items[0].confidence, items[0].score) if items else (0.0, 0.0)
@@ -80,15 +82,15 @@ class Asker:
         self, asked: Question, text: str, *, expand: bool = False, version: str | None = None
     ) -> list[EvidenceItem]:
         request = SearchRequest(text, top_k=DEPTH, language=asked.language, expand=expand, version=version)
-        return self._merged([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds])
+        return self._merge([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds])
 
-    def _merged(self, replies: Sequence[Sequence[EvidenceItem]]) -> list[EvidenceItem]:
+    def _merge(self, replies: Sequence[Sequence[EvidenceItem]]) -> list[EvidenceItem]:
         """Return all kinds in one order: their scores are of the same index and the same query."""
         if len(replies) == 1:
             return list(replies[0])
         return fold_duplicates(sorted((item for reply in replies for item in reply), key=lambda item: -item.score))
 
-    def _named(self, items: Iterable[EvidenceItem]) -> list[str]:
+    def _name_pages(self, items: Iterable[EvidenceItem]) -> list[str]:
         return list(dict.fromkeys(map(self.corpus.page, items)))
 
 

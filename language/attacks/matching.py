@@ -206,7 +206,7 @@ class _View:
         return asked_or_told or (self._is_quoted(match) and self._reports)
 
     def _is_asked_about(self, start: int) -> bool:
-        beginning = self._beginning(start)
+        beginning = self._find_beginning(start)
         if beginning is None:
             return False
         question = self._pack.question.match(self._text, beginning)
@@ -217,12 +217,12 @@ class _View:
         # What is found may end with the comma behind it, with which the words of who told it begin.
         if after is not None and after.match(self._text, max(match.start(), match.end() - 2)):
             return True
-        beginning = self._beginning(match.start())
+        beginning = self._find_beginning(match.start())
         return (
             before is not None and beginning is not None and bool(before.search(self._text, beginning, match.start()))
         )
 
-    def _beginning(self, start: int) -> int | None:
+    def _find_beginning(self, start: int) -> int | None:
         reach = max(0, start - _SENTENCE_REACH)
         ends = [end.end() for end in _SENTENCE_END.finditer(self._text, reach, start)]
         return ends[-1] if ends else None if reach else 0

@@ -309,14 +309,14 @@ class Snapshot:
             where: What may be returned.
             limit: How many at most.
         """
-        return self._ranked(self._terms(weights), where, limit)
+        return self._rank(self._terms(weights), where, limit)
 
     def scores(self, weights: Sequence[tuple[Sequence[str], float]], chunks: Sequence[int]) -> dict[int, float]:
         """Return the scores of given chunks; those with no word of the query are left out."""
         from tantivy import Occur, Query
 
         query = Query.boolean_query([(Occur.Must, self._one_of("chunk", chunks)), (Occur.Must, self._terms(weights))])
-        return dict(self._ranked(query, Filter(), len(chunks)))
+        return dict(self._rank(query, Filter(), len(chunks)))
 
     def share(self, where: Filter) -> float:
         """Return which share of all passages a search may return, 0 to 1, as if its limits knew nothing of each other."""
@@ -333,7 +333,7 @@ class Snapshot:
 
         found = self._admitted.get(where)
         if found is None:
-            found = np.array([number for number, _ in self._ranked(Query.all_query(), where, self.size)], np.int64)
+            found = np.array([number for number, _ in self._rank(Query.all_query(), where, self.size)], np.int64)
             found.sort()
             # Two that look up the same at once have the same; documents to leave out are seldom the same again.
             if len(self._admitted) >= _KEPT_LIMITS:
@@ -341,7 +341,7 @@ class Snapshot:
             self._admitted[where] = found
         return found
 
-    def _ranked(self, query: Query, where: Filter, limit: int) -> list[tuple[int, float]]:
+    def _rank(self, query: Query, where: Filter, limit: int) -> list[tuple[int, float]]:
         # The engine panics at a limit of 0, and sets aside memory for any other.
         limit = min(limit, self.size)
         hits = self._searcher.search(self._within(query, where), limit, count=False).hits if limit > 0 else []

@@ -276,7 +276,7 @@ class _Run:
             pages = [found for found in scan.found if not is_part(found.path, self.readings[row.id])]
             self.parts += len(scan.found) - len(pages)
             scan.found = pages
-        fresh = [(row, found) for row, scan in scans for found in scan.found if not self._known(row, found)]
+        fresh = [(row, found) for row, scan in scans for found in scan.found if not self._is_known(row, found)]
         self.total = 2 * len(fresh)
         for row, scan in scans:
             self._keep_known(row, scan)
@@ -291,7 +291,7 @@ class _Run:
     def _reading(self, folder: int) -> DialectSettings:
         return self.readings[folder] if folder in self.readings else self._kept_reading(folder)
 
-    def _known(self, folder: FolderRow, found: FoundFile) -> bool:
+    def _is_known(self, folder: FolderRow, found: FoundFile) -> bool:
         if folder.id in self.renewed:
             return False
         old = self.before.get((folder.id, found.path))
@@ -315,13 +315,13 @@ class _Run:
         row = FileRow(folder.id, found.path, found.size, mtime)
         try:
             content = files.read(found.absolute, self.max_bytes)
-            self.now[key] = self._judge(self._described(folder, row, content))
+            self.now[key] = self._judge(self._describe(folder, row, content))
         except Unfit as error:
             self.now[key] = replace(row, unfit=str(error))
         except OSError as error:
             self.skipped.append(SkippedFile(f"{folder.label}/{found.path}", files.why(error)))
 
-    def _described(self, folder: FolderRow, row: FileRow, content: bytes) -> FileRow:
+    def _describe(self, folder: FolderRow, row: FileRow, content: bytes) -> FileRow:
         """Return a file's row with what its content says; a known content need not be read for it."""
         old = self.before.get((folder.id, row.path))
         reading = self.readings[folder.id]
@@ -347,7 +347,7 @@ class _Run:
     def apply(self, writer: Writer) -> int:
         """Make the difference, in the three steps; return how many chunks were written."""
         existing = self.store.documents()
-        desired = self._desired()
+        desired = self._list_desired()
         coming = [(identity, key) for identity, key in desired.items() if identity not in existing]
         going = {identity: number for identity, number in existing.items() if identity not in desired}
         self.total = self.steps + len(coming)
@@ -375,7 +375,7 @@ class _Run:
             self.store.tidy()
         return written
 
-    def _desired(self) -> dict[Identity, _Key]:
+    def _list_desired(self) -> dict[Identity, _Key]:
         """Return the documents that there shall be: one per content, kind of source and version."""
         folders = {**self.named, **self.others}
         first: dict[tuple[str, str, str | None], tuple[str, _Key]] = {}
@@ -435,7 +435,7 @@ class _Run:
             changed=len(now) - unchanged - added,
             removed=sum(key not in now for key in was),
             unchanged=unchanged,
-            folded=len(now.keys() - set(self._desired().values())),
+            folded=len(now.keys() - set(self._list_desired().values())),
             skipped=sorted([*self.skipped, *self._list_skipped(mine)]),
             warnings=sorted(SkippedFile(self._name(key), row.warning) for key, row in mine.items() if row.warning),
             chunks=written,

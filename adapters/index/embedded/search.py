@@ -137,11 +137,11 @@ class KnowledgeBase:
 
     def _check(self) -> None:
         if not (self._directory / NAME).is_file():
-            raise self._missing()
+            raise self._report_missing()
         try:
             signature(self._directory)
         except FileNotFoundError as error:
-            raise self._missing() from error
+            raise self._report_missing() from error
         with self._reader() as reader:
             if reader.schema() != SCHEMA:
                 raise KnowledgeError(
@@ -151,7 +151,7 @@ class KnowledgeBase:
             self.outdated = reader.meta("analyser") != analyser()
             """Whether an earlier version made other words of the documents than this one makes of questions."""
 
-    def _missing(self) -> NoIndex:
+    def _report_missing(self) -> NoIndex:
         return NoIndex(f"Nothing is indexed in {self._directory}.", "Index a folder of Markdown files first.")
 
     # ---------------------------------------------------------------------------------------------------- asking
@@ -195,7 +195,7 @@ class KnowledgeBase:
     def mend_now(self, text: str) -> str:
         """Like `mend`, in this thread."""
         with _unavailable(Source.DOC):
-            return self._settled(lambda snapshot, reader: mend(snapshot, text, partial(_says, snapshot, reader)))
+            return self._ask_settled(lambda snapshot, reader: mend(snapshot, text, partial(_says, snapshot, reader)))
 
     async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
         """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`).
@@ -240,13 +240,15 @@ class KnowledgeBase:
 
     def _reply(self, request: SearchRequest, kind: Source, meaning: QueryMeaning) -> SearchReply:
         with _unavailable(kind):
-            searched = self._settled(lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning))
+            searched = self._ask_settled(
+                lambda snapshot, reader: self._search(snapshot, reader, request, kind, meaning)
+            )
         return reply(request, kind, searched, meaning)
 
     def on_topic_now(self, text: str, meaning: QueryMeaning = NO_MEANING) -> float:
         """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
         with _unavailable(Source.DOC):
-            return self._settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
+            return self._ask_settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
 
     def _on_topic(self, snapshot: Snapshot, reader: Reader, text: str, meaning: QueryMeaning) -> float:
         query = parse_query(snapshot, text, snapshot.versions)
@@ -259,7 +261,7 @@ class KnowledgeBase:
         if missing := [number for number in near if number not in found]:
             more = snapshot.scores(query.weights(), missing) if len(found) >= DEPTH else {}
             found |= dict.fromkeys(missing, 0.0) | more
-        fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(found))
+        fusing, similarities = self._make_fusion(meaning, compared), _similarities(compared, list(found))
         best = _keep_undominated([(score, similarities.get(number)) for number, score in found.items()])
         return max(
             (fusing.confidence(confidence(score, query.idf_sum, self._midpoint), near) for score, near in best),
@@ -346,12 +348,12 @@ class KnowledgeBase:
             if count > ranked_to:
                 # Where meaning takes part, the ranking is long, and serves when more are wanted because some are alike.
                 ranked_to = max(count, DEPTH) if meaning.compared else count
-                ranking = self._ranked(snapshot, reader, query, where, replace(request, top_k=ranked_to), meaning)
+                ranking = self._rank(snapshot, reader, query, where, replace(request, top_k=ranked_to), meaning)
             return self._hits(reader, query, ranking, count)
 
         return enough(best, face, request.top_k)
 
-    def _ranked(
+    def _rank(
         self,
         snapshot: Snapshot,
         reader: Reader,
@@ -380,7 +382,7 @@ class KnowledgeBase:
         by_words = _order(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
         if compared is None:
             return _Ranking([(number, 0.0) for number in by_words], ranked, own)
-        fusing, similarities = self._fusing(meaning, compared), _similarities(compared, list(ranked))
+        fusing, similarities = self._make_fusion(meaning, compared), _similarities(compared, list(ranked))
         order = fusing.ordered({number: ranked[number] for number in (*by_words, *near)}, similarities)
         return _Ranking(order, ranked, own, similarities, fusing)
 
@@ -396,7 +398,7 @@ class KnowledgeBase:
             hits.append(ranking.fusing.weighed(hit, similarity, fused) if ranking.fusing else hit)
         return hits
 
-    def _fusing(self, meaning: QueryMeaning, compared: Comparison | None) -> Fusion:
+    def _make_fusion(self, meaning: QueryMeaning, compared: Comparison | None) -> Fusion:
         if self._embedder is None or meaning.vector is None or compared is None:
             return Fusion(1.0)
         return Fusion.of(self._embedder, meaning.vector, compared.vectors.calibration)
@@ -410,7 +412,7 @@ class KnowledgeBase:
         """Add the passages' vectors, as far as they can be used."""
         if self._embedder is None or meaning.vector is None:
             return meaning
-        vectors = self._loaded(reader, self._embedder)
+        vectors = self._load_vectors(reader, self._embedder)
         why = _unusable(vectors, meaning.vector)
         if why:
             return replace(meaning, vector=None, degraded=f"embeddings: {why}")
@@ -420,7 +422,7 @@ class KnowledgeBase:
         compared = Comparison(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
         return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
 
-    def _loaded(self, reader: Reader, embedder: Embedder) -> Vectors:
+    def _load_vectors(self, reader: Reader, embedder: Embedder) -> Vectors:
         with self._loading:
             names = (file_key(embedder.name), calibration_key(embedder.name))
             key = (self._seen, *map(reader.meta, names))
@@ -430,7 +432,7 @@ class KnowledgeBase:
 
     # -------------------------------------------------------------------------------------------------- freshness
 
-    def _settled(self, ask: Callable[[Snapshot, Reader], _Row]) -> _Row:
+    def _ask_settled(self, ask: Callable[[Snapshot, Reader], _Row]) -> _Row:
         """Ask a snapshot and the rows it names; again, where both were renewed in between."""
         for attempt in range(_TRIES):
             snapshot = self._snapshot(renew=attempt > 0)

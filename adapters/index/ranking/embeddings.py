@@ -105,7 +105,7 @@ class HttpEmbedder:
         task = self._asking.get(key)
         if task is None:
             task = self._asking[key] = asyncio.create_task(self._query(text, made))
-            task.add_done_callback(lambda done: self._done(key, done))
+            task.add_done_callback(lambda done: self._keep_result(key, done))
         # Who waits may be cancelled without the others having to ask again.
         return await asyncio.shield(task)
 
@@ -126,7 +126,7 @@ class HttpEmbedder:
         (vector,) = await self._ask([self._prefixes[0] + text[:LONGEST_TEXT]], self._access.timeout_s, made)
         return vector
 
-    def _done(self, key: tuple[int, str], task: asyncio.Task[Embedding]) -> None:
+    def _keep_result(self, key: tuple[int, str], task: asyncio.Task[Embedding]) -> None:
         self._asking.pop(key, None)
         # Asking for the error also says that somebody has seen it.
         if not task.cancelled() and task.exception() is None:

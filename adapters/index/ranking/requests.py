@@ -123,7 +123,7 @@ class RankingServer:
         # Cancelled by the deadline, the request is on record as what it was.
         fault = str(FaultKind.DEADLINE)
         try:
-            reply = await self._answered(body, read)
+            reply = await self._read_answer(body, read)
         except ServerFault as error:
             fault, status = str(error.kind), error.http_status
             raise
@@ -143,7 +143,7 @@ class RankingServer:
                 )
             )
 
-    async def _answered(self, body: bytes, read: Callable[[Any], T]) -> T:
+    async def _read_answer(self, body: bytes, read: Callable[[Any], T]) -> T:
         try:
             response, said = await self._send(body)
         except ServerFault:

@@ -275,7 +275,7 @@ class PostgresEngine:
 
         # A lock of a connection of its own: whatever ends the process lets go of it.
         with _our_errors(self._secrets):
-            connection = self._opened(FILL_S)
+            connection = self._open(FILL_S)
             key = (self._tables["notes"],)
             row = connection.execute("SELECT pg_try_advisory_lock(hashtext(%s))", key).fetchone()
         try:
@@ -383,9 +383,9 @@ class PostgresEngine:
         """Lend a connection; whatever a server does, it is given back, or shut, in time."""
         with _our_errors(self._secrets):
             try:
-                connection = self._opened(seconds) if new else self._idle.pop()
+                connection = self._open(seconds) if new else self._idle.pop()
             except IndexError:
-                connection = self._opened(seconds)
+                connection = self._open(seconds)
             try:
                 with _shut_after(connection, seconds):
                     yield connection
@@ -394,7 +394,7 @@ class PostgresEngine:
                 raise
             self._idle.append(connection)
 
-    def _opened(self, seconds: float) -> psycopg.Connection[Any]:
+    def _open(self, seconds: float) -> psycopg.Connection[Any]:
         import psycopg
 
         more: Mapping[str, Any] = {"password": self._password} if self._password else {}

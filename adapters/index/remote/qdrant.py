@@ -97,12 +97,12 @@ class QdrantEngine:
             return str(found[0]["payload"]["value"]) if found else None
 
     def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[EngineHit]:
-        return self._queried(_WORDS, _sparse(query), limits, count, seconds, whole=whole)
+        return self._query(_WORDS, _sparse(query), limits, count, seconds, whole=whole)
 
     def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
-        return self._queried(_MEANING, _numbers(meaning), limits, count, seconds, whole=True)
+        return self._query(_MEANING, _numbers(meaning), limits, count, seconds, whole=True)
 
-    def _queried(
+    def _query(
         self, vector: str, nearest: object, limits: Limits, count: int, seconds: float, *, whole: bool
     ) -> list[EngineHit]:
         body = {
@@ -168,7 +168,7 @@ class QdrantEngine:
 
     def held(self) -> Iterator[tuple[str, str]]:
         with _readable():
-            for point in self._scrolled("fingerprint"):
+            for point in self._scroll("fingerprint"):
                 yield str(point["id"]), point["payload"]["fingerprint"]
 
     def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
@@ -183,7 +183,7 @@ class QdrantEngine:
 
     def notes(self) -> list[str]:
         with _readable():
-            return [point["payload"]["note"] for point in self._scrolled("note")]
+            return [point["payload"]["note"] for point in self._scroll("note")]
 
     def drop_notes(self, keys: Sequence[str]) -> None:
         if keys:
@@ -192,7 +192,7 @@ class QdrantEngine:
     def settle(self) -> None:
         """Nothing: Qdrant tidies up by itself."""
 
-    def _scrolled(self, field: str) -> Iterator[dict[str, Any]]:
+    def _scroll(self, field: str) -> Iterator[dict[str, Any]]:
         """Yield the points that have a field, with it."""
         yield from self._pages([field], {"must_not": [{"is_empty": {"key": field}}]})
 
@@ -218,18 +218,18 @@ class QdrantEngine:
         passing = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
         try:
             try:
-                status, content = self._sent(method, path, body, end)
+                status, content = self._send(method, path, body, end)
             except passing:
                 # A connection that was idle is ended by servers and by what stands before them. Any request may be
                 # sent twice: what is written has ids.
-                status, content = self._sent(method, path, body, end)
+                status, content = self._send(method, path, body, end)
         except httpx.HTTPError as error:
             raise EngineFault(self._describe(error), _WAY_OUT) from error
         if status == 404 and missing is not None:
             return missing
         return _result(status, content, self._headers.get("api-key", ""))
 
-    def _sent(self, method: str, path: str, body: object, end: float) -> tuple[int, bytes]:
+    def _send(self, method: str, path: str, body: object, end: float) -> tuple[int, bytes]:
         import httpx
 
         seconds = max(0.1, end - time.monotonic())

@@ -162,7 +162,7 @@ class RemoteKnowledge:
             known = self._statistics(clock)
 
             def said_so(word: str) -> bool:
-                found = self._ranked(known, [((stem(word),), 1.0)], Limits(), MOST_READ, clock)
+                found = self._rank(known, [((stem(word),), 1.0)], Limits(), MOST_READ, clock)
                 return says([one.passage for one in found], word)
 
             return mend(known.statistics, text, said_so)
@@ -184,7 +184,7 @@ class RemoteKnowledge:
 
             def has(word: str) -> bool:
                 return all_of_them or any(
-                    self._ranked(known, [((word,), 1.0)], Limits(kind), 1, clock) for kind in sorted(kinds)
+                    self._rank(known, [((word,), 1.0)], Limits(kind), 1, clock) for kind in sorted(kinds)
                 )
 
             return unknown_words(known.statistics, text, has)
@@ -276,7 +276,7 @@ class RemoteKnowledge:
         """Return the best passages without those that another one stands for."""
         weights = self._weights(known, query, limits, request, clock)
         score, own = _scored(known, weights), _scored(known, query.weights())
-        fusing = self._fusing(known, meaning)
+        fusing = self._make_fusion(known, meaning)
         near = self._near(known, limits, meaning, clock)
         whole = request.expand
         similarities = {_place(found.passage): found.score for found in near}
@@ -288,7 +288,7 @@ class RemoteKnowledge:
 
         def search(count: int) -> list[Hit]:
             wanted = count if fusing is None else max(count, DEPTH)
-            ranked = self._ranked(known, weights, limits, wanted, clock, whole=whole)
+            ranked = self._rank(known, weights, limits, wanted, clock, whole=whole)
             hits = [hit_of(found, found.score, again=whole) for found in ranked]
             hits.sort(key=lambda hit: (-hit.score, *_place(hit.passage)))
             if fusing is None:
@@ -310,11 +310,11 @@ class RemoteKnowledge:
         """Return what the words of a query weigh, widened where that is wanted."""
         if not request.expand:
             return query.weights()
-        best = self._ranked(known, query.weights(), limits, FEEDBACK_DOCUMENTS, clock, whole=True)
+        best = self._rank(known, query.weights(), limits, FEEDBACK_DOCUMENTS, clock, whole=True)
         texts = [(stems(found.body), found.score) for found in best]
         return widen(query, feedback([words[0] for words in query.words], texts))
 
-    def _fusing(self, known: _Revision, meaning: QueryMeaning) -> Fusion | None:
+    def _make_fusion(self, known: _Revision, meaning: QueryMeaning) -> Fusion | None:
         """Return how words and meaning are put together; `None` where it is not searched by meaning."""
         dense = known.filled.dense
         if self._embedder is None or meaning.vector is None or dense is None or known.statistics.size < 1:
@@ -330,7 +330,12 @@ class RemoteKnowledge:
         places: Sequence[_Place] | None = None,
     ) -> list[EngineHit]:
         """Return the passages that are nearest by meaning, or given ones with their similarities; none without a vector."""
-        if self._fusing(known, meaning) is None or self._embedder is None or meaning.vector is None or places == []:
+        if (
+            self._make_fusion(known, meaning) is None
+            or self._embedder is None
+            or meaning.vector is None
+            or places == []
+        ):
             return []
         languages = limits.languages or tuple(sorted(self._embedder.languages))
         ids = None if places is None else tuple(id_of(*place) for place in places)
@@ -366,7 +371,7 @@ class RemoteKnowledge:
         spread = spread_of(known.directions, meaning.vector)
         return QueryMeaning(meaning.vector, degraded=why, spread=spread)
 
-    def _ranked(
+    def _rank(
         self,
         known: _Revision,
         weights: Sequence[tuple[Sequence[str], float]],

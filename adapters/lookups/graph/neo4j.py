@@ -79,7 +79,7 @@ class Neo4j:
         import neo4j
 
         with (
-            self._connected().session(
+            self._connect().session(
                 database=self._name, default_access_mode=neo4j.READ_ACCESS, fetch_size=limits.rows + 1
             ) as session,
             session.begin_transaction(timeout=limits.seconds) as transaction,
@@ -90,7 +90,7 @@ class Neo4j:
             rows = ({str(name): plain_value(record[name]) for name in record.keys()} for record in records)  # noqa: SIM118  # a record iterates over its values
             return take_rows(rows, limits, asked)
 
-    def _connected(self) -> neo4j.Driver:
+    def _connect(self) -> neo4j.Driver:
         import neo4j
 
         # What goes wrong is said by the error; without a handler the driver's log would reach standard error, too.

@@ -100,17 +100,17 @@ class GraphSource:
         own = [call for call in request.lookups if call.name in self._lookups]
         if not own and not request.query.strip():
             return []
-        return await in_thread(self._chosen, request, own)
+        return await in_thread(self._choose, request, own)
 
     # --------------------------------------------------------------------------------------------- what is looked up
 
-    def _chosen(self, request: SearchRequest, own: list[LookupCall]) -> list[tuple[LookupCall, float]]:
+    def _choose(self, request: SearchRequest, own: list[LookupCall]) -> list[tuple[LookupCall, float]]:
         known: dict[NamePlace, list[str]] = {}
         if own:
-            return [(self._completed(self._resolved(call, known), request), 1.0) for call in own]
+            return [(self._complete(self._resolve(call, known), request), 1.0) for call in own]
         ranked = [found for lookup in self._lookups.values() if (found := self._by_words(request, lookup, known))]
         best = max((rank for _, rank in ranked), default=None)
-        return [(self._completed(call, request), rank[0]) for call, rank in ranked if rank == best]
+        return [(self._complete(call, request), rank[0]) for call, rank in ranked if rank == best]
 
     async def _type_calls(self, request: SearchRequest) -> list[tuple[LookupCall, float]]:
         return await in_thread(self._of_type, request) if request.request_type and request.query.strip() else []
@@ -130,7 +130,7 @@ class GraphSource:
                     shares.append(found.share)
             if len(shares) == len(self._namings[lookup.name]) and has_all_values(values, lookup):
                 calls.append(
-                    (self._completed(_call(lookup, values), request), (1 + min(shares)) / 2 if shares else UNASKED)
+                    (self._complete(_call(lookup, values), request), (1 + min(shares)) / 2 if shares else UNASKED)
                 )
         return calls
 
@@ -153,7 +153,7 @@ class GraphSource:
             return None
         return _call(lookup, values), (like, -len(rest.split()))
 
-    def _resolved(self, call: LookupCall, known: dict[NamePlace, list[str]]) -> LookupCall:
+    def _resolve(self, call: LookupCall, known: dict[NamePlace, list[str]]) -> LookupCall:
         """Return a call with the graph's names for its values; a value that means none stays, and finds nothing."""
         values = {value.name: value.value for value in call.arguments}
         for argument, naming in self._namings[call.name].items():
@@ -162,7 +162,7 @@ class GraphSource:
                 values[argument] = resolve_name(values[argument], names) or values[argument]
         return _call(self._lookups[call.name], values)
 
-    def _completed(self, call: LookupCall, request: SearchRequest) -> LookupCall:
+    def _complete(self, call: LookupCall, request: SearchRequest) -> LookupCall:
         lookup = self._lookups[call.name]
         values = {value.name: value.value for value in call.arguments}
         languages = next((a.choices for a in lookup.arguments if a.name == _LANGUAGE), ())

@@ -102,10 +102,10 @@ class TextToSqlSource:
         # All queries of a turn come at once; the first says what is sought.
         known = next((w for w in self._flights if (w.question, w.language) == (question, request.language)), None)
         wanted = known or SqlQuestion(question, request.query, request.language, today)
-        asked, first = await self._shared(wanted)
+        asked, first = await self._ask_shared(wanted)
         return _reply(request, asked if first else replace(asked, calls=()))
 
-    async def _shared(self, wanted: SqlQuestion) -> tuple[_QuestionOutcome, bool]:
+    async def _ask_shared(self, wanted: SqlQuestion) -> tuple[_QuestionOutcome, bool]:
         """Ask, or wait for who is asking the same already; the task ends with the last of those who wait."""
         flight = self._flights.get(wanted)
         first = flight is None

@@ -123,25 +123,25 @@ class Page:
     def _wire(self) -> None:
         told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
         self.blocks.load(
-            self._opened, self.place, [*told, self.header, self.fresh, self.box], js=script.PLACE, **_PRIVATE
+            self._open, self.place, [*told, self.header, self.fresh, self.box], js=script.PLACE, **_PRIVATE
         )
         for asked in (self.send.click, self.box.submit):
-            asked(self._sent, [self.box, self.place], [*told, self.box], js=script.SEND, **_PRIVATE)
-        self.stop.click(self._stopped, self.place, told, js=script.PLACE, **_PRIVATE)
+            asked(self._send, [self.box, self.place], [*told, self.box], js=script.SEND, **_PRIVATE)
+        self.stop.click(self._stop, self.place, told, js=script.PLACE, **_PRIVATE)
         # `select` is the event by which the script hands over what its buttons want.
         for event, js in ((self.header.select, script.PLACE), (self.fresh.click, script.FRESH)):
-            event(self._acted, self.place, told, js=js, **_PRIVATE)
+            event(self._act, self.place, told, js=js, **_PRIVATE)
 
     # ------------------------------------------------------------------------------------------------------- events
 
     # Each does all that it has to do in one event: of two that follow each other at once, Gradio 6.31 may send what is
     # of the second on the stream of the first, which the browser has just left.
 
-    async def _opened(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
+    async def _open(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         look, say = visit.look, visit.look.words
         drawn = {
-            **await self._drawn(visit),
+            **await self._draw(visit),
             self.header: header_html(look),
             self.fresh: gr.update(value=say["page_new"]),
             self.box: gr.update(
@@ -149,41 +149,41 @@ class Page:
                 placeholder=say["page_ask_hint_short" if visit.narrow else "page_ask_hint"],
             ),
         }
-        async for changes in self._following(visit, drawn):
+        async for changes in self._follow(visit, drawn):
             yield changes
 
-    async def _sent(self, text: str, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
+    async def _send(self, text: str, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         try:
             self._begin(visit, text)
         except GuardianError as error:
-            drawn = {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
+            drawn = {**await self._draw(visit), self.notice: notice_html(fault_text(error, visit.look))}
         else:
-            drawn = {**await self._drawn(visit), self.box: ""}
-        async for changes in self._following(visit, drawn):
+            drawn = {**await self._draw(visit), self.box: ""}
+        async for changes in self._follow(visit, drawn):
             yield changes
 
-    async def _stopped(self, place: str, request: gr.Request) -> Changes:
+    async def _stop(self, place: str, request: gr.Request) -> Changes:
         visit = self._visit(place, request)
         # Who follows the turn in this tab draws no more.
         self._newest[visit.session] = object()
         try:
             await visit.service.stop(visit.caller, visit.conversation)
         except GuardianError as error:
-            return {**await self._drawn(visit), self.notice: notice_html(fault_text(error, visit.look))}
-        return await self._drawn(visit)
+            return {**await self._draw(visit), self.notice: notice_html(fault_text(error, visit.look))}
+        return await self._draw(visit)
 
-    async def _acted(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
+    async def _act(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         try:
             said = await self._do(visit)
         except GuardianError as error:
             said = fault_text(error, visit.look)
-        drawn = {**await self._drawn(visit), self.notice: notice_html(said)}
+        drawn = {**await self._draw(visit), self.notice: notice_html(said)}
         if visit.act.get("name") == "look":
             # Nobody did anything: what was said of the last message still holds.
             del drawn[self.notice]
-        async for changes in self._following(visit, drawn):
+        async for changes in self._follow(visit, drawn):
             yield changes
 
     async def _do(self, visit: _Visit) -> str:
@@ -223,7 +223,7 @@ class Page:
         visit.allowance.add()
         return live
 
-    async def _following(self, visit: _Visit, drawn: Changes) -> AsyncGenerator[Changes]:
+    async def _follow(self, visit: _Visit, drawn: Changes) -> AsyncGenerator[Changes]:
         """Show a conversation, and what runs in it until nothing does, or the tab shows something newer."""
         mine = object()
         self._newest[visit.session] = mine
@@ -231,7 +231,7 @@ class Page:
             yield drawn
             # Gradio sends the last changes once more at the end: they must not be those that emptied the input.
             yield {self.live: gr.skip()}
-            while live := self._running(visit):
+            while live := self._find_running(visit):
                 progress = Progress(live.turn_id, live.question, visit.look)
                 said = ""
                 try:
@@ -244,7 +244,7 @@ class Page:
                 except GuardianError as error:
                     said = fault_text(error, visit.look)
                 if self._newest.get(visit.session) is mine:
-                    drawn = await self._drawn(visit)
+                    drawn = await self._draw(visit)
                     # What was said of a message that was not taken stays until the next one is sent.
                     drawn[self.notice] = notice_html(said) if said else gr.skip()
                     yield drawn
@@ -255,9 +255,9 @@ class Page:
 
     # ------------------------------------------------------------------------------------------------------ drawing
 
-    async def _drawn(self, visit: _Visit) -> Changes:
+    async def _draw(self, visit: _Visit) -> Changes:
         """Return the page as the conversation is now."""
-        look, live = visit.look, self._running(visit)
+        look, live = visit.look, self._find_running(visit)
         turns = await self._turns(visit)
         threads = await visit.service.threads(visit.caller)
         rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
@@ -287,7 +287,7 @@ class Page:
         except (UnknownThread, InputError):
             return []  # not asked yet, deleted, somebody else's, or no id at all
 
-    def _running(self, visit: _Visit) -> RunningTurn | None:
+    def _find_running(self, visit: _Visit) -> RunningTurn | None:
         try:
             return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
         except InputError:

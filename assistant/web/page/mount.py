@@ -120,7 +120,7 @@ class Guard:
             await self._page(scope, receive, send)
             return
         try:
-            answer = self._refused(scope) or await self._read(scope, receive)
+            answer = self._refuse(scope) or await self._read(scope, receive)
         except GuardianError as error:
             answer = fault_response(error)
         if isinstance(answer, Response):
@@ -135,7 +135,7 @@ class Guard:
 
         await self._page(scope, answer, sending)
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def _refuse(self, scope: Scope) -> Response | None:
         caller, _ = identify(HTTPConnection({**scope, "app": self._app}))
         path = scope["path"]
         if path.startswith("/gradio_api/heartbeat/"):

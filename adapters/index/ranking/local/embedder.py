@@ -81,10 +81,10 @@ class LocalEmbedder:
         return detect(query) in self.languages and (language is None or language in self.languages)
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        return await self._encoded(self._model.prefixes[1], texts)
+        return await self._encode(self._model.prefixes[1], texts)
 
     async def embed_queries(self, texts: Sequence[str]) -> list[Embedding]:
-        return await self._encoded(self._model.prefixes[0], texts)
+        return await self._encode(self._model.prefixes[0], texts)
 
     async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Embedding:
         vector = self._known.pop(text, None)
@@ -95,7 +95,7 @@ class LocalEmbedder:
             self._known.popitem(last=False)
         return vector
 
-    async def _encoded(self, prefix: str, texts: Sequence[str]) -> list[Embedding]:
+    async def _encode(self, prefix: str, texts: Sequence[str]) -> list[Embedding]:
         whole = [prefix + text[:LONGEST_TEXT] for text in texts]
         parts = [whole[start : start + _TOGETHER] for start in range(0, len(whole), _TOGETHER)]
         return [vector for part in parts for vector in await in_thread(self._model.encode, part)]

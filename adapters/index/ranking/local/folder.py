@@ -243,7 +243,7 @@ class _LoadedModel:
             why = " ".join(str(error).split())[:300].rstrip(".")
             raise self._fault(f"cannot read a text: {why}", "See that graph and tokenizer belong together.") from error
         found = np.asarray(made, np.float32)
-        pooled = self._pooled(found) if found.size else np.zeros(self._manifest.dimension, np.float32)
+        pooled = self._pool(found) if found.size else np.zeros(self._manifest.dimension, np.float32)
         if pooled.shape != (self._manifest.dimension,) or not np.isfinite(pooled).all():
             raise self._fault(
                 f"makes an output of the shape {list(found.shape)}, which is no vector of {self._manifest.dimension} "
@@ -254,7 +254,7 @@ class _LoadedModel:
         length = np.linalg.norm(pooled)
         return cast("NDArray[np.float32]", pooled / length if length else pooled)
 
-    def _pooled(self, made: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _pool(self, made: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return one vector; what cannot be pooled as the manifest says, as it is."""
         if self._manifest.pooling == "none" or made.ndim != _OF_PIECES:
             return made[0] if made.ndim == _OF_PIECES - 1 and self._manifest.pooling == "none" else made

@@ -66,10 +66,10 @@ class _Layer:
     after_network: _Norm
 
     def __call__(self, rows: Matrix) -> Matrix:
-        rows = self.after_attention(rows + self.out(self._attended(rows)))
+        rows = self.after_attention(rows + self.out(self._attend(rows)))
         return self.after_network(rows + self.narrow(_gelu(self.widen(rows))))
 
-    def _attended(self, rows: Matrix) -> Matrix:
+    def _attend(self, rows: Matrix) -> Matrix:
         length, width = rows.shape
         apart = self.asking(rows).reshape(length, 3, self.heads, width // self.heads)
         queries, keys, values = np.ascontiguousarray(apart.transpose(1, 2, 0, 3))
