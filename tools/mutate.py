@@ -143,7 +143,7 @@ GUARDS: tuple[Mutation, ...] = (
         "adapters/lookups/text_to_sql/checking.py",
         '"Join": "this on side kind",',
         '"Join": "this on side kind using method",',
-        "tests/lookups/test_text_to_sql.py",
+        "tests/database/test_text_to_sql.py",
     ),
     Mutation(
         "assistant/web/limits.py",

@@ -21,7 +21,7 @@ from adapters.index.remote.search import RemoteKnowledge
 from contracts.enums import Language, Source
 from contracts.errors import ConfigError, KnowledgeError
 from contracts.ports import SearchReply, SearchRequest
-from tests.remote_index.test_conformance import ROOT, ndcg
+from tests.engines.test_conformance import ROOT, ndcg
 from tests.support.engines.kinds import KINDS, Servers
 from tests.support.fork_server import Program
 from tests.support.markdown_pages import write
