@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from assistant.api import aask, aask_structured, asearch, ask, ask_structured, search
-    from assistant.client import Assistant, astream, open_assistant, open_graph, stream
+    from assistant.api import aask, aask_structured, asearch, ask, ask_structured, astream, search, stream
+    from assistant.client import Assistant, open_assistant, open_graph
     from assistant.turns.events import TurnEvent
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 ]
 _ELSEWHERE: Final = {
     "TurnEvent": "assistant.turns.events",
-    **dict.fromkeys(("Assistant", "astream", "open_assistant", "open_graph", "stream"), "assistant.client"),
+    **dict.fromkeys(("Assistant", "open_assistant", "open_graph"), "assistant.client"),
 }
 
 

@@ -1,31 +1,28 @@
-"""Asking from Python. All ways in run the same graph by the same turn runner."""
+"""Asking from Python, one question at a time: each function opens the deployment, runs one turn and closes it.
+
+For many questions, `assistant.client.open_assistant` stays open. Every function that waits has an async twin.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import heapq
 import logging
-import uuid
-from collections.abc import Collection, Coroutine
-from contextlib import nullcontext
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import aclosing, closing, nullcontext
+from typing import Any, TypeVar
 
-from assistant.deployment import Deployment, deployment, ensure_storage
-from assistant.turns.events import OnEvent
+from assistant.client import Assistant, open_assistant
+from assistant.deployment import deployment, ensure_storage
+from assistant.document_search import search_documents
+from assistant.service import open_service
+from assistant.turns.events import OnEvent, TurnEvent
 from assistant.turns.progress import phrases
-from assistant.wiring.documents import document_sources, knowledge_base
-from assistant.wiring.turns import open_runner
-from contracts.enums import Language, Source
-from contracts.errors import GuardianError, InputError
+from assistant.turns.transcript import check_id
+from assistant.wiring.documents import knowledge_base
+from contracts.enums import Language
+from contracts.errors import GuardianError
 from contracts.evidence import EvidenceItem
-from contracts.ports import SearchRequest
 from contracts.result import StructuredAgentResult
-from guards.message_check import message_fault
-from language.clean import clean
-
-if TYPE_CHECKING:
-    from adapters.index.queries import Knowledge
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,36 +51,31 @@ async def aask_structured(
         profile: Name or path; else GUARDIAN_PROFILE.
         include_per_query_trace: Whether the result carries what each query brought.
         settings: Further run settings (`contracts/context.py`) by name.
-        on_event: Called as nodes begin and end, with what the runner reports (`assistant.turns.runner.TurnRunner`); `astream`
-            yields typed events.
+        on_event: Called with each event of the turn (`assistant.turns.events`).
 
     Raises:
         InputError: The message or an id cannot be taken.
         NoIndex: Nothing has been indexed for this profile.
         GuardianError: Something else that a person can fix; it says how.
     """
-    from assistant.turns.transcript import check_id
-
-    if fault := message_fault(message):
-        raise fault
     if thread is not None:
         check_id("conversation's", thread)
     deployed = deployment(profile)
-    context = run_context(deployed, **with_language(settings, language))
     with ensure_storage(deployed) if thread is None else nullcontext(deployed) as stored:
-        async with open_runner(stored) as runner:
-            raw = await runner.run(
-                uuid.uuid4().hex if thread is None else thread,
-                clean(message),
+        async with open_service(stored) as service:
+            result = await Assistant(service).ask_structured(
+                message,
+                thread=thread,
                 turn_id=turn_id,
-                context=context,
+                language=language,
+                settings=settings,
+                include_per_query_trace=include_per_query_trace,
                 on_event=on_event,
             )
-    result = StructuredAgentResult.model_validate(raw)
-    if stored.conversations is not None:
-        _LOG.warning(phrases(result.language)["nothing_kept"].format(folder=deployed.folder))
-        result = result.model_copy(update={"thread_id": ""})
-    return result if include_per_query_trace else result.model_copy(update={"per_query_results": []})
+    if stored.conversations is None:
+        return result
+    _LOG.warning(phrases(result.language)["nothing_kept"].format(folder=deployed.folder))
+    return result.model_copy(update={"thread_id": ""})
 
 
 async def aask(message: str, **options: Any) -> str:
@@ -100,39 +92,10 @@ async def asearch(
         InputError: There is nothing to search for, or nothing wanted.
         NoIndex: Nothing has been indexed for this profile.
     """
-    items, _ = await search_passages(query, top_k=top_k, language=language, profile=profile)
-    return items
-
-
-async def search_passages(
-    query: str, *, top_k: int, language: Language | str | None = None, profile: str | None = None
-) -> tuple[list[EvidenceItem], list[str]]:
-    """Search as `asearch` does; return the passages and what did not work as configured, each as `part: why`."""
     deployed = deployment(profile)
-    return await found_in(deployed, knowledge_base(deployed), query, top_k=top_k, language=language)
-
-
-async def found_in(
-    deployed: Deployment,
-    base: Knowledge,
-    query: str,
-    *,
-    top_k: int,
-    language: Language | str | None = None,
-    kinds: Collection[Source] = tuple(Source),
-) -> tuple[list[EvidenceItem], list[str]]:
-    """Search documents that are open, in the kinds of sources that are named; otherwise as `search_passages`."""
-    if fault := message_fault(query):
-        raise fault
-    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InputError(f"{top_k!r} passages cannot be shown.", "Ask for at least one, as a whole number.")
-    request = SearchRequest(query=clean(query), top_k=top_k, language=_language(language))
-    sources = [source for kind, source in document_sources(deployed, base).items() if kind in kinds]
-    replies = await asyncio.gather(*(source.search(request) for source in sources))
-    # Each keeps its own order, which a ranker may have made; of the two that are next, the surer one comes first.
-    merged = heapq.merge(*(reply.items for reply in replies), key=lambda item: -item.confidence)
-    degraded = [line for reply in replies for line in reply.trace.degraded.splitlines()]
-    return list(islice(merged, top_k)), list(dict.fromkeys(degraded))
+    with closing(knowledge_base(deployed)) as knowledge:
+        found, _ = await search_documents(deployed, knowledge, query, top_k=top_k, language=language)
+    return found
 
 
 def ask(message: str, **options: Any) -> str:
@@ -150,54 +113,68 @@ def search(query: str, **options: Any) -> list[EvidenceItem]:
     return _run(asearch(query, **options))
 
 
-def with_language(settings: dict[str, Any] | None, language: Language | str | None) -> dict[str, Any]:
-    """Return run settings with the language that is named beside them.
+async def astream(message: str, *, profile: str | None = None, **options: Any) -> AsyncGenerator[TurnEvent]:
+    """Run one turn and yield its events, `TurnEnded` with the result last; the options are those of `aask_structured`.
+
+    Where the generator is closed before that, the turn is cancelled and kept half-finished.
 
     Raises:
-        InputError: They name another one.
+        InputError: The message, an id or a setting cannot be taken.
+        NoIndex: Nothing has been indexed for this profile.
+        GuardianError: Something else that a person can fix; it says how.
     """
-    named = dict(settings or {})
-    if language is None:
-        return named
-    if named.get("language") not in (None, language):
-        raise InputError(
-            f"Two languages are asked for: {language!r}, and {named['language']!r} among the settings.", "Name one."
-        )
-    return {**named, "language": language}
+    events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
 
+    async def work() -> None:
+        try:
+            async with (
+                open_assistant(profile) as assistant,
+                aclosing(assistant.stream(message, **options)) as followed,
+            ):
+                async for event in followed:
+                    events.put_nowait(event)
+        finally:
+            events.put_nowait(None)
 
-def _language(name: Language | str | None) -> Language | None:
-    if not name:
-        return None
+    # One task opens and closes everything, whichever task closes this generator, and however late.
+    task = asyncio.create_task(work())
     try:
-        return Language(name)
-    except ValueError:
-        known = " or ".join(repr(str(one)) for one in Language)
-        raise InputError(f"There is no language {name!r}.", f"Name {known}, or none.") from None
+        while (event := await events.get()) is not None:
+            yield event
+        await task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # told above, or of no interest any more
 
 
-def run_context(deployed: Deployment, **values: Any) -> Any:
-    """Build the settings of one run; `None` stands for the deployment's default.
+def stream(message: str, **options: Any) -> Generator[TurnEvent]:
+    """Run one turn and yield its events, without an event loop of the caller's; otherwise as `astream`.
 
-    Raises:
-        InputError: There is no such setting, or it cannot have that value.
+    The turn goes on while the next event is waited for, and stands still in between.
     """
-    from pydantic import ValidationError
-
-    try:
-        context = deployed.context_type.model_validate({k: v for k, v in values.items() if v is not None})
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
-        raise InputError(f"A run setting is wrong: {faults[:1000]}.", "`guardian show settings` lists them.") from error
-    roles = deployed.profile.roles
-    if context.role not in roles:
-        raise InputError(
-            f"The profile {deployed.profile.name!r} has no role {context.role!r}.", f"It has: {', '.join(roles)}."
-        )
-    return context
+    _refuse_loop()
+    return _step_through(astream(message, **options))
 
 
-def without_loop() -> None:
+def _step_through(events: AsyncGenerator[TurnEvent]) -> Generator[TurnEvent]:
+    async def step() -> TurnEvent | None:
+        return await anext(events, None)
+
+    with asyncio.Runner() as runner:
+        try:
+            while (event := runner.run(step())) is not None:
+                yield event
+        finally:
+            runner.run(_close_events(events))
+
+
+async def _close_events(events: AsyncGenerator[TurnEvent]) -> None:
+    await events.aclose()
+
+
+def _refuse_loop() -> None:
     """Refuse to block a running event loop.
 
     Raises:
@@ -215,7 +192,7 @@ def without_loop() -> None:
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
     try:
-        without_loop()
+        _refuse_loop()
     except GuardianError:
         work.close()
         raise

@@ -4,18 +4,17 @@ somebody else's.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from assistant.api import with_language, without_loop
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, Service, open_service
-from assistant.turns.events import TurnEnded, TurnEvent
+from assistant.turns.events import OnEvent, TurnEnded, TurnEvent
 from assistant.turns.transcript import check_id
 from assistant.wiring.ports import open_ports
 from contracts.enums import Language
+from contracts.errors import InputError
 from contracts.evidence import EvidenceItem
 from contracts.result import StructuredAgentResult
 
@@ -39,7 +38,12 @@ class Assistant:
         return (await self.ask_structured(message, **options)).answer_text
 
     async def ask_structured(
-        self, message: str, *, include_per_query_trace: bool = True, **options: Any
+        self,
+        message: str,
+        *,
+        include_per_query_trace: bool = True,
+        on_event: OnEvent | None = None,
+        **options: Any,
     ) -> StructuredAgentResult:
         """Run one turn and return everything that is known of it.
 
@@ -47,7 +51,7 @@ class Assistant:
             InputError: The message, an id or a setting cannot be taken.
             GuardianError: Something else that a person can fix; it says how.
         """
-        result = await self._service.ask(*_question(message, **options))
+        result = await self._service.ask(*_build_question(message, **options), on_event)
         return result if include_per_query_trace else _lean(result)
 
     async def stream(
@@ -61,7 +65,10 @@ class Assistant:
             InputError: The message, an id or a setting cannot be taken.
             GuardianError: Something else that a person can fix; it says how.
         """
-        async with self._service.asking(*_question(message, **options)) as live, aclosing(live.follow()) as events:
+        async with (
+            self._service.asking(*_build_question(message, **options)) as live,
+            aclosing(live.follow()) as events,
+        ):
             async for event in events:
                 if isinstance(event, TurnEnded) and not include_per_query_trace:
                     event = event.model_copy(update={"result": _lean(event.result)})
@@ -79,7 +86,7 @@ class Assistant:
         return found
 
 
-def _question(
+def _build_question(
     message: str,
     *,
     thread: str | None = None,
@@ -90,9 +97,26 @@ def _question(
     for name, value in (("conversation's", thread), ("message's", turn_id)):
         if value is not None:
             check_id(name, value)
-    given = with_language(settings, language)
-    caller = Caller(role=given.pop("role", None) or _ANYBODY.role)
+    given = _name_language(settings, language)
+    role = given.pop("role", None)
+    caller = _ANYBODY if role is None else Caller(role=role)
     return caller, Question(message, thread or "", turn_id or "", given)
+
+
+def _name_language(settings: dict[str, Any] | None, language: Language | str | None) -> dict[str, Any]:
+    """Return run settings with the language that is named beside them.
+
+    Raises:
+        InputError: They name another one.
+    """
+    named = dict(settings or {})
+    if language is None:
+        return named
+    if named.get("language") not in (None, language):
+        raise InputError(
+            f"Two languages are asked for: {language!r}, and {named['language']!r} among the settings.", "Name one."
+        )
+    return {**named, "language": language}
 
 
 def _lean(result: StructuredAgentResult) -> StructuredAgentResult:
@@ -137,61 +161,3 @@ async def open_graph(profile: str | None = None, *, memory: bool = False) -> Asy
         if memory:
             graph.checkpointer = True
         yield graph
-
-
-async def astream(message: str, *, profile: str | None = None, **options: Any) -> AsyncGenerator[TurnEvent]:
-    """Run one turn and yield its events, `TurnEnded` with the result last; the options are those of `aask_structured`.
-
-    Where the generator is closed before that, the turn is cancelled and kept half-finished.
-
-    Raises:
-        InputError: The message, an id or a setting cannot be taken.
-        NoIndex: Nothing has been indexed for this profile.
-        GuardianError: Something else that a person can fix; it says how.
-    """
-    events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
-
-    async def work() -> None:
-        try:
-            async with open_assistant(profile) as assistant, aclosing(assistant.stream(message, **options)) as told:
-                async for event in told:
-                    events.put_nowait(event)
-        finally:
-            events.put_nowait(None)
-
-    # One task opens and closes everything, whichever task closes this generator, and however late.
-    task = asyncio.create_task(work())
-    try:
-        while (event := await events.get()) is not None:
-            yield event
-        await task
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # told above, or of no interest any more
-
-
-def stream(message: str, **options: Any) -> Generator[TurnEvent]:
-    """Run one turn and yield its events, without an event loop of the caller's; otherwise as `astream`.
-
-    The turn goes on while the next event is waited for, and stands still in between.
-    """
-    without_loop()
-    return _stepwise(astream(message, **options))
-
-
-def _stepwise(events: AsyncGenerator[TurnEvent]) -> Generator[TurnEvent]:
-    async def step() -> TurnEvent | None:
-        return await anext(events, None)
-
-    with asyncio.Runner() as runner:
-        try:
-            while (event := runner.run(step())) is not None:
-                yield event
-        finally:
-            runner.run(_close_events(events))
-
-
-async def _close_events(events: AsyncGenerator[TurnEvent]) -> None:
-    await events.aclose()

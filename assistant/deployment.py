@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assistant.config.profiles import load_profile
-from assistant.config.run_settings import run_settings
+from assistant.config.run_settings import build_context, run_settings
 from assistant.config.settings import Settings
 from contracts.profile import Profile
 
@@ -32,6 +32,14 @@ class Deployment:
     profile: Profile
     context_type: type[Context]
     conversations: Path | None = None
+
+    def build_context(self, **values: Any) -> Context:
+        """Return the settings of one run, by their names; `None` stands for the deployment's default.
+
+        Raises:
+            InputError: There is no such setting, or it cannot have that value; or the profile has no such role.
+        """
+        return build_context(self.context_type, self.profile, values)
 
     @property
     def folder(self) -> Path:

@@ -14,16 +14,25 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from assistant.api import found_in, run_context
-from assistant.turns.events import TurnEnded
+from assistant.document_search import search_documents
+from assistant.turns.events import OnEvent, TurnEnded, TurnStarted
 from assistant.turns.feedback import Feedback, FeedbackStore
-from assistant.turns.histories import Histories, history_key
+from assistant.turns.histories import Histories
+from assistant.turns.placement import STOPPED, place_message
 from assistant.turns.progress import phrases
-from assistant.turns.running_turn import RunningTurn, Watcher, closing_error, end_turns, stop_error, tell_end, teller
-from assistant.turns.transcript import ThreadSummary, Turn, check_id, with_readable_result
+from assistant.turns.running_turn import RunningTurn, Watcher, closing_error, end_turns, stop_error, tell_end
+from assistant.turns.transcript import (
+    MAX_ID_LENGTH,
+    MAX_STORED_ID_LENGTH,
+    ThreadSummary,
+    Turn,
+    check_id,
+    with_readable_result,
+)
 from assistant.wiring.documents import knowledge_base
-from assistant.wiring.turns import open_runner, open_store
-from contracts.enums import Language, Outcome
+from assistant.wiring.ports import open_ports
+from assistant.wiring.turns import open_runner
+from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
 from guards.message_check import message_fault
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
     from assistant.deployment import Deployment
     from assistant.turns.runner import TurnRunner
-    from assistant.turns.transcript import TurnStore
     from contracts.evidence import EvidenceItem
 
 Json = dict[str, Any]
@@ -45,8 +53,6 @@ _READY_S = 5.0
 """How long a part may take to show that it is there, in seconds."""
 _WRITABLE_S = 2.0
 """How long a write may wait for others, in seconds: a turn's own take milliseconds."""
-STOPPED = "stopped"
-"""The `block_reason` of a turn that its user stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,6 @@ class Service:
         self,
         deployed: Deployment,
         runner: TurnRunner,
-        store: TurnStore,
         knowledge: Knowledge,
         feedback: FeedbackStore,
         histories: Histories,
@@ -101,7 +106,7 @@ class Service:
         self.deployed = deployed
         self.knowledge = knowledge
         self._runner = runner
-        self._store = store
+        self._store = runner.store
         self._feedback = feedback
         self._histories = histories
         self._live: dict[str, list[RunningTurn]] = {}
@@ -125,9 +130,8 @@ class Service:
             raise fault
         thread = question.thread or uuid.uuid4().hex
         turn_id = question.turn_id or uuid.uuid4().hex
-        _check_addresses(thread, turn_id)
         inner = self._inner(caller, thread)
-        context = run_context(self.deployed, **{**question.settings, "role": caller.role})
+        context = self.deployed.build_context(**{**question.settings, "role": caller.role})
         text = clean(question.text)
         for other in self._live.get(inner, []):
             # What one role is told is not for another.
@@ -136,13 +140,14 @@ class Service:
         live = RunningTurn(thread, turn_id, text, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
+            live.tell(TurnStarted(turn_id=turn_id, thread_id=thread))
             raw = await self._runner.run(
                 inner,
                 live.question,
                 turn_id=turn_id,
                 context=context,
-                on_event=teller(live),
-                on_earlier=lambda result: self._ended_earlier(live, result),
+                on_event=live.tell,
+                on_earlier=lambda result: self._tell_earlier(live, result),
             )
             return tell_end(live, raw)
 
@@ -162,15 +167,20 @@ class Service:
         finally:
             await live.let_go()
 
-    async def ask(self, caller: Caller, question: Question) -> StructuredAgentResult:
+    async def ask(self, caller: Caller, question: Question, on_event: OnEvent | None = None) -> StructuredAgentResult:
         """Run a turn to its end; where the awaiting task is cancelled, so is the turn, which is kept half-finished.
+
+        Args:
+            caller: Who asks.
+            question: What is asked.
+            on_event: Called with each event of the turn; where it raises, the turn is stopped as if cancelled.
 
         Raises:
             InputError: The message, an id or a setting cannot be taken.
             GuardianError: Something else that a person can fix; it says how.
         """
         async with self.asking(caller, question) as live:
-            return await live.result()
+            return await live.result(on_event)
 
     def live(self, caller: Caller, thread: str) -> RunningTurn | None:
         """Return the newest turn of a conversation that runs in this process, if there is one."""
@@ -197,8 +207,9 @@ class Service:
         live = RunningTurn(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
-            context = run_context(self.deployed, role=caller.role)
-            raw = await self._runner.resume(inner, context=context, on_event=teller(live))
+            live.tell(TurnStarted(turn_id=live.turn_id, thread_id=thread))
+            context = self.deployed.build_context(role=caller.role)
+            raw = await self._runner.resume(inner, context=context, on_event=live.tell)
             if raw is None:  # another process finished it meanwhile
                 done = await self._store.find(inner, turn.turn_id)
                 raw = done.result if done is not None else None
@@ -221,35 +232,22 @@ class Service:
         finally:
             await live.let_go()
 
-    async def placed(self, caller: Caller, said: Sequence[str], *, begun: str = "") -> tuple[str, str]:
-        """Return the conversation that a message belongs to, and the message's id, for a client that names neither.
-
-        It is the one in which the caller has said the same before, and nothing else; the same message sent again has
-        its conversation and its id again, and another id where it was stopped. A first message is always a new
-        conversation: two may begin alike.
+    async def place(self, caller: Caller, said: Sequence[str], *, begun: str = "") -> tuple[str, str]:
+        """Return the conversation and the id of a message whose client names neither (`assistant.turns.placement`).
 
         Args:
             caller: Who asks.
             said: All that they said in the conversation by the client's own record, the new message last.
             begun: The conversation's id where it is a new one; made up where it is left out.
+
+        Raises:
+            InputError: The message cannot be taken.
         """
-        own = self._inner(caller, "")
-        texts = [clean(text) for text in said]
-        key = history_key(caller.name, texts)
-        if before := texts[:-1]:
-            again = await self._histories.find(key)
-            # Of two that began alike, each goes on in its own: one that has its answer is not taken for sent again.
-            waiting = again is not None and await self._store.unfinished(again) is not None
-            onward = None if waiting else await self._histories.advance(history_key(caller.name, before), key)
-            if inner := onward or again:
-                turns = await self._store.turns(inner)
-                asked = _said_in(turns)
-                # By its name others may have said more in it.
-                if any(history[-len(asked) :] == asked for history in ([before] if onward else [texts, before])):
-                    return inner.removeprefix(own), _id_for(key, turns)
-        thread = begun or uuid.uuid4().hex
-        await self._histories.begin(self._inner(caller, thread), key)
-        return thread, key
+        if fault := message_fault(said[-1]):
+            raise fault
+        inner = self._inner(caller, begun or uuid.uuid4().hex)
+        thread, turn_id = await place_message(self._store, self._histories, said, owner=caller.name, begun=inner)
+        return thread.removeprefix(self._inner(caller, "")), turn_id
 
     async def stop(self, caller: Caller, thread: str) -> bool:
         """Stop a conversation's running or half-finished turn for good; return whether there was one.
@@ -274,9 +272,9 @@ class Service:
             return False
         language = detect(turn.question, default=self.deployed.profile.languages[0])
         result = StructuredAgentResult(
-            language=Language(language),
+            language=language,
             outcome=Outcome.ERROR,
-            answer_text=phrases(Language(language))["stopped"],
+            answer_text=phrases(language)["stopped"],
             block_reason=STOPPED,
         )
         return await self._runner.abandon(inner, result.model_dump(mode="json"))
@@ -336,7 +334,7 @@ class Service:
         """
         profile = self.deployed.profile
         kinds = profile.sources_for(caller.role)
-        items, degraded = await found_in(
+        items, degraded = await search_documents(
             self.deployed, self.knowledge, query, top_k=top_k, language=language, kinds=kinds
         )
         return redact(items, profile, caller.role), degraded
@@ -392,7 +390,7 @@ class Service:
             return True  # it cannot be told, so it is not said that all is well
         return turn is not None and turn.result is None
 
-    def _ended_earlier(self, live: RunningTurn, raw: Json) -> None:
+    def _tell_earlier(self, live: RunningTurn, raw: Json) -> None:
         """Tell the watchers of a half-finished turn that was finished on the way; who asked has not asked for it."""
         result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
         for watcher in self.watchers:
@@ -403,7 +401,9 @@ class Service:
 
     def _inner(self, caller: Caller, thread: str) -> str:
         if thread:
-            check_id("conversation's", thread)
+            # That of an API key is stored with the key's name and a slash in front; without keys all are anybody's.
+            stored = not caller.name and _OWNS in thread
+            check_id("conversation's", thread, MAX_STORED_ID_LENGTH if stored else MAX_ID_LENGTH)
         return f"{caller.name}{_OWNS}{thread}" if caller.name else thread
 
     def _start(self, inner: str, live: RunningTurn, work: Any) -> RunningTurn:
@@ -435,13 +435,12 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         GuardianError: Something else that a person can fix; it says how.
     """
     async with AsyncExitStack() as opened:
-        runner = await opened.enter_async_context(open_runner(deployed))
-        store = await opened.enter_async_context(open_store(deployed))
         knowledge = knowledge_base(deployed)
         opened.callback(knowledge.close)
-        feedback = await opened.enter_async_context(await FeedbackStore.open(deployed.threads_file))
-        histories = await opened.enter_async_context(await Histories.open(deployed.threads_file))
-        service = Service(deployed, runner, store, knowledge, feedback, histories)
+        ports = await opened.enter_async_context(open_ports(deployed, knowledge))
+        runner = await opened.enter_async_context(open_runner(deployed, ports))
+        feedback, histories = await FeedbackStore.share(runner.store), await Histories.share(runner.store)
+        service = Service(deployed, runner, knowledge, feedback, histories)
         try:
             yield service
         finally:
@@ -455,43 +454,6 @@ async def _answers(asked: Awaitable[object]) -> bool:
     except (GuardianError, TimeoutError):
         return False
     return True
-
-
-def _check_addresses(thread: str, turn_id: str) -> None:
-    """Refuse ids that would not be read as they are where they stand in an address.
-
-    Raises:
-        InputError: It is so.
-    """
-    for what, value in (("conversation's", thread), ("message's", turn_id)):
-        # Clients take these out of a path.
-        if {".", ".."} & set(value.split("/")):
-            raise InputError(
-                f"The {what} id {value!r} has a part that an address cannot have.",
-                "Leave out the parts `.` and `..` between slashes.",
-            )
-    if "/turns/" in f"/{turn_id}/":
-        raise InputError(
-            f"The message's id {turn_id!r} has the part `turns`, which stands before it in an address.",
-            "Choose letters, digits and dashes.",
-        )
-
-
-def _was_stopped(turn: Turn) -> bool:
-    return turn.result is not None and turn.result.get("block_reason") == STOPPED
-
-
-def _said_in(turns: Sequence[Turn]) -> list[str]:
-    """Return what a conversation's user said in it; what was stopped and then said again, once."""
-    after = [turn.question for turn in turns[1:]]
-    said_again = [_was_stopped(turn) and turn.question == then for turn, then in zip(turns, after, strict=False)]
-    return [turn.question for turn, again in zip(turns, [*said_again, False], strict=False) if not again]
-
-
-def _id_for(key: str, turns: Sequence[Turn]) -> str:
-    """Return the id of a message: that of its history, or the next one after those that were stopped."""
-    over = {turn.turn_id for turn in turns if _was_stopped(turn)}
-    return next(name for n in range(len(turns) + 1) if (name := f"{key}-{n}" if n else key) not in over)
 
 
 def _rename_thread(summary: ThreadSummary, thread: str) -> ThreadSummary:

@@ -113,13 +113,12 @@ def answers_part(task: Task, folder: Path) -> str:
 
 def drafts_part(task: Task, _folder: Path) -> str:
     """Have drafts judged by the Guardian."""
-    from assistant.api import run_context
     from evals import drafts
 
     cases = complete_drafts(judging.draft_cases(task.cases))
     profile = task.deployed.profile if task.deployed else load_profile("handbook")
     known = passages() if any(isinstance(part, str) for case in cases for part in case.evidence) else {}
-    settings = run_context(task.deployed) if task.deployed else None
+    settings = task.deployed.build_context() if task.deployed else None
     judged = asyncio.run(drafts.judge(cases, known, profile, settings))
     _tell_misses(task, {one.case.id: judging.describe_miss(one) for one in judged})
     shown = [one for one in judged if task.shown(one.case)]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from adapters.checkpoints.sqlite import open_saver
-from assistant.api import run_context
 from assistant.cli.commands.index import index, profile_folders
 from assistant.deployment import Deployment, deployment
 from assistant.turns.runner import TurnRunner
@@ -54,7 +53,7 @@ async def ask_all(
     """
     from tqdm import tqdm
 
-    context = run_context(deployed, **(settings or {}))
+    context = deployed.build_context(**(settings or {}))
     asked: list[CaseResult] = []
     async with _runner(deployed, folder) as runner:
         for text in cases[0].says if cases else ():

@@ -151,7 +151,7 @@ async def test_keys_histories_and_feedback_are_as_they_were(deployed: Deployment
     """The key is its caller's, what was said over OpenAI's protocol is found again, and so is what was rated."""
     caller, key = keys_of(deployed).caller(KEY) or (PERSON, None)
     assert (caller.name, caller.role, key.per_minute if key else 0) == ("reader", "user", 30)
-    assert (await service.placed(caller, [BACKUPS, LEND]))[0] == "history"
+    assert (await service.place(caller, [BACKUPS, LEND]))[0] == "history"
     assert await results(service, "history", caller) == [(BACKUPS, "answered")]
     assert (await service.feedback(PERSON, "answered"))["a1"].rating is Rating.UP
 

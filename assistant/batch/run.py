@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from adapters.checkpoints.lock import ProcessLock
-from assistant.api import run_context
 from assistant.batch import html
 from assistant.batch.columns import Column, ColumnMap, QuestionColumns, cells_of, fault_of, find_columns, write_failure
 from assistant.batch.tables import (
@@ -136,7 +135,7 @@ async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], Non
     """
     since = time.monotonic()
     kind = _check_job(job)
-    context = run_context(deployed, language=job.language or None, role=job.role)
+    context = deployed.build_context(language=job.language or None, role=job.role)
     hashed = digest(job.source)
     table = open_table(job.source, job.columns.layout)
     reading = find_columns(table.header, job.columns.input)

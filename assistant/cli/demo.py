@@ -8,13 +8,13 @@ import sys
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from assistant.api import run_context
 from assistant.cli.commands.index import index, profile_folders
-from assistant.deployment import deployment
+from assistant.deployment import Deployment, deployment
+from assistant.service import Caller, Question, open_service
+from assistant.turns.events import NodeFinished, TurnEvent
 from assistant.turns.progress import path_line
-from assistant.wiring.turns import open_runner
 from contracts.errors import GuardianError
 from rendering.texts import without_escapes
 
@@ -60,27 +60,26 @@ def main() -> int:
     return 0
 
 
-async def _tour(deployed: Any) -> list[tuple[str, str]]:
+async def _tour(deployed: Deployment) -> list[tuple[str, str]]:
     endings: list[tuple[str, str]] = []
-    context = run_context(deployed)
-    async with open_runner(deployed) as runner:
+    async with open_service(deployed) as service:
         for stop in TOUR:
             thread = f"demo-{uuid.uuid4().hex[:8]}"
             print(_rule(stop.title))
             for text in stop.says:
                 path: list[str] = []
 
-                def see(kind: str, event: dict[str, Any], path: list[str] = path) -> None:
-                    if kind == "node_finished":
-                        path.append(path_line(event["node"], event))
+                def note(event: TurnEvent, path: list[str] = path) -> None:
+                    if isinstance(event, NodeFinished):
+                        path.append(path_line(event))
 
-                result = await runner.run(thread, text, context=context, on_event=see)
+                result = await service.ask(Caller(), Question(text, thread), note)
                 print(f"\n  you  > {text}\n")
-                print(_indent(without_escapes(result["answer_text"])))
+                print(_indent(without_escapes(result.answer_text)))
                 print("\n" + "\n".join(f"      · {line}" for line in path))
-                retries = result["diagnostics"]["retries"]
+                retries = result.diagnostics.retries
                 tries = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
-                endings.append((stop.title, result["outcome"] + tries))
+                endings.append((stop.title, result.outcome + tries))
     return endings
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,28 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
     }
     base = Context.model_validate(defaults)
     return _with_defaults(tuple((name, getattr(base, name)) for name in defaults))
+
+
+def build_context(kind: type[Context], profile: Profile, values: Mapping[str, Any]) -> Context:
+    """Build the settings of one run from what is named; `None` stands for the deployment's default.
+
+    Raises:
+        InputError: There is no such setting, or it cannot have that value; or the profile has no such role.
+    """
+    from pydantic import ValidationError
+
+    from contracts.errors import InputError
+
+    try:
+        context = kind.model_validate({name: value for name, value in values.items() if value is not None})
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
+        raise InputError(f"A run setting is wrong: {faults[:1000]}.", "`guardian show settings` lists them.") from error
+    if context.role not in profile.roles:
+        raise InputError(
+            f"The profile {profile.name!r} has no role {context.role!r}.", f"It has: {', '.join(profile.roles)}."
+        )
+    return context
 
 
 @lru_cache(maxsize=16)

@@ -32,7 +32,7 @@ from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.events import TurnEnded
 from assistant.turns.progress import phrases
 from assistant.turns.running_turn import RunningTurn
-from assistant.turns.transcript import MAX_ID_LENGTH
+from assistant.turns.transcript import MAX_ID_LENGTH, check_addressable
 from assistant.turns.views import Answer, UserProgress, answer, user_event
 from contracts.enums import Language, Source
 from contracts.errors import GuardianError, InputError
@@ -187,6 +187,7 @@ async def _ask(call: _ToolCall) -> types.CallToolResult:
         raise InputError(
             "A turn_id names a message of a conversation, and no conversation is named.", "Send a thread_id with it."
         )
+    check_addressable(asked.thread_id or "", asked.turn_id or "")
     settings = {"language": asked.language} if asked.language else {}
     question = Question(asked.question, asked.thread_id or "", asked.turn_id or "", settings)
     language = Language(asked.language or detect(asked.question, default=call.profile.languages[0]))

@@ -6,15 +6,16 @@ reasons' names: `assistant.turns.views.user_event` keeps back what a user does n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from contracts.enums import DraftKind, RequiredAction, SGRAction, Source, Verdict
+from contracts.enums import DraftKind, RequestType, RequiredAction, SGRAction, Source, Verdict
 from contracts.reasons import reason_names
 from contracts.report import DecisionRecord
 from contracts.result import StructuredAgentResult
+from language.figures.counted import count_noun
 from rendering.hand_off import was_searched
 
 Json = dict[str, Any]
@@ -46,6 +47,7 @@ class NodeFinished(_Event):
     Attributes:
         ms: Milliseconds that it took.
         decisions: Rows of the decision tables that it came to.
+        summary: What it came to in a few words for an operator: its decisions, or else what it wrote.
         error: What made it fail; another try, or `safe_exit`, follows.
     """
 
@@ -53,15 +55,17 @@ class NodeFinished(_Event):
     node: str
     ms: float
     decisions: tuple[DecisionRecord, ...] = ()
+    summary: str = ""
     error: str = ""
 
 
 class Understood(_Event):
-    """The question is understood: the intent in the user's language, and what DT-002 made of it."""
+    """The question is understood: the intent in the user's language, its type, and what DT-002 made of it."""
 
     kind: Literal["understood"] = "understood"
     intent: str
     action: SGRAction
+    request_type: RequestType | None = None
 
 
 class Searched(_Event):
@@ -108,37 +112,53 @@ TurnEvent = Annotated[
 ]
 
 
-class EventReader:
-    """Makes events of what the turn runner reports (`assistant.turns.runner.TurnRunner`)."""
+OnEvent = Callable[[TurnEvent], None]
+"""Is called with each event of a turn as it happens."""
 
-    def __init__(self) -> None:
+
+class NodeReader:
+    """Makes events of what the nodes of one turn begin and write."""
+
+    def __init__(self, turn_id: str) -> None:
+        self._turn_id = turn_id
         self._degraded = set[str]()
 
-    def read(self, kind: str, payload: Json) -> list[TurnEvent]:
-        """Return the events of one report, in order."""
-        turn, node = payload["turn_id"], payload["node"]
-        if kind == "node_started":
-            return [NodeStarted(turn_id=turn, node=node)]
-        update: Json = payload.get("update") or {}
+    def begin(self, node: str) -> TurnEvent:
+        """Return the event of a node that begins."""
+        return NodeStarted(turn_id=self._turn_id, node=node)
+
+    def finish(self, node: str, ms: float, update: Json, error: str = "") -> list[TurnEvent]:
+        """Return the events of a node that has ended, in order.
+
+        Args:
+            node: Its name.
+            ms: Milliseconds that it took.
+            update: What it wrote into the state.
+            error: What made it fail.
+        """
         # Decisions are kept in one list of the turn; of a node's they are the newest of each table.
         made = {line["table"]: line for line in update.get("decisions", []) if line["node"] == node}
         decisions = tuple(DecisionRecord.model_validate(line) for line in made.values())
-        error = payload.get("error", "")
-        return [
-            NodeFinished(turn_id=turn, node=node, ms=payload["ms"], decisions=decisions, error=error),
-            *_read_update(turn, node, update),
-            *self._new_faults(turn, update),
-        ]
+        finished = NodeFinished(
+            turn_id=self._turn_id,
+            node=node,
+            ms=ms,
+            decisions=decisions,
+            summary=_summarize(node, decisions, update),
+            error=error,
+        )
+        return [finished, *_read_update(self._turn_id, node, update), *self._find_new_faults(update)]
 
-    def _new_faults(self, turn: str, update: Json) -> list[TurnEvent]:
+    def _find_new_faults(self, update: Json) -> list[TurnEvent]:
         new = [what for what in dict.fromkeys(update.get("degraded", [])) if what not in self._degraded]
         self._degraded.update(new)
-        return [Degraded(turn_id=turn, what=what) for what in new]
+        return [Degraded(turn_id=self._turn_id, what=what) for what in new]
 
 
 def _read_update(turn: str, node: str, update: Json) -> list[TurnEvent]:
     if node == "sgr_plan" and update.get("sgr_plan") and update.get("action"):
-        return [Understood(turn_id=turn, intent=update["sgr_plan"]["user_intent"], action=update["action"])]
+        intent, request = update["sgr_plan"]["user_intent"], update.get("request_type")
+        return [Understood(turn_id=turn, intent=intent, action=update["action"], request_type=request)]
     if node == "retrieve" and update.get("query_traces"):
         asked = tuple(dict.fromkeys(Source(t["source"]) for t in update["query_traces"] if was_searched(t)))
         return [Searched(turn_id=turn, sources=asked, passages=len(update.get("evidence", [])))]
@@ -153,4 +173,30 @@ def _read_update(turn: str, node: str, update: Json) -> list[TurnEvent]:
     return []
 
 
-OnEvent = Callable[[str, Json], None]
+def _summarize(node: str, decisions: Sequence[DecisionRecord], update: Json) -> str:
+    """Say what a node decided, as table, row and outcome; else what it wrote."""
+    decided = "; ".join(f"{line.table}/{line.row} → {_shorten_outcome(line)}" for line in decisions)
+    if actions := update.get("guardian", {}).get("required_actions"):
+        decided += f" [{', '.join(actions)}]"
+    return decided or _describe_update(node, update)
+
+
+def _shorten_outcome(line: DecisionRecord) -> str:
+    """Return a decision's outcome; of a rule of DT-006 what it requires: its row says the rest."""
+    return line.outcome.partition(";")[0] if line.table == "DT-006" else line.outcome
+
+
+def _describe_update(node: str, update: Json) -> str:
+    match node:
+        case "retrieve" if "evidence" in update:
+            return count_noun(len(update["evidence"]), "passage|passages")
+        case "retrieve":
+            return "nothing to search"
+        case "draft":
+            return str(update.get("draft_kind", ""))
+        case "retry_bump":
+            return f"retry {update.get('retry_count', '')}"
+        case "finalize" | "safe_exit":
+            return str(update.get("result", {}).get("outcome", ""))
+        case _:
+            return ""

@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 from pydantic import BaseModel, ValidationError
 
 from adapters.checkpoints.lock import ProcessLock
-from assistant.turns.events import OnEvent
+from assistant.turns.events import NodeReader, OnEvent
 from assistant.turns.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable
 from contracts.context import STEPS_PER_TURN
 from contracts.errors import ConfigError, InputError, ThreadError, UnknownThread
@@ -84,16 +84,14 @@ class Stopwatch:
 class TurnRunner:
     """Runs turns.
 
-    Events, for progress, as `on_event(kind, payload)`, payloads plain data and without messages:
-    `("node_started", {"turn_id", "node"})` and `("node_finished", {"turn_id", "node", "ms", "update"})`, the latter
-    with `error` where the node failed. A callback that raises stops the turn, which can be resumed.
+    A callback of events that raises stops the turn, which can be resumed.
 
     Whatever a node or the storage raises is raised; the turn then stays unfinished, and is finished before the
     conversation's next turn, or by `resume`.
 
     Args:
         graph: Compiled with a checkpointer; takes `messages`, ends with a `result` in its state.
-        store: The transcript.
+        store: The transcript; also an attribute.
         locks_dir: A folder for lock files, the same for all processes.
         context_type: The class of the settings, to rebuild those of a half-finished turn from its row.
         wait_s: How long a message waits for the one before it, in seconds.
@@ -120,7 +118,7 @@ class TurnRunner:
         self._graph = cast("Any", graph)
         if not hasattr(self._graph.checkpointer, "adelete_thread"):
             raise ConfigError("The graph has no checkpointer, so its turns would not last.", "Compile it with one.")
-        self._store = store
+        self.store = store
         self._locks_dir = locks_dir
         self._context_type = context_type
         self._wait_s = wait_s
@@ -173,10 +171,10 @@ class TurnRunner:
                 if earlier is not None and on_earlier is not None:
                     on_earlier(earlier)
             if turn is None:
-                turn = await self._store.begin(thread_id, turn_id, text, _as_json(context))
+                turn = await self.store.begin(thread_id, turn_id, text, _as_json(context))
                 return await self._finish(turn, context, on_event, new=True)
             if turn.lost:
-                turn = await self._store.reopen(thread_id, turn_id)
+                turn = await self.store.reopen(thread_id, turn_id)
             return await self._finish(turn, self._settings_of(turn, context), on_event)
 
     async def resume(
@@ -213,11 +211,11 @@ class TurnRunner:
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, self._wait_s):
-            turn = await self._store.unfinished(thread_id)
+            turn = await self.store.unfinished(thread_id)
             if turn is None:
                 return False
             ids = {"thread_id": thread_id, "turn_id": turn.turn_id, "question": turn.question}
-            await self._store.finish(thread_id, turn.turn_id, {**result, **ids})
+            await self.store.finish(thread_id, turn.turn_id, {**result, **ids})
             return True
 
     async def delete(self, thread_id: str) -> None:
@@ -235,11 +233,11 @@ class TurnRunner:
                 known = True  # what cannot be read can be deleted; where the storage fails, the next line says so
             await self._graph.checkpointer.adelete_thread(thread_id)
             others = await self._forget(thread_id) if self._forget is not None else 0
-            if not await self._store.forget(thread_id) and not others and not known:
+            if not await self.store.forget(thread_id) and not others and not known:
                 raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
     async def _record(self, thread_id: str, turn_id: str, text: str) -> Turn | None:
-        turn = await self._store.find(thread_id, turn_id)
+        turn = await self.store.find(thread_id, turn_id)
         if turn is not None and turn.question != text:
             raise InputError(
                 f"The id {turn_id!r} belongs to another message of this conversation.",
@@ -248,7 +246,7 @@ class TurnRunner:
         return turn
 
     async def _finish_earlier(self, thread_id: str, context: BaseModel | None, on_event: OnEvent | None) -> Json | None:
-        earlier = await self._store.unfinished(thread_id)
+        earlier = await self.store.unfinished(thread_id)
         if earlier is None:
             return None
         return await self._finish(earlier, self._settings_of(earlier, context), on_event)
@@ -270,7 +268,7 @@ class TurnRunner:
         # The graph does not know which conversation it serves.
         result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
         result["diagnostics"] = {**(result.get("diagnostics") or {}), **stopwatch.figures()}
-        return await self._store.finish(turn.thread_id, turn.turn_id, result)
+        return await self.store.finish(turn.thread_id, turn.turn_id, result)
 
     async def _find_begun(self, turn: Turn) -> StateSnapshot | None:
         """Return where a turn stands; `None` where its conversation has no step of it."""
@@ -333,10 +331,10 @@ class TurnRunner:
 
 
 class _Progress:
-    """Turns LangGraph's task events into ours, and times them."""
+    """Turns LangGraph's task events into a turn's, and times them."""
 
     def __init__(self, turn_id: str, stopwatch: Stopwatch, on_event: OnEvent | None, finished: frozenset[str]) -> None:
-        self._turn_id = turn_id
+        self._reader = NodeReader(turn_id)
         self._stopwatch = stopwatch
         self._on_event = on_event
         self._finished = finished
@@ -345,18 +343,17 @@ class _Progress:
         if task["id"] in self._finished:
             # LangGraph names it again when the step that it is part of goes on, but does not run it.
             return
+        node = task["name"]
         if "input" in task:
             self._stopwatch.start(task["id"])
-            self._tell("node_started", {"node": task["name"]})
-            return
-        milliseconds = self._stopwatch.stop(task["id"], task["name"])
-        update = {key: value for key, value in task["result"].items() if key != "messages"}
-        error = {"error": str(task["error"])} if task["error"] else {}
-        self._tell("node_finished", {"node": task["name"], "ms": milliseconds, "update": update, **error})
-
-    def _tell(self, kind: str, payload: Json) -> None:
+            events = [self._reader.begin(node)]
+        else:
+            milliseconds = self._stopwatch.stop(task["id"], node)
+            error = str(task["error"]) if task["error"] else ""
+            events = self._reader.finish(node, milliseconds, task["result"], error)
         if self._on_event is not None:
-            self._on_event(kind, {"turn_id": self._turn_id, **payload})
+            for event in events:
+                self._on_event(event)
 
 
 def _already_finished(snapshot: StateSnapshot) -> frozenset[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
-from assistant.turns.events import EventReader, OnEvent, TurnEnded, TurnEvent, TurnStarted
+from assistant.turns.events import OnEvent, TurnEnded, TurnEvent
 from contracts.errors import GuardianError, ServerClosing, TurnStopped
 from contracts.result import StructuredAgentResult
 
@@ -108,14 +109,21 @@ class RunningTurn:
                 return
             await news.wait()
 
-    async def result(self) -> StructuredAgentResult:
+    async def result(self, on_event: OnEvent | None = None) -> StructuredAgentResult:
         """Wait for the end.
+
+        Args:
+            on_event: Called with each event, those from before first.
 
         Raises:
             TurnStopped: It was stopped.
             ServerClosing: The process ended before it did.
             GuardianError: What else ended the turn without a result.
         """
+        if on_event is not None:
+            async with aclosing(self.follow()) as events:
+                async for event in events:
+                    on_event(event)
         assert self.task is not None  # noqa: S101  # it was begun before anybody has it
         # Not awaited itself: the end of its waiter must not be taken for its own, nor the other way round.
         await asyncio.wait([self.task])
@@ -124,18 +132,6 @@ class RunningTurn:
                 await self.recorded.wait()
             raise self._ended_by or stop_error()
         return self.task.result()
-
-
-def teller(live: RunningTurn) -> OnEvent:
-    """Return what passes the runner's reports of a turn on as events."""
-    reader = EventReader()
-    live.tell(TurnStarted(turn_id=live.turn_id, thread_id=live.thread))
-
-    def tell(kind: str, payload: Json) -> None:
-        for event in reader.read(kind, payload):
-            live.tell(event)
-
-    return tell
 
 
 def tell_end(live: RunningTurn, raw: Json) -> StructuredAgentResult:

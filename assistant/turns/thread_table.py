@@ -1,4 +1,4 @@
-"""What is kept of conversations: tables in one file, each on a connection of its own."""
+"""What is kept of conversations: tables in one file, on a connection of their own."""
 
 from __future__ import annotations
 
@@ -35,12 +35,22 @@ class ThreadTable:
         connection.text_factory = readable
         opened = cls(connection, path)
         try:
-            for statement in cls.made_by:
-                await opened._rows(statement)
+            await opened._make()
         except BaseException:
             await opened.close()
             raise
         return opened
+
+    @classmethod
+    async def share(cls, other: ThreadTable) -> Self:
+        """Open the table on the connection of another, which closes it."""
+        opened = cls(other._connection, other.path)
+        await opened._make()
+        return opened
+
+    async def _make(self) -> None:
+        for statement in self.made_by:
+            await self._rows(statement)
 
     async def close(self) -> None:
         await self._connection.close()

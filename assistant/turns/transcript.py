@@ -365,6 +365,26 @@ def check_id(name: str, value: str, longest: int = MAX_ID_LENGTH) -> None:
         )
 
 
+def check_addressable(thread: str, turn_id: str) -> None:
+    """Refuse ids that would not be read as they are where they stand in an address.
+
+    Raises:
+        InputError: It is so.
+    """
+    for what, value in (("conversation's", thread), ("message's", turn_id)):
+        # Clients take these out of a path.
+        if {".", ".."} & set(value.split("/")):
+            raise InputError(
+                f"The {what} id {value!r} has a part that an address cannot have.",
+                "Leave out the parts `.` and `..` between slashes.",
+            )
+    if "/turns/" in f"/{turn_id}/":
+        raise InputError(
+            f"The message's id {turn_id!r} has the part `turns`, which stands before it in an address.",
+            "Choose letters, digits and dashes.",
+        )
+
+
 def busy(thread_id: str) -> ThreadBusy:
     """Return the error of a conversation whose turn is running."""
     return ThreadBusy(

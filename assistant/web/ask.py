@@ -24,11 +24,11 @@ from assistant.web.faults import fault_of, unforeseen_fault
 from assistant.web.turns import (
     EventStream,
     allowed_settings,
-    check_message,
     data_text,
     disconnected_response,
     faults,
     ids_of,
+    language_of,
     response_of,
     result_of,
     shown_event,
@@ -81,7 +81,7 @@ async def ask(request: Request, body: AskRequest, caller: Asker, service: Served
     whole result in the answer.
     """
     profile = service.deployed.profile
-    language = check_message(body.question, profile)
+    language = language_of(body.question, profile)
     thread, turn_id = ids_of(request, body.thread_id or "", body.turn_id or "")
     if turn_id and not thread:
         thread = thread_of_turn(turn_id)
@@ -109,7 +109,7 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     profile = service.deployed.profile
     openai.refuse_unserved(body, profile.name)
     said = openai.users_words(body)
-    language = check_message(said[-1], profile)
+    language = language_of(said[-1], profile)
     settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):
         thread, turn_id = await _place_message(request, body, said, caller, service)
@@ -139,7 +139,7 @@ async def _place_message(
     # What was refused as a message is in no conversation of ours, but in the client's.
     earlier = [text for text in said[:-1] if not message_fault(text)]
     begun = thread_of_turn(turn_id) if turn_id else ""
-    thread, stable = await service.placed(caller, [*earlier, said[-1]], begun=begun)
+    thread, stable = await service.place(caller, [*earlier, said[-1]], begun=begun)
     return thread, turn_id or stable
 
 

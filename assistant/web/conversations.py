@@ -21,9 +21,9 @@ from assistant.web.callers import Asker, Served
 from assistant.web.paths import wrong_method
 from assistant.web.turns import (
     answer_response,
-    check_message,
     event_text,
     faults,
+    language_of,
     response_of,
     turn_headers,
     wants_events,
@@ -33,7 +33,6 @@ from contracts.errors import ThreadBusy, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
-from language.words import detect
 from rendering.answers import answer_sources
 
 router: Final = APIRouter()
@@ -156,7 +155,7 @@ async def resume(request: Request, thread_id: str, caller: Asker, service: Serve
     """
     turns = await service.turns(caller, thread_id)
     profile = service.deployed.profile
-    language = Language(detect(turns[-1].question, default=profile.languages[0]))
+    language = language_of(turns[-1].question, profile)
     streamed = wants_events(request)
     held = AsyncExitStack()
     with told_in(language):
@@ -258,7 +257,7 @@ async def search(
     What no answer may say (secrets, personal data) is masked in them, as it is in the evidence of a turn.
     """
     profile = service.deployed.profile
-    with told_in(check_message(q, profile)):
+    with told_in(language_of(q, profile)):
         items, degraded = await service.search(caller, q, top_k=top_k, language=language)
     found = [_describe_passage(item, profile) for item in items]
     return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])

@@ -21,14 +21,13 @@ from assistant.keys import OPEN_SETTINGS
 from assistant.service import Caller, Service
 from assistant.turns.events import TurnEnded, TurnEvent
 from assistant.turns.running_turn import RunningTurn
-from assistant.turns.transcript import check_id
+from assistant.turns.transcript import check_addressable, check_id
 from assistant.turns.views import Answer, UserProgress, answer, user_event
 from assistant.web.faults import FaultBody, Forbidden, fault_of, unforeseen_fault
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
-from guards.message_check import message_fault
 from language.words import detect
 
 _logger = logging.getLogger(__name__)
@@ -64,6 +63,7 @@ def ids_of(request: Request, thread: str, turn: str) -> tuple[str, str]:
         check_id("conversation's", thread)
     if turn:
         check_id("message's", turn)
+    check_addressable(thread, turn)
     return thread, turn
 
 
@@ -89,16 +89,9 @@ def allowed_settings(settings: Json, profile: Profile, role: str) -> Json:
     return settings
 
 
-def check_message(text: str, profile: Profile) -> Language:
-    """Return the language of a message that can be taken.
-
-    Raises:
-        InputError: It cannot; the error is in the message's language.
-    """
-    language = Language(detect(text, default=profile.languages[0]))
-    if fault := message_fault(text):
-        raise for_caller(fault, language)
-    return language
+def language_of(text: str, profile: Profile) -> Language:
+    """Return the language in which whoever wrote a text is told of errors."""
+    return detect(text, default=profile.languages[0])
 
 
 def turn_headers(thread_id: str, turn_id: str) -> dict[str, str]:

@@ -79,8 +79,12 @@ def idle_ports() -> Ports:
 
 
 @asynccontextmanager
-async def open_ports(deployed: Deployment) -> AsyncGenerator[Ports]:
+async def open_ports(deployed: Deployment, knowledge: Knowledge | None = None) -> AsyncGenerator[Ports]:
     """Open the adapters of a deployment.
+
+    Args:
+        deployed: What is served.
+        knowledge: Its documents, which stay open; opened and closed here where they are left out.
 
     Raises:
         NoIndex: Nothing has been indexed for its profile.
@@ -92,8 +96,9 @@ async def open_ports(deployed: Deployment) -> AsyncGenerator[Ports]:
 
     async with AsyncExitStack() as opened:
         servers = await opened.enter_async_context(Servers(deployed))
-        knowledge = knowledge_base(deployed)
-        opened.callback(knowledge.close)
+        if knowledge is None:
+            knowledge = knowledge_base(deployed)
+            opened.callback(knowledge.close)
         taking = desk(deployed)
         if taking is not None:
             await opened.enter_async_context(taking)

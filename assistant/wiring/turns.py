@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assistant.deployment import Deployment
-from assistant.wiring.ports import idle_ports, open_ports
 
 if TYPE_CHECKING:
     from assistant.turns.runner import TurnRunner
     from assistant.turns.transcript import TurnStore
+    from graph.build import Ports
 
 
 @asynccontextmanager
@@ -38,22 +38,16 @@ async def _forget(deployed: Deployment, thread_id: str) -> int:
 
 
 @asynccontextmanager
-async def open_runner(deployed: Deployment, *, answering: bool = True) -> AsyncGenerator[TurnRunner]:
-    """Open all that running turns takes: documents, checkpoints, transcript.
-
-    Args:
-        deployed: What is served.
-        answering: Whether turns are run; a conversation can be deleted without any document indexed.
-    """
+async def open_runner(deployed: Deployment, ports: Ports) -> AsyncGenerator[TurnRunner]:
+    """Open all that running turns takes beside the adapters: checkpoints, transcript, locks."""
     from adapters.checkpoints.sqlite import open_saver
     from assistant.turns.runner import TurnRunner
     from graph.build import build_graph
 
     async with AsyncExitStack() as opened:
-        chosen = await opened.enter_async_context(open_ports(deployed)) if answering else idle_ports()
         saver = await opened.enter_async_context(open_saver(deployed.threads_file))
         store = await opened.enter_async_context(open_store(deployed))
-        graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
+        graph = build_graph(ports, deployed.profile, settings=deployed.context_type, checkpointer=saver)
         yield TurnRunner(
             graph,
             store,

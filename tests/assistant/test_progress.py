@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from assistant.turns.events import NodeReader
 from assistant.turns.progress import progress_lines
 from contracts.enums import Language, Outcome, Source
 from contracts.evidence import QueryTrace
@@ -27,8 +28,9 @@ TRACES = [
 def test_only_sources_that_were_asked_count_as_searched() -> None:
     """A database is not asked where no lookup fits: it was not searched, though nothing is wrong with it."""
     written: list[str] = []
-    receive = progress_lines(Language.EN, written.append)
-    receive("node_finished", {"node": "retrieve", "update": {"query_traces": TRACES, "evidence": []}})
+    tell = progress_lines(Language.EN, written.append)
+    for event in NodeReader("t").finish("retrieve", 1.0, {"query_traces": TRACES, "evidence": []}):
+        tell(event)
     assert [line for line in written if "searched" in line] == ["  searched doc, neo4j: 0 passages"]
     turn = merged(asked(), {"query_traces": TRACES, "sgr_plan": {}, "evidence": [], "guardian": {}})
     done = hand_off_record(turn, Outcome.HANDED_OFF, Language.EN).steps_completed

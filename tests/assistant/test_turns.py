@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
+from assistant.turns.events import NodeFinished, NodeStarted, TurnEvent
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import TurnStore
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
@@ -237,27 +238,26 @@ async def test_a_graph_without_a_checkpointer_is_refused(desk: Desk) -> None:
 # -------------------------------------------------------------------------------------------------------------- events
 
 
-async def test_events_tell_the_nodes_in_order_and_no_messages(desk: Desk) -> None:
-    """Each node is reported as it begins and as it ends, with its time and its update, but never with messages."""
-    events: list[tuple[str, dict]] = []
-    await desk.runner().run("t", "hello", turn_id="one", on_event=lambda *event: events.append(event))
+def of_nodes(events: list[TurnEvent]) -> list[tuple[str, str]]:
+    """Return what was told of nodes: that one began or ended, and its name."""
+    return [(event.kind, event.node) for event in events if isinstance(event, NodeStarted | NodeFinished)]
 
-    assert [(kind, payload["node"]) for kind, payload in events] == [
-        (kind, node) for node in NODES for kind in ("node_started", "node_finished")
-    ]
-    assert events[3] == (
-        "node_finished",
-        {"turn_id": "one", "node": "search", "ms": 1000.0, "update": {"found": ["hello"]}},
-    )
-    assert set(events[-1][1]["update"]) == {"result"}
-    assert "Message(" not in repr(events)
+
+async def test_events_tell_the_nodes_in_order_and_no_messages(desk: Desk) -> None:
+    """Each node is reported as it begins and as it ends, with its time, but never with what it wrote."""
+    events: list[TurnEvent] = []
+    await desk.runner().run("t", "hello", turn_id="one", on_event=events.append)
+
+    assert of_nodes(events) == [(kind, node) for node in NODES for kind in ("node_started", "node_finished")]
+    assert events[3] == NodeFinished(turn_id="one", node="search", ms=1000.0)
+    assert "hello" not in repr(events)
 
 
 async def test_an_event_that_raises_stops_the_turn_and_nothing_runs_on(desk: Desk) -> None:
     """Where the callback fails the turn stops at once, the conversation is free, and the turn can be finished."""
 
-    def refuse(kind: str, payload: dict) -> None:
-        if payload["node"] == "write":
+    def refuse(event: Any) -> None:
+        if event.node == "write":
             raise BrokenPipeError("nobody listens")
 
     runner = desk.runner(slow_graph(desk.data, desk.saver, pause_s=0.05))
@@ -294,27 +294,28 @@ async def test_a_node_that_finished_before_the_kill_is_not_reported_again(desk: 
     for before, after in ((START, "steady"), (START, "shaky"), ("steady", "end"), ("shaky", "end"), ("end", END)):
         builder.add_edge(before, after)
     runner = desk.runner(builder.compile(checkpointer=desk.saver))
-    events: list[tuple[str, str]] = []
+    events: list[TurnEvent] = []
     with pytest.raises(RuntimeError):
         await runner.run("t", "hello")
     broken.append(False)
-    result = await runner.resume("t", on_event=lambda kind, payload: events.append((kind, payload["node"])))
+    result = await runner.resume("t", on_event=events.append)
 
     assert desk.ran() == ["steady", "shaky", "end"]
-    assert events == [(kind, node) for node in ("shaky", "end") for kind in ("node_started", "node_finished")]
+    assert of_nodes(events) == [(kind, node) for node in ("shaky", "end") for kind in ("node_started", "node_finished")]
     assert result is not None
     assert set(result["diagnostics"]["timings_ms"]) == {"shaky", "end"}
 
 
 async def test_a_failed_node_is_reported_with_its_error(desk: Desk) -> None:
     """The event of a node that failed says why."""
-    events: list[tuple[str, dict]] = []
+    events: list[TurnEvent] = []
     runner = desk.runner(failing_at(desk, "search", [True]))
     with pytest.raises(RuntimeError):
-        await runner.run("t", "hello", on_event=lambda *event: events.append(event))
+        await runner.run("t", "hello", on_event=events.append)
 
-    assert events[-1][0] == "node_finished"
-    assert (events[-1][1]["node"], events[-1][1]["error"]) == ("search", "broken node")
+    last = events[-1]
+    assert isinstance(last, NodeFinished)
+    assert (last.node, last.error) == ("search", "broken node")
 
 
 # ------------------------------------------------------------------------------------------------- one turn at a time

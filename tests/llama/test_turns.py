@@ -96,7 +96,7 @@ def test_the_turns_were_worth_looking_at(turns: list[Played]) -> None:
     planned = [result for result in results if result.plan]
     calls = [call for result in results for call in result.diagnostics.calls]
     seen = Counter(result.outcome for result in results)
-    verdicts = [[report["verdict"] for report in turn.verdicts] for turn in turns]
+    verdicts = [[report.verdict for report in turn.verdicts] for turn in turns]
 
     assert len(turns) >= 30
     assert len(planned) - degraded.count("plan") >= 15

@@ -386,6 +386,7 @@ WRONG: dict[str, tuple[str, dict[str, Any]]] = {
     "settings": ("ask", {"question": QUESTION, "settings": {"guard_mode": "off"}}),
     "a foreign language": ("ask", {"question": QUESTION, "language": "de"}),
     "a thread that cannot be one": ("ask", {"question": QUESTION, "thread_id": "a\x00b"}),
+    "a thread that an address would change": ("ask", {"question": QUESTION, "thread_id": "a/../b"}),
     "a thread that is too long": ("ask", {"question": QUESTION, "thread_id": "x" * 201}),
     "a message without a thread": ("ask", {"question": QUESTION, "turn_id": "1"}),
     "nothing to search for": ("get_articles", {"query": ""}),

@@ -277,6 +277,14 @@ def test_ids_come_from_fields_or_headers_in_any_script(server: Running) -> None:
     assert len(server.ask("GET", "/v1/threads/диалог").json()["turns"]) == 1
 
 
+@pytest.mark.parametrize("ids", [(".", "1"), ("..", "1"), ("a/../b", "1"), ("t", ".."), ("t", "a/turns/b")])
+def test_an_id_that_an_address_would_change_is_refused(ids: tuple[str, str], server: Running) -> None:
+    """Clients take such parts out of a path, so that the conversation could never be read again."""
+    thread, turn = ids
+    said = server.ask("POST", "/v1/ask", {"question": QUESTION, "thread_id": thread, "turn_id": turn})
+    assert (said.status_code, said.json()["error"]["type"]) == (400, "invalid_request_error")
+
+
 def test_one_turn_id_is_never_run_twice(server: Running) -> None:
     """Not even where no conversation is named; another message under it is refused."""
     body = {"question": QUESTION, "turn_id": "message-1"}

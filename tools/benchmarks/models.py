@@ -19,6 +19,7 @@ from statistics import mean
 from typing import Any, Final
 
 from assistant.deployment import deployment
+from assistant.wiring.ports import open_ports
 from assistant.wiring.turns import open_runner
 from tools.benchmarks.report import Line, percentile
 from tools.benchmarks.turns import QUESTIONS
@@ -94,7 +95,7 @@ async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables
     }
     deployed = deployment("handbook", environment)
     measured: list[Turn] = []
-    async with open_runner(deployed) as runner:
+    async with open_ports(deployed) as ports, open_runner(deployed, ports) as runner:
         _put_script(server, [])
         await runner.run(f"{name}-warm", QUESTIONS[0])  # imports, connections, what is remembered of the server
         for number, question in enumerate(QUESTIONS):

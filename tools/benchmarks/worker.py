@@ -10,21 +10,23 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import assistant
 
 # Not by find_spec: an editable install finds a module in its own tree that the earlier one lacks.
-if TYPE_CHECKING or Path(str(assistant.__file__)).with_name("deployment.py").exists():
+_TREE = Path(str(assistant.__file__)).parent
+if TYPE_CHECKING or (_TREE / "deployment.py").exists():
     from assistant.cli.commands.index import index, profile_folders
     from assistant.deployment import Deployment, deployment
-    from assistant.wiring.turns import open_runner
 else:  # an earlier commit has them elsewhere
     from assistant.commands.index import index, profile_folders
 
-    from assistant.wiring import Deployment, deployment, open_runner
+    from assistant.wiring import Deployment, deployment
 
 
 def main(folder: str, knowledge: str) -> None:
@@ -35,9 +37,26 @@ def main(folder: str, knowledge: str) -> None:
     asyncio.run(_answer(deployed, answers))
 
 
+@asynccontextmanager
+async def _open_runner(deployed: Deployment) -> AsyncGenerator[Any]:
+    if TYPE_CHECKING or (_TREE / "document_search.py").exists():
+        from assistant.wiring.ports import open_ports
+        from assistant.wiring.turns import open_runner
+
+        async with open_ports(deployed) as ports, open_runner(deployed, ports) as runner:
+            yield runner
+    else:  # an earlier commit opens the ports with the runner, and a still earlier one elsewhere
+        if (_TREE / "deployment.py").exists():
+            from assistant.wiring.turns import open_runner
+        else:
+            from assistant.wiring import open_runner
+        async with open_runner(deployed) as runner:
+            yield runner
+
+
 async def _answer(deployed: Deployment, answers: TextIO) -> None:
     thread = 0
-    async with open_runner(deployed) as runner:
+    async with _open_runner(deployed) as runner:
         while line := sys.stdin.readline():
             took: list[float] = []
             for question in json.loads(line):

@@ -14,7 +14,7 @@ import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from contracts.errors import ConfigError
 from rendering.decision_tables import decision_tables
@@ -48,24 +48,23 @@ _QUESTION: Final = "How do I delete a conversation?"
 
 async def _transcript(folder: str) -> str:
     from adapters.index.embedded import ingest
-    from assistant.api import run_context
     from assistant.cli.commands.index import profile_folders
     from assistant.deployment import deployment
-    from assistant.turns.progress import node_story
-    from assistant.wiring.turns import open_runner
+    from assistant.service import Caller, Question, open_service
+    from assistant.turns.events import NodeFinished, TurnEvent
     from rendering.texts import without_escapes
 
     deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": folder, "GUARDIAN_EMBEDDER": "off"})
     ingest(profile_folders(deployed), directory=deployed.knowledge_folder)
     path: list[str] = []
 
-    def see(kind: str, event: dict[str, Any]) -> None:
-        if kind == "node_finished":
-            path.append(f"{event['node']:<17} {node_story(event['node'], event)}".rstrip())
+    def note(event: TurnEvent) -> None:
+        if isinstance(event, NodeFinished):
+            path.append(f"{event.node:<17} {event.summary}".rstrip())
 
-    async with open_runner(deployed) as runner:
-        result = await runner.run("readme", _QUESTION, context=run_context(deployed), on_event=see)
-    shown = "\n".join((*path, "", without_escapes(result["answer_text"])))
+    async with open_service(deployed) as service:
+        result = await service.ask(Caller(), Question(_QUESTION, "readme"), note)
+    shown = "\n".join((*path, "", without_escapes(result.answer_text)))
     return f"````text\n$ guardian ask {_QUESTION!r} --path\n{shown}\n````"
 
 

@@ -6,12 +6,11 @@ import argparse
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from assistant.api import ask_structured
 from assistant.cli.main import outcome_code
 from assistant.report_text import in_colour, write_report
+from assistant.turns.events import NodeFinished, OnEvent, TurnEvent
 from assistant.turns.progress import path_line, progress_lines
 from contracts.enums import Language
 from contracts.result import StructuredAgentResult
@@ -50,7 +49,7 @@ def explain(result: StructuredAgentResult) -> None:
     print(write_report(result, width, colour=in_colour(sys.stdout)), flush=True)
 
 
-def receiver(text: str, language: str | None, *, path: bool) -> Callable[[str, dict[str, Any]], None]:
+def receiver(text: str, language: str | None, *, path: bool) -> OnEvent:
     """Return what writes a turn's progress to standard error, in the language of the answer."""
 
     def write(line: str) -> None:
@@ -59,8 +58,8 @@ def receiver(text: str, language: str | None, *, path: bool) -> Callable[[str, d
     if not path:
         return progress_lines(Language(language) if language else detect(text), write)
 
-    def receive(kind: str, event: dict[str, Any]) -> None:
-        if kind == "node_finished":
-            write(path_line(event["node"], event))
+    def receive(event: TurnEvent) -> None:
+        if isinstance(event, NodeFinished):
+            write(path_line(event))
 
     return receive

@@ -9,17 +9,13 @@ import uuid
 from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 
-from assistant.api import run_context
 from assistant.cli.commands.ask import explain, receiver
 from assistant.deployment import deployment
+from assistant.service import Caller, Question, open_service
 from assistant.turns.progress import phrases
 from assistant.turns.transcript import check_id
-from assistant.wiring.turns import open_runner
 from contracts.enums import Language
 from contracts.errors import GuardianError
-from contracts.result import StructuredAgentResult
-from guards.message_check import message_fault
-from language.clean import clean
 from rendering.texts import without_escapes
 
 
@@ -29,28 +25,27 @@ def run(options: argparse.Namespace) -> int:
     thread = uuid.uuid4().hex[:12] if options.thread is None else options.thread
     language = Language(options.lang) if options.lang else deployed.profile.languages[0]
     say = phrases(language)
-    context = run_context(deployed, language=options.lang, role=options.role)
+    deployed.build_context(language=options.lang, role=options.role)  # whether there are such
     check_id("conversation's", thread)
+    caller, settings = Caller(role=options.role), {"language": options.lang}
     # The loop runs for turns only. While a line is awaited, Ctrl-C is Python's own and ends the chat at once.
     with asyncio.Runner() as loop:
         opened = AsyncExitStack()
         try:
-            runner = loop.run(opened.enter_async_context(open_runner(deployed)))
+            service = loop.run(opened.enter_async_context(open_service(deployed)))
             print(say["chat_welcome"].format(product=deployed.profile.product, thread=thread), file=sys.stderr)
             while text := _read_line(say["chat_prompt"]):
-                if fault := message_fault(text):
-                    print(f"guardian: {fault}", file=sys.stderr)
-                    continue
-                see = receiver(text, options.lang, path=options.path)
+                question = Question(text, thread, settings=settings)
+                tell = receiver(text, options.lang, path=options.path)
                 try:
-                    result = loop.run(runner.run(thread, clean(text), context=context, on_event=see))
+                    result = loop.run(service.ask(caller, question, tell))
                 except GuardianError as error:
                     # The conversation goes on: the turn is kept, and the next message finishes it first.
                     print(f"guardian: {error}", file=sys.stderr)
                     continue
-                print(f"\n{without_escapes(result['answer_text'])}\n", flush=True)
+                print(f"\n{without_escapes(result.answer_text)}\n", flush=True)
                 if options.explain:
-                    explain(StructuredAgentResult.model_validate(result))
+                    explain(result)
                     print(flush=True)
         finally:
             loop.run(opened.aclose())

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 from importlib.util import find_spec
 
-from assistant.api import run_context
 from assistant.deployment import deployment
 from contracts.errors import ConfigError
 
@@ -21,6 +20,6 @@ def run(options: argparse.Namespace) -> int:
     from assistant.mcp.server import serve_stdio
 
     deployed = deployment(options.profile)
-    run_context(deployed, role=options.role)  # whether there is such a role
+    deployed.build_context(role=options.role)  # whether there is such a role
     asyncio.run(serve_stdio(deployed, options.role))
     return 0

@@ -7,12 +7,14 @@ import asyncio
 import json
 import shutil
 import sys
+from contextlib import closing
 
-from assistant.api import run_context, search_passages
 from assistant.cli.search_table import table
 from assistant.deployment import deployment
+from assistant.document_search import search_documents
 from assistant.search_explanation import SearchExplanation, explain_search
 from assistant.turns.progress import phrases
+from assistant.wiring.documents import knowledge_base
 from contracts.enums import Language
 from contracts.evidence import EvidenceItem
 from guards.message_check import message_fault
@@ -29,9 +31,10 @@ def run(options: argparse.Namespace) -> int:
     if options.explain:
         _explain(options)
         return 0
-    items, degraded = asyncio.run(
-        search_passages(options.text, top_k=options.top or _TOP, language=options.lang, profile=options.profile)
-    )
+    deployed = deployment(options.profile)
+    with closing(knowledge_base(deployed)) as knowledge:
+        found = search_documents(deployed, knowledge, options.text, top_k=options.top or _TOP, language=options.lang)
+        items, degraded = asyncio.run(found)
     say = phrases(Language(options.lang) if options.lang else detect(options.text))
     for what in degraded:
         print(say["degraded"].format(what=flat(what)), file=sys.stderr)
@@ -58,7 +61,7 @@ def _explain(options: argparse.Namespace) -> None:
     if fault := message_fault(options.text):
         raise fault
     deployed = deployment(options.profile)
-    context = run_context(deployed, language=options.lang, role=options.role, top_k=options.top)
+    context = deployed.build_context(language=options.lang, role=options.role, top_k=options.top)
     made: SearchExplanation = asyncio.run(explain_search(deployed, clean(options.text), context))
     if options.json:
         print(json.dumps(made.as_json(), ensure_ascii=False, indent=2))

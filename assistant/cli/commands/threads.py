@@ -6,16 +6,22 @@ import argparse
 import asyncio
 import json
 from dataclasses import asdict
+from typing import Final
 
 from assistant.cli.commands.ask import receiver
 from assistant.deployment import Deployment, deployment
+from assistant.service import Caller, open_service
 from assistant.turns.progress import own_language, phrases
 from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
 from assistant.wiring.hand_offs import hand_offs_file
+from assistant.wiring.ports import idle_ports
 from assistant.wiring.turns import open_runner, open_store
 from contracts.errors import UnknownThread
 from language.words import detect
 from rendering.texts import without_escapes
+
+_OPERATOR: Final = Caller()
+"""Has every conversation, by the id that it is stored under."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,22 +80,21 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
 
 
 async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
-    async with open_runner(deployed) as runner, open_store(deployed) as store:
-        if not await store.turns(options.thread):
-            raise _unknown_error(options.thread)
-        half = await store.unfinished(options.thread)
-        question = half.question if half else ""
-        result = await runner.resume(options.thread, on_event=receiver(question, None, path=True))
+    try:
+        async with open_service(deployed) as service, service.resuming(_OPERATOR, options.thread) as turn:
+            result = await turn.result(receiver(turn.question, None, path=True)) if turn else None
+    except UnknownThread as error:
+        raise _unknown_error(options.thread) from error
     if result is None:
         say = phrases(own_language())
         print(json.dumps(None) if options.json else say["nothing_to_resume"].format(thread=options.thread))
         return 0
-    print(json.dumps(result, ensure_ascii=False, indent=2) if options.json else without_escapes(result["answer_text"]))
+    print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
     return 0
 
 
 async def _delete(deployed: Deployment, options: argparse.Namespace) -> int:
-    async with open_runner(deployed, answering=False) as runner:
+    async with open_runner(deployed, idle_ports()) as runner:  # also where no document is indexed
         await runner.delete(options.thread)
     done = {"deleted": options.thread}
     print(json.dumps(done) if options.json else phrases(own_language())["deleted"].format(thread=options.thread))

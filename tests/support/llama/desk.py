@@ -16,7 +16,9 @@ from typing import Any, Final
 from adapters.checkpoints.sqlite import open_saver
 from adapters.index.embedded import Folder, ingest
 from assistant.deployment import Deployment, deployment
+from assistant.turns.events import Judged, TurnEvent
 from assistant.turns.runner import TurnRunner
+from assistant.wiring.ports import open_ports
 from assistant.wiring.turns import open_runner
 from contracts.context import Context
 from contracts.enums import ModerationDecision, Source
@@ -165,7 +167,7 @@ class Played:
     earlier: tuple[Played, ...]
     context: Context
     raw: dict[str, Any]
-    verdicts: list[dict[str, Any]]
+    verdicts: list[Judged]
     asked: list[Exchange]
     judged: list[Exchange]
     state: Mapping[str, Any]
@@ -252,7 +254,7 @@ class Desk:
     async def opened(self) -> AsyncGenerator[OpenDesk]:
         """Open everything that turns take."""
         deployed = self.deployed()
-        async with open_runner(deployed) as runner:
+        async with open_ports(deployed) as ports, open_runner(deployed, ports) as runner:
             yield OpenDesk(self, deployed, runner)
 
 
@@ -270,15 +272,15 @@ class OpenDesk:
         earlier = tuple(self.turns.setdefault(thread, []))
         turn_id = f"{thread}-{len(earlier)}"
         context = self.deployed.context_type(**settings)
-        verdicts: list[dict[str, Any]] = []
+        verdicts: list[Judged] = []
 
-        def see(kind: str, payload: dict[str, Any]) -> None:
-            if kind == "node_finished" and payload["node"] == "guardian_verify":
-                verdicts.append(payload["update"]["guardian"])
+        def note(event: TurnEvent) -> None:
+            if isinstance(event, Judged):
+                verdicts.append(event)
 
         model, guard = self.desk.model.records, self.desk.guard.records if self.desk.guard else []
         before, before_guard = len(_chats(model)), len(_chats(guard))
-        raw = await self.runner.run(thread, question, turn_id=turn_id, context=context, on_event=see)
+        raw = await self.runner.run(thread, question, turn_id=turn_id, context=context, on_event=note)
         calls = raw["diagnostics"]["calls"]
         await _until_recorded(model, before + sum(call["purpose"] != "moderation" for call in calls))
         await _until_recorded(guard, before_guard + sum(call["purpose"] == "moderation" for call in calls))

@@ -65,17 +65,17 @@ def only_pass_is_answered(turn: Played) -> None:
 
 def verdicts_say_why(turn: Played) -> None:
     """PASS has no reasons and no actions; RETRY and FAIL have at least one of each (section 3)."""
-    reports = [(r["verdict"], r["reasons"], r["required_actions"]) for r in turn.verdicts]
+    reports = [(r.verdict, r.reasons, r.required_actions) for r in turn.verdicts]
     if turn.result.guardian:
         report = turn.result.guardian
-        reports.append((report.verdict, report.reasons, report.required_actions))
+        reports.append((report.verdict, tuple(report.reasons), tuple(report.required_actions)))
     for verdict, reasons, actions in reports:
         assert bool(reasons) == bool(actions) == (verdict != Verdict.PASS)
 
 
 def retries_are_few_and_each_was_asked_for(turn: Played) -> None:
     """A draft is tried again where the verdict is RETRY, at most `max_retry` times and once more by quoting (DT-005)."""
-    verdicts = [report["verdict"] for report in turn.verdicts]
+    verdicts = [report.verdict for report in turn.verdicts]
     quoted = [line for line in turn.result.decisions if line.table == "DT-005" and "by quoting" in line.outcome]
     assert len(quoted) <= 1
     assert turn.result.diagnostics.retries == verdicts.count(Verdict.RETRY) <= turn.context.max_retry + len(quoted)
