@@ -46,6 +46,7 @@ from contracts.views import (
     TurnInput,
 )
 from graph.callers import settled_role
+from graph.langgraph_internals import recast
 from graph.policies import SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from graph.streaming import JudgedGraph, send_in_pieces
@@ -169,8 +170,8 @@ def build_graph(
     graph.add_edge("finalize", END)
     graph.add_edge("safe_exit", END)
     built = graph.compile(checkpointer=checkpointer, name="guardian")
-    built.__class__ = JudgedGraph  # LangGraph makes its own class, and has no hook for what leaves a stream
-    return cast("Graph", built)
+    # LangGraph has no hook for what leaves a stream.
+    return recast(built, JudgedGraph)
 
 
 def _here(router: Callable[[_State], _Way]) -> Callable[[_State], Awaitable[_Way]]:

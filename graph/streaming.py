@@ -7,16 +7,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, Final, cast
 
-from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackHandler, BaseCallbackManager
+from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackManager
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from langchain_core.runnables.graph import Graph as Drawing
-from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.graph.message import push_message
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.pregel._messages import StreamMessagesHandler
-from langgraph.pregel.protocol import StreamProtocol
 from typing_extensions import TypeIs
 
 from contracts.context import Context
@@ -24,6 +21,7 @@ from contracts.enums import Verdict
 from contracts.errors import ConfigError
 from contracts.reasons import reason_name
 from contracts.state import ChatState
+from graph.langgraph_internals import filter_surrounding, hears_models, is_part
 
 _GUARDED: Final = ("draft_answer", "guardian")
 _TOLD: Final = frozenset({*_GUARDED, "result"})
@@ -66,7 +64,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         known = ensure_config(config)
         settings = known.get("configurable", {})
         # What a node returns, the graph around it streams.
-        if var_child_runnable_config.get() is None and _STREAM not in settings:
+        if var_child_runnable_config.get() is None and not is_part(known):
             known = {**known, "configurable": {**settings, _RETURNED: _OURS}}
         plain: Any = super()
         return await plain.ainvoke(given, known, **options)
@@ -101,10 +99,6 @@ async def _withheld_events(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
 
 _OURS: Final = object()
 """The value of the marks below, which nobody can send in settings of their own."""
-_STREAM: Final = "__pregel_stream"
-"""Under this key of its settings a graph finds the stream of the graph that it is a part of, and writes into it."""
-
-
 _TOLD_HERE: Final = "__guardian_events"
 """Under this key of its settings a run finds that its events are told by this graph, which withholds drafts from them.
 
@@ -143,25 +137,17 @@ def _unheard_around() -> Generator[None]:
 
 
 def _drop_listeners(config: RunnableConfig) -> RunnableConfig:
-    """Return the settings of a run without the listeners of a surrounding one, which tell all that is asked and said.
-
-    They are those of `astream_events` and `astream_log`, which a run hands down to its parts. What traces stays, and so
-    does the listener for messages: calls of models are hidden from it by a tag.
-    """
+    """Return the settings of a run without the listeners of a surrounding one that are told what models say; tracers stay."""
     given = config.get("callbacks")
     if isinstance(given, BaseCallbackManager):
         kept = given.copy()
-        kept.handlers = [one for one in kept.handlers if not _listens(one)]
-        kept.inheritable_handlers = [one for one in kept.inheritable_handlers if not _listens(one)]
+        kept.handlers = [one for one in kept.handlers if not hears_models(one)]
+        kept.inheritable_handlers = [one for one in kept.inheritable_handlers if not hears_models(one)]
         return {**config, "callbacks": kept}
-    if given and any(map(_listens, given)):
+    if given and any(map(hears_models, given)):
         # A manager, also of none: an empty list would make LangGraph take those of the surrounding run.
-        return {**config, "callbacks": AsyncCallbackManager([one for one in given if not _listens(one)])}
+        return {**config, "callbacks": AsyncCallbackManager([one for one in given if not hears_models(one)])}
     return config
-
-
-def _listens(handler: BaseCallbackHandler) -> bool:
-    return isinstance(handler, _StreamingCallbackHandler) and not isinstance(handler, StreamMessagesHandler)
 
 
 def _withhold_drafts(config: RunnableConfig | None) -> RunnableConfig:
@@ -169,15 +155,7 @@ def _withhold_drafts(config: RunnableConfig | None) -> RunnableConfig:
     known = ensure_config(config)
     if known.get("configurable", {}).get(_TOLD_HERE) is not _OURS:
         known = _drop_listeners(known)
-    settings = known.get("configurable", {})
-    stream = settings.get(_STREAM)
-    if stream is None:
-        return known
-
-    def tell(chunk: Any) -> None:
-        stream(withheld(chunk))
-
-    return {**known, "configurable": {**settings, _STREAM: StreamProtocol(tell, stream.modes)}}
+    return filter_surrounding(known, withheld)
 
 
 def withheld(chunk: Any, *, whole: bool = False) -> Any:

@@ -14,6 +14,7 @@ from assistant.wiring.hand_offs import desk
 from assistant.wiring.ports import ports
 from contracts.errors import IndexBusy
 from graph.build import Graph, build_graph
+from graph.langgraph_internals import recast
 
 
 def make_graph() -> Graph:
@@ -31,9 +32,7 @@ def make_graph() -> Graph:
     filling.start()
     atexit.register(filling.stop)
     chosen = ports(deployed, knowledge_base(deployed), desk=desk(deployed))
-    built = build_graph(chosen, deployed.profile, settings=deployed.context_type)
-    built.__class__ = ReadByRole
-    return built
+    return recast(build_graph(chosen, deployed.profile, settings=deployed.context_type), ReadByRole)
 
 
 graph = make_graph()

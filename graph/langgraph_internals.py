@@ -1,0 +1,55 @@
+"""What the graph takes of the inside of LangGraph and LangChain, for which there is no public way.
+
+`tests/graph/test_langgraph_internals.py` names the versions that it was tried with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel._messages import StreamMessagesHandler
+from langgraph.pregel.protocol import StreamProtocol
+
+_Compiled = TypeVar("_Compiled", bound=CompiledStateGraph[Any, Any, Any, Any])
+
+_STREAM: Final = "__pregel_stream"
+"""Under this key of its settings a graph finds the stream of the graph that it is a part of, and writes into it."""
+
+
+def recast(built: CompiledStateGraph[Any, Any, Any, Any], kind: type[_Compiled]) -> _Compiled:
+    """Make a compiled graph an instance of a subclass, and return it: `StateGraph.compile` makes its own class only."""
+    built.__class__ = kind
+    assert isinstance(built, kind)  # noqa: S101  # for the type checker
+    return built
+
+
+def is_part(config: RunnableConfig) -> bool:
+    """Whether a run with these settings is streamed by a graph around it."""
+    return _STREAM in config.get("configurable", {})
+
+
+def filter_surrounding(config: RunnableConfig, change: Callable[[Any], Any]) -> RunnableConfig:
+    """Return the settings of a run whose surrounding graph, if it is streamed by one, is told changed chunks."""
+    settings = config.get("configurable", {})
+    stream = settings.get(_STREAM)
+    if stream is None:
+        return config
+
+    def tell(chunk: Any) -> None:
+        stream(change(chunk))
+
+    return {**config, "configurable": {**settings, _STREAM: StreamProtocol(tell, stream.modes)}}
+
+
+def hears_models(handler: BaseCallbackHandler) -> bool:
+    """Whether a listener of a surrounding run is told what models are asked and say.
+
+    Those of `astream_events` and `astream_log` are. LangGraph's own for messages is a subclass of the same, and is not: a
+    tag hides calls of models from it.
+    """
+    return isinstance(handler, _StreamingCallbackHandler) and not isinstance(handler, StreamMessagesHandler)
