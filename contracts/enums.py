@@ -197,7 +197,7 @@ class ResponseFormat(StrEnum):
     HYBRID = "hybrid"
 
 
-class Delivery(StrEnum):
+class DeliveryStatus(StrEnum):
     """What became of a hand-off that was submitted: it arrived, or is kept and will be sent again."""
 
     DELIVERED = "delivered"

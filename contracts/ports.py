@@ -16,7 +16,7 @@ from contracts.enums import DraftKind, Entailment, Language, RequestType, Requir
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
-from contracts.report import Delivered, ModerationResult, Ticket
+from contracts.report import ModerationResult, Receipt, Ticket
 from contracts.spec import ArchitectSpec
 
 
@@ -289,10 +289,10 @@ class EntailmentChecker(Protocol):
         ...
 
 
-class HandOffDesk(Protocol):
+class HandOffSink(Protocol):
     """Takes hand-offs to the people who work on them."""
 
-    async def submit(self, ticket: Ticket) -> Delivered:
+    async def submit(self, ticket: Ticket) -> Receipt:
         """Keep a ticket, then try to deliver it; one of a turn that was submitted before is not sent twice.
 
         Raises:

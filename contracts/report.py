@@ -8,7 +8,7 @@ from contracts.calls import ModelCall
 from contracts.enums import (
     CheckStatus,
     ClaimStatus,
-    Delivery,
+    DeliveryStatus,
     HandOffOutcome,
     HarmCategory,
     Language,
@@ -202,10 +202,10 @@ class Ticket(BaseModel):
     earlier: tuple[str, ...] = ()
 
 
-class Delivered(BaseModel):
+class Receipt(BaseModel):
     """What became of a ticket, and why it was kept, where it was."""
 
     model_config = ConfigDict(frozen=True)
 
-    delivery: Delivery
+    delivery: DeliveryStatus
     why: str = ""

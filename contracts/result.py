@@ -11,7 +11,7 @@ from contracts.calls import ModelCall, tokens_of
 from contracts.choices import Choice
 from contracts.decisions import OUTPUT
 from contracts.decisions.output import ChannelView
-from contracts.enums import Channel, Delivery, Flow, Language, Outcome, PlanTrace, RequestType, SGRAction, Track
+from contracts.enums import Channel, DeliveryStatus, Flow, Language, Outcome, PlanTrace, RequestType, SGRAction, Track
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.report import DecisionRecord, GuardianReport, HandOff, ModerationResult
@@ -103,7 +103,7 @@ class StructuredAgentResult(BaseModel):
     pages: list[ShownPage] = Field(default_factory=list[ShownPage])
     choices: list[Choice] = Field(default_factory=list[Choice])
     hand_off: HandOff | None = None
-    hand_off_delivery: Delivery | None = None
+    hand_off_delivery: DeliveryStatus | None = None
     diagnostics: Diagnostics = Field(default_factory=Diagnostics)
 
     @classmethod

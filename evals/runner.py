@@ -76,8 +76,8 @@ async def _runner(deployed: Deployment, folder: Path) -> AsyncGenerator[TurnRunn
             open_saver(folder / "threads.db") as saver,
             await TurnStore.open(folder / "threads.db") as store,
         ):
-            # No desk: a measured turn must not open a ticket.
-            chosen = replace(ports(deployed, knowledge, servers), desk=None)
+            # No sink: a measured turn must not open a ticket.
+            chosen = replace(ports(deployed, knowledge, servers), sink=None)
             graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
             yield TurnRunner(graph, store, folder / "locks", context_type=deployed.context_type)
     finally:

@@ -26,7 +26,7 @@ from contracts.ports import (
     Drafter,
     EntailmentChecker,
     EvidenceSource,
-    HandOffDesk,
+    HandOffSink,
     Moderator,
     Planner,
     SpeculativePlanner,
@@ -74,7 +74,7 @@ class Ports:
         ahead: The planner, where it may begin before moderation has spoken.
         quoter: Drafts once more by quoting where none of the drafter's passed; none where the drafter quotes itself.
         entailment: Judges claims beside the Guardian's own checks, where one is connected.
-        desk: Where hand-offs go; where there is none, the user is told to pass them on.
+        sink: Where hand-offs go; where there is none, the user is told to pass them on.
         probe: Tells which words the documents do not have; without it, no headings are offered, either.
     """
 
@@ -86,7 +86,7 @@ class Ports:
     fallback_moderator: Moderator | None = None
     ahead: SpeculativePlanner | None = None
     entailment: EntailmentChecker | None = None
-    desk: HandOffDesk | None = None
+    sink: HandOffSink | None = None
     probe: WordProbe | None = None
 
 
@@ -151,7 +151,7 @@ def build_graph(
     step(retry_bump, RetryView)
     step(finalize, FinalView, profile=profile, send=send_in_pieces)
     documents = Documents(ports.sources, ports.probe) if ports.probe is not None else None
-    step(safe_exit, FinalView, profile=profile, desk=ports.desk, documents=documents)
+    step(safe_exit, FinalView, profile=profile, sink=ports.sink, documents=documents)
 
     graph.add_edge(START, "moderation")
     graph.add_conditional_edges("moderation", _here(after_moderation), {"continue": "sgr_plan", "block": "safe_exit"})

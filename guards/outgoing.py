@@ -30,7 +30,7 @@ def values_in(texts: Iterable[str]) -> Known:
     return {text[start:end]: rule for text in texts for rule, start, end in _find(text)}
 
 
-def fit_to_leave(text: str, known: Known | None = None) -> str:
+def redact_ticket_text(text: str, known: Known | None = None) -> str:
     """Return a text in which every secret and every number of a card or document is replaced by `[redacted: <rule id>]`.
 
     What is `known` is found where its own context is gone, too: a query is rephrased and cut, an intent retold.
@@ -58,12 +58,12 @@ class TurnWords:
     searched: tuple[str, ...] = ()
 
 
-def fit_words(words: TurnWords) -> TurnWords:
+def redact_words(words: TurnWords) -> TurnWords:
     """Return the words of a turn without the secrets in them, however often said; none where that cannot be told."""
     said = (words.question, words.intent, *words.queries, *words.before)
     try:
         known = values_in(said)
-        fit = {text: fit_to_leave(text, known) for text in (*said, *words.searched)}
+        fit = {text: redact_ticket_text(text, known) for text in (*said, *words.searched)}
     except Exception:  # noqa: BLE001  # what broke may have left everything in them
         return TurnWords("", "", ("",) * len(words.queries), (), ("",) * len(words.searched))
     return TurnWords(

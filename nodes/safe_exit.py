@@ -17,7 +17,7 @@ from contracts.decisions import EXITS, record
 from contracts.decisions.engine import Decision
 from contracts.decisions.exits import Exit, ExitKind, StoppedBy, TicketRule
 from contracts.enums import (
-    Delivery,
+    DeliveryStatus,
     DraftKind,
     Flow,
     Language,
@@ -34,7 +34,7 @@ from contracts.enums import (
 from contracts.errors import HandOffFailed, NotJudged, SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
-from contracts.ports import EvidenceSource, HandOffDesk, SearchRequest, WordProbe
+from contracts.ports import EvidenceSource, HandOffSink, SearchRequest, WordProbe
 from contracts.profile import Profile
 from contracts.report import HandOff, Ticket
 from contracts.result import StructuredAgentResult
@@ -52,7 +52,7 @@ from guards.choices import (
 from guards.exits import ExitFacts, Failure, exit_facts
 from guards.judged_hash import judged_hash
 from guards.message_check import MAX_MESSAGE_CHARS
-from guards.outgoing import TurnWords, fit_words
+from guards.outgoing import TurnWords, redact_words
 from guards.redaction import redact
 from language.words import detect
 from rendering.exits import (
@@ -114,13 +114,13 @@ class _TurnEnd:
     """A turn that has ended: what the user reads, and what is recorded.
 
     Attributes:
-        told: What the user reads instead of `result.answer_text` where a desk took the ticket.
+        told: What the user reads instead of `result.answer_text` where a sink took the ticket.
         fit: The turn without what must not leave the house.
     """
 
     exit: Exit
     result: StructuredAgentResult
-    told: Mapping[Delivery | None, str]
+    told: Mapping[DeliveryStatus | None, str]
     fit: FinalView
 
 
@@ -152,7 +152,7 @@ async def safe_exit(
     runtime: Runtime[Context],
     *,
     profile: Profile,
-    desk: HandOffDesk | None = None,
+    sink: HandOffSink | None = None,
     documents: Documents | None = None,
 ) -> Json:
     """Refuse, ask, show pages, hand over or own up to an error; a question asked back counts for the thread.
@@ -160,8 +160,8 @@ async def safe_exit(
     A question asked back offers the nearest headings of the user's documents and a person, and names the words that none
     of these documents has; so do pages and hand-offs that say what is missing.
 
-    A ticket goes to the desk before the user reads that it does. Where this node is run again for the same turn,
-    the desk gets the same ticket again, and knows it by its ids. A state that cannot be read, as after an edit in
+    A ticket goes to the sink before the user reads that it does. Where this node is run again for the same turn,
+    the sink gets the same ticket again, and knows it by its ids. A state that cannot be read, as after an edit in
     Studio, ends as an error, too.
     """
     context = runtime.context or Context()
@@ -173,9 +173,9 @@ async def safe_exit(
         state = _without_the_turn(state, error)
         ended, turn_id, marks = await _end_turn(state, context, profile, documents)
     delivery, degraded = None, ()
-    if desk is not None and turn_id and _calls_people(ended, context):
+    if sink is not None and turn_id and _calls_people(ended, context):
         thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
-        delivery, degraded = await _submit(desk, lambda: _ticket(ended, context.role, thread_id, turn_id))
+        delivery, degraded = await _submit(sink, lambda: _ticket(ended, context.role, thread_id, turn_id))
     result = _with_delivery(ended, delivery, degraded)
     asked = result.outcome is Outcome.CLARIFICATION
     # A turn without a question of its own must not replace the answer to an earlier one.
@@ -216,7 +216,7 @@ async def _end(state: FinalView, context: Context, profile: Profile, documents: 
     end = decision.outcome
     beside = await _beside(state, end, facts, context, profile, documents)
     outcome = _OUTCOMES[end.kind]
-    fit = _fit_to_leave(state)
+    fit = _redact_turn(state)
     handed = None
     if state["guardian"] or end.ticket is not TicketRule.NO:
         earlier = tuple(str(message.text) for message in fit["messages"])
@@ -408,7 +408,7 @@ def _write_texts(
     queries: Sequence[str],
     language: Language,
     profile: Profile,
-) -> dict[Delivery | None, str]:
+) -> dict[DeliveryStatus | None, str]:
     """Return what the user reads, by what became of the ticket; `None`: there is none.
 
     Of the queries, which stand in what others may read as well, only what is fit to leave.
@@ -427,7 +427,7 @@ def _write_texts(
             why = missing if facts.missing and end.text == "hand_off" else ""
             return {
                 delivery: hand_off_text(handed, language, profile, end.text, facts.unasked, delivery, why)
-                for delivery in (None, *Delivery)
+                for delivery in (None, *DeliveryStatus)
             }
         case ExitKind.SHOW_PAGES:
             text = pages_text(end.text, missing, facts.pages, facts.evidence, language, profile)
@@ -439,7 +439,7 @@ def _write_texts(
         text = "\n\n".join(
             filter(None, (text, unclear_text(beside.unclear, language), choices_text(beside.choices, language)))
         )
-    return {None: text, **{delivery: with_delivery(text, delivery, language) for delivery in Delivery}}
+    return {None: text, **{delivery: with_delivery(text, delivery, language) for delivery in DeliveryStatus}}
 
 
 def _calls_people(ended: _TurnEnd, context: Context) -> bool:
@@ -455,7 +455,7 @@ def _ticket(ended: _TurnEnd, role: str, thread_id: str, turn_id: str) -> Ticket:
         language=result.language,
         role=role,
         question=fit["question"]["text"],
-        answer=ended.told[Delivery.DELIVERED],
+        answer=ended.told[DeliveryStatus.DELIVERED],
         record=cast("HandOff", result.hand_off),
         text="",
         earlier=tuple(str(message.text) for message in fit["messages"]),
@@ -463,20 +463,22 @@ def _ticket(ended: _TurnEnd, role: str, thread_id: str, turn_id: str) -> Ticket:
     return hand_off_ticket(fit, ticket, result.outcome)
 
 
-async def _submit(desk: HandOffDesk, ticket: Callable[[], Ticket]) -> tuple[Delivery | None, tuple[str, ...]]:
-    """Return what became of a ticket, and what went wrong with it; no delivery where no desk has it."""
+async def _submit(sink: HandOffSink, ticket: Callable[[], Ticket]) -> tuple[DeliveryStatus | None, tuple[str, ...]]:
+    """Return what became of a ticket, and what went wrong with it; no delivery where no sink has it."""
     try:
-        said = await desk.submit(ticket())
+        said = await sink.submit(ticket())
     except HandOffFailed as error:
         return None, (f"hand_off: {error}",)
-    except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the desk's fault
+    except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the sink's fault
         # A library's own message may quote what must not be shown.
         _LOG.exception("A hand-off could not be submitted.")
         return None, (f"hand_off: it could not be submitted ({type(error).__name__})",)
-    return said.delivery, (f"hand_off: {said.why}",) if said.delivery is Delivery.KEPT else ()
+    return said.delivery, (f"hand_off: {said.why}",) if said.delivery is DeliveryStatus.KEPT else ()
 
 
-def _with_delivery(ended: _TurnEnd, delivery: Delivery | None, degraded: tuple[str, ...]) -> StructuredAgentResult:
+def _with_delivery(
+    ended: _TurnEnd, delivery: DeliveryStatus | None, degraded: tuple[str, ...]
+) -> StructuredAgentResult:
     result = ended.result
     known = result.diagnostics
     diagnostics = known.model_copy(update={"degraded": [*known.degraded, *degraded]})
@@ -508,12 +510,12 @@ def _broken_node(error: Json) -> str:
     return node
 
 
-def _fit_to_leave(state: FinalView) -> FinalView:
+def _redact_turn(state: FinalView) -> FinalView:
     """Return a turn of which a record can be made: of its messages there are only those that the user wrote before."""
     plan, turn_id = state["sgr_plan"], state["question"].get("id") or unanswered_id(state["messages"])
     said = said_before(state["messages"], turn_id, with_unanswered=True) if turn_id else ()
     before = [_clip(exchange.text) for exchange in said if exchange.role == "user" and exchange.text]
-    fit = fit_words(
+    fit = redact_words(
         TurnWords(
             question=state["question"].get("text") or _newest(state),
             intent=plan.get("user_intent", ""),

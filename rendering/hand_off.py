@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from contracts.decisions.evidence import could_not_ask
-from contracts.enums import Delivery, Flow, HandOffOutcome, Language, Outcome, Source
+from contracts.enums import DeliveryStatus, Flow, HandOffOutcome, Language, Outcome, Source
 from contracts.evidence import QueryTrace
 from contracts.profile import Profile
 from contracts.reasons import read_reason, reason_names
@@ -229,7 +229,7 @@ def hand_off_text(
     profile: Profile,
     key: str,
     unasked: Iterable[Source] = (),
-    delivery: Delivery | None = None,
+    delivery: DeliveryStatus | None = None,
     missing: str = "",
 ) -> str:
     """Write what the user reads when a person takes over.
@@ -245,11 +245,15 @@ def hand_off_text(
         )
     )
     why = say(language, key, contact=contact_of(profile, language), unasked=name_unasked(frozenset(unasked), language))
-    passing = {None: "pass_on_yourself", Delivery.DELIVERED: "passed_on", Delivery.KEPT: "will_be_passed_on"}[delivery]
+    passing = {
+        None: "pass_on_yourself",
+        DeliveryStatus.DELIVERED: "passed_on",
+        DeliveryStatus.KEPT: "will_be_passed_on",
+    }[delivery]
     return f"{' '.join(filter(None, (missing, why)))} {texts(language)[passing]}\n\n{body}"
 
 
-def with_delivery(text: str, delivery: Delivery, language: Language) -> str:
+def with_delivery(text: str, delivery: DeliveryStatus, language: Language) -> str:
     """Add to a refusal or to an error that people learn of it."""
-    key = "also_passed_on" if delivery is Delivery.DELIVERED else "will_also_be_passed_on"
+    key = "also_passed_on" if delivery is DeliveryStatus.DELIVERED else "will_also_be_passed_on"
     return f"{text}\n\n{texts(language)[key]}"

@@ -25,7 +25,7 @@ from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.feedback import Rating
 from assistant.turns.transcript import LOST
 from assistant.wiring.documents import knowledge_base
-from assistant.wiring.hand_offs import desk, outbox
+from assistant.wiring.hand_offs import hand_off_sink, outbox
 from contracts.result import StructuredAgentResult
 
 PACKED: Final = Path(__file__).parent / "data" / "upgrade" / "84380ac.tar.xz"
@@ -160,7 +160,7 @@ async def test_a_hand_off_that_waited_is_sent(deployed: Deployment, folder: Path
     """It goes out once; those that were delivered do not again."""
     before = {entry.thread_id: entry.state for entry in await outbox(deployed).entries()}
     assert before == {"handed-off": "delivered", "clock": "delivered", "kept": "kept"}
-    sending = desk(deployed)
+    sending = hand_off_sink(deployed)
     assert sending is not None
     await sending.send_kept()
     await sending.send_kept()

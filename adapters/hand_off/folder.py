@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.data_folder import make_folder
-from adapters.hand_off.parcel import Parcel
+from adapters.hand_off.delivery import Delivery
 from adapters.models.retries import in_time
 from contracts.enums import FaultKind
 from contracts.errors import ServerFault
@@ -43,14 +43,14 @@ class HandOffFolder:
     def name(self) -> str:
         return str(self._folder)
 
-    async def send(self, parcel: Parcel, deadline: float) -> None:
+    async def send(self, delivery: Delivery, deadline: float) -> None:
         """Write both files.
 
         Raises:
             ServerFault: They cannot be written.
         """
         try:
-            await in_time(asyncio.to_thread(self._write, parcel), deadline)
+            await in_time(asyncio.to_thread(self._write, delivery), deadline)
         except ServerFault as fault:
             raise ServerFault(
                 f"The folder {self._folder} did not take it in time.", _WAY_OUT, kind=fault.kind
@@ -62,22 +62,22 @@ class HandOffFolder:
                 kind=FaultKind.UNREACHABLE,
             ) from error
 
-    def _write(self, parcel: Parcel) -> None:
+    def _write(self, delivery: Delivery) -> None:
         make_folder(self._folder)
         _remove_left_over(self._folder)
-        name = file_name(parcel)
+        name = file_name(delivery)
         last = self._folder / f"{name}.json"
         if last.exists():
             return
-        _write_whole(self._folder / f"{name}.md", parcel.ticket.text.encode("utf-8", "replace"))
-        _write_whole(last, parcel.document)
+        _write_whole(self._folder / f"{name}.md", delivery.ticket.text.encode("utf-8", "replace"))
+        _write_whole(last, delivery.document)
         _flush(self._folder)
 
 
-def file_name(parcel: Parcel) -> str:
+def file_name(delivery: Delivery) -> str:
     """Return a name that any file system takes and that sorts by time: `20261122T075352Z-0123456789abcdef`."""
-    moment = parcel.kept_at[:19].replace("-", "").replace(":", "")
-    return f"{moment}Z-{parcel.key[:16]}"
+    moment = delivery.kept_at[:19].replace("-", "").replace(":", "")
+    return f"{moment}Z-{delivery.key[:16]}"
 
 
 def _write_whole(path: Path, content: bytes) -> None:

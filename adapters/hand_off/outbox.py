@@ -15,7 +15,7 @@ import aiosqlite
 
 from adapters.checkpoints.database import close_connection, open_connection, readable, storage_errors_as_ours
 from adapters.data_folder import make_folder
-from adapters.hand_off.parcel import Parcel, key_of
+from adapters.hand_off.delivery import Delivery, key_of
 from contracts.errors import HandOffFailed, ThreadError
 from contracts.report import Ticket
 
@@ -79,9 +79,9 @@ class Entry:
         del fields["ticket"]
         return {**fields, "state": self.state}
 
-    def parcel(self) -> Parcel:
+    def delivery(self) -> Delivery:
         """Return what is to be sent; only of a hand-off that was not delivered."""
-        return Parcel(self.key, self.kept_at, Ticket.model_validate_json(self.ticket or ""))
+        return Delivery(self.key, self.kept_at, Ticket.model_validate_json(self.ticket or ""))
 
 
 class Outbox:

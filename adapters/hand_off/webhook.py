@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from adapters.hand_off.parcel import Parcel
+from adapters.hand_off.delivery import Delivery
 from adapters.models.access import host_of
 from adapters.models.chat import CONNECT_S
 from adapters.models.http_faults import fault_kind
@@ -64,14 +64,14 @@ class Webhook:
     def name(self) -> str:
         return host_of(self._url)
 
-    async def send(self, parcel: Parcel, deadline: float) -> None:
+    async def send(self, delivery: Delivery, deadline: float) -> None:
         """Post a ticket, again where the fault may pass and there is time.
 
         Raises:
             ServerFault: It was not taken, or nobody knows whether it was.
         """
         try:
-            await with_retries(lambda: self._post(parcel), retries=_RETRIES, deadline=deadline, pauses=self._pauses)
+            await with_retries(lambda: self._post(delivery), retries=_RETRIES, deadline=deadline, pauses=self._pauses)
         except ServerFault as fault:
             raise ServerFault(
                 f"The webhook at {self.name} did not take it: {fault.message.rstrip('.')}.",
@@ -80,14 +80,14 @@ class Webhook:
                 http_status=fault.http_status,
             ) from fault
 
-    async def _post(self, parcel: Parcel) -> None:
+    async def _post(self, delivery: Delivery) -> None:
         # Reading the certificates would hold up the event loop.
         self._tls = self._tls or await asyncio.to_thread(httpx.create_ssl_context)
-        body = parcel.document
+        body = delivery.document
         try:
             async with (
                 httpx.AsyncClient(verify=self._tls, timeout=httpx.Timeout(None, connect=CONNECT_S)) as client,
-                client.stream("POST", self._url, content=body, headers=self._headers(parcel.key, body)) as response,
+                client.stream("POST", self._url, content=body, headers=self._headers(delivery.key, body)) as response,
             ):
                 status, wait_s = response.status_code, retry_after(response.headers)
         except ServerFault:

@@ -36,7 +36,7 @@ _MOST_MISSED: Final = 2
 
 
 class ToolForm(StrEnum):
-    """How the call is asked for, most binding first: the rungs of the ladder."""
+    """How the call is asked for, most binding first: the strategies in order."""
 
     NAMED = "named"
     REQUIRED = "required"
@@ -73,11 +73,11 @@ class Strategy:
 
 
 def fallback_chain(form: ToolForm | None = None, *, strict: bool | None = None) -> list[Strategy]:
-    """Return the rungs, from the top.
+    """Return the strategies, from the top.
 
     Args:
         form: The only one to use; `None` for all.
-        strict: Whether the schema is enforced; `None` to try it on the first rung and on the last.
+        strict: Whether the schema is enforced; `None` to try it on the first strategy and on the last.
     """
     if strict is not None:
         return [Strategy(each, strict) for each in ([form] if form else ToolForm)]
@@ -94,9 +94,9 @@ def fallback_chain(form: ToolForm | None = None, *, strict: bool | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class StrategyProbe:
-    """What one rung came to, for people: `guardian doctor` shows it."""
+    """What one strategy came to, for people: `guardian doctor` shows it."""
 
-    rung: Strategy
+    strategy: Strategy
     result: str
     works: bool = False
 
@@ -106,19 +106,19 @@ class ModelPlanner:
 
     Args:
         asked: The model.
-        memory: Which rung worked.
+        memory: Which strategy worked.
         otherwise: Who plans where the model cannot, and where there are no words to ask it about.
-        rungs: The ladder.
+        strategies: In order of preference.
     """
 
     def __init__(
-        self, asked: AskedModel, memory: WireMemory, otherwise: Planner, rungs: list[Strategy] | None = None
+        self, asked: AskedModel, memory: WireMemory, otherwise: Planner, strategies: list[Strategy] | None = None
     ) -> None:
         self._asked = asked
         self._access = asked.model.access
         self._memory = memory
         self._otherwise = otherwise
-        self._rungs = rungs or fallback_chain()
+        self._strategies = strategies or fallback_chain()
         self._missed = 0
 
     async def plan(self, request: PlanRequest) -> PlanReply:
@@ -135,14 +135,14 @@ class ModelPlanner:
             return PlanReply(reply.plan, reply.trace, degraded, reply.calls)
         exchange = _Exchange(self._asked, request)
         try:
-            rung, filled = await exchange.run(self._order())
+            strategy, filled = await exchange.run(self._order())
         except ServerFault as fault:
             return await self._plan_otherwise(request, fault, exchange.made)
-        await self._remember(str(rung), refused=exchange.refused)
+        await self._remember(str(strategy), refused=exchange.refused)
         trace: dict[str, object] = {
             "planner": NAME,
             "model": self._access.model,
-            "form": str(rung),
+            "form": str(strategy),
             "tool": PLAN_TOOL,
             "arguments": filled.plan.model_dump(mode="json"),
             "raw": filled.raw,
@@ -151,21 +151,21 @@ class ModelPlanner:
         return PlanReply(filled.plan, trace, calls=tuple(exchange.made))
 
     async def probe(self, request: PlanRequest) -> list[StrategyProbe]:
-        """Try every rung once, say what each came to, and remember the first that works."""
+        """Try every strategy once, say what each came to, and remember the first that works."""
         tried: list[StrategyProbe] = []
-        for rung in self._rungs:
+        for strategy in self._strategies:
             exchange = _Exchange(self._asked, request)
             began = time.monotonic()
             works = False
             try:
-                reading = exchange.reading_of(await exchange.ask(rung))
+                reading = exchange.reading_of(await exchange.ask(strategy))
             except ServerFault as fault:
                 result = fault.message
             else:
                 result = _describe_probe(reading, time.monotonic() - began)
                 works = isinstance(reading, FilledPlan)
-            tried.append(StrategyProbe(rung, result, works))
-        first = next((str(each.rung) for each in tried if each.works), None)
+            tried.append(StrategyProbe(strategy, result, works))
+        first = next((str(each.strategy) for each in tried if each.works), None)
         await self._memory.put(self._access, "form", first)
         return tried
 
@@ -181,11 +181,11 @@ class ModelPlanner:
             await self._memory.put(self._access, "form", form)
 
     def _order(self) -> Iterator[Strategy]:
-        """Yield the rung that worked before, then the ladder from its top."""
+        """Yield the strategy that worked before, then the ladder from its top."""
         known = self._memory.get(self._access, "form")
-        first = [rung for rung in self._rungs if str(rung) == known]
+        first = [strategy for strategy in self._strategies if str(strategy) == known]
         yield from first
-        yield from (rung for rung in self._rungs if rung not in first)
+        yield from (strategy for strategy in self._strategies if strategy not in first)
 
     async def _plan_otherwise(self, request: PlanRequest, fault: ServerFault, made: list[ModelCall]) -> PlanReply:
         try:
@@ -203,16 +203,16 @@ class _Exchange(ModelExchange):
         self._request = request
         self.refused = False
 
-    async def run(self, rungs: Iterator[Strategy]) -> tuple[Strategy, FilledPlan]:
+    async def run(self, strategies: Iterator[Strategy]) -> tuple[Strategy, FilledPlan]:
         """Go down the ladder.
 
         Raises:
-            ServerFault: No rung gave a plan.
+            ServerFault: No strategy gave a plan.
         """
         last: ServerFault | None = None
-        for rung in rungs:
+        for strategy in strategies:
             try:
-                reply = await self.ask(rung)
+                reply = await self.ask(strategy)
             except ServerFault as fault:
                 if fault.kind not in _NEXT_RUNG:
                     raise
@@ -221,21 +221,21 @@ class _Exchange(ModelExchange):
                 continue
             match self.reading_of(reply):
                 case FilledPlan() as filled:
-                    return rung, filled
+                    return strategy, filled
                 case InvalidPlan() as misfilled:
-                    return rung, await self._repair(rung, misfilled)
+                    return strategy, await self._repair(strategy, misfilled)
                 case None:
                     last = self.asked.fault(FaultKind.NOT_AS_ASKED, "it did not fill in the plan")
         raise last or self.asked.fault(FaultKind.NOT_AS_ASKED, "there is no way of asking left")
 
-    async def ask(self, rung: Strategy, repair: str = "") -> Reply:
-        """Send one request by one rung, cut to the window.
+    async def ask(self, strategy: Strategy, repair: str = "") -> Reply:
+        """Send one request by one strategy, cut to the window.
 
         It is sent once more where it was too long after all, then cut by bytes, and where the reply had used up all its
         tokens before anything was written, as thinking models do, then with twice as many.
         """
         try:
-            return await self._send(rung, repair, by_bytes=False)
+            return await self._send(strategy, repair, by_bytes=False)
         except ServerFault as fault:
             match fault.kind:
                 case FaultKind.TOO_LONG:
@@ -244,11 +244,11 @@ class _Exchange(ModelExchange):
                     self.tokens *= 2
                 case _:
                     raise
-            return await self._sent_again(rung, repair, fault)
+            return await self._sent_again(strategy, repair, fault)
 
-    async def _sent_again(self, rung: Strategy, repair: str, before: ServerFault) -> Reply:
+    async def _sent_again(self, strategy: Strategy, repair: str, before: ServerFault) -> Reply:
         try:
-            return await self._send(rung, repair, by_bytes=before.kind is FaultKind.TOO_LONG)
+            return await self._send(strategy, repair, by_bytes=before.kind is FaultKind.TOO_LONG)
         except ServerFault as fault:
             # No room for more tokens: what was wrong is still that there were too few.
             raise (before if fault.kind is FaultKind.TOO_LONG else fault) from None
@@ -282,21 +282,21 @@ class _Exchange(ModelExchange):
             return InvalidPlan(other.arguments, (f"the function is called {PLAN_TOOL}, not {other.name[:60]!r}",))
         return read_text(reply.text)
 
-    async def _repair(self, rung: Strategy, misfilled: InvalidPlan) -> FilledPlan:
-        reading = self.reading_of(await self.ask(rung, repair_request(misfilled.raw, misfilled.faults)))
+    async def _repair(self, strategy: Strategy, misfilled: InvalidPlan) -> FilledPlan:
+        reading = self.reading_of(await self.ask(strategy, repair_request(misfilled.raw, misfilled.faults)))
         if isinstance(reading, FilledPlan):
             return reading
         faults = reading.faults if isinstance(reading, InvalidPlan) else ("it did not fill in the plan",)
         raise self.asked.fault(FaultKind.NOT_AS_ASKED, f"the plan could not be used ({'; '.join(faults)})")
 
-    async def _send(self, rung: Strategy, repair: str, *, by_bytes: bool) -> Reply:
+    async def _send(self, strategy: Strategy, repair: str, *, by_bytes: bool) -> Reply:
         asked, request = self.asked, self._request
-        options = rung.options(parallel=asked.model.access.parallel_tool_calls)
+        options = strategy.options(parallel=asked.model.access.parallel_tool_calls)
         system = system_prompt(
             asked.profile,
             request.moderation,
             clarifications=request.clarifications,
-            with_form=rung.form is ToolForm.JSON_SCHEMA,
+            with_form=strategy.form is ToolForm.JSON_SCHEMA,
         )
         # The schema is part of the prompt in every form: servers write it out for the model.
         fixed = bytes_of(system) + bytes_of(repair) + bytes_of(str(options))
@@ -305,7 +305,7 @@ class _Exchange(ModelExchange):
         def messages(fitting: Parts) -> list[BaseMessage]:
             return _messages(system, fitting, repair)
 
-        return await self.send(parts, messages, form=str(rung), options=options, by_bytes=by_bytes)
+        return await self.send(parts, messages, form=str(strategy), options=options, by_bytes=by_bytes)
 
 
 _NEXT_RUNG: Final = (FaultKind.BAD_REQUEST, FaultKind.EMPTY, FaultKind.NOT_AS_ASKED)

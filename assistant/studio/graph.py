@@ -10,7 +10,7 @@ from assistant.deployment import deployment
 from assistant.studio.views import ReadByRole
 from assistant.wiring.background import Filling
 from assistant.wiring.documents import knowledge_base
-from assistant.wiring.hand_offs import desk
+from assistant.wiring.hand_offs import hand_off_sink
 from assistant.wiring.ports import ports
 from contracts.errors import IndexBusy
 from graph.build import Graph, build_graph
@@ -31,7 +31,7 @@ def make_graph() -> Graph:
     filling = Filling(deployed)
     filling.start()
     atexit.register(filling.stop)
-    chosen = ports(deployed, knowledge_base(deployed), desk=desk(deployed))
+    chosen = ports(deployed, knowledge_base(deployed), sink=hand_off_sink(deployed))
     return recast(build_graph(chosen, deployed.profile, settings=deployed.context_type), ReadByRole)
 
 

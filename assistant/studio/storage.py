@@ -17,7 +17,7 @@ from langgraph.store.sqlite import AsyncSqliteStore
 from adapters.checkpoints.database import open_connection, storage_errors_as_ours
 from adapters.checkpoints.sqlite import open_saver
 from assistant.deployment import Deployment, deployment
-from assistant.wiring.hand_offs import desk
+from assistant.wiring.hand_offs import hand_off_sink
 
 OWNER: Final = "owner"
 """Under this name the metadata of a thread, of its steps and of a cron say whose it is: the name of an API key."""
@@ -44,7 +44,7 @@ async def checkpointer() -> AsyncGenerator[BaseCheckpointSaver[str]]:
     deployed = deployment()
     async with AsyncExitStack() as opened:
         # The server begins and ends here: what was kept before is sent now.
-        if (taking := desk(deployed)) is not None:
+        if (taking := hand_off_sink(deployed)) is not None:
             await opened.enter_async_context(taking)
         yield await opened.enter_async_context(open_saver(threads_file(deployed)))
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from assistant.turns.events import NodeStarted, TurnEvent, Understood
 from contracts.choices import Choice
-from contracts.enums import Delivery, Language, Outcome, Verdict
+from contracts.enums import DeliveryStatus, Language, Outcome, Verdict
 from contracts.profile import Profile
 from contracts.result import CitedSource, StructuredAgentResult
 from rendering.answers import answer_sources, shown_to_users
@@ -38,7 +38,7 @@ class UserView(BaseModel):
     intent: str = ""
     answer: str
     sources: tuple[CitedSource, ...] = ()
-    hand_off: Delivery | None = None
+    hand_off: DeliveryStatus | None = None
     choices: tuple[Choice, ...] = ()
 
 

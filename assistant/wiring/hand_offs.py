@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from assistant.config.profiles import at_home
 
 if TYPE_CHECKING:
-    from adapters.hand_off.desk import OutboxDesk
+    from adapters.hand_off.delivery import Channel
     from adapters.hand_off.outbox import Outbox
-    from adapters.hand_off.parcel import Channel
+    from adapters.hand_off.outbox_sink import OutboxSink
     from assistant.deployment import Deployment
 
 
@@ -21,15 +21,15 @@ def outbox(deployed: Deployment) -> Outbox:
     return Outbox(hand_offs_file(deployed), deployed.profile.name)
 
 
-def desk(deployed: Deployment) -> OutboxDesk | None:
-    """Return the desk that takes hand-offs to where GUARDIAN_HANDOFF_TO leads; `None` where that is empty."""
+def hand_off_sink(deployed: Deployment) -> OutboxSink | None:
+    """Return the sink that takes hand-offs to where GUARDIAN_HANDOFF_TO leads; `None` where that is empty."""
     to = deployed.settings.hand_off_to
     if not to:
         return None
-    from adapters.hand_off.desk import OutboxDesk
+    from adapters.hand_off.outbox_sink import OutboxSink
 
     timeout_s = deployed.settings.models.number("GUARDIAN_HANDOFF_TIMEOUT")
-    return OutboxDesk(outbox(deployed), _channel(deployed, to), deployed.folder / "locks", timeout_s=timeout_s)
+    return OutboxSink(outbox(deployed), _channel(deployed, to), deployed.folder / "locks", timeout_s=timeout_s)
 
 
 def hand_offs_file(deployed: Deployment) -> Path:

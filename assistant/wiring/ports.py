@@ -13,12 +13,12 @@ from assistant.wiring.lookups import lookup_sources
 if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
     from assistant.wiring.servers import Servers
-    from contracts.ports import HandOffDesk
+    from contracts.ports import HandOffSink
     from graph.build import Ports
 
 
 def ports(
-    deployed: Deployment, knowledge: Knowledge, servers: Servers | None = None, desk: HandOffDesk | None = None
+    deployed: Deployment, knowledge: Knowledge, servers: Servers | None = None, sink: HandOffSink | None = None
 ) -> Ports:
     """Return the adapters of a deployment. Where no server is named, everything works without a key or a network.
 
@@ -26,7 +26,7 @@ def ports(
         deployed: What is served.
         knowledge: Its documents.
         servers: The models and moderators behind servers; made here, and then never closed, where it is left out.
-        desk: Where hand-offs go; who only measures turns has none, so that nobody is called.
+        sink: Where hand-offs go; who only measures turns has none, so that nobody is called.
     """
     from adapters.drafting.extractive import ExtractiveDrafter
     from adapters.moderation.rules import RuleModerator
@@ -50,7 +50,7 @@ def ports(
         drafter=drafter or quoting,
         quoter=quoting if drafter else None,
         entailment=servers.entailment(),
-        desk=desk,
+        sink=sink,
         probe=knowledge,
     )
 
@@ -91,7 +91,7 @@ async def open_ports(deployed: Deployment, knowledge: Knowledge | None = None) -
         GuardianError: Something else that a person can fix; it says how.
     """
     from adapters.lookups.graph.source import GraphSource
-    from assistant.wiring.hand_offs import desk
+    from assistant.wiring.hand_offs import hand_off_sink
     from assistant.wiring.servers import Servers
 
     async with AsyncExitStack() as opened:
@@ -99,7 +99,7 @@ async def open_ports(deployed: Deployment, knowledge: Knowledge | None = None) -
         if knowledge is None:
             knowledge = knowledge_base(deployed)
             opened.callback(knowledge.close)
-        taking = desk(deployed)
+        taking = hand_off_sink(deployed)
         if taking is not None:
             await opened.enter_async_context(taking)
         chosen = ports(deployed, knowledge, servers, taking)

@@ -14,14 +14,14 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from adapters.checkpoints.database import open_connection
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
-from adapters.hand_off.desk import OutboxDesk
+from adapters.hand_off.outbox_sink import OutboxSink
 from assistant.deployment import Deployment, deployment
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import TurnStore
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.ports import ports
 from contracts.errors import ThreadError
-from contracts.report import Delivered, Ticket
+from contracts.report import Receipt, Ticket
 from graph.build import build_graph
 from tests.support.cli_helpers import Desk
 from tests.support.clock import HOUR, MOVES, YEAR, Clock, clock
@@ -231,11 +231,11 @@ HAND_OFF = "Show me the loans of another reader"
 class CutOff:
     """A desk whose process ends when the ticket has gone out, before the turn could note it."""
 
-    def __init__(self, desk: OutboxDesk) -> None:
+    def __init__(self, desk: OutboxSink) -> None:
         self.desk = desk
         self.running: asyncio.Task[Any] | None = None
 
-    async def submit(self, ticket: Ticket) -> Delivered:
+    async def submit(self, ticket: Ticket) -> Receipt:
         said = await self.desk.submit(ticket)
         if self.running is not None:
             self.running.cancel()
@@ -249,7 +249,7 @@ async def product(deployed: Deployment, desk: CutOff, clock: Clock, wrong_by_s: 
     """Play a new process of the product, with its own graph, over a desk."""
 
     def graph(data: Path, saver: Any) -> Any:
-        chosen = ports(deployed, knowledge_base(deployed), desk=desk)
+        chosen = ports(deployed, knowledge_base(deployed), sink=desk)
         return build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
 
     async with process(deployed.folder, clock, wrong_by_s, graph) as runner:

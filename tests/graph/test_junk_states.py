@@ -8,8 +8,8 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from adapters.fakes.desk import FakeDesk
 from adapters.fakes.drafting import FakeDrafter
+from adapters.fakes.hand_off import FakeSink
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
@@ -50,7 +50,7 @@ async def test_a_state_with_junk_ends_with_a_way_out(node: str) -> None:
         sources={Source.DOC: FakeSource(Source.DOC, [passage(1), passage(2)])},
         drafter=FakeDrafter(written),
         quoter=FakeDrafter([RIGHT]),
-        desk=FakeDesk(),
+        sink=FakeSink(),
     )
     graph = build_graph(ports, PROFILE, checkpointer=InMemorySaver())
     start: Any = {"messages": [HumanMessage("When does the kettle boil?", id="q")]}

@@ -17,9 +17,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 import nodes.guardian_verify
-from adapters.fakes.desk import FakeDesk
 from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.entailment import FakeEntailment
+from adapters.fakes.hand_off import FakeSink
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
@@ -95,7 +95,7 @@ class Turn:
         moderator, planner = FakeModerator(given.pop("moderated", SAFE)), FakePlanner([planned])
         drafter = FakeDrafter([written] if isinstance(written, Draft) else written)
         quoter: Drafter | None = FakeDrafter([quoted]) if quoted else None
-        desk = FakeDesk()
+        desk = FakeSink()
         ports = Ports(
             moderator=moderator,
             planner=planner,
@@ -103,7 +103,7 @@ class Turn:
             drafter=drafter,
             quoter=quoter,
             entailment=given.pop("checker", None),
-            desk=desk,
+            sink=desk,
         )
         start: Any = {"messages": [HumanMessage(self.text, id="q")]}
         settings: Any = {"recursion_limit": STEPS_PER_TURN}

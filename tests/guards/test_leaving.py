@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guards.outgoing import fit_to_leave, values_in
+from guards.outgoing import redact_ticket_text, values_in
 
 CARD = "4539 1488 0343 6467"
 PASSWORD = "Qw3rty99!"  # noqa: S105  # nobody's
@@ -25,7 +25,7 @@ KEY = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 )
 def test_secrets_and_cards_stay_in_the_house(text: str, left: str) -> None:
     """A value is replaced by the name of its rule, and the rest is as it was written."""
-    assert fit_to_leave(text) == left
+    assert redact_ticket_text(text) == left
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_secrets_and_cards_stay_in_the_house(text: str, left: str) -> None:
 )
 def test_what_a_person_needs_to_reply_leaves(text: str) -> None:
     """Addresses, phone numbers and links stay, and so do the words password and token."""
-    assert fit_to_leave(text) == text
+    assert redact_ticket_text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_a_person_needs_to_reply_leaves(text: str) -> None:
 )
 def test_a_value_is_known_again_without_its_context(said: str, again: str) -> None:
     """Rephrased and retold, it is the same value."""
-    left = fit_to_leave(again, values_in([said]))
+    left = redact_ticket_text(again, values_in([said]))
     assert "[redacted: " in left
     assert "qw3rty99" not in left.lower()
     assert "4539" not in left
@@ -61,12 +61,12 @@ def test_a_value_is_known_again_without_its_context(said: str, again: str) -> No
 def test_a_value_that_is_a_word_takes_no_other_words_away() -> None:
     """Only values with digits, and of six characters or more, are known again by themselves."""
     known = values_in(["password: backup!", "PIN: 4821"])
-    assert fit_to_leave("Is there a backup of 4821 rows?", known) == "Is there a backup of 4821 rows?"
+    assert redact_ticket_text("Is there a backup of 4821 rows?", known) == "Is there a backup of 4821 rows?"
 
 
 @given(st.text(max_size=60))
 def test_what_has_left_is_not_changed_again(text: str) -> None:
     """Masking twice is masking once, for any text with a value in it."""
-    once = fit_to_leave(f"{text} password: {PASSWORD} {text}", values_in([f"password: {PASSWORD}"]))
+    once = redact_ticket_text(f"{text} password: {PASSWORD} {text}", values_in([f"password: {PASSWORD}"]))
     assert PASSWORD not in once
-    assert fit_to_leave(once) == once
+    assert redact_ticket_text(once) == once

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.hand_off.desk import OutboxDesk
 from adapters.hand_off.folder import HandOffFolder
 from adapters.hand_off.outbox import MOST_REFUSALS, Entry, Outbox
+from adapters.hand_off.outbox_sink import OutboxSink
 from adapters.hand_off.webhook import SIGNATURE, Webhook
 from adapters.models.retries import Pauses
-from contracts.enums import Delivery
+from contracts.enums import DeliveryStatus
 from contracts.errors import HandOffFailed
 from tests.support.hand_off.receiver import CUT, GARBAGE, NEVER, free_port, receiver, reply, ticket, tickets
 from tests.support.hand_off.sender import desk_at, kill_at, start
@@ -50,10 +50,10 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def hasty(folder: Path, url: str, key: str = "", timeout_s: float = 10.0) -> OutboxDesk:
+def hasty(folder: Path, url: str, key: str = "", timeout_s: float = 10.0) -> OutboxSink:
     """Return a desk for a webhook whose pauses between tries are short."""
     channel = Webhook(url, key, pauses=Pauses(first_s=0.01))
-    return OutboxDesk(Outbox(folder / "hand_offs.db", "tests"), channel, folder / "locks", timeout_s=timeout_s)
+    return OutboxSink(Outbox(folder / "hand_offs.db", "tests"), channel, folder / "locks", timeout_s=timeout_s)
 
 
 # ------------------------------------------------------------------------------------------------------------- webhook
@@ -88,7 +88,7 @@ async def test_a_fault_that_passes_is_waited_out(tmp_path: Path, first: bytes) -
     """The next try carries the same key, and the user waits no longer for it than the timeout."""
     with receiver(first, reply(202)) as running:
         said = await hasty(tmp_path, running.url).submit(ticket())
-    assert said.delivery is Delivery.DELIVERED
+    assert said.delivery is DeliveryStatus.DELIVERED
     assert len(running.keys) == 2
     assert len(set(running.keys)) == 1
 
@@ -98,12 +98,12 @@ async def test_a_receiver_that_was_down_gets_all_of_it_later(tmp_path: Path) -> 
     port = free_port()
     desk = hasty(tmp_path, f"http://127.0.0.1:{port}/hooks/guardian")
     said = [await desk.submit(each) for each in tickets(3)]
-    assert {each.delivery for each in said} == {Delivery.KEPT}
+    assert {each.delivery for each in said} == {DeliveryStatus.KEPT}
     assert f"127.0.0.1:{port}" in said[0].why
     assert await states(tmp_path) == ["kept"] * 3
     with receiver(port=port) as running:
         async with desk:
-            assert (await desk.submit(ticket("new"))).delivery is Delivery.DELIVERED
+            assert (await desk.submit(ticket("new"))).delivery is DeliveryStatus.DELIVERED
             await becomes(tmp_path, ["delivered"] * 4)
         assert sorted(json.loads(r.body)["thread_id"] for r in running.requests) == [
             *("new", "thread-0", "thread-1", "thread-2")
@@ -134,7 +134,7 @@ async def test_a_ticket_that_is_refused_is_not_sent_for_ever(tmp_path: Path, sta
     with receiver(reply(status, body=b"no " * 100)) as running:
         desk = hasty(tmp_path, running.url, SECRET)
         said = await desk.submit(ticket())
-        assert said.delivery is Delivery.KEPT
+        assert said.delivery is DeliveryStatus.KEPT
         assert f"HTTP {status}" in said.why
         assert words in said.why
         assert SECRET not in said.why
@@ -169,10 +169,10 @@ async def test_a_slow_receiver_holds_a_turn_no_longer_than_the_timeout(tmp_path:
         began = time.monotonic()
         said = await desk.submit(ticket())
         assert time.monotonic() - began < LOADED
-        assert said.delivery is Delivery.KEPT
+        assert said.delivery is DeliveryStatus.KEPT
         assert "GUARDIAN_HANDOFF_TIMEOUT" in said.why
         running.replies = [reply(200)]
-        assert (await desk.submit(ticket())).delivery is Delivery.DELIVERED
+        assert (await desk.submit(ticket())).delivery is DeliveryStatus.DELIVERED
     assert len(running.keys) == 2
     assert len(set(running.keys)) == 1
 
@@ -181,7 +181,7 @@ async def test_a_redirection_is_not_followed(tmp_path: Path) -> None:
     """Neither the ticket nor the key goes where a reply points to."""
     with receiver() as stranger, receiver(reply(307, f"Location: {stranger.url}")) as running:
         said = await hasty(tmp_path, running.url, SECRET).submit(ticket())
-    assert said.delivery is Delivery.KEPT
+    assert said.delivery is DeliveryStatus.KEPT
     assert "HTTP 307" in said.why
     assert stranger.requests == []
 
@@ -190,7 +190,7 @@ async def test_what_a_receipt_says_is_not_read(tmp_path: Path) -> None:
     """A reply's body may be as long as it likes: the status is the receipt."""
     endless = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nfor ever and"
     with receiver(endless) as running:
-        assert (await hasty(tmp_path, running.url, timeout_s=5).submit(ticket())).delivery is Delivery.DELIVERED
+        assert (await hasty(tmp_path, running.url, timeout_s=5).submit(ticket())).delivery is DeliveryStatus.DELIVERED
 
 
 async def test_twenty_conversations_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ async def test_twenty_conversations_at_once_lose_and_double_nothing(tmp_path: Pa
     with receiver() as running:
         async with hasty(tmp_path, running.url) as desk:
             said = await asyncio.gather(*(desk.submit(each) for each in tickets(20)))
-    assert {each.delivery for each in said} == {Delivery.DELIVERED}
+    assert {each.delivery for each in said} == {DeliveryStatus.DELIVERED}
     assert len(running.keys) == len(set(running.keys)) == 20
     assert names(tmp_path / "locks") == []
 
@@ -208,7 +208,7 @@ async def test_the_same_turn_twice_at_once_is_sent_once(tmp_path: Path) -> None:
     with receiver() as running:
         desks = [hasty(tmp_path, running.url) for _ in range(4)]
         said = await asyncio.gather(*(desk.submit(ticket()) for desk in desks))
-    assert {each.delivery for each in said} == {Delivery.DELIVERED}
+    assert {each.delivery for each in said} == {DeliveryStatus.DELIVERED}
     assert len(running.requests) == 1
 
 
@@ -296,7 +296,7 @@ async def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path
     hold = "import fcntl, sys; file = open(sys.argv[1], 'wb'); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True); input()"
     for path in (left, *others):
         path.write_bytes(b"half")
-    desk = OutboxDesk(Outbox(tmp_path / "hand_offs.db", "tests"), HandOffFolder(out), tmp_path / "locks")
+    desk = OutboxSink(Outbox(tmp_path / "hand_offs.db", "tests"), HandOffFolder(out), tmp_path / "locks")
     with subprocess.Popen(  # noqa: ASYNC220  # it takes no time
         [sys.executable, "-S", "-c", hold, written], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as writer:
@@ -320,7 +320,7 @@ def modes(folder: Path) -> dict[str, int]:
 async def test_nobody_else_can_read_a_users_words(tmp_path: Path) -> None:
     """Tickets, the outbox and what SQLite keeps beside it have mode 0600, folders that are made 0700; old files, too."""
     data, folder = tmp_path / "data", tmp_path / "in" / "tickets"
-    desk = OutboxDesk(Outbox(data / "hand_offs.db", "tests"), HandOffFolder(folder), tmp_path / "locks")
+    desk = OutboxSink(Outbox(data / "hand_offs.db", "tests"), HandOffFolder(folder), tmp_path / "locks")
     umask = os.umask(0o022)
     try:
         await desk.submit(ticket())
@@ -345,9 +345,9 @@ async def test_a_full_disk_keeps_the_ticket(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full")
     out = tmp_path / "out"
     out.mkdir()
-    desk = OutboxDesk(Outbox(tmp_path / "hand_offs.db", "tests"), _Full(out), tmp_path / "locks")
+    desk = OutboxSink(Outbox(tmp_path / "hand_offs.db", "tests"), _Full(out), tmp_path / "locks")
     said = await desk.submit(ticket())
-    assert said.delivery is Delivery.KEPT
+    assert said.delivery is DeliveryStatus.KEPT
     assert "No space left" in said.why
     assert await states(tmp_path) == ["kept"]
     assert list(out.glob("*.json")) == []
@@ -356,7 +356,7 @@ async def test_a_full_disk_keeps_the_ticket(tmp_path: Path) -> None:
 class _Full(HandOffFolder):
     """A folder on a disk that is full."""
 
-    def _write(self, parcel: object) -> None:
+    def _write(self, delivery: object) -> None:
         with Path("/dev/full").open("wb", buffering=0) as file:
             file.write(b"x")
 
@@ -379,7 +379,7 @@ async def test_a_kill_between_two_steps_loses_nothing(tmp_path: Path, point: str
         kill_at(point, tmp_path, running.url)
         assert await states(tmp_path) == ["kept"]
         assert len(running.keys) == (1 if point == "sent" else 0)
-        assert (await desk_at(tmp_path, running.url).submit(ticket())).delivery is Delivery.DELIVERED
+        assert (await desk_at(tmp_path, running.url).submit(ticket())).delivery is DeliveryStatus.DELIVERED
     assert len(running.keys) == (2 if point == "sent" else 1)
     assert len(set(running.keys)) == 1
     assert await states(tmp_path) == ["delivered"]

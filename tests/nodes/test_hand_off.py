@@ -1,4 +1,4 @@
-"""The end of a turn and the desk: what is submitted, what the user reads, what becomes of faults."""
+"""The end of a turn and the sink: what is submitted, what the user reads, what becomes of faults."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import ExecutionInfo, Runtime
 from markdown_it import MarkdownIt
 
-from adapters.fakes.desk import FakeDesk
+from adapters.fakes.hand_off import FakeSink
 from contracts.context import Context
-from contracts.enums import Delivery, DraftKind, HandOffOutcome, Language, Outcome, SafetyLevel, Tickets
+from contracts.enums import DeliveryStatus, DraftKind, HandOffOutcome, Language, Outcome, SafetyLevel, Tickets
 from contracts.errors import HandOffFailed
-from contracts.ports import Draft, HandOffDesk
-from contracts.report import Delivered, Ticket
+from contracts.ports import Draft, HandOffSink
+from contracts.report import Receipt, Ticket
 from nodes.safe_exit import safe_exit
 from tests.support.turn import (
     PROFILE,
@@ -34,14 +34,14 @@ PLANNED = UP_TO_THE_VERDICT[:3]
 DRAFTED = "The kettle sings SECRET-DRAFT at 999 degrees [1]."
 TERSE = [passage(n, snippet=f"Hot: {n}.") for n in (1, 2)]
 """Evidence without one sentence that could be shown."""
-KEPT = Delivered(delivery=Delivery.KEPT, why="It is away.")
+KEPT = Receipt(delivery=DeliveryStatus.KEPT, why="It is away.")
 
 
-async def ended(state: Mapping[str, Any], desk: HandOffDesk | None, thread: str | None = "t", **context: Any) -> State:
+async def ended(state: Mapping[str, Any], sink: HandOffSink | None, thread: str | None = "t", **context: Any) -> State:
     """Return what `safe_exit` writes of a state, in a conversation."""
     info = ExecutionInfo(checkpoint_id="c", checkpoint_ns="", task_id="x", thread_id=thread)
     runtime = Runtime(context=Context(**context), execution_info=info)
-    return await safe_exit(state, runtime, profile=PROFILE, desk=desk)  # pyright: ignore[reportArgumentType]
+    return await safe_exit(state, runtime, profile=PROFILE, sink=sink)  # pyright: ignore[reportArgumentType]
 
 
 def failing(state: State) -> State:
@@ -62,9 +62,9 @@ async def wanting_a_person() -> State:
 
 async def test_a_failed_turn_is_submitted_with_its_ids() -> None:
     """Conversation, turn, role, question, verdict and the names of the reasons go with the record."""
-    desk = FakeDesk()
-    end = await ended(await failed(), desk, role="operator")
-    [ticket] = desk.tickets
+    sink = FakeSink()
+    end = await ended(await failed(), sink, role="operator")
+    [ticket] = sink.tickets
     assert (ticket.thread_id, ticket.turn_id, ticket.role) == ("t", "q", "operator")
     assert (ticket.question, ticket.verdict) == ("When does it boil?", "FAIL")
     assert ticket.reasons == ("value_not_in_cited_evidence", "claim_unlike_its_source")
@@ -74,19 +74,19 @@ async def test_a_failed_turn_is_submitted_with_its_ids() -> None:
 
 async def test_no_word_of_a_draft_that_failed_leaves_with_the_ticket() -> None:
     """What the Guardian stopped does not reach people by the back door either."""
-    desk = FakeDesk()
-    await ended(await failed(), desk)
-    assert "SECRET-DRAFT" not in desk.tickets[0].model_dump_json()
-    assert "999" not in desk.tickets[0].model_dump_json()
+    sink = FakeSink()
+    await ended(await failed(), sink)
+    assert "SECRET-DRAFT" not in sink.tickets[0].model_dump_json()
+    assert "999" not in sink.tickets[0].model_dump_json()
 
 
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize(("says", "delivery"), [(None, "delivered"), (KEPT, "kept")])
-async def test_the_user_reads_what_became_of_it(language: Language, says: Delivered | None, delivery: str) -> None:
+async def test_the_user_reads_what_became_of_it(language: Language, says: Receipt | None, delivery: str) -> None:
     """Passed on, kept and nowhere to go read differently, and the record stands in all of them."""
     state = await played(asked(), ports(planned=plan(wants_human=True)), *PLANNED, context=Context(language=language))
     alone = await ended(state, None, language=language)
-    end = await ended(state, FakeDesk(says), language=language)
+    end = await ended(state, FakeSink(says), language=language)
     assert (end["result"]["hand_off_delivery"], alone["result"]["hand_off_delivery"]) == (delivery, None)
     assert end["final_answer"] != alone["final_answer"]
     assert end["final_answer"].partition("\n\n")[2] == alone["final_answer"].partition("\n\n")[2]
@@ -95,17 +95,17 @@ async def test_the_user_reads_what_became_of_it(language: Language, says: Delive
 
 
 class Broken:
-    """A desk with a fault of its own."""
+    """A sink with a fault of its own."""
 
-    async def submit(self, ticket: Ticket) -> Delivered:
+    async def submit(self, ticket: Ticket) -> Receipt:
         raise RuntimeError("SECRET-MESSAGE")
 
 
-@pytest.mark.parametrize("desk", [FakeDesk(HandOffFailed("The disk is full.", "Free some space.")), Broken()])
-async def test_a_desk_that_fails_costs_no_turn(desk: HandOffDesk) -> None:
-    """The user is told to pass the record on, as without a desk, and the result says that the desk failed."""
+@pytest.mark.parametrize("sink", [FakeSink(HandOffFailed("The disk is full.", "Free some space.")), Broken()])
+async def test_a_desk_that_fails_costs_no_turn(sink: HandOffSink) -> None:
+    """The user is told to pass the record on, as without a sink, and the result says that the sink failed."""
     state = await wanting_a_person()
-    end, alone = await ended(state, desk), await ended(state, None)
+    end, alone = await ended(state, sink), await ended(state, None)
     assert end["final_answer"] == alone["final_answer"]
     assert end["result"]["hand_off_delivery"] is None
     [degraded] = end["result"]["diagnostics"]["degraded"]
@@ -149,45 +149,45 @@ ENDS: dict[str, tuple[Outcome, HandOffOutcome, bool, bool]] = {
 async def test_a_ticket_goes_where_a_person_must_act(name: str, tickets: Tickets) -> None:
     """Else only with wide tickets, never while a question waits; who has one passed on is told, and nobody else is."""
     outcome, recorded, needed, wide = ENDS[name]
-    desk = FakeDesk()
-    end = await ended((await every_end_of_a_verdict())[name], desk, tickets=tickets)
+    sink = FakeSink()
+    end = await ended((await every_end_of_a_verdict())[name], sink, tickets=tickets)
     submitted = wide if tickets is Tickets.WIDE else needed
     record = end["result"]["hand_off"]
     assert (end["result"]["outcome"], record["outcome"]) == (outcome, recorded)
     assert record["engineer_intervention_needed"] == needed
-    assert len(desk.tickets) == submitted
+    assert len(sink.tickets) == submitted
     assert (end["result"]["hand_off_delivery"] is not None) == submitted
     assert ("passed" in end["final_answer"]) == submitted
-    assert "SECRET" not in str([end["final_answer"], *desk.tickets])
+    assert "SECRET" not in str([end["final_answer"], *sink.tickets])
 
 
 async def test_who_asks_for_a_person_reaches_one() -> None:
     """A wish for a person is a ticket with either setting, though no draft was ever judged."""
     for tickets in Tickets:
-        desk = FakeDesk()
-        await ended(await wanting_a_person(), desk, tickets=tickets)
-        assert len(desk.tickets) == 1
+        sink = FakeSink()
+        await ended(await wanting_a_person(), sink, tickets=tickets)
+        assert len(sink.tickets) == 1
 
 
 async def test_what_is_nobodys_business_is_not_submitted() -> None:
     """What could not be taken, was stopped by moderation, asked back before the search or declined is not passed on."""
-    desk = FakeDesk()
+    sink = FakeSink()
     fault: State = {"node": "moderation", "kind": "InputError", "message": "x", "key": "too_long"}
     stopped = await played(asked(), ports(moderated=make_result(SafetyLevel.UNSAFE)), "moderation")
     unclear = await played(asked(), ports(planned=plan(intent_confidence=0.1)), *PLANNED)
     spam = await played(asked(), ports(planned=plan(spam_score=0.9)), *PLANNED)
     for tickets in Tickets:
         states = ({**asked(), "error": fault}, stopped, unclear, spam)
-        ends = [await ended(state, desk, tickets=tickets) for state in states]
+        ends = [await ended(state, sink, tickets=tickets) for state in states]
         assert [end["result"]["outcome"] for end in ends] == ["error", "refused", "clarification", "declined"]
-    assert desk.tickets == []
+    assert sink.tickets == []
 
 
 async def test_without_a_checkpointer_there_is_no_conversation_to_name() -> None:
     """A run that is kept nowhere is handed off all the same."""
-    desk = FakeDesk()
-    await ended(await wanting_a_person(), desk, thread=None)
-    assert (desk.tickets[0].thread_id, desk.tickets[0].turn_id) == ("", "q")
+    sink = FakeSink()
+    await ended(await wanting_a_person(), sink, thread=None)
+    assert (sink.tickets[0].thread_id, sink.tickets[0].turn_id) == ("", "q")
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ async def test_without_a_checkpointer_there_is_no_conversation_to_name() -> None
 )
 async def test_the_users_words_stay_words(words: str) -> None:
     """Whatever a user writes stands in the page as it was written, and is neither heading, link nor HTML."""
-    desk = FakeDesk()
-    await ended(await failed(words), desk)
-    tokens = MarkdownIt().parse(desk.tickets[0].text)
+    sink = FakeSink()
+    await ended(await failed(words), sink)
+    tokens = MarkdownIt().parse(sink.tickets[0].text)
     assert [token.content for token in tokens if token.type == "fence"] == [f"{words}\n"]
     assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", *["h2"] * 6]
     assert not [token for token in tokens if token.type == "html_block"]
@@ -205,12 +205,12 @@ async def test_the_users_words_stay_words(words: str) -> None:
 
 async def test_a_page_for_people_says_why_in_words() -> None:
     """Each reason of the Guardian is a sentence; the page is whole where the turn broke at once, too."""
-    desk = FakeDesk()
-    await ended(await failed(), desk)
+    sink = FakeSink()
+    await ended(await failed(), sink)
     await ended(
-        {**asked(), "error": {"node": "moderation", "kind": "ValueError", "message": "m", "key": ""}}, desk, "u"
+        {**asked(), "error": {"node": "moderation", "kind": "ValueError", "message": "m", "key": ""}}, sink, "u"
     )
-    page, broken = (ticket.text for ticket in desk.tickets)
+    page, broken = (ticket.text for ticket in sink.tickets)
     assert "things that its sources do not bear out" in page
     assert "broke down in the step moderation (ValueError)" in broken
     assert "When does the kettle boil?" in broken
@@ -225,13 +225,13 @@ async def test_the_users_own_secrets_do_not_leave_with_the_ticket(pages: bool) -
     """Passwords and cards are masked in title, summary, steps, question and answer; what is needed to reply stays."""
     telling = plan(user_intent=f"Wants: {TELLING}", subqueries=[TELLING, "my password qw3rty99", "the kettle boils"])
     found = None if pages else TERSE
-    desk, bound = FakeDesk(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED), found=found)
+    sink, bound = FakeSink(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED), found=found)
     state = await played(asked(TELLING), bound, *UP_TO_THE_VERDICT)
-    end = await ended(failing(state), desk, tickets="wide")
+    end = await ended(failing(state), sink, tickets="wide")
     assert end["result"]["outcome"] == ("pages_shown" if pages else "handed_off")
-    left = desk.tickets[0].model_dump_json() + end["final_answer"]
+    left = sink.tickets[0].model_dump_json() + end["final_answer"]
     assert not [value for value in KEPT_IN if value.lower() in left.lower()]
-    assert desk.tickets[0].question == (
+    assert sink.tickets[0].question == (
         "My password: [redacted: password-value] and card [redacted: payment-card] fail, "
         "write to anna@firma.ru or 8 916 123-45-67"
     )
@@ -244,19 +244,19 @@ async def test_words_that_cannot_be_masked_do_not_leave(monkeypatch: pytest.Monk
     def broken(*_: object) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr("guards.outgoing.fit_to_leave", broken)
-    desk = FakeDesk()
-    await ended(await failed(TELLING), desk)
-    [ticket] = desk.tickets
+    monkeypatch.setattr("guards.outgoing.redact_ticket_text", broken)
+    sink = FakeSink()
+    await ended(await failed(TELLING), sink)
+    [ticket] = sink.tickets
     assert ticket.question == ""
     assert "anna@firma.ru" not in ticket.model_dump_json()
 
 
 async def test_a_turn_that_broke_before_it_was_read_leaves_without_secrets() -> None:
     """The message is then taken from the conversation, and masked as well."""
-    desk = FakeDesk()
-    await ended({**asked(TELLING), "error": {"node": "moderation", "kind": "E", "message": "m", "key": ""}}, desk)
-    left = desk.tickets[0].model_dump_json()
+    sink = FakeSink()
+    await ended({**asked(TELLING), "error": {"node": "moderation", "kind": "E", "message": "m", "key": ""}}, sink)
+    left = sink.tickets[0].model_dump_json()
     assert "anna@firma.ru" in left
     assert not [value for value in KEPT_IN if value in left]
 
@@ -293,10 +293,10 @@ async def test_a_wish_for_a_person_leaves_with_what_it_is_about(
     language: Language, problem: str, wish: str, heading: str, outcome: str, asked_back: int
 ) -> None:
     """The problem stands in an earlier message: it is in the summary, in the ticket and on the page."""
-    desk, bound = FakeDesk(), ports(planned=plan(wants_human=True, user_intent=wish))
+    sink, bound = FakeSink(), ports(planned=plan(wants_human=True, user_intent=wish))
     began = talk((problem, outcome), ("Thanks", "answered"), then=wish, clarify_count=asked_back)
-    end = await ended(await played(began, bound, *PLANNED, context=Context(language=language)), desk, language=language)
-    [ticket] = desk.tickets
+    end = await ended(await played(began, bound, *PLANNED, context=Context(language=language)), sink, language=language)
+    [ticket] = sink.tickets
     assert (ticket.question, ticket.earlier) == (wish, (problem, "Thanks"))
     assert problem in ticket.record.issue_summary
     assert problem in end["final_answer"]
@@ -306,7 +306,7 @@ async def test_a_wish_for_a_person_leaves_with_what_it_is_about(
 
 async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> None:
     """A ticket whose newest message is "I don't know" says what it was that was not known."""
-    desk = FakeDesk()
+    sink = FakeSink()
     began = talk(
         ("What is steam?", "answered"),
         ("How do I open it?", "clarification"),
@@ -316,33 +316,33 @@ async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> Non
     )
     bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED), found=TERSE)
     state = await played(began, bound, *UP_TO_THE_VERDICT)
-    await ended(failing(state), desk)
-    assert desk.tickets[0].record.issue_summary == "Unclear (asked before: What is steam?; How do I open it?)"
+    await ended(failing(state), sink)
+    assert sink.tickets[0].record.issue_summary == "Unclear (asked before: What is steam?; How do I open it?)"
 
 
 async def test_what_the_summary_says_already_is_not_said_twice() -> None:
     """A planner that names the earlier question itself is left alone, and a question of its own needs no other."""
     problem = "How do I open the lid?"
     for intent, flow in [(f"A person about: {problem}", True), ("Wants tea", False)]:
-        desk = FakeDesk()
+        sink = FakeSink()
         began = talk((problem, "answered"), then="Talk to a human" if flow else "When does it boil?")
         drafted = Draft(DraftKind.ANSWER, DRAFTED)
         bound = ports(planned=plan(wants_human=flow, user_intent=intent), written=drafted, found=TERSE)
         state = await played(began, bound, *(PLANNED if flow else UP_TO_THE_VERDICT))
-        await ended({**state, "guardian": {}} if flow else failing(state), desk)
-        assert desk.tickets[0].record.issue_summary == intent
-        assert desk.tickets[0].earlier == (problem,)
+        await ended({**state, "guardian": {}} if flow else failing(state), sink)
+        assert sink.tickets[0].record.issue_summary == intent
+        assert sink.tickets[0].earlier == (problem,)
 
 
 async def test_earlier_messages_are_few_short_and_without_what_may_not_leave() -> None:
     """The last five, bounded, secrets masked; none of a turn that moderation stopped, which goes nowhere again."""
-    desk = FakeDesk()
+    sink = FakeSink()
     said = [(f"Question {n}?", "answered") for n in range(6)]
     began = talk(
         *said, ("How do I hurt somebody?", "refused"), (TELLING, "answered"), ("x" * 3000, "answered"), then="A human!"
     )
-    await ended(await played(began, ports(planned=plan(wants_human=True)), *PLANNED), desk)
-    [ticket] = desk.tickets
+    await ended(await played(began, ports(planned=plan(wants_human=True)), *PLANNED), sink)
+    [ticket] = sink.tickets
     assert [len(text) for text in ticket.earlier] == [11, 11, 11, len(ticket.earlier[3]), 1000]
     assert ticket.earlier[:3] == ("Question 3?", "Question 4?", "Question 5?")
     left = ticket.model_dump_json()

@@ -287,7 +287,7 @@ async def test_a_probe_tries_every_rung_and_remembers_the_first_that_works(serve
         tried = await planner.probe(ASKED)
         server.clear()
         assert forms(await planner.plan(ASKED)) == ["required"]
-    assert [str(each.rung) for each in tried] == LADDER
+    assert [str(each.strategy) for each in tried] == LADDER
     assert [each.works for each in tried] == [False, False, True, False, True]
     assert [each.result.partition(",")[0].partition(":")[0] for each in tried] == [
         "ignored", "ignored", "works", "filled in wrongly", "works",

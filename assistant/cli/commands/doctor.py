@@ -25,7 +25,7 @@ from assistant.deployment import Deployment, deployment, index_command
 from assistant.turns.tracing import tracing_in_words
 from assistant.wiring.documents import engine_of, knowledge_base
 from assistant.wiring.graphs import graph_file, graph_source
-from assistant.wiring.hand_offs import desk, outbox
+from assistant.wiring.hand_offs import hand_off_sink, outbox
 from assistant.wiring.lookups import asks_database
 from assistant.wiring.rankers import embedder, reranker, without_meaning
 from assistant.wiring.servers import Servers
@@ -305,7 +305,7 @@ def _hand_offs(deployed: Deployment) -> Finding:
     """Say where hand-offs go and what is kept; the receiver is not asked, as every request would be a hand-off."""
     entries = asyncio.run(outbox(deployed).entries())
     kept = [entry for entry in entries if entry.delivered_at is None]
-    taking = desk(deployed)
+    taking = hand_off_sink(deployed)
     to = f"to {taking.channel.name}" if taking else "nowhere: users are told to pass the record on themselves"
     sums = f"; delivered: {len(entries) - len(kept)}, kept: {len(kept)}" if entries else ""
     way_out = (
@@ -336,7 +336,7 @@ async def _ask_models(deployed: Deployment) -> list[Finding]:
             found.append(await _check_model(servers, part, access))
         planner = servers.planner(FakePlanner([]))
         if planner and all(finding.ok for finding in found if finding.what == "planner"):
-            found += await _rungs(planner)
+            found += await _strategies(planner)
     return found
 
 
@@ -353,11 +353,11 @@ async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Find
     return Finding(part, True, f"{access.model} at {access.server} answers, window {await window.tokens():,} tokens")
 
 
-async def _rungs(planner: ModelPlanner) -> list[Finding]:
+async def _strategies(planner: ModelPlanner) -> list[Finding]:
     request = PlanRequest("How do I add my own documents?", Language.EN)
     tried = await planner.probe(request)
     works = [each for each in tried if each.works]
-    found = [Finding("plan", each.works, f"{each.rung!s:<18} {each.result}", note=True) for each in tried]
-    chosen = f"asked for as: {works[0].rung}" if works else "no way of asking for a plan works"
+    found = [Finding("plan", each.works, f"{each.strategy!s:<18} {each.result}", note=True) for each in tried]
+    chosen = f"asked for as: {works[0].strategy}" if works else "no way of asking for a plan works"
     way_out = "Try another model, or set GUARDIAN_PLANNER_MODEL=offline to plan without one."
     return [*found, Finding("plan", bool(works), chosen, way_out)]

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from assistant.deployment import Deployment, deployment
-from assistant.wiring.hand_offs import desk, outbox
+from assistant.wiring.hand_offs import hand_off_sink, outbox
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _send(deployed: Deployment) -> None:
-    taking = desk(deployed)
+    taking = hand_off_sink(deployed)
     if taking is None:
         raise ConfigError(
             "Nothing says where hand-offs go.",

@@ -11,10 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from adapters.hand_off.desk import OutboxDesk
+from adapters.hand_off.delivery import Channel, Delivery
 from adapters.hand_off.folder import HandOffFolder
 from adapters.hand_off.outbox import Outbox
-from adapters.hand_off.parcel import Channel, Parcel
+from adapters.hand_off.outbox_sink import OutboxSink
 from adapters.hand_off.webhook import Webhook
 from tests.support.fork_server import Program
 from tests.support.hand_off.receiver import ticket
@@ -30,10 +30,10 @@ class Waiting:
         self._point = point
         self.name = channel.name
 
-    async def send(self, parcel: Parcel, deadline: float) -> None:
+    async def send(self, delivery: Delivery, deadline: float) -> None:
         if self._point == "kept":
             await _stay(self._point)
-        await self._channel.send(parcel, deadline)
+        await self._channel.send(delivery, deadline)
         if self._point == "sent":
             await _stay(self._point)
 
@@ -47,17 +47,17 @@ def channel_to(to: str) -> Channel:
     return Webhook(to) if "://" in to else HandOffFolder(Path(to))
 
 
-def desk_at(folder: Path, to: str, timeout_s: float = 10.0) -> OutboxDesk:
-    return OutboxDesk(Outbox(folder / "hand_offs.db", "tests"), channel_to(to), folder / "locks", timeout_s=timeout_s)
+def desk_at(folder: Path, to: str, timeout_s: float = 10.0) -> OutboxSink:
+    return OutboxSink(Outbox(folder / "hand_offs.db", "tests"), channel_to(to), folder / "locks", timeout_s=timeout_s)
 
 
 async def _main(point: str, folder: Path, to: str) -> None:
     if point == "all":
         await desk_at(folder, to).send_kept()
         return
-    desk = desk_at(folder, to)
-    desk.channel = Waiting(desk.channel, point)
-    await desk.submit(ticket())
+    sink = desk_at(folder, to)
+    sink.channel = Waiting(sink.channel, point)
+    await sink.submit(ticket())
 
 
 def start(point: str, folder: Path, to: str) -> Program[bytes]:

@@ -1,13 +1,13 @@
-"""A desk without a file or a network: it takes what it is given, or does not."""
+"""A sink of hand-offs without a file or a network: it takes every ticket, or none."""
 
 from __future__ import annotations
 
-from contracts.enums import Delivery
+from contracts.enums import DeliveryStatus
 from contracts.errors import HandOffFailed
-from contracts.report import Delivered, Ticket
+from contracts.report import Receipt, Ticket
 
 
-class FakeDesk:
+class FakeSink:
     """Takes hand-offs, each turn's once.
 
     Args:
@@ -17,11 +17,11 @@ class FakeDesk:
         tickets: Those taken, in order.
     """
 
-    def __init__(self, says: Delivered | HandOffFailed | None = None) -> None:
-        self._says = says or Delivered(delivery=Delivery.DELIVERED)
+    def __init__(self, says: Receipt | HandOffFailed | None = None) -> None:
+        self._says = says or Receipt(delivery=DeliveryStatus.DELIVERED)
         self.tickets: list[Ticket] = []
 
-    async def submit(self, ticket: Ticket) -> Delivered:
+    async def submit(self, ticket: Ticket) -> Receipt:
         if isinstance(self._says, HandOffFailed):
             raise self._says
         if (ticket.thread_id, ticket.turn_id) not in {(known.thread_id, known.turn_id) for known in self.tickets}:

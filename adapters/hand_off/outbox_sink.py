@@ -1,4 +1,4 @@
-"""The desk: keeps a hand-off first, then delivers it; what could not be delivered is sent later."""
+"""Keeps a hand-off in the outbox first, then delivers it; sends later what it could not deliver."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import Final, Self
 
 from adapters.checkpoints.lock import ProcessLock
+from adapters.hand_off.delivery import Channel, Delivery
 from adapters.hand_off.outbox import Entry, Outbox
-from adapters.hand_off.parcel import Channel, Parcel
 from adapters.models.retries import deadline_in
-from contracts.enums import Delivery, FaultKind
+from contracts.enums import DeliveryStatus, FaultKind
 from contracts.errors import GuardianError, ServerFault
-from contracts.report import Delivered, Ticket
+from contracts.report import Receipt, Ticket
 
 _LOG = logging.getLogger(__name__)
 
@@ -26,10 +26,10 @@ _CLOSING_S: Final = 2.0
 _FIRST_POLL_S: Final = 0.01
 _SLOWEST_POLL_S: Final = 0.2
 
-DELIVERED: Final = Delivered(delivery=Delivery.DELIVERED)
+DELIVERED: Final = Receipt(delivery=DeliveryStatus.DELIVERED)
 
 
-class OutboxDesk:
+class OutboxSink:
     """Takes hand-offs to one channel, by way of an outbox.
 
     While a ticket is being sent, a lock that the kernel frees keeps every other process and task off it; whoever
@@ -63,7 +63,7 @@ class OutboxDesk:
             task.cancel()
             await asyncio.wait([task])
 
-    async def submit(self, ticket: Ticket) -> Delivered:
+    async def submit(self, ticket: Ticket) -> Receipt:
         """Keep a ticket, then try to deliver it; the ticket of a turn that was delivered is not sent again.
 
         Raises:
@@ -76,7 +76,7 @@ class OutboxDesk:
             await self._deliver(entry, deadline_in(self._timeout_s))
         except GuardianError as error:
             # It is kept, even where the file cannot be read any more, or the lock not be taken.
-            return Delivered(delivery=Delivery.KEPT, why=str(error))
+            return Receipt(delivery=DeliveryStatus.KEPT, why=str(error))
         self._send_kept_soon()
         return DELIVERED
 
@@ -128,7 +128,7 @@ class OutboxDesk:
 
     async def _send(self, entry: Entry, deadline: float) -> None:
         try:
-            await self.channel.send(_parcel(entry), deadline)
+            await self.channel.send(_delivery_of(entry), deadline)
         except ServerFault as fault:
             await self._outbox.failed(entry, str(fault), refused=fault.kind in _REFUSED)
             raise
@@ -139,9 +139,9 @@ class OutboxDesk:
             _LOG.warning("A hand-off was delivered, but that could not be noted: %s", error)
 
 
-def _parcel(entry: Entry) -> Parcel:
+def _delivery_of(entry: Entry) -> Delivery:
     try:
-        return entry.parcel()
+        return entry.delivery()
     except ValueError as error:
         raise ServerFault(
             "What is kept of it cannot be read: another version of the program wrote it, or the file is damaged.",

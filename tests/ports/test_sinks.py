@@ -6,29 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from adapters.fakes.desk import FakeDesk
-from contracts.enums import Delivery
+from adapters.fakes.hand_off import FakeSink
+from contracts.enums import DeliveryStatus
 from contracts.errors import HandOffFailed
-from contracts.ports import HandOffDesk
-from contracts.report import Delivered, Ticket
+from contracts.ports import HandOffSink
+from contracts.report import Receipt, Ticket
 from tests.support.hand_off.receiver import free_port, receiver
 from tests.support.hand_off.sender import desk_at
-from tests.support.ports.desk_conformance import DeskConformance
+from tests.support.ports.sink_conformance import SinkConformance
 
 
-class TestFake(DeskConformance):
+class TestFake(SinkConformance):
     @pytest.fixture(autouse=True)
     def _on(self) -> None:
-        self.made = FakeDesk()
+        self.made = FakeSink()
 
-    def desk(self) -> HandOffDesk:
+    def sink(self) -> HandOffSink:
         return self.made
 
-    def away(self) -> HandOffDesk:
-        return FakeDesk(Delivered(delivery=Delivery.KEPT, why="It is away."))
+    def away(self) -> HandOffSink:
+        return FakeSink(Receipt(delivery=DeliveryStatus.KEPT, why="It is away."))
 
-    def broken(self) -> HandOffDesk:
-        return FakeDesk(HandOffFailed("The disk is full."))
+    def broken(self) -> HandOffSink:
+        return FakeSink(HandOffFailed("The disk is full."))
 
     def arrived(self) -> list[Ticket]:
         return self.made.tickets
@@ -40,23 +40,23 @@ def of_document(raw: bytes) -> Ticket:
     )
 
 
-class OnDisk(DeskConformance):
+class OnDisk(SinkConformance):
     """Desks with an outbox of their own."""
 
     @pytest.fixture(autouse=True)
     def _in(self, tmp_path: Path) -> None:
         self.folder = tmp_path
 
-    def broken(self) -> HandOffDesk:
+    def broken(self) -> HandOffSink:
         (self.folder / "file").touch()
         return desk_at(self.folder / "file", str(self.folder / "out"))
 
 
 class TestFolder(OnDisk):
-    def desk(self) -> HandOffDesk:
+    def sink(self) -> HandOffSink:
         return desk_at(self.folder, str(self.folder / "out"))
 
-    def away(self) -> HandOffDesk:
+    def away(self) -> HandOffSink:
         (self.folder / "in-the-way").touch()
         return desk_at(self.folder, str(self.folder / "in-the-way"))
 
@@ -70,10 +70,10 @@ class TestWebhook(OnDisk):
         with receiver() as self.running:
             yield
 
-    def desk(self) -> HandOffDesk:
+    def sink(self) -> HandOffSink:
         return desk_at(self.folder, self.running.url)
 
-    def away(self) -> HandOffDesk:
+    def away(self) -> HandOffSink:
         return desk_at(self.folder, f"http://127.0.0.1:{free_port()}/", timeout_s=1.0)
 
     def arrived(self) -> list[Ticket]:

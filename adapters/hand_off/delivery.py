@@ -11,7 +11,7 @@ from contracts.report import Ticket
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class Delivery:
     """A ticket with what every try to send it has in common.
 
     Attributes:
@@ -38,11 +38,11 @@ class Channel(Protocol):
         """Where it leads, for people: nothing of it is secret."""
         ...
 
-    async def send(self, parcel: Parcel, deadline: float) -> None:
-        """Hand a parcel over; the same one twice does no harm where the receiver can tell by its key.
+    async def send(self, delivery: Delivery, deadline: float) -> None:
+        """Hand a delivery over; the same one twice does no harm where the receiver can tell by its key.
 
         Args:
-            parcel: What is sent.
+            delivery: What is sent.
             deadline: A moment on the running loop's clock, for all tries together.
 
         Raises:
