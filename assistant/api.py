@@ -1,6 +1,14 @@
 """Asking from Python, one question at a time: each function opens the deployment, runs one turn and closes it.
 
-For many questions, `assistant.client.open_assistant` stays open. Every function that waits has an async twin.
+For many questions, keep a deployment open with `assistant.client.open_assistant`. Each function has an async twin.
+
+    from assistant import ask, search, stream
+
+    print(ask("How do I add my own documents?"))
+    for passage in search("moderation modes", top_k=3):
+        print(passage.title, passage.confidence)
+    for event in stream("What is a profile?"):
+        print(event.kind)
 """
 
 from __future__ import annotations
@@ -40,21 +48,24 @@ async def aask_structured(
     settings: dict[str, Any] | None = None,
     on_event: OnEvent | None = None,
 ) -> StructuredAgentResult:
-    """Run one turn and return everything that is known of it.
+    """Run one turn and return everything that is known about it.
+
+        result = await aask_structured("What is a profile?", thread="support-17", settings={"max_retry": 0})
+        print(result.outcome, result.answer_text)
 
     Args:
         message: The user's words.
-        thread: The conversation; a new one where it is left out. One that is new is not kept where the data folder cannot
-            be written: the log says so, and the result names no conversation.
+        thread: The conversation; by default a new one. If the data folder is not writable, a new conversation is not
+            kept: the log says so, and the result names no conversation.
         turn_id: The message's own id: the same id gives the same result without running again.
-        language: Of the answer; the message's own where it is left out.
-        profile: Name or path; else GUARDIAN_PROFILE.
-        include_per_query_trace: Whether the result carries what each query brought.
+        language: Of the answer; by default that of the message.
+        profile: Name or path; by default GUARDIAN_PROFILE.
+        include_per_query_trace: Whether the result carries what each query found.
         settings: Further run settings (`contracts/context.py`) by name.
         on_event: Called with each event of the turn (`assistant.turns.events`).
 
     Raises:
-        InputError: The message or an id cannot be taken.
+        InputError: The message, an id or a setting is not valid.
         NoIndex: Nothing has been indexed for this profile.
         GuardianError: Something else that a person can fix; it says how.
     """
@@ -79,17 +90,23 @@ async def aask_structured(
 
 
 async def aask(message: str, **options: Any) -> str:
-    """Run one turn and return what the user is to see; the options are those of `aask_structured`."""
+    """Run one turn and return the text for the user; the options are those of `aask_structured`."""
     return (await aask_structured(message, **options)).answer_text
 
 
 async def asearch(
     query: str, *, top_k: int = 10, language: Language | str | None = None, profile: str | None = None
 ) -> list[EvidenceItem]:
-    """Return the passages of the knowledge base on a query, best first, documents and policies together.
+    """Return the passages of documents and policies that match a query, best first.
+
+    Args:
+        query: The words to search for.
+        top_k: The most passages to return, at least 1.
+        language: Prefer documents in this language.
+        profile: Name or path; by default GUARDIAN_PROFILE.
 
     Raises:
-        InputError: There is nothing to search for, or nothing wanted.
+        InputError: The query is empty or `top_k` is below 1.
         NoIndex: Nothing has been indexed for this profile.
     """
     deployed = deployment(profile)
@@ -99,27 +116,30 @@ async def asearch(
 
 
 def ask(message: str, **options: Any) -> str:
-    """Run one turn and return what the user is to see; the options are those of `aask_structured`."""
+    """Run one turn and return the text for the user; the options are those of `aask_structured`."""
     return _run(aask(message, **options))
 
 
 def ask_structured(message: str, **options: Any) -> StructuredAgentResult:
-    """Run one turn and return everything that is known of it; the options are those of `aask_structured`."""
+    """Run one turn and return everything that is known about it; the options are those of `aask_structured`."""
     return _run(aask_structured(message, **options))
 
 
 def search(query: str, **options: Any) -> list[EvidenceItem]:
-    """Return the passages of the knowledge base on a query; the options are those of `asearch`."""
+    """Return the passages that match a query; the options are those of `asearch`."""
     return _run(asearch(query, **options))
 
 
 async def astream(message: str, *, profile: str | None = None, **options: Any) -> AsyncGenerator[TurnEvent]:
     """Run one turn and yield its events, `TurnEnded` with the result last; the options are those of `aask_structured`.
 
-    Where the generator is closed before that, the turn is cancelled and kept half-finished.
+        async for event in astream("What is a profile?"):
+            print(event.kind)
+
+    If you close the generator before its end, the turn is cancelled and kept half-finished.
 
     Raises:
-        InputError: The message, an id or a setting cannot be taken.
+        InputError: The message, an id or a setting is not valid.
         NoIndex: Nothing has been indexed for this profile.
         GuardianError: Something else that a person can fix; it says how.
     """
@@ -150,9 +170,9 @@ async def astream(message: str, *, profile: str | None = None, **options: Any) -
 
 
 def stream(message: str, **options: Any) -> Generator[TurnEvent]:
-    """Run one turn and yield its events, without an event loop of the caller's; otherwise as `astream`.
+    """Run one turn and yield its events, as `astream` does, for callers without an event loop.
 
-    The turn goes on while the next event is waited for, and stands still in between.
+    The turn runs only while the caller waits for the next event.
     """
     _refuse_loop()
     return _step_through(astream(message, **options))

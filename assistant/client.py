@@ -1,5 +1,9 @@
-"""A deployment that stays open: many questions, turns that are followed event by event, and its graph for a graph of
-somebody else's.
+"""A deployment that stays open: for many questions, for following turns event by event, and as a part of another graph.
+
+async with open_assistant() as assistant:
+    print(await assistant.ask("What is a profile?"))
+    async for event in assistant.stream("How do I delete a conversation?", thread="support-17"):
+        print(event.kind)
 """
 
 from __future__ import annotations
@@ -142,12 +146,15 @@ async def open_assistant(profile: str | None = None) -> AsyncGenerator[Assistant
 async def open_graph(profile: str | None = None, *, memory: bool = False) -> AsyncGenerator[Graph]:
     """Open the graph of a deployment as a part of another graph, which brings the checkpointer.
 
-    Nothing is written to the assistant's own conversations: what is kept is what the graph around it keeps.
+        async with open_graph() as guardian:
+            builder.add_node("support", guardian)
+
+    Nothing is written to the assistant's own conversations: only the surrounding graph keeps its checkpoints.
 
     Args:
-        profile: Name or path; else GUARDIAN_PROFILE.
-        memory: Whether it remembers its part of each conversation itself, in the checkpointer of the graph around it;
-            then it is handed new messages alone, and else all of them each time.
+        profile: Name or path; by default GUARDIAN_PROFILE.
+        memory: Whether it remembers its part of each conversation in the checkpointer of the surrounding graph. If so,
+            hand it only new messages; if not, hand it all messages each time.
 
     Raises:
         NoIndex: Nothing has been indexed for this profile.

@@ -1,4 +1,8 @@
-"""Can this message be taken as a question at all?"""
+"""Is this message valid as a question?
+
+if fault := message_fault(text):
+    raise fault
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ MAX_MESSAGE_CHARS: Final = 20_000
 
 
 def message_fault(text: str) -> InputError | None:
-    """Return what is wrong with a message, ready to be raised or shown; nothing where it is fine."""
+    """Return what is wrong with a message, as an error to raise or show; `None` if it is valid."""
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers of `ask` need not be typed
         return InputError("The message is not text.", "Send it as a string.", key="empty")
     if len(text) > MAX_MESSAGE_CHARS:
