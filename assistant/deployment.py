@@ -44,7 +44,7 @@ class Deployment:
     @property
     def folder(self) -> Path:
         """Everything of this profile's own."""
-        return self.settings.folder(self.profile)
+        return self.settings.data.folder / self.profile.name
 
     @property
     def knowledge_folder(self) -> Path:
@@ -83,7 +83,7 @@ def deployment(profile: str | None = None, environment: Mapping[str, str] | None
         ConfigError: Either is wrong.
     """
     settings = Settings.read(environment, profile=profile)
-    loaded = load_profile(settings.profile)
+    loaded = load_profile(settings.data.profile)
     return Deployment(settings, loaded, run_settings(settings, loaded))
 
 
@@ -103,5 +103,5 @@ def ensure_storage(deployed: Deployment) -> Generator[Deployment]:
 def index_command(deployed: Deployment) -> str:
     """Return what to type for an index: the profile's own folders, or one to be named."""
     path = "" if deployed.profile.knowledge else " path/to/docs"
-    name = deployed.settings.profile
+    name = deployed.settings.data.profile
     return f"guardian index{path}" + ("" if name == "handbook" else f" --profile {name}")

@@ -145,7 +145,7 @@ def keys_of(deployed: Deployment) -> Keys:
 
     A key made without naming the profile that is then served must not leave the server open.
     """
-    return Keys(deployed.settings.data_dir / "api_keys.json")
+    return Keys(deployed.settings.data.folder / "api_keys.json")
 
 
 def key_in(headers: Mapping[str, str]) -> str:

@@ -151,7 +151,7 @@ async def _plan(knowledge: Knowledge, deployed: Deployment, context: Context, me
     from nodes.moderation import moderation
     from nodes.sgr_plan import sgr_plan
 
-    if deployed.settings.guard_provider != "rules":
+    if deployed.settings.moderation.provider != "rules":
         context = context.model_copy(update={"guard_mode": GuardMode.OFF})
     run = Runtime(context=context)
     state: Any = {"messages": [HumanMessage(message, id="explained")], "clarify_count": 0}

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         ConfigError: A file of cases is wrong, or the profile cannot be written.
     """
     deployed = deployment(options.profile)
-    path = profile_path(deployed.settings.profile)
+    path = profile_path(deployed.settings.data.profile)
     if options.write and path.parent == BUNDLED_PROFILES:
         raise InputError(
             f"The profile {path.stem} comes with the program and is not written to.",

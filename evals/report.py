@@ -161,7 +161,7 @@ def moderation_part(task: Task, _folder: Path) -> str:
     cases = messages.message_cases(task.cases)
     if task.deployed:
         judged = asyncio.run(messages.judge_by(task.deployed, cases))
-        by = f"the moderator of the deployment ({task.deployed.settings.guard_provider})"
+        by = f"the moderator of the deployment ({task.deployed.settings.moderation.provider})"
     else:
         judged = asyncio.run(messages.judge(cases, RuleModerator()))
         by = "the rule pack that is the default without a server"

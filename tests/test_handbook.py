@@ -24,7 +24,7 @@ from pydantic import BaseModel
 import contracts.errors
 from assistant.cli.parser import EXIT_CODES, build_parser
 from assistant.config.profiles import load_profile, profile_names
-from assistant.config.variables import VARIABLES
+from assistant.config.settings import VARIABLES
 from assistant.deployment import deployment
 from assistant.turns.progress import phrases
 from assistant.wiring.ports import idle_ports

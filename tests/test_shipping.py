@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assistant.config.variables import VARIABLES
+from assistant.config.settings import VARIABLES
 from tests.support.cli_helpers import OURS
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -210,7 +210,7 @@ def _check_html(table: Table, reading: QuestionColumns) -> None:
 def _alone(deployed: Deployment, job: Job) -> Generator[None]:
     """Keep a second process off the same OUT."""
     name = hashlib.sha256(str(job.target.resolve()).encode()).hexdigest()[:32]
-    lock = ProcessLock(deployed.settings.data_dir / "locks" / f"batch-{name}.lock")
+    lock = ProcessLock(deployed.settings.data.folder / "locks" / f"batch-{name}.lock")
     if not lock.try_acquire():
         raise InputError(f"Another process is writing {str(job.target)!r}.", "Wait for it, or name another OUT.")
     try:

@@ -74,28 +74,10 @@ def _fault(entry: Any) -> str:
 
 
 def _known_keys() -> list[str]:
-    from contracts import lookups, profile, spec
+    from contracts.profile import Profile
 
-    models = (
-        profile.Profile,
-        profile.KnowledgeFolder,
-        profile.Thresholds,
-        profile.Behaviour,
-        profile.Role,
-        profile.PolicyRule,
-        profile.AnswerPolicy,
-        profile.AnswerRule,
-        profile.Scope,
-        profile.Database,
-        profile.TextToSql,
-        profile.AskedTable,
-        profile.AskedColumn,
-        lookups.Lookup,
-        lookups.LookupArgument,
-        spec.ArchitectSpec,
-        spec.Section,
-    )
-    return [name for model in models for name in model.model_fields]
+    schema = Profile.model_json_schema()
+    return [key for table in (schema, *schema["$defs"].values()) for key in table.get("properties", ())]
 
 
 def at_home(path: str) -> Path:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
     from assistant.config.settings import Settings
     from contracts.context import Context
     from contracts.profile import Profile
+
+_THRESHOLDS: Final = {"spam": "spam_threshold", "confidence": "confidence_threshold", "evidence": "evidence_threshold"}
+"""Of a profile, by their names there: what a run calls otherwise. Its habits have one name in both."""
 
 
 def run_settings(settings: Settings, profile: Profile) -> type[Context]:
@@ -22,35 +22,14 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
     """
     from contracts.context import Context
 
-    limits, habits = profile.thresholds, profile.behaviour
-    mode = "off" if not settings.guard_enabled else settings.guard_mode or habits.guard_mode
-    defaults: dict[str, Any] = {
-        "guard_mode": mode,
-        "block_threshold": habits.block_threshold,
-        "on_unavailable": habits.on_unavailable,
-        "spam_threshold": limits.spam,
-        "confidence_threshold": limits.confidence,
-        "max_clarifications": habits.max_clarifications,
-        "max_retry": habits.max_retry,
-        "quoting_draft": habits.quoting_draft,
-        "tickets": habits.tickets,
-        "min_evidence": habits.min_evidence,
-        "evidence_counted": habits.evidence_counted,
-        "sure_confidence": limits.sure_confidence,
-        "sure_relevance": limits.sure_relevance,
-        "knowledge_track": habits.knowledge_track,
-        "top_k": habits.top_k,
-        "source_seconds": habits.source_seconds,
-        "evidence_threshold": limits.evidence,
-        "mean_confidence_enforced": limits.mean_confidence_enforced,
-        "mean_confidence_advised": limits.mean_confidence_advised,
-        "diversity": habits.diversity,
-        "plan_trace": habits.plan_trace,
-        "search_by": habits.search_by,
-        "entailment": habits.entailment,
-    }
-    base = Context.model_validate(defaults)
-    return _with_defaults(tuple((name, getattr(base, name)) for name in defaults))
+    named = {_THRESHOLDS.get(name, name): value for name, value in (*profile.thresholds, *profile.behaviour)}
+    if not settings.moderation.enabled:
+        named["guard_mode"] = "off"
+    elif settings.moderation.mode:
+        named["guard_mode"] = settings.moderation.mode
+    # What a profile alone decides, such as the scale of scores, is none of a run's.
+    base = Context.model_validate({name: value for name, value in named.items() if name in Context.model_fields})
+    return _with_defaults(tuple((name, getattr(base, name)) for name in sorted(base.model_fields_set)))
 
 
 def build_context(kind: type[Context], profile: Profile, values: Mapping[str, Any]) -> Context:
@@ -82,14 +61,8 @@ def _with_defaults(defaults: tuple[tuple[str, Any], ...]) -> type[Context]:
 
     from contracts.context import Context
 
+    known = Context.model_fields
     fields: dict[str, Any] = {
-        name: (Context.model_fields[name].annotation, _with_default(Context.model_fields[name], default))
-        for name, default in defaults
+        name: (Annotated[known[name].annotation, known[name]], default) for name, default in defaults
     }
     return create_model("RunSettings", __base__=Context, __module__=__name__, **fields)
-
-
-def _with_default(field: FieldInfo, default: object) -> FieldInfo:
-    changed = copy(field)
-    changed.default = default
-    return changed

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from assistant.config.variables import VARIABLES
+from assistant.config.settings import VARIABLES
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:

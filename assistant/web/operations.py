@@ -18,6 +18,8 @@ from assistant.web.paths import Paths
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from assistant.config.settings import ServerSettings
+
 router = APIRouter(tags=["operations"])
 
 
@@ -68,11 +70,12 @@ def install_operations(app: FastAPI, paths: Paths, *, loopback: bool) -> None:
         paths: Those that there are.
         loopback: Whether it is served on loopback alone.
     """
-    settings, keys = app.state.deployed.settings.models, app.state.keys
+    settings: ServerSettings = app.state.deployed.settings.server
+    keys = app.state.keys
     counted = app.state.metrics = Metrics()
     app.include_router(router)
     # What is added last is around all that was added before.
-    app.add_middleware(SizeLimit, most=settings.whole("GUARDIAN_MAX_REQUEST_BYTES"))
+    app.add_middleware(SizeLimit, most=settings.max_request_bytes)
     app.add_middleware(RateLimits, keys=keys, refused=counted.limited)
     app.add_middleware(OwnPages, keys=keys, origins=settings.origins, loopback=loopback)
     if settings.origins:

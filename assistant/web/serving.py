@@ -25,6 +25,8 @@ from contracts.errors import ConfigError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from assistant.config.settings import ServerSettings
+
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _INTERRUPTED: Final = 130
 _LAST_PORT: Final = 65535
@@ -113,7 +115,7 @@ class _Server(uvicorn.Server):
         self._draining = asyncio.create_task(self._drain())
 
     async def _drain(self) -> None:
-        seconds = self._state.deployed.settings.models.number("GUARDIAN_DRAIN_SECONDS")
+        seconds = self._state.deployed.settings.server.drain_s
         try:
             left = await self._state.service.drain(seconds)
         finally:
@@ -142,16 +144,14 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
 
     async def serve() -> None:
         app = make()
-        settings = app.state.deployed.settings.models
+        settings: ServerSettings = app.state.deployed.settings.server
         config = uvicorn.Config(
             app,
             lifespan="off",
             ws="none",
             access_log=False,
             log_config=_LOGGING,
-            http=make_connection_class(
-                OpenConnections(settings.whole("GUARDIAN_CONNECTIONS_PER_ADDRESS"), settings.proxies)
-            ),
+            http=make_connection_class(OpenConnections(settings.connections_per_address, settings.proxies)),
             h11_max_incomplete_event_size=MOST_HEADER_BYTES,
             server_header=False,
             # Who asked is told from the connection: a header says what its sender likes.

@@ -82,9 +82,9 @@ class Filling:
         from assistant.wiring.rankers import embedder
 
         deployed = self._deployed
-        model = embedder(deployed.settings.models)
+        model = embedder(deployed.settings)
         folder = deployed.knowledge_folder
-        if model is None or deployed.settings.index_url or not (folder / NAME).is_file():
+        if model is None or deployed.settings.index.url or not (folder / NAME).is_file():
             return None
         # Others may index between two batches: a large knowledge base takes a large model an hour.
         return await fill(folder, model, self._advance, lambda: alone(folder))

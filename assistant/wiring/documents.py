@@ -26,7 +26,7 @@ def engine_of(deployed: Deployment, url: str) -> Engine:
     """
     from adapters.index.remote.engines import engine_at
 
-    key, lock = deployed.settings.index_key, deployed.folder / "fill.lock"
+    key, lock = deployed.settings.index.key.get_secret_value(), deployed.folder / "fill.lock"
     return engine_at(url, profile=deployed.profile.name, key=key, lock=lock)
 
 
@@ -42,25 +42,25 @@ def knowledge_base(deployed: Deployment) -> Knowledge:
     from assistant.wiring.rankers import embedder
 
     profile = deployed.profile
-    if url := deployed.settings.index_url:
+    if url := deployed.settings.index.url:
         from adapters.index.remote.search import RemoteKnowledge
 
         return RemoteKnowledge(
             engine_of(deployed, url),
             norm_midpoint=profile.thresholds.norm_midpoint,
             default_version=profile.default_version,
-            embedder=embedder(deployed.settings.models),
+            embedder=embedder(deployed.settings),
         )
     try:
         knowledge = KnowledgeBase(
             deployed.knowledge_folder,
             norm_midpoint=profile.thresholds.norm_midpoint,
             default_version=profile.default_version,
-            embedder=embedder(deployed.settings.models),
+            embedder=embedder(deployed.settings),
         )
     except NoIndex as error:
         raise NoIndex(
-            f"Nothing has been indexed for the profile {profile.name!r} in {deployed.settings.data_dir}.",
+            f"Nothing has been indexed for the profile {profile.name!r} in {deployed.settings.data.folder}.",
             f"Run `{index_command(deployed)}`, or set GUARDIAN_DATA_DIR to where the index is.",
         ) from error
     if knowledge.outdated and deployed.knowledge_folder not in _outdated:
@@ -91,6 +91,5 @@ def document_sources(deployed: Deployment, knowledge: Knowledge) -> dict[Source,
     from contracts.enums import Source
 
     return {
-        kind: add_reranker(DocumentSource(knowledge, kind), deployed.settings.models)
-        for kind in (Source.DOC, Source.POLICY)
+        kind: add_reranker(DocumentSource(knowledge, kind), deployed.settings) for kind in (Source.DOC, Source.POLICY)
     }

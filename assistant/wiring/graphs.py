@@ -22,7 +22,7 @@ def write_graph(deployed: Deployment) -> Built | None:
     Raises:
         KnowledgeError: It cannot be written.
     """
-    if not deployed.profile.lookups_of(Source.NEO4J) or deployed.settings.graph_url:
+    if not deployed.profile.lookups_of(Source.NEO4J) or deployed.settings.lookups.graph_url:
         return None
     from adapters.lookups.graph import build
 
@@ -49,8 +49,8 @@ def graph_source(deployed: Deployment) -> GraphSource | None:
         return None
     from adapters.lookups.graph import GraphSource, Ladybug, Limits, Neo4j
 
-    if deployed.settings.graph_url:
-        engine = Neo4j(deployed.settings.graph_url)
+    if deployed.settings.lookups.graph_url:
+        engine = Neo4j(deployed.settings.lookups.graph_url)
     elif _indexed_here(deployed):
         engine = Ladybug(graph_file(deployed))
     else:

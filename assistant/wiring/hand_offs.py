@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from adapters.hand_off.delivery import Channel
     from adapters.hand_off.outbox import Outbox
     from adapters.hand_off.outbox_sink import OutboxSink
+    from assistant.config.settings import HandOffSettings
     from assistant.deployment import Deployment
 
 
@@ -23,13 +24,13 @@ def outbox(deployed: Deployment) -> Outbox:
 
 def hand_off_sink(deployed: Deployment) -> OutboxSink | None:
     """Return the sink that takes hand-offs to where GUARDIAN_HANDOFF_TO leads; `None` where that is empty."""
-    to = deployed.settings.hand_off_to
-    if not to:
+    settings = deployed.settings.hand_offs
+    if not settings.to:
         return None
     from adapters.hand_off.outbox_sink import OutboxSink
 
-    timeout_s = deployed.settings.models.number("GUARDIAN_HANDOFF_TIMEOUT")
-    return OutboxSink(outbox(deployed), _channel(deployed, to), deployed.folder / "locks", timeout_s=timeout_s)
+    locks = deployed.folder / "locks"
+    return OutboxSink(outbox(deployed), _channel(settings), locks, timeout_s=settings.timeout_s)
 
 
 def hand_offs_file(deployed: Deployment) -> Path:
@@ -37,11 +38,11 @@ def hand_offs_file(deployed: Deployment) -> Path:
     return deployed.folder / "hand_offs.db"
 
 
-def _channel(deployed: Deployment, to: str) -> Channel:
-    if "://" not in to:
+def _channel(settings: HandOffSettings) -> Channel:
+    if "://" not in settings.to:
         from adapters.hand_off.folder import HandOffFolder
 
-        return HandOffFolder(at_home(to))
+        return HandOffFolder(at_home(settings.to))
     from adapters.hand_off.webhook import Webhook
 
-    return Webhook(to, deployed.settings.models.value["GUARDIAN_HANDOFF_KEY"])
+    return Webhook(settings.to, settings.key.get_secret_value())

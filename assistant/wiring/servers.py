@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from assistant.config.model_settings import LONGEST_TIMEOUT_S, ModelSettings
+from assistant.config.settings import LONGEST_TIMEOUT_S
 from assistant.turns.tracing import prepare_tracing
 from assistant.wiring.rankers import access_of
 from contracts.enums import CallPurpose, FaultKind
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from assistant.deployment import Deployment
     from contracts.ports import Drafter, Moderator, Planner, SpeculativePlanner
 
+_TRUTHS: Final = {"true": True, "false": False}
+"""Of settings that leave it open with a third word, which is `None` here."""
+
 
 class Servers:
     """Makes the adapters that ask servers; nothing is imported or opened for those that are not named.
@@ -36,10 +39,10 @@ class Servers:
 
     def __init__(self, deployed: Deployment) -> None:
         # Before anything is asked: also the doctor's questions are traced where tracing is on.
-        prepare_tracing(keep_content=deployed.settings.trace_content)
+        prepare_tracing(keep_content=deployed.settings.tracing.content)
         self._deployed = deployed
-        self._settings: ModelSettings = deployed.settings.models
-        self._provider = deployed.settings.guard_provider
+        self._settings = deployed.settings
+        self._provider = deployed.settings.moderation.provider
         self._opened = False
 
     async def __aenter__(self) -> Self:
@@ -76,79 +79,77 @@ class Servers:
 
     def planner(self, otherwise: Planner) -> ModelPlanner | None:
         """Return the model's planner; `None` where no model is named."""
-        if not self._settings.planner:
+        models = self._settings.models
+        if not models.planner:
             return None
         from adapters.planning.model import ModelPlanner
 
-        asked = self._make_model(self._settings.planner, CallPurpose.PLAN, "GUARDIAN_PLAN_TOKENS")
+        asked = self._make_model(models.planner, CallPurpose.PLAN, models.plan_tokens)
         return ModelPlanner(asked, self._memory, otherwise, self.rungs())
 
     def ahead(self, planner: Planner | None) -> SpeculativePlanner | None:
         """Return the planner that begins beside moderation; `None` where that is not wanted, or would save nothing."""
-        if planner is None or not self._deployed.settings.plan_ahead or not self.moderates:
+        if planner is None or not self._settings.models.plan_ahead or not self.moderates:
             return None
         from adapters.planning.speculative import PlanAhead
 
-        access = self._access(self._settings.planner)
+        access = self._access(self._settings.models.planner)
         return PlanAhead(planner, access.model, access.server)
 
     def drafter(self, otherwise: Drafter) -> Drafter | None:
         """Return the model's drafter; `None` where no model is named."""
-        if not self._settings.drafter:
+        models = self._settings.models
+        if not models.drafter:
             return None
         from adapters.drafting.model import ModelDrafter
 
-        asked = self._make_model(self._settings.drafter, CallPurpose.DRAFT, "GUARDIAN_ANSWER_TOKENS")
+        asked = self._make_model(models.drafter, CallPurpose.DRAFT, models.answer_tokens)
         return ModelDrafter(asked, otherwise)
 
     def statement_writer(self, dialect: str) -> StatementWriter | None:
         """Return who has the planner's model write SQL; `None` where the profile lets none, or no model is named."""
-        database = self._deployed.profile.database
-        if database.text_to_sql is None or not self._settings.planner:
+        models, database = self._settings.models, self._deployed.profile.database
+        if database.text_to_sql is None or not models.planner:
             return None
         from adapters.lookups.text_to_sql.writing import StatementWriter
 
         # The source is given up after so long: the statement is to be written, and run, before that.
         left = self._deployed.profile.behaviour.source_seconds - database.seconds - 1
-        asked = self._make_model(
-            self._settings.planner, CallPurpose.STATEMENT, "GUARDIAN_PLAN_TOKENS", most_s=max(1.0, left)
-        )
+        asked = self._make_model(models.planner, CallPurpose.STATEMENT, models.plan_tokens, most_s=max(1.0, left))
         return StatementWriter(asked, database.text_to_sql, dialect, database.max_rows)
 
     def entailment(self) -> RemoteChecker | None:
         """Return who tells whether claims follow from what they cite; `None` where no server is named."""
-        settings = self._settings
-        if not settings.value["GUARDIAN_ENTAIL_URL"]:
+        settings, models = self._settings.entailment, self._settings.models
+        if not settings.url:
             return None
         from adapters.entailment.checker import RemoteChecker
 
-        languages = settings.languages("GUARDIAN_ENTAIL_LANGUAGES")
-        if settings.value["GUARDIAN_ENTAIL_SHAPE"] == "tei":
+        if settings.shape == "tei":
             from adapters.entailment.nli import NliModel
 
-            return RemoteChecker(
-                NliModel(access_of(settings, "GUARDIAN_ENTAIL"), settings.entailment_labels), languages
-            )
+            return RemoteChecker(NliModel(access_of(self._settings, settings), settings.labels), settings.languages)
         from adapters.entailment.judge import ChatJudge
+        from adapters.models.access import ModelAccess
 
-        access = self._make_access(
-            model=settings.value["GUARDIAN_ENTAIL_MODEL"],
-            base_url=settings.address("GUARDIAN_ENTAIL_URL"),
-            api_key=settings.value["GUARDIAN_ENTAIL_KEY"],
-            timeout_s=settings.number("GUARDIAN_ENTAIL_TIMEOUT"),
-            max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
+        access = ModelAccess(
+            settings.model,
+            settings.url,
+            settings.key or None,
+            timeout_s=settings.timeout_s,
+            max_retries=models.retries,
             # Some models take no temperature at all; whoever says so says it of this one, too.
-            temperature=None if settings.temperature is None else 0.0,
+            temperature=None if models.temperature is None else 0.0,
         )
-        return RemoteChecker(ChatJudge(self._model(access, CallPurpose.ENTAIL)), languages)
+        return RemoteChecker(ChatJudge(self._model(access, CallPurpose.ENTAIL)), settings.languages)
 
     def rungs(self) -> list[Strategy]:
         """Return the ways of asking for a plan that the settings allow."""
         from adapters.planning.model import ToolForm, fallback_chain
 
-        form = self._settings.value["GUARDIAN_TOOL_FORM"]
+        form = self._settings.models.tool_form
         chosen = None if form == "probe" else ToolForm(form)
-        return fallback_chain(chosen, strict=self._settings.yes_no_or_none("GUARDIAN_TOOL_STRICT"))
+        return fallback_chain(chosen, strict=_TRUTHS.get(self._settings.models.tool_strict))
 
     def window(self, access: ModelAccess) -> Window:
         """Return how much a model takes."""
@@ -183,62 +184,60 @@ class Servers:
 
     def accesses(self) -> dict[str, ModelAccess]:
         """Return every model that is asked, by what it is asked for."""
-        named = {"planner": self._settings.planner, "drafter": self._settings.drafter}
+        models = self._settings.models
+        named = {"planner": models.planner, "drafter": models.drafter}
         found = {part: self._access(model) for part, model in named.items() if model}
         return {**found, "moderation": self.access_of_moderator()} if self._provider == "vllm" else found
 
     def access_of_moderator(self) -> ModelAccess:
         """Return what asking the moderation model takes."""
-        value = self._settings.value
-        return self._make_access(
-            model=value["GUARD_VLLM_MODEL"],
-            base_url=self._settings.address("GUARD_VLLM_URL"),
-            api_key=value["GUARD_VLLM_API_KEY"],
-            timeout_s=self._settings.number("GUARD_TIMEOUT"),
-            max_retries=self._settings.whole("GUARD_MAX_RETRIES"),
+        from adapters.models.access import ModelAccess
+
+        settings = self._settings.moderation
+        return ModelAccess(
+            settings.vllm_model,
+            settings.vllm_url or None,
+            settings.vllm_key or None,
+            timeout_s=settings.timeout_s,
+            max_retries=settings.retries,
         )
 
     def _access(self, model: str, most_s: float = LONGEST_TIMEOUT_S) -> ModelAccess:
-        settings = self._settings
-        return self._make_access(
-            model=model,
-            base_url=settings.address("OPENAI_BASE_URL"),
-            api_key=settings.value["OPENAI_API_KEY"],
-            timeout_s=min(settings.number("GUARDIAN_MODEL_TIMEOUT"), most_s),
-            max_retries=settings.whole("GUARDIAN_MODEL_RETRIES"),
-            window=settings.whole("GUARDIAN_MODEL_WINDOW"),
-            temperature=settings.temperature,
-            parallel_tool_calls=settings.yes_no_or_none("GUARDIAN_PARALLEL_TOOL_CALLS"),
-            system_role=settings.value["GUARDIAN_SYSTEM_ROLE"],
-            extra=settings.extra(),
-        )
-
-    def _make_access(self, *, api_key: str, **fields: Any) -> ModelAccess:
-        from pydantic import SecretStr
-
         from adapters.models.access import ModelAccess
 
-        return ModelAccess(api_key=SecretStr(api_key) if api_key else None, **fields)
+        settings = self._settings.models
+        return ModelAccess(
+            model,
+            settings.url or None,
+            settings.key or None,
+            timeout_s=min(settings.timeout_s, most_s),
+            max_retries=settings.retries,
+            window=settings.window,
+            temperature=settings.temperature,
+            parallel_tool_calls=_TRUTHS.get(settings.parallel_tool_calls),
+            system_role=settings.system_role,
+            extra=settings.extra,
+        )
 
     def _make_model(
-        self, name: str, purpose: CallPurpose, tokens: str, most_s: float = LONGEST_TIMEOUT_S
+        self, name: str, purpose: CallPurpose, tokens: int, most_s: float = LONGEST_TIMEOUT_S
     ) -> AskedModel:
         from adapters.models.exchange import AskedModel
 
         access = self._access(name, most_s)
         model = self._model(access, purpose)
-        return AskedModel(model, self.window(access), self._deployed.profile, self._settings.whole(tokens))
+        return AskedModel(model, self.window(access), self._deployed.profile, tokens)
 
     def _mosec(self) -> Moderator:
         from adapters.moderation.mosec import MosecModerator
 
-        value = self._settings.value
+        settings = self._settings.moderation
         return MosecModerator(
-            self._settings.mosec_address,
-            timeout_s=self._settings.number("GUARD_TIMEOUT"),
-            max_retries=self._settings.whole("GUARD_MAX_RETRIES"),
-            text_field=value["GUARD_MOSEC_TEXT_FIELD"],
-            type_field=value["GUARD_MOSEC_TYPE_FIELD"],
+            settings.mosec_address,
+            timeout_s=settings.timeout_s,
+            max_retries=settings.retries,
+            text_field=settings.mosec_text_field,
+            type_field=settings.mosec_type_field,
         )
 
     def _model(self, access: ModelAccess, purpose: CallPurpose) -> ChatModel:
@@ -257,4 +256,4 @@ class Servers:
         import openai
 
         self._opened = True
-        return openai.DefaultAsyncHttpxClient(proxy=self._settings.address("OPENAI_PROXY"))
+        return openai.DefaultAsyncHttpxClient(proxy=self._settings.models.proxy or None)

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.lookups.graph import build
 from adapters.lookups.graph.building import FILE, Built
-from assistant.config.variables import VARIABLES
+from assistant.config.settings import VARIABLES
 from contracts.errors import KnowledgeError
 from tests.support.fork_server import Program
 from tests.support.graph_source.small_graph import PAGES, indexed, made, pairs, rows, write

@@ -105,7 +105,7 @@ def test_without_a_graph_there_is_no_such_source(served: Deployment, tmp_path: P
     elsewhere = deployment(
         environment={
             "GUARDIAN_DATA_DIR": str(tmp_path),
-            "GUARDIAN_PROFILE": served.settings.profile,
+            "GUARDIAN_PROFILE": served.settings.data.profile,
             "GUARDIAN_EMBEDDER": "off",
         }
     )
@@ -113,7 +113,7 @@ def test_without_a_graph_there_is_no_such_source(served: Deployment, tmp_path: P
     server = {
         "GUARDIAN_DATA_DIR": str(tmp_path),
         "GUARDIAN_EMBEDDER": "off",
-        "GUARDIAN_PROFILE": served.settings.profile,
+        "GUARDIAN_PROFILE": served.settings.data.profile,
         "GUARDIAN_GRAPH_URL": "neo4j://me:hunter2@127.0.0.1:1",
     }
     deployed = deployment(environment=server)

@@ -114,13 +114,13 @@ def test_what_ranks_is_what_is_set_and_there(monkeypatch: pytest.MonkeyPatch) ->
     from adapters.index.ranking.local.embedder import LocalEmbedder
     from assistant.wiring.rankers import embedder, reranker
 
-    assert reranker(read().models) is None
-    assert isinstance(embedder(read().models), LocalEmbedder)
-    assert isinstance(embedder(read(**EMBED).models), HttpEmbedder)
-    assert isinstance(embedder(read(**EMBED, GUARDIAN_EMBEDDER="use").models), LocalEmbedder)
-    assert embedder(read(**EMBED, GUARDIAN_EMBEDDER="off").models) is None
+    assert reranker(read()) is None
+    assert isinstance(embedder(read()), LocalEmbedder)
+    assert isinstance(embedder(read(**EMBED)), HttpEmbedder)
+    assert isinstance(embedder(read(**EMBED, GUARDIAN_EMBEDDER="use")), LocalEmbedder)
+    assert embedder(read(**EMBED, GUARDIAN_EMBEDDER="off")) is None
     monkeypatch.setattr(use, "PACKAGE", "a_package_that_nobody_has")
-    assert embedder(read().models) is None
+    assert embedder(read()) is None
     with pytest.raises(ConfigError) as caught:
-        embedder(read(GUARDIAN_EMBEDDER="use").models)
+        embedder(read(GUARDIAN_EMBEDDER="use"))
     assert 'pip install "guardian-assistant[meaning]"' in (caught.value.way_out or "")

@@ -182,7 +182,7 @@ def test_a_deleted_conversation_leaves_nothing_behind(server: Running, library: 
         gone = server.ask("DELETE", place)
         assert (gone.status_code, gone.content) == (204, b"")
     else:
-        desk = Desk(server.deployed.settings.data_dir, library.cwd)
+        desk = Desk(server.deployed.settings.data.folder, library.cwd)
         assert desk.here("threads", "delete", f"anna/{thread}").code == 0
     assert not any(rows_of(file, f"anna/{thread}").values())
     assert server.ask("GET", place).status_code == 404

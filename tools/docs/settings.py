@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from assistant.config.settings import values_of
-from assistant.config.variables import VARIABLES
+from assistant.config.settings import VARIABLES
 from contracts.context import Context
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 _INTRODUCTION: Final = """\
-Written by `make docs` from `assistant/config/variables.py`, `contracts/context.py` and `pyproject.toml`. How settings stand
+Written by `make docs` from `assistant/config/settings.py`, `contracts/context.py` and `pyproject.toml`. How settings stand
 above each other is in the handbook ([English](../knowledge/en/settings.md), [Russian](../knowledge/ru/settings.md));
 what is in force, `guardian show settings` tells; the keys of a profile are in the handbook, too
 ([English](../knowledge/en/profiles.md), [Russian](../knowledge/ru/profiles.md)).
@@ -79,7 +78,7 @@ def settings(root: Path = ROOT) -> str:
         f"Never shown are the values of {', '.join(_code(v.name) for v in VARIABLES if v.secret)}.",
         _table(
             ["variable", "default", "values", "meaning", "значение"],
-            [[_code(v.name), _code(v.default), values_of(v.name), v.en, v.ru] for v in VARIABLES],
+            [[_code(v.name), _code(v.default), v.values, v.en, v.ru] for v in VARIABLES],
         ),
         "## Run settings",
         "The defaults are the program's; a profile may have others (`guardian show settings --profile NAME`).",

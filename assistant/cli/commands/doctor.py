@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from adapters.data_folder import make_folder
 from adapters.fakes.planning import FakePlanner
 from adapters.models.access import host_of
-from assistant.config.settings import Settings
-from assistant.config.variables import without_password
+from assistant.config.group import without_password
+from assistant.config.settings import RankerSettings, Settings
 from assistant.deployment import Deployment, deployment, index_command
 from assistant.turns.tracing import tracing_in_words
 from assistant.wiring.documents import engine_of, knowledge_base
@@ -104,9 +104,9 @@ def _look(profile: str | None) -> Iterator[Finding]:
     if deployed.profile.lookups_of(Source.NEO4J):
         yield _careful("graph", _graph, deployed)
     yield _careful("embeddings", _embeddings, deployed)
-    if reading := reranker(deployed.settings.models):
+    if reading := reranker(deployed.settings):
         yield _careful("reranker", partial(_reranker, reading), deployed)
-    if deployed.settings.models.value["GUARDIAN_ENTAIL_URL"]:
+    if deployed.settings.entailment.url:
         yield _careful("entailment", _entailment, deployed)
     yield _careful("hand-offs", _hand_offs, deployed)
     yield _careful("tracing", _check_tracing, deployed)
@@ -139,7 +139,7 @@ def _folder(deployed: Deployment) -> Finding:
     probe.write_bytes(b"")
     probe.unlink()
     free = shutil.disk_usage(deployed.folder).free // 2**20
-    seen = f"{deployed.settings.data_dir} can be written, {free:,} MiB free"
+    seen = f"{deployed.settings.data.folder} can be written, {free:,} MiB free"
     return Finding("data folder", free >= 100, seen, "Free some space, or set GUARDIAN_DATA_DIR to another disk.")
 
 
@@ -154,7 +154,7 @@ def _index(deployed: Deployment) -> Finding:
     seen = (
         ", ".join(f"{kind}: {count_noun(number, 'document|documents')}" for kind, number in counts.items()) or "empty"
     )
-    if url := deployed.settings.index_url:
+    if url := deployed.settings.index.url:
         seen = f"{seen}, in {engine_of(deployed, url).name}"
     shown = "; ".join(f"{path}: {why}" for path, why in notes[:_MOST_NOTES])
     if notes:
@@ -165,7 +165,7 @@ def _index(deployed: Deployment) -> Finding:
 def _graph(deployed: Deployment) -> Finding:
     number = count_noun(len(deployed.profile.lookups_of(Source.NEO4J)), "lookup|lookups")
     source = graph_source(deployed)
-    built_here = not deployed.settings.graph_url
+    built_here = not deployed.settings.lookups.graph_url
     if source is None or (built_here and not graph_file(deployed).is_file()):
         return Finding("graph", False, f"{number}, but not built yet", f"Run `{index_command(deployed)}`.")
     try:
@@ -174,18 +174,17 @@ def _graph(deployed: Deployment) -> Finding:
         source.close()
     if not built_here:
         return Finding(
-            "graph", True, f"{number} on {without_password(deployed.settings.graph_url)}, read only: {nodes}"
+            "graph", True, f"{number} on {without_password(deployed.settings.lookups.graph_url)}, read only: {nodes}"
         )
     built = datetime.fromtimestamp(graph_file(deployed).stat().st_mtime, UTC)
     return Finding("graph", True, f"{number} on the documents' own graph: {nodes}, built {built:%Y-%m-%d %H:%M} UTC")
 
 
 def _embeddings(deployed: Deployment) -> Finding:
-    models = deployed.settings.models
-    model = embedder(models)
+    model = embedder(deployed.settings)
     if model is None:
         # Search by words needs nothing: that is worth a line, and no complaint.
-        return Finding("embeddings", True, without_meaning(models))
+        return Finding("embeddings", True, without_meaning(deployed.settings))
     question = _QUESTIONS[min(model.languages)]
     length = len(asyncio.run(model.embed_query(question)))
     seen = f"{_embedder_in_words(model, deployed)}; vectors of {length} numbers"
@@ -197,7 +196,7 @@ def _embedder_in_words(model: Embedder, deployed: Deployment) -> str:
 
     if isinstance(model, LocalEmbedder):
         return f"{model.name} in this process, for {', '.join(sorted(model.languages))}"
-    return _describe_model(deployed, "GUARDIAN_EMBED")
+    return _describe_model(deployed.settings.embedder)
 
 
 def _without_vectors(deployed: Deployment, question: str) -> str:
@@ -214,20 +213,16 @@ def _without_vectors(deployed: Deployment, question: str) -> str:
 
 
 def _reranker(model: Reranker, deployed: Deployment) -> Finding:
-    settings = deployed.settings.models
-    question = _QUESTIONS[min(settings.languages("GUARDIAN_RERANK_LANGUAGES"))]
+    settings = deployed.settings.reranker
+    question = _QUESTIONS[min(settings.languages)]
     asyncio.run(model.scores(question, [question]))
-    return Finding(
-        "reranker",
-        True,
-        f"{_describe_model(deployed, 'GUARDIAN_RERANK')}; as {settings.value['GUARDIAN_RERANK_SHAPE']}",
-    )
+    return Finding("reranker", True, f"{_describe_model(settings)}; as {settings.shape}")
 
 
 def _entailment(deployed: Deployment) -> Finding:
     """Ask of a sentence whether it follows from itself, in one of the model's languages."""
-    settings = deployed.settings.models
-    sentence = _SENTENCES[min(settings.languages("GUARDIAN_ENTAIL_LANGUAGES"))]
+    settings = deployed.settings.entailment
+    sentence = _SENTENCES[min(settings.languages)]
 
     async def ask() -> EntailmentReply:
         async with Servers(deployed) as servers:
@@ -236,7 +231,7 @@ def _entailment(deployed: Deployment) -> Finding:
 
     follows = [answer.entailment for answer in asyncio.run(ask()).answers if answer] == [Entailment.ENTAILED]
     mode = deployed.context_type().entailment
-    seen = f"{_describe_model(deployed, 'GUARDIAN_ENTAIL')}; as {settings.value['GUARDIAN_ENTAIL_SHAPE']}, its word is {mode}"
+    seen = f"{_describe_model(settings)}; as {settings.shape}, its word is {mode}"
     return Finding(
         "entailment",
         follows,
@@ -245,12 +240,9 @@ def _entailment(deployed: Deployment) -> Finding:
     )
 
 
-def _describe_model(deployed: Deployment, name: str) -> str:
+def _describe_model(ranker: RankerSettings) -> str:
     """Say which model answers, where, and in which languages; never its key."""
-    settings = deployed.settings.models
-    model = settings.value[f"{name}_MODEL"] or "the model"
-    languages = ", ".join(sorted(settings.languages(f"{name}_LANGUAGES")))
-    return f"{model} at {host_of(settings.address(f'{name}_URL') or '')} answers, for {languages}"
+    return f"{ranker.model or 'the model'} at {host_of(ranker.url)} answers, for {', '.join(sorted(ranker.languages))}"
 
 
 def _threads(deployed: Deployment) -> Finding:
@@ -277,7 +269,7 @@ def _database(deployed: Deployment) -> Finding:
     number = count_noun(len(deployed.profile.lookups_of(Source.DB)), "lookup|lookups")
     if asked := deployed.profile.database.text_to_sql:
         number += f", and a model's SQL over {count_noun(len(asked.tables), 'table|tables')},"
-    url = deployed.settings.database_url
+    url = deployed.settings.lookups.database_url
     source = database_source(deployed)
     if not url and not deployed.threads_file.exists():
         return Finding("database", True, f"{number} on the assistant's own conversations; none yet")
@@ -288,7 +280,7 @@ def _database(deployed: Deployment) -> Finding:
 
 def _moderation(deployed: Deployment) -> Finding:
     mode = deployed.context_type().guard_mode
-    if "off" in (mode, deployed.settings.guard_provider):
+    if "off" in (mode, deployed.settings.moderation.provider):
         return Finding("moderation", True, "off: messages are not checked")
 
     async def ask() -> ModerationResult:
@@ -316,13 +308,13 @@ def _hand_offs(deployed: Deployment) -> Finding:
 
 
 def _check_tracing(deployed: Deployment) -> Finding:
-    return Finding("tracing", True, tracing_in_words(deployed.settings.trace_content))
+    return Finding("tracing", True, tracing_in_words(deployed.settings.tracing.content))
 
 
 def _models(deployed: Deployment) -> Iterator[Finding]:
     models = deployed.settings.models
     if not models.planner and not models.drafter:
-        unused = " (OPENAI_BASE_URL is set, GUARDIAN_MODEL is not)" if models.value["OPENAI_BASE_URL"] else ""
+        unused = " (OPENAI_BASE_URL is set, GUARDIAN_MODEL is not)" if models.url else ""
         yield Finding("models", True, f"none: plans and answers are made without a language model{unused}")
         return
     print("asking the models; this may take a minute ...", file=sys.stderr)

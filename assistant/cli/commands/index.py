@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         folders = [Folder(path, Source(options.source), options.version, _reading(deployed, path))]
     else:
         folders = profile_folders(deployed)
-    to = deployed.settings.index_url if options.to is None else options.to
+    to = deployed.settings.index.url if options.to is None else options.to
     # Before the documents are read: that may take long.
     engine = engine_of(deployed, to) if to or options.to is not None else None
     print(index(deployed, folders))
@@ -56,7 +56,7 @@ def profile_folders(deployed: Deployment) -> list[Folder]:
         ConfigError: It names none.
     """
     profile = deployed.profile
-    base = profile_path(deployed.settings.profile).parent
+    base = profile_path(deployed.settings.data.profile).parent
     if not profile.knowledge:
         raise ConfigError(
             f"The profile {profile.name!r} names no folder of documents.", f"Name one: `{index_command(deployed)}`."
@@ -140,7 +140,7 @@ def _fill_engine(deployed: Deployment, engine: Engine) -> str:
     """Bring an index in a server up to date with a progress bar, and return one line about it."""
     from adapters.index.remote.filling import fill
 
-    model = embedder(deployed.settings.models)
+    model = embedder(deployed.settings)
     with _bar("passages counted") as counting, _bar("passages") as writing:
         report = fill(deployed.knowledge_folder, engine, model, on_counted=_on(counting), on_progress=_on(writing))
     return (

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from typing import TYPE_CHECKING
 
-from assistant.config.variables import VARIABLES
-from assistant.deployment import Deployment, deployment
+if TYPE_CHECKING:
+    from assistant.deployment import Deployment
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,10 +23,14 @@ def run(options: argparse.Namespace) -> int:
 
         print(mermaid())
         return 0
+    from assistant.deployment import deployment
+
     return _settings(deployment(options.profile), as_json=options.json)
 
 
 def _settings(deployed: Deployment, *, as_json: bool) -> int:
+    from assistant.config.settings import VARIABLES
+
     environment = {v.name: v.shown(os.environ) for v in VARIABLES}
     run_settings = deployed.context_type().model_dump(mode="json")
     if as_json:
