@@ -427,6 +427,31 @@ def test_the_browser_asks_nobody_else(served: Served) -> None:
     assert len(served.asked) > 20
 
 
+def test_the_page_of_the_api_shows_every_route_and_asks_nobody_else(served: Served) -> None:
+    """Swagger UI works under the policy that `/docs` has, from this server's files alone, and no key is asked for."""
+    wrong: list[str] = []
+    context = served.browser.new_context()
+    try:
+        page = context.new_page()
+        page.on("console", lambda said: wrong.append(said.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        hosts: set[str] = set()
+        page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+        page.goto(f"{served.url}docs")
+        page.locator(".opblock").first.wait_for(timeout=PATIENCE_MS)
+        described = page.request.get(f"{served.url}openapi.json").json()["paths"]
+        shown = set(page.locator(".opblock-summary-path").all_inner_texts())
+        # Names of routes break before a slash by characters that nobody sees.
+        assert {path.replace("\u200b", "") for path in shown} == set(described)
+        page.locator(".opblock-summary").first.click()
+        expect(page.locator(".opblock-body").first).to_contain_text("Responses")
+        assert page.locator(".try-out").count() == 0
+    finally:
+        context.close()
+    assert hosts - {""} == {urlsplit(served.url).netloc}
+    assert wrong == []
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [("", 401), ("config", 401), ("gradio_api/queue/data?session_hash=x", 401), ("page/passage", 401), ("page/export/x.md", 401)],

@@ -189,7 +189,7 @@ def test_a_server_does_not_begin_without_an_index(tmp_path: Path) -> None:
     assert said.err == empty.here("ask", QUESTION, "--quiet").err
 
 
-@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "prometheus_client"])
+@pytest.mark.parametrize("package", ["fastapi", "fastapi_offline", "uvicorn", "prometheus_client"])
 def test_without_its_packages_it_says_how_to_get_them(
     shelf: Desk, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

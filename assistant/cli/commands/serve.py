@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assistant.keys import Keys
     from assistant.web.app import Options
 
-_PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
+_PACKAGES = ("fastapi", "fastapi_offline", "uvicorn", "prometheus_client")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contracts.profile import Profile
 
 _HOST: Final = "127.0.0.1"
-_PACKAGES: Final = ("gradio", "fastapi", "uvicorn", "prometheus_client")
+_PACKAGES: Final = ("gradio", "fastapi", "fastapi_offline", "uvicorn", "prometheus_client")
 
 
 def run(options: argparse.Namespace) -> int:
