@@ -39,12 +39,13 @@ studio: install ## the graph in LangGraph Studio's development server (ARGS="--p
 test: install ## the whole suite (ARGS="-m 'not slow' tests/contracts" for a part, -n0 for one process)
 	@$(PY) -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-check: install ## format, lint, types, arrows, generated pages
+check: install ## format, lint, types, arrows, generated pages, prose
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/pyright
 	$(VENV)/bin/lint-imports
 	$(PY) -m tools.docs --check
+	$(PY) -m tools.prose
 
 docs: install ## write the generated pages again
 	@$(PY) -m tools.docs

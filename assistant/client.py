@@ -118,7 +118,7 @@ def _name_language(settings: dict[str, Any] | None, language: Language | str | N
         return named
     if named.get("language") not in (None, language):
         raise InputError(
-            f"Two languages are asked for: {language!r}, and {named['language']!r} among the settings.", "Name one."
+            f"Two languages are requested: {language!r}, and {named['language']!r} among the settings.", "Name one."
         )
     return {**named, "language": language}
 

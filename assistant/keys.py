@@ -192,7 +192,7 @@ def _read(path: Path) -> dict[str, Key]:
 def _unreadable(path: Path) -> ConfigError:
     return ConfigError(
         f"The API keys in {path.name} cannot be read.",
-        "Let this user read the file, or make them anew: remove it, then `guardian keys add NAME`.",
+        "Make the file readable for this user, or create new keys: remove the file, then run `guardian keys add NAME`.",
     )
 
 

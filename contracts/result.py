@@ -73,7 +73,7 @@ class StructuredAgentResult(BaseModel):
 
     `question` is what the user wrote. `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are for the operator only.
     `hand_off_delivery` tells what became of the hand-off; `None` where nobody was sent it. `pages` are those that were
-    shown where no answer was sure (outcome `pages_shown`), `choices` what is offered where a question was asked back
+    shown where no answer was sure (outcome `pages_shown`), `choices` what is offered where the assistant asked a question back
     (outcome `clarification`), in the order of their numbers.
     """
 

@@ -79,7 +79,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
 
     def astream_log(self, *arguments: Any, **options: Any) -> Any:
         raise ConfigError(
-            "The log of a run would tell drafts before they are judged.", "Use `astream` or `astream_events`."
+            "The log of a run would show drafts before they are judged.", "Use `astream` or `astream_events`."
         )
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Drawing:

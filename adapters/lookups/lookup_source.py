@@ -190,7 +190,7 @@ class LookupSource:
         except LookupFault as fault:
             raise SourceUnavailable(
                 f"A row of the lookup {lookup.name!r} cannot be put into words: {fault}.",
-                "Correct its row in the profile: in braces stands a column of the statement.",
+                "Correct its row in the profile: write a column of the statement in braces.",
             ) from fault
         name = reference(lookup, values)
         counted = f"{len(found.rows)}{'+' if found.cut else ''}"

@@ -124,7 +124,7 @@ def read_column_map(path: Path | None) -> ColumnMap:
         raise ConfigError(f"{str(path)!r} cannot be read: {error.strerror}.", "Check --columns.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(
-            f"{str(path)!r} is no TOML: {error}.", "Text stands in quotes, a table in [brackets]."
+            f"{str(path)!r} is no TOML: {error}.", "Write text in quotes, and a table in [brackets]."
         ) from error
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())

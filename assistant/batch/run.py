@@ -182,7 +182,8 @@ def _check_job(job: Job) -> str:
         raise InputError(f"{str(job.target)!r} is a folder.", "Name a file.")
     if job.target.exists() and not job.progress.exists() and not job.force:
         raise InputError(
-            f"{str(job.target)!r} exists.", "Name another OUT, or replace this one with --force, asking every row anew."
+            f"{str(job.target)!r} exists.",
+            "Name another OUT, or replace this one with --force: every row is asked again.",
         )
     return kind
 
@@ -264,7 +265,7 @@ def _read_progress(job: Job) -> Json:
 def _strange(job: Job) -> InputError:
     return InputError(
         f"{str(job.progress)!r} cannot be read as the progress of a run.",
-        "Begin anew with --force: every row is asked again.",
+        "Start over with --force: every row is asked again.",
     )
 
 
@@ -283,8 +284,8 @@ _CHANGES: Final = {
 def _change_error(name: str) -> InputError:
     what, way_out = _CHANGES[name]
     return InputError(
-        f"A run that was broken off cannot go on: {what}.",
-        f"{way_out} and it goes on, or begin anew with --force: every row is asked again.",
+        f"An interrupted run cannot resume: {what}.",
+        f"{way_out} and the run resumes, or start over with --force: every row is asked again.",
     )
 
 

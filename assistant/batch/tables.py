@@ -342,7 +342,7 @@ def _refuse_broken(path: Path) -> None:
     if right > wrong:
         raise InputError(
             f"Line {first} of {str(path)!r} has bytes that are no UTF-8, as the rest of it is.",
-            'Save it anew as UTF-8, or name its encoding in the mapping: encoding = "cp1251".',
+            'Save it again as UTF-8, or name its encoding in the mapping: encoding = "cp1251".',
         )
 
 
@@ -410,7 +410,7 @@ def _records(
     except LookupError as error:
         raise InputError(f"There is no encoding {encoding!r}.", "Name one, such as utf-8 or cp1251.") from error
     except csv.Error as error:
-        raise InputError(f"{str(path)!r} cannot be read as csv: {error}.", "Save it anew as UTF-8 csv.") from error
+        raise InputError(f"{str(path)!r} cannot be read as csv: {error}.", "Save it again as UTF-8 csv.") from error
 
 
 def _report_each(lines: Iterable[str], seen: Callable[[str], None]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from typing import Final, NoReturn, TypeAlias
 EXIT_CODES: Final = {
     0: "the turn ended with an answer, or the command did what it was asked",
     1: "something went wrong; the message says how to fix it",
-    2: "the command line or the message cannot be taken",
-    3: "a question was asked back",
+    2: "the command line or the message is not valid",
+    3: "the assistant asked a question back",
     4: "declined or refused",
     5: "handed over to a person",
     6: "pages that may help were shown, without an answer",
@@ -88,7 +88,7 @@ def _index(commands: _Commands) -> None:
     parser = _command(
         commands,
         "index",
-        "read Markdown files into the knowledge base; only what changed is read again",
+        "index Markdown files; only changed files are read again",
         [
             "guardian index",
             "guardian index ~/docs --version 5.0",
@@ -97,7 +97,9 @@ def _index(commands: _Commands) -> None:
         ],
     )
     parser.add_argument("path", nargs="?", help="folder of Markdown files (default: the folders of the profile)")
-    parser.add_argument("--as", dest="source", choices=("doc", "policy"), default="doc", help="what the files count as")
+    parser.add_argument(
+        "--as", dest="source", choices=("doc", "policy"), default="doc", help="kind of source that the files are"
+    )
     parser.add_argument("--version", help="version of the product that the files describe")
     parser.add_argument(
         "--to", metavar="URL", help="fill this index in Qdrant or PostgreSQL, too (default: GUARDIAN_INDEX_URL)"
@@ -110,7 +112,7 @@ def _search(commands: _Commands) -> None:
     parser = _command(
         commands,
         "search",
-        "show the passages on a text, with score and confidence",
+        "show the passages that match a text, with score and confidence",
         [
             'guardian search "moderation modes"',
             'guardian search "режимы модерации" --json',
@@ -122,11 +124,11 @@ def _search(commands: _Commands) -> None:
         "--top",
         type=_positive,
         metavar="N",
-        help="passages to show (default: 10), or to ask of each source (--explain)",
+        help="number of passages to show (default: 10), or to request from each source (--explain)",
     )
     parser.add_argument("--lang", choices=("en", "ru"), help="prefer documents in this language")
     parser.add_argument(
-        "--explain", action="store_true", help="show what a turn would search and what becomes of each passage"
+        "--explain", action="store_true", help="show what a turn would search, and what happens to each passage"
     )
     parser.add_argument("--role", help="with --explain: role of the user (default: user)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -146,31 +148,31 @@ def _ask(commands: _Commands) -> None:
             'guardian ask "What is DT-005?" --json | jq .guardian',
         ],
     )
-    parser.add_argument("text", help="the question; - reads it from standard input")
-    parser.add_argument("--thread", help="conversation to go on with (default: a new one)")
-    parser.add_argument("--id", dest="turn_id", help="id of this message: the same id is never run twice")
+    parser.add_argument("text", help="the question, or - to read it from standard input")
+    parser.add_argument("--thread", help="conversation to continue (default: a new one)")
+    parser.add_argument("--id", dest="turn_id", help="id of this message; Guardian never runs the same id twice")
     parser.add_argument("--lang", choices=("en", "ru"), help="language of the answer (default: of the question)")
     parser.add_argument("--role", help="role of the user (default: user)")
     parser.add_argument("--json", action="store_true", help="print the whole StructuredAgentResult")
     parser.add_argument("--path", action="store_true", help="show each node with its decisions")
     parser.add_argument(
-        "--explain", action="store_true", help="show the draft with each claim marked, and how the verdict came about"
+        "--explain", action="store_true", help="show the draft with each claim marked, and the reasons for the verdict"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
     _profile(parser)
     parser.set_defaults(module="ask")
 
 
 def _chat(commands: _Commands) -> None:
     parser = _command(
-        commands, "chat", "talk, one line a message", ["guardian chat", "guardian chat --thread support-17 --path"]
+        commands, "chat", "chat, one line per message", ["guardian chat", "guardian chat --thread support-17 --path"]
     )
-    parser.add_argument("--thread", help="conversation to go on with (default: a new one)")
+    parser.add_argument("--thread", help="conversation to continue (default: a new one)")
     parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each message)")
     parser.add_argument("--role", help="role of the user (default: user)")
     parser.add_argument("--path", action="store_true", help="show each node with its decisions")
     parser.add_argument(
-        "--explain", action="store_true", help="show the draft with each claim marked, and how the verdict came about"
+        "--explain", action="store_true", help="show the draft with each claim marked, and the reasons for the verdict"
     )
     _profile(parser)
     parser.set_defaults(module="chat")
@@ -186,7 +188,7 @@ def _threads(commands: _Commands) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     about = {
         "list": "list the conversations",
-        "show": "print a conversation, one entry a turn",
+        "show": "print a conversation, one entry per turn",
         "resume": "finish a half-finished turn",
         "delete": "delete a conversation: transcript and checkpoints",
     }
@@ -204,13 +206,13 @@ def _hand_offs(commands: _Commands) -> None:
     parser = _command(
         commands,
         "hand-offs",
-        "show what was passed on to people and what is kept, and send that",
+        "list the hand-offs to people, and send those not delivered yet",
         ["guardian hand-offs list", "guardian hand-offs send"],
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     about = {
-        "list": "list all hand-offs, oldest first: delivered, kept (sent again by itself) or failed (refused too often)",
-        "send": "send what is kept or failed; exit code 1 where some of it could not be delivered",
+        "list": "list all hand-offs, oldest first: delivered, kept (Guardian sends it again) or failed (refused too often)",
+        "send": "send what is kept or failed; the exit code is 1 if something could not be delivered",
     }
     for name, text in about.items():
         action = _command(actions, name, text, [f"guardian hand-offs {name}"])
@@ -236,7 +238,7 @@ def _doctor(commands: _Commands) -> None:
     parser = _command(
         commands,
         "doctor",
-        "tell what is installed, reachable and indexed, and what to do about what is not",
+        "report what is installed, reachable and indexed, and how to fix what is not",
         ["guardian doctor", "guardian doctor --profile comindware"],
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -257,21 +259,21 @@ def _eval(commands: _Commands) -> None:
         ],
     )
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="cases, a JSON object a line (default: the bundled ones)"
+        "files", nargs="*", metavar="FILE", help="cases, one JSON object per line (default: the bundled ones)"
     )
     parser.add_argument(
         "--parts",
         nargs="+",
         metavar="PART",
-        help="answers, turns, drafts, copies, moderation, retrieval (default: what there are cases for)",
+        help="answers, turns, drafts, copies, moderation, retrieval (default: all that have cases)",
     )
-    parser.add_argument("--ab", metavar="KEY=A,B", help="ask every turn with two values of a run setting, and compare")
+    parser.add_argument("--ab", metavar="KEY=A,B", help="run every turn with two values of a run setting, and compare")
     parser.add_argument("--out", metavar="FOLDER", help="write evaluation.md with its plots there")
-    parser.add_argument("--misses", action="store_true", help="name the cases that went otherwise than labelled")
+    parser.add_argument("--misses", action="store_true", help="name the cases whose outcome differs from their label")
     parser.add_argument(
-        "--held-back", action="store_true", help="ask the third of the bundled cases, too, that nothing is tuned on"
+        "--held-back", action="store_true", help="include the third of the bundled cases that is held back from tuning"
     )
-    parser.add_argument("--most", type=_positive, metavar="N", help="so many cases of each sort, for a quick look")
+    parser.add_argument("--most", type=_positive, metavar="N", help="at most N cases of each sort, for a quick look")
     parser.add_argument("--data", metavar="FOLDER", help="public data for answers, moderation and retrieval")
     _profile(parser)
     parser.set_defaults(module="evaluate")
@@ -281,16 +283,16 @@ def _calibrate(commands: _Commands) -> None:
     parser = _command(
         commands,
         "calibrate",
-        "find from which estimate of relevance on answers should be stated, by labelled questions of your own",
+        "find the relevance limit for answers, from your own labelled questions",
         [
             "guardian calibrate questions.jsonl --profile my.toml",
             "guardian calibrate questions.jsonl --profile my.toml --write",
         ],
     )
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="labelled questions, a JSON object a line, 40 at least"
+        "files", nargs="+", metavar="FILE", help="labelled questions, one JSON object per line, at least 40"
     )
-    parser.add_argument("--write", action="store_true", help="put the limit into the profile")
+    parser.add_argument("--write", action="store_true", help="write the limit into the profile")
     _profile(parser)
     parser.set_defaults(module="calibrate")
 
@@ -312,7 +314,7 @@ def _serve(commands: _Commands) -> None:
         ],
     )
     _address(parser, 8000)
-    parser.add_argument("--role", default="user", help="role of everybody, where no API keys are used (default: user)")
+    parser.add_argument("--role", default="user", help="role of everyone if no API keys are used (default: user)")
     _profile(parser)
     parser.set_defaults(module="serve")
 
@@ -326,7 +328,7 @@ def _ui(commands: _Commands) -> None:
     )
     parser.add_argument("--port", type=int, default=7860, help="port to listen on (default: 7860; 0: any free one)")
     parser.add_argument(
-        "--operator", action="store_true", help="show plan, articles, report and path of each turn, too (role operator)"
+        "--operator", action="store_true", help="also show plan, articles, report and path of each turn (role operator)"
     )
     _profile(parser)
     parser.set_defaults(module="ui")
@@ -336,11 +338,11 @@ def _mcp(commands: _Commands) -> None:
     parser = _command(
         commands,
         "mcp",
-        "offer tools to another assistant by the Model Context Protocol, on standard input and output",
+        "offer tools to another assistant over the Model Context Protocol, on standard input and output",
         ["guardian mcp", "guardian mcp --profile comindware"],
         "`guardian serve` offers the same tools over HTTP, at /mcp.",
     )
-    parser.add_argument("--role", default="user", help="role of who asks (default: user)")
+    parser.add_argument("--role", default="user", help="role of the user (default: user)")
     _profile(parser)
     parser.set_defaults(module="mcp")
 
@@ -349,21 +351,21 @@ def _batch(commands: _Commands) -> None:
     parser = _command(
         commands,
         "batch",
-        "answer a table of questions: xlsx, csv or jsonl; a killed run goes on where it stopped",
+        "answer a table of questions (xlsx, csv or jsonl); a killed run resumes where it stopped",
         [
             "guardian batch tickets.xlsx answers.xlsx",
             "guardian batch tickets.csv answers.jsonl --columns columns.toml --at-once 4",
         ],
-        "OUT has the columns of IN, then the answers; OUT.progress is beside it until all rows are answered.",
+        "OUT has the columns of IN, then the answers. The file OUT.progress exists until all rows are answered.",
     )
     parser.add_argument("source", metavar="IN", help="the table of questions; it is never changed")
     parser.add_argument("target", metavar="OUT", help="the table to write: .xlsx, .csv or .jsonl")
     parser.add_argument("--columns", metavar="FILE", help="TOML file that says which column is what")
     parser.add_argument("--at-once", type=_positive, metavar="N", default=4, help="rows at once (default: 4)")
     parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each question)")
-    parser.add_argument("--role", help="role of who asks (default: user)")
+    parser.add_argument("--role", help="role of the user (default: user)")
     parser.add_argument(
-        "--force", action="store_true", help="replace OUT where it exists, and begin anew where a run was broken off"
+        "--force", action="store_true", help="replace OUT if it exists, and start over if a run was interrupted"
     )
     _profile(parser)
     parser.set_defaults(module="batch")
@@ -373,7 +375,7 @@ def _keys(commands: _Commands) -> None:
     parser = _command(
         commands,
         "keys",
-        "make, list and remove API keys for `guardian serve`",
+        "create, list and remove API keys for `guardian serve`",
         [
             "guardian keys add helpdesk",
             "guardian keys add desk-lead --role operator --per-minute 120",
@@ -383,9 +385,9 @@ def _keys(commands: _Commands) -> None:
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     about = {
-        "add": "make a key and print it, once; from then on every request needs one",
+        "add": "create a key and print it once; from then on every request needs a key",
         "list": "list the keys by name, with role and limit",
-        "remove": "remove a key; it counts no more at once",
+        "remove": "remove a key; it stops working at once",
     }
     for name, text in about.items():
         example = f"guardian keys {name}" + ("" if name == "list" else " helpdesk")
@@ -393,9 +395,9 @@ def _keys(commands: _Commands) -> None:
         if name != "list":
             action.add_argument("name", metavar="NAME", help="small Latin letters, digits and dashes")
         if name == "add":
-            action.add_argument("--role", default="user", help="role of whoever has the key (default: user)")
+            action.add_argument("--role", default="user", help="role of the key's holder (default: user)")
             action.add_argument(
-                "--per-minute", type=_positive, metavar="N", default=60, help="requests a minute (default: 60)"
+                "--per-minute", type=_positive, metavar="N", default=60, help="requests per minute (default: 60)"
             )
         if name == "list":
             action.add_argument("--json", action="store_true", help="print JSON")

@@ -131,7 +131,7 @@ class Group(BaseSettings):
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise refusal("is not text in UTF-8.", "Set it anew in a terminal whose encoding is UTF-8.") from None
+            raise refusal("is not text in UTF-8.", "Set it again in a terminal that uses UTF-8.") from None
         if not text.strip():
             raise PydanticUseDefault
         return text.strip()

@@ -91,7 +91,7 @@ class ModerationSettings(Group):
             )
         if self.provider == "vllm" and not (self.vllm_url and self.vllm_model):
             raise ConfigError(
-                "GUARD_PROVIDER_TYPE is 'vllm', but nothing says where it is.",
+                "GUARD_PROVIDER_TYPE is 'vllm', but the server's address is not set.",
                 "Set GUARD_VLLM_URL and GUARD_VLLM_MODEL.",
             )
         return self
@@ -179,7 +179,7 @@ class ModelSettings(Group):
     def _check_place(self) -> Self:
         if (self.planner or self.drafter) and not (self.url or self.key):
             raise ConfigError(
-                "A language model is named, but nothing says where it is.",
+                "A language model is named, but its address is not set.",
                 "Set OPENAI_BASE_URL to its server, or OPENAI_API_KEY for OpenAI's own.",
             )
         return self

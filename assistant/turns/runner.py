@@ -369,7 +369,7 @@ def _of_another(turn: Turn) -> ThreadError:
     return ThreadError(
         f"The newest step of conversation {turn.thread_id!r} is not of its turn {turn.turn_id!r}, so that its answer "
         "would be another one's; nothing was recorded.",
-        "`guardian threads resume` tries again; where that does not help, delete the conversation.",
+        "`guardian threads resume` tries again; if that does not help, delete the conversation.",
     )
 
 
@@ -396,7 +396,7 @@ def _result_of(snapshot: StateSnapshot, turn: Turn) -> Json:
     if not isinstance(result, dict) or not result:
         raise ThreadError(
             f"The turn {turn.turn_id!r} of conversation {turn.thread_id!r} stopped without a result.",
-            "`guardian threads resume` tries again; where that does not help, delete the conversation.",
+            "`guardian threads resume` tries again; if that does not help, delete the conversation.",
         )
     answer = dict(cast("Json", result))
     # A turn that broke before its question was read has a result without an id.

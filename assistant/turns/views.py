@@ -25,7 +25,7 @@ class UserView(BaseModel):
         intent: Empty where moderation or DT-002 refused the message, and where nothing was planned.
         answer: Markdown, or JSON where the profile's contract says so; exactly `answer_text` of the result.
         hand_off: What became of a hand-off; `None` where there is none, or nowhere to send it to.
-        choices: What may be chosen where a question was asked back, in the order of the numbers in `answer`: the next
+        choices: What may be chosen where the assistant asked a question back, in the order of the numbers in `answer`: the next
             message may be such a number or a label.
     """
 

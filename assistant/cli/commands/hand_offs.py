@@ -36,7 +36,7 @@ async def _send(deployed: Deployment) -> None:
     taking = hand_off_sink(deployed)
     if taking is None:
         raise ConfigError(
-            "Nothing says where hand-offs go.",
+            "No destination for hand-offs is set.",
             "Set GUARDIAN_HANDOFF_TO to a folder or to the address of a webhook.",
         )
     await taking.send_kept(all_of_them=True)

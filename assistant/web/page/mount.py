@@ -165,7 +165,7 @@ class Guard:
             unwanted = read_cancel(await Request(scope, receive).body())
             own = own_session(caller, unwanted.session_hash)
             if not self._queue.has(own, unwanted.event_id):
-                raise UnknownThread("There is no such event in this session.", "It may have ended: load the page anew.")
+                raise UnknownThread("There is no such event in this session.", "It may have ended: reload the page.")
             return _replay(scope, unwanted.model_copy(update={"session_hash": own}), receive)
         if scope["path"] == _DATA:
             own = own_session(caller, session)
