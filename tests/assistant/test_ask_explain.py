@@ -204,7 +204,7 @@ def test_earlier_tries_are_told_with_their_rows() -> None:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (DraftKind.ABSTENTION, {"en": "documents do not tell", "ru": "в документах ответа нет"}),
+        (DraftKind.ABSTENTION, {"en": "documents do not answer", "ru": "в документах ответа нет"}),
         (DraftKind.CLARIFICATION, {"en": "asks a question", "ru": "задаёт вопрос"}),
     ],
 )

@@ -425,7 +425,7 @@ def test_a_data_folder_that_may_not_be_written_is_told(library: Desk, tmp_path: 
         desk.run("index").complains(1, "cannot be written", "another data folder")
         desk.here("ask", QUESTION, "--thread", "t").complains(1, str(desk.folder))
         asked = desk.run("ask", QUESTION)
-        assert (asked.code, ANSWER in asked.out, "nothing of this turn is kept" in asked.err) == (0, True, True)
+        assert (asked.code, ANSWER in asked.out, "this turn is not kept" in asked.err) == (0, True, True)
         desk.here("threads", "list").complains(1, "may be written", "GUARDIAN_DATA_DIR")
         doctor = desk.here("doctor").out
         assert "NO  data folder" in doctor

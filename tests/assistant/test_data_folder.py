@@ -155,7 +155,7 @@ def test_documents_that_cannot_be_written_are_searched(sealed: Desk) -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        (QUESTION, "nothing of this turn is kept"),
+        (QUESTION, "this turn is not kept"),
         (IN_RUSSIAN, "ничего не сохранено"),
     ],
 )

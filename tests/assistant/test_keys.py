@@ -62,8 +62,8 @@ def test_keys_are_listed_by_name_with_role_and_limit(empty: Desk) -> None:
     ]
     lines = empty.here("keys", "list").out.splitlines()
     assert [line.split() for line in lines] == [
-        ["anna", "user", "60", "requests", "a", "minute"],
-        ["desk-lead", "operator", "120", "requests", "a", "minute"],
+        ["anna", "user", "60", "requests", "per", "minute"],
+        ["desk-lead", "operator", "120", "requests", "per", "minute"],
     ]
 
 
@@ -141,7 +141,7 @@ def test_what_stands_in_the_place_of_keys_lets_nobody_in(tmp_path: Path, sort: s
         path.symlink_to(path if sort == "a link to itself" else tmp_path / "secret")
     keys = Keys(path)
     assert keys.wanted
-    with pytest.raises(ConfigError, match="Let this user read the file"):
+    with pytest.raises(ConfigError, match="Make the file readable"):
         keys.all()
 
 

@@ -145,8 +145,8 @@ def test_the_profile_of_the_command_line_stands_above_the_environment() -> None:
 @pytest.mark.parametrize(
     ("variables", "says"),
     [
-        ({"GUARDIAN_MODEL": "model"}, ("nothing says where it is", "OPENAI_BASE_URL")),
-        ({"GUARD_PROVIDER_TYPE": "vllm"}, ("nothing says where it is", "GUARD_VLLM_URL")),
+        ({"GUARDIAN_MODEL": "model"}, ("its address is not set", "OPENAI_BASE_URL")),
+        ({"GUARD_PROVIDER_TYPE": "vllm"}, ("address is not set", "GUARD_VLLM_URL")),
         ({"GUARDIAN_CORS_ORIGINS": "*"}, ("GUARDIAN_CORS_ORIGINS", "https://desk.example")),
         ({"GUARDIAN_CORS_ORIGINS": "https://a.example, https://b.example/"}, ("GUARDIAN_CORS_ORIGINS",)),
         ({"GUARDIAN_DRAIN_SECONDS": "601"}, ("GUARDIAN_DRAIN_SECONDS", "600")),

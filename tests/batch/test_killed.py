@@ -122,8 +122,8 @@ def test_a_killed_and_an_interrupted_run_ask_no_answered_row_again(
 
     said = interrupted(desk, lambda: len(recorded(desk)) > len(had) + 1, *command)
     assert said.code == 130
-    assert f"of {ROWS} rows, {len(had)} are answered already" in said.err
-    assert "the same command goes on" in said.err
+    assert f"of {ROWS} rows, {len(had)} are already answered" in said.err
+    assert "the same command resumes" in said.err
     assert "Traceback" not in said.err
     second, had_then = asked(model), recorded(desk)
     assert len(had_then) < ROWS

@@ -258,7 +258,7 @@ def test_a_run_whose_output_cannot_be_written_goes_on_and_asks_nothing_again(she
 
     said = batch(shelf, source, out)
     assert said.code == 0
-    assert f"of {ENOUGH} rows, {ENOUGH} are answered already" in said.err
+    assert f"of {ENOUGH} rows, {ENOUGH} are already answered" in said.err
     assert conversations(shelf) == threads
     assert [row["outcome"] for row in table(out)] == ["answered"] * ENOUGH
     assert not progress.exists()
@@ -302,5 +302,5 @@ def test_a_full_disk_stops_the_run_which_then_goes_on(shelf: Desk, tmp_path: Pat
     assert not out.exists()
     said = batch(desk, source, out)
     assert said.code == 0
-    assert re.search(r"of 12 rows, [1-9]\d* are answered already", said.err), said.err
+    assert re.search(r"of 12 rows, [1-9]\d* are already answered", said.err), said.err
     assert [row["outcome"] for row in table(out)] == ["answered"] * 12

@@ -392,7 +392,7 @@ def test_what_is_refused_before_it_reaches_the_page_is_said_with_a_way_out(serve
         expect(page.locator("article.turn .tools")).to_have_count(1)
         page.locator("#g-box textarea").fill("x" * 1_100_000)
         page.locator("#g-send").click()
-        expect(page.locator("#g-trouble")).to_contain_text("larger than the assistant takes")
+        expect(page.locator("#g-trouble")).to_contain_text("too large for the assistant")
         page.locator("#g-box textarea").fill("")
     with served.visit_anew("gone", locale="ru-RU") as page:
         keys_of(deployment(environment=desk.environment)).remove("gone")
@@ -511,7 +511,7 @@ def test_the_queue_takes_nothing_but_the_pages_own_events(served: Served, junk: 
     """A number, a value or a session that no event of the page has is refused with a sentence and a way out."""
     answer = sent(served, "POST", "gradio_api/queue/join", {**EVENT, **junk})
     assert answer.status_code == 400
-    assert answer.json()["error"]["way_out"] == "Load the page anew."
+    assert answer.json()["error"]["way_out"] == "Reload the page."
     absent = {name: value for name, value in EVENT.items() if name not in junk}
     if "trigger_id" not in junk:
         assert sent(served, "POST", "gradio_api/queue/join", absent).status_code == 400
@@ -546,7 +546,7 @@ def test_what_a_tab_asked_for_is_its_callers_alone(served: Served) -> None:
     for method, path, body in (("GET", listen, None), ("POST", "gradio_api/cancel", cancel)):
         answer = sent(served, method, path, body, name="vera")
         assert answer.status_code == 404
-        assert "page anew" in answer.json()["error"]["way_out"]
+        assert "reload the page" in answer.json()["error"]["way_out"]
     theirs = sent(served, "POST", "gradio_api/queue/join", EVENT, name="vera").json()["event_id"]
     own = joined.json()["event_id"]
     for name, event, other in (("vera", theirs, own), ("anna", own, theirs)):

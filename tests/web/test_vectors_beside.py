@@ -89,7 +89,7 @@ def test_a_first_search_does_not_wait_for_vectors_and_a_killed_server_s_are_gone
         second.signal()
         code, told = second.ended()
     assert code == 0
-    assert "vectors made" in told
+    assert "Created" in told
     sent = texts(model)
     assert len(set(sent)) == PAGES
     assert len(sent) - PAGES <= BATCH
@@ -114,6 +114,6 @@ def test_who_indexes_is_not_in_its_way(desk: Desk, model: FakeServer, capsys: py
         filling.start()
         time.sleep(0.2)
         assert texts(model) == []
-    until(lambda: "vectors made" in capsys.readouterr().err)
+    until(lambda: "Created" in capsys.readouterr().err)
     filling.stop()
     assert len(texts(model)) == PAGES

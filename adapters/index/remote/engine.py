@@ -15,7 +15,7 @@ from adapters.index.store import Passage
 if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedding
 
-ANOTHER_PLACE: Final = "fill another collection or database, or delete this one and fill it anew"
+ANOTHER_PLACE: Final = "fill another collection or database, or delete this one and fill it again"
 """What to do with an index that cannot take what it is to be filled with."""
 
 

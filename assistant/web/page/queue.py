@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from assistant.service import Caller
 from contracts.errors import InputError, UnknownThread
 
-_WAY_OUT: Final = "Load the page anew."
+_WAY_OUT: Final = "Reload the page."
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
