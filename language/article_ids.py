@@ -7,17 +7,13 @@ from collections.abc import Iterable
 from itertools import pairwise
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from language.patterns import read_wording
 from language.privacy.spans import readings
 
+_WORDING = read_wording(__name__)
+
 _NUMBER = r"\d{1,9}(?![\w-])(?!\.\d)"
-_OF_A_LAW = r"(?!\.? {1,2}[^\W\d_]{0,24} {0,1}(?:гк|ук|нк|тк|коап|конституц|кодекс|закон|gdpr))"
-_NAMED = re.compile(
-    r"(?:(?<![a-zа-яё])(?:kb[ _-]?id|article|стать(?:я|и|ю|е|ё|ей|ёй|ям|ях))s?(?:[ _-]?(?:id|no\.?|number|номер)| под номером)?"
-    r"[\"'`*]{0,3}[ :=№#]{1,4}|(?<![\w-])(?<!\d )kb[ -]?)[\"'`*№#]{0,3}"
-    rf"({_NUMBER}(?:, ?{_NUMBER}(?! ?[^\W\d_]{{3,}})|,? (?:and|or|и|или) {_NUMBER}){{0,20}}){_OF_A_LAW}",
-    re.IGNORECASE,
-)
-"""An article of a law is none of ours."""
+_NAMED = _WORDING.pattern("named", number=_NUMBER)
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`«»|]+", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"(?:\]\([ ]{0,4}<?|\bhref ?= ?[\"']?|^[ ]{0,3}\[[^\]\n]{1,99}\]:[ ]{1,4}<?)(?![a-z][a-z0-9+.-]*:|//|#)([^\s)>\"']+)",

@@ -15,10 +15,13 @@ from contracts.enums import ResponseFormat
 from language.blocks import Block, BlockKind, blocks, heading_text
 from language.figures.values import Values, code_parts, values
 from language.lexicon import is_courtesy, is_lead_in, points_ahead
+from language.patterns import read_wording
 from language.privacy.links import has_link
 from language.sentences import sentences
 from language.structured import Leaf, json_block, leaves, loose_leaves
 from language.words import stems, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 _CITATION = re.compile(r"\[(0|[1-9][0-9]{0,2})\]")
 # Marks behind a full stop, with what may be around them: ". **[1]**", ". ([1])".
@@ -27,32 +30,13 @@ _AFTER_MARK = re.compile(r"(?<=\][.!?…])\s+(?=\w)")
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _INK: Final = re.compile(r"\S+")
 _QUOTE_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
-_OPENER = re.compile(
-    r"\W*+(?:(?:short answer|in short|briefly|короткий ответ|коротко|кратко)[*_]*[:,—-]+[\s*_]*)?(?:yes|no|yep|nope|of course|certainly|sure|absolutely|exactly|correct|right|true|false|great|excellent|perfect|done|ok|okay"
-    r"|not (?:exactly|quite|really|necessarily|at all|always)|it depends|partly|almost (?:nothing|everything)|unfortunately,? (?:not|no)|yes and no"
-    r"|да|нет|верно|неверно|можно|нельзя|конечно|разумеется|безусловно|отлично|готово|хорошо|именно|окей|ок"
-    r"|не совсем|не всегда|не обязательно|вовсе нет|частично|почти (?:ничего|всё|все)|к сожалению,? (?:нет|нельзя)|и да,? и нет|зависит от (?:случая|ситуации))"
-    r"(?:[ ,—-]+(?:of course|it (?:is|does|can)(?: not|n['’]t)?|you (?:can|may|must|should)(?:not| not|n['’]t)?|можно|нельзя|верно|конечно))?[\s*_]*[.!…]+[\s*_]*",
-    re.IGNORECASE,
-)
+_OPENER = _WORDING.pattern("opener")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]{1,4}(?![ \t])|[ \t]|$)", re.MULTILINE)
 # A number at the beginning of a line of an item counts, though it begins no list there.
 _LINE_WITH_MARKER = re.compile(r"\n(?=[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t])")
-# "Step 2:", "Note!": what a sentence begins with, and what its number counts are steps.
-_COUNTED = (
-    r"(?:step|stage|part|option|method|way|case|example|question|шаг|этап|часть|вариант|способ|случай|пример|вопрос)"
-)
-_LABEL = re.compile(
-    rf"(?:[-*+#]+[ \t]+|\d{{1,9}}[.)][ \t]+)?[*_]*(?:{_COUNTED}[ \u00a0]+(?:№[ \u00a0]?|#)?\d{{1,2}}"
-    r"|note|tip|hint|important|attention|caution|warning|nb|p\.[ ]?s|примечание|заметка|важно|внимание|осторожно|совет|подсказка|предупреждение)"
-    r"(?:[*_]*[ \u00a0]*(?:[.:!)]+|[—–-](?=\s))[*_]*|[*_]*$)\s*",
-    re.IGNORECASE,
-)
+_LABEL = _WORDING.pattern("label")
 _NUMBERING = re.compile(r"#*[ \t]*(?:\d{1,2}(?:\.\d{1,2})+[.)]?|\d{1,2}[.)])[ \t]+(?=[^\W\d_a-zа-яё])")
-_TOLD = re.compile(
-    r"\b(?:did|do) you know\b|\bзнаете ли вы\b|\bзнали ли вы\b|\bа вы знали\b|,\s*(?:не так ли|не правда ли|верно|правда|right|correct|\w+n['’]t (?:it|they|you|he|she|we))\s*\?\W*$",
-    re.IGNORECASE,
-)
+_TOLD = _WORDING.pattern("told")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _SHOWN_BY_TAG = re.compile(r"\b(?:alt|title|label|placeholder|aria-label|value)\s*=\s*[\"']([^\"'<>]+)", re.IGNORECASE)
@@ -66,12 +50,8 @@ _RUN_IN_ENDS: Final = re.compile(r"[.!?…][*_~]{1,3}[ \t]+[^\s\[(]")
 _DEEPEST: Final = 20
 _LONG_TITLE: Final = 5
 """Words of an underlined heading from which on it is read as a paragraph: models mean a rule by the line below."""
-# What counts the entries of a list, and states nothing.
-_PLACES: Final = frozenset(("step", "order", "index", "position", "number", "id", "no", "n", "шаг", "номер"))
-# What these say in one word is a name for a state and no statement.
-_STATES: Final = frozenset(
-    ("kind", "type", "status", "state", "language", "lang", "format", "category", "id", "name", "level", "code")
-)
+_PLACES: Final = frozenset(_WORDING.words("places"))
+_STATES: Final = frozenset(_WORDING.words("states"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from itertools import islice
 from typing import Any, Final
 
 from contracts.enums import Language, RequestType
 from language.clean import fold, skeleton
 from language.memo import remember
+from language.patterns import read_toml
 from language.words import Phrases, all_stems, stem, stems, stop_words, tokens
 
 _VOWEL = re.compile("[aeiouyаеиоуыэюя]")
@@ -32,7 +31,7 @@ _LONG_RUN = re.compile(r"(.)\1{5,}")
 @cache
 def lexicon() -> dict[str, Any]:
     """Return the lexicon as it stands in the file."""
-    return tomllib.loads(files("language").joinpath("lexicon.toml").read_text("utf-8"))
+    return read_toml("language", "lexicon.toml")
 
 
 def request_type(text: str) -> RequestType:

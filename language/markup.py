@@ -11,6 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from language.blocks import BlockKind, blocks, split_code
+from language.patterns import read_wording
+
+_WORDING: Final = read_wording(__name__)
 
 ICON = "\ufdd1"
 """Stands in a text where a picture stood that the sentence speaks of; see `passages.LEFT_OUT`."""
@@ -43,10 +46,8 @@ _ALONE = re.compile(rf"^[ \t]*(?:[-*+][ \t]+)?{_HOLE}[ \t{_HOLE}]*$\n?", re.MULT
 _WORD = re.compile(r"[^\W_]+")
 _NEAR: Final = 40
 
-_POINTS_AT = re.compile(
-    r"click|press|select|choose|tap|hit|open|use|the|an?|on|via|with|нажмите|нажать|нажав|на|выберите|кликните|щ[её]лкните|по|через|с"
-)
-_PICTURED = re.compile(r"(?:icon|button|symbol|image|picture|знач|икон|кноп|символ)", re.IGNORECASE)
+_POINTS_AT = _WORDING.pattern("points_at")
+_PICTURED = _WORDING.pattern("pictured")
 
 _LABEL = re.compile(r"\*\*[^*\n]{1,200}\*\*:?[ \t]*")
 _ITEM = re.compile(r"([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})(?=\S)")

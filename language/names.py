@@ -10,58 +10,16 @@ from language.clean import fold
 from language.figures.passage import Passage
 from language.figures.units import read_unit
 from language.memo import remember
+from language.patterns import read_wording
 from language.words import detect, stem, stop_words
+
+_WORDING: Final = read_wording(__name__)
 
 _CODE = re.compile(r"`[^`]*`|https?://\S+")
 _WORD = re.compile(r"[^\W_][\w'’]*")
 _QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{2,80})[»”“\"]")
 _STARTS = re.compile(r"(?:^|[.!?:;…|»”\"—–(\n]|[*_]{2})[\s*_«“\"\[(]*$|^\s*(?:[-*+>#]+|\d+[.)])\s+[*_«“\"\[(]*$")
-_NO_NAMES: Final = frozenset(
-    (
-        *(
-            "i",
-            "i'm",
-            "ok",
-            "api",
-            "url",
-            "json",
-            "html",
-            "http",
-            "https",
-            "pdf",
-            "id",
-            "ip",
-            "sql",
-            "ui",
-            "cli",
-            "ai",
-            "faq",
-        ),
-        *(
-            "web",
-            "internet",
-            "email",
-            "admin",
-            "user",
-            "os",
-            "pc",
-            "step",
-            "part",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "option",
-        ),
-        *("cpu", "ram", "js", "css", "vm", "db", "tl", "dr", "fyi", "ps", "nb"),
-        *("ос", "пк", "вм", "бд", "лк", "озу"),
-        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-        *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
-        *("december", "english", "russian", "cyrillic", "latin"),
-    )
-)
-"""Words with capitals that name nothing which a source would have to name."""
+_NO_NAMES: Final = frozenset(_WORDING.words("no_names"))
 
 
 _ENDING: Final = re.compile(r"['’]\w{1,3}$|(?<=[A-Z]{2})s$")

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from language.patterns import read_wording
 from language.sentences import sentences
 
+_WORDING: Final = read_wording(__name__)
+
 _SPLIT: Final = re.compile(r"[;:—–(]\s*|,\s+|\s+-\s+")
-_STARTS: Final = re.compile(
-    r"\W{0,8}(?:(?:and|or|but|so|а|и|но|или|в|на|с|от|для|о|об|по|из|за|до|к|у)\s+)?"
-    r"(?:which|what|where|when|who|whom|whose|why|how|is|are|was|were|am|do|does|did|will|would|can|could|shall|should"
-    r"|may|might|has|have|had|на?сколько|сколько|как\w{0,4}|котор\w+|что|чт?о\w{0,2}|чем|чего|чему|где|куда|откуда|когда"
-    r"|кто|кого|кому|кем|чей|чья|чье|чьи|почему|зачем|ли)(?!\w)"
-    r"|\W{0,8}[\w-]{1,40}\s+ли(?!\w)",
-    re.IGNORECASE,
-)
+_STARTS: Final = _WORDING.pattern("starts")
 
 
 def question_of(text: str) -> str:
@@ -54,25 +50,9 @@ def states(gap: str) -> bool:
     )
 
 
-_STATES: Final = re.compile(
-    # The assistant does not speak of itself in a question, and tells no news in one.
-    r"(?<!\w)(?:we|our|us|мы|нами?|нас|наш\w{0,3})(?!\w)"
-    r"|\b(?:know|aware|heard|notice|noticed|realise|realize|remember|told|informed|agree|understand)\s+(?:that\b|(?:your|the)\b[^?]{0,60}?\b(?:is|are|was|were|has|have|had|will)\b)"
-    r"|(?<!\w)(?:знаете|знали|слышали|курсе|понимаете|известно|помните|сообщали|согласны)(?!\w)[^?]{0,20},?\s+что(?!\w)"
-    r"|\b(?:and|but|so|because|since|while|although|as|that)\s+(?:your|the|this|it|they|support)\b[^?]{0,60}?\b(?:is|are|was|were|has|have|had|will)\b"
-    r"|(?<!\w)(?:и|а|но|ведь|потому что|так как|поскольку)\s+(?:ваш\w{0,3}|поддержк\w|служб\w|вам|вас|вы)(?!\w)",
-    re.IGNORECASE,
-)
-_GOES_ON: Final = re.compile(
-    r"\W{0,8}(?:or|and|for example|such as|e\.g\.|if|when|where|или|либо|например|и|если|когда|где|котор\w{2,4}|что|то есть)(?!\w)",
-    re.IGNORECASE,
-)
-_HAS_SUBJECT: Final = re.compile(
-    r"\b(?:your|you|it|they|he|she|this|that|i|my|is|are|was|were|am|has|have|had|will|would|did|does|do|must|can|\w+ed)\b"
-    r"|(?<!\w)(?:ваш\w{0,3}|вы|вам|вас|он|она|оно|они|я|это|теперь|уже|больше)(?!\w)"
-    r"|(?<!\w)\w{2,}(?:[её]н|[её]на|[её]но|[её]ны|ан|ана|ано|аны|ыт|ыта|ыто|ыты|ит|ет|ют|ят|ась|ись|ось)(?!\w)",
-    re.IGNORECASE,
-)
+_STATES: Final = _WORDING.pattern("states")
+_GOES_ON: Final = _WORDING.pattern("goes_on")
+_HAS_SUBJECT: Final = _WORDING.pattern("has_subject")
 
 
 def _is_statement(part: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
@@ -21,6 +20,7 @@ from contracts.enums import Language
 from contracts.errors import PatternTooSlow
 from language.clean import fold
 from language.memo import remember, remember_items
+from language.patterns import read_toml
 
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
 # Tried where a word begins, and nowhere inside it: a run of digits is no word from any of them.
@@ -78,7 +78,7 @@ def _without_fleeting_vowel(stemmed: str) -> str:
 @cache
 def own_stems() -> dict[str, str]:
     """Return the stems that are not Snowball's, by word: `language/stems.toml`."""
-    lines = tomllib.loads(files("language").joinpath("stems.toml").read_text("utf-8"))
+    lines = read_toml("language", "stems.toml")
     return {word: ours for forms in lines.values() for ours, words in forms.items() for word in words.split()}
 
 

@@ -16,70 +16,26 @@ from language.attacks.demands import asks_for_secrets, may_demand
 from language.attacks.matching import find, shipped_pack
 from language.clean import INVISIBLE, skeleton
 from language.memo import remember
+from language.patterns import read_wording
 from language.privacy.spans import Span
 from language.readings import as_seen
 from language.words import tokens
 
+_WORDING: Final = read_wording(__name__)
+
 ORDERS: Final = "orders-to-the-reader"
 """The rule that such a sentence is left out by."""
-_ORDER_WORDS: Final = (
-    *("ignor", "disregard", "forget", "overrid", "overwrit", "bypass", "discard", "neglect", "jailbreak", "prompt", "pretend"),
-    *("act as", "acting as", "roleplay", "role-play", "reveal", "assistant", "chatbot", "unlimited", "unfilter", "uncensor"),
-    *("unrestrict", "from now on", "model", "gpt", "a.i.", "developer mode", "god mode", "im_start", "[inst", "[/inst"),
-    *("[system", "[/system", "<<sys", "system:"),
-    *("помощник", "посоветуй", "скажи", "ответь", "передай", "забуд", "игнор", "отброс", "пренебр", "промпт", "промт", "отныне"),
-    *("притвор", "представь", "вообрази", "ассистент", "нейросет", "цензур", "без ограничени", "джейлбр", "не следуй"),
-    *("не обращай", "выведи"),
-)  # fmt: skip
-_MAY_ORDER: Final = re.compile(
-    r"\b(?:dan|ai|llm|bot|ии|ты)\b|\b(?:ии-|теб[еяю]|тво)|сообщи\b|бот\w{0,2}\b"
-    r"|you(?:'re| are) (?:now|no longer|a |an )|(?:previous|prior|above|new) (?:instruct|direct|rules)"
-    r"|when(?:ever)? (?:you )?(?:summ|answ|quot|cit)|instead,? (?:tell|inform|advise)"
-    r"|языков\w+ модел|инструкци\w* (?:выше|ассист|для)|режим\w* разраб|(?:прежни|предыдущи)\w+ (?:инстр|указ|прав)"
-)
-"""Without one of these, and without a disguise, no sentence orders an assistant about: most have none, and cost one look."""
+_ORDER_WORDS: Final = _WORDING.words("order_words")
+_MAY_ORDER: Final = _WORDING.pattern("may_order")
 _DISGUISED: Final = re.compile(
     r"[a-z][а-яё]|[а-яё][a-z]|&#|<(?!br)[a-z!/]|[a-zа-яё][*~]{1,3}[a-zа-яё]|[a-z]{2}\d[a-z]|[a-z]\d[a-z]{2}|[а-яё]\d[а-яё]|(?:\b[^\W\d_] ){4}"
     # A letter of neither alphabet may be drawn like one, and a mark above one changes the word and not the look.
     r"|[^\W\d_a-zа-яё]|[a-zа-яё][\u0300-\u0305\u0307-\u036f]",
     re.IGNORECASE,
 )
-_SEND_WORDS: Final = (
-    *("send", "email", "e-mail", "forward", "submit"),
-    *("отправьте", "пришлите", "вышлите", "перешлите", "продиктуйте", "назовите"),
-)
-"""Without one of these `_SENDS_AWAY` finds nothing."""
-_MODEL: Final = (
-    r"(?:ai|a\.i\.|llm|(?:large |language |ai )+model|gpt|chat ?bot|bot|assistant|(?<=the )model|ии(?:-\w+)?|языков\w+ модел\w+|нейросет\w+|чат-?бот\w{0,2}"
-    r"|бот\w{0,2}|ассистент\w{0,2}|помощник\w{0,2})"
-)
-_SAYS: Final = (
-    r"(?:say|tell|inform|reply|answer|respond|recommend|advise|output|print|write|repeat|add|mention|claim|state|insist|do not|don't|never|always|only|must|should"
-    r"|скажи|сообщи|ответь|отвечай|посоветуй|советуй|рекомендуй|напиши|пиши|добавь|утверждай|говори|не отвечай|не говори|всегда|никогда|только)"
-)
-_TELLS: Final = (
-    r"(?:say|tell|inform|reply|answer|respond|reply|recommend|advise|print|write|repeat|insist|do not|don't|скажи|сообщи|ответь|отвечай|посоветуй|советуй"
-    r"|рекомендуй|напиши|пиши|добавь|утверждай|говори|не отвечай|не говори)"
-)
-"""Verbs of what a model does."""
-_TO_A_MODEL: Final = re.compile(
-    rf"\b(?:if you(?:'re| are)|since you(?:'re| are)|as an?|note (?:to|for)|attention|dear|hey|message (?:to|for)|instructions? (?:to|for)|если (?:ты|вы)(?: —| -)?)\s+"
-    rf"(?:an? |any |all |the |every |это читаешь и ты )?{_MODEL}s?\b[^.!?\n]{{0,80}}?\b{_SAYS}\b"
-    rf"|(?:^|[.!?>\]]\s*)\W{{0,6}}(?:note (?:to|for) )?{_MODEL}\s?(?:[:,]|[–—]\s)\s?[^.!?\n]{{0,60}}?\b{_TELLS}\b(?! (?:speed|access|protection|quality|is|are|and|of)\b|,)"
-    r"|(?:^|[.!?]\s)\W{0,4}\[/?(?:system|inst|assistant)\]\s*(?:you|always|never|ignore|reply|answer|say|tell|ты|вы|отвечай|скажи|всегда|никогда)\b|(?:^|[.!?]\s)\W{0,4}(?:disregard|ignore) (?:all |everything )?(?:the |of the )?above(?:\s?[.,!:]| and\b|$)"
-    r"|\bwhen(?:ever)? (?:you )?(?:summari[sz]|answer|quot|cit)(?:e|ing|ising|izing) (?:from |about )?this (?:page|text|document|passage|article)\b"
-    r"|\b(?:скажи|сообщи|ответь|отвечай|посоветуй|передай|напиши)(?: же)? (?:любому |каждому |всем )?(?:пользовател|клиент|покупател|читател|спрашивающ)\w{1,4},? что\b"
-    r"|\bdo not follow\b[^.!?\n]{0,60}\binstead,? (?:tell|inform|advise) (?:the |every |all )?(?:users?|customers?|readers?)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What is said to a model by its name, or to whoever answers from the page."""
-_SENDS_AWAY: Final = re.compile(
-    r"(?<!not )(?<!never )(?<!n't )(?<!to )(?<!will )(?<!can )(?<!may )(?<!must )(?<!should )(?<!не )(?<!никогда )\b(?:send|e-?mail|forward|submit|отправьте|пришлите|вышлите|перешлите|продиктуйте|назовите)\b(?:(?!\b(?:tickets?|requests?|forms?|about|public|запрос|заявк|форм)|,)[^.!?\n]){0,60}?"
-    r"\b(?:passwords?|passcodes?|pin(?: code)?|cvv|card numbers?|seed phrase|sms codes?|codes? from (?:the )?sms|private keys?|парол[ьия]|код[ы]? из (?:sms|смс)|пин-?код|номер карты|cvc)\b"
-    r"(?! (?:reset|link|fingerprint|hash|policy))[^.!?\n]{0,80}?(?:[\w.+-]+@[\w-]+\.|\bto (?:us|our (?:support|team|operator))\b|\bнам\b|\bв поддержку|\bоператору)",
-    re.IGNORECASE,
-)
-"""Secrets that somebody is to be sent."""
+_SEND_WORDS: Final = _WORDING.words("send_words")
+_TO_A_MODEL: Final = _WORDING.pattern("to_a_model")
+_SENDS_AWAY: Final = _WORDING.pattern("sends_away")
 _QUOTED: Final = re.compile(r"\"[^\"\n]{2,300}\"|«[^«»\n]{2,300}»|“[^“”\n]{2,300}”")
 _LEAST_BESIDE: Final = 3
 """Words beside a quotation that say something of it."""

@@ -20,23 +20,19 @@ from language.figures.nearest import pieces_in_order
 from language.figures.numbers import word_number
 from language.figures.passage import Passage
 from language.lexicon import light_stems
+from language.patterns import read_wording
 from language.words import stem, stop_words
 
-_PLACEHOLDER: Final = re.compile(
-    r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…|[A-Z]+(?:_[A-Z]+)+|(?:NAME|ID|FILE|PATH|DIR|FOLDER|URL|HOST|PORT|USER|KEY|VALUE|NUMBER|TEXT|VERSION|ADDRESS)"
-    r"|[А-ЯЁ]+(?:_[А-ЯЁ]+)*"
-)
-"""What stands in a command for something else: `<id>`, `{name}`, `NAME`."""
+_WORDING: Final = read_wording(__name__)
+
+_PLACEHOLDER: Final = _WORDING.pattern("placeholder")
 _MARKED: Final = re.compile(r"<[^<>=\d]*>|\{[^{}=\d]*\}|\.\.\.|…")
 """What a draft may write for it, too: in capitals it would be any word."""
 _ARGUMENT: Final = re.compile(r"[^\s\"'`«»“”?!,;()]+")
 _SPAN: Final = re.compile(r"`([^`\n]+)`")
 _HEADING: Final = re.compile(r"#{1,6} ")
-_CLAUSE: Final = re.compile(
-    r"[;:](?=\s)|\.\s|\s[–—-]\s|,?\s(?:then|and then|or|while|whereas|but|а затем|затем|или|тогда как)\s|,\s(?:and|so|а|и|но)?\s?",
-    re.IGNORECASE,
-)
-_AND: Final = re.compile(r"\s(?:and|и)\s", re.IGNORECASE)
+_CLAUSE: Final = _WORDING.pattern("clause")
+_AND: Final = _WORDING.pattern("and")
 _NAME: Final = re.compile(
     r"\*\*([^*\n]{2,60})\*\*|\[([^\]\n]{2,60})\]\(|(?<![\w`/.-])([A-ZА-ЯЁ][\w-]*(?:[ \u00a0][A-ZА-ЯЁ][\w-]*)*)"
 )
@@ -205,11 +201,7 @@ def _named_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     return tuple((name, kind, words) for name, (kind, words) in found.items())
 
 
-_ORDINAL_WORD: Final = re.compile(
-    r"first|second|third|fourth|fifth|sixth"
-    r"|(?:перв|втор|трет|четв[её]рт|пят|шест)(?:ый|ой|ий|ая|ое|ую|ого|ому|ым|ом|ей|ья|ье|ью|ьего|ьему|ьим|ьем|ьей)",
-    re.IGNORECASE,
-)
+_ORDINAL_WORD: Final = _WORDING.pattern("ordinal_word")
 _ORDINAL: Final = re.compile(rf"(?<![\w-])(?:{_ORDINAL_WORD.pattern})(?= [^\W\d_]{{4,}})", re.IGNORECASE)
 """Which of several: what is said of the third is not said of the fourth."""
 
@@ -249,78 +241,7 @@ def _words(text: str, without: str = "") -> frozenset[str]:
     return frozenset(map(stem, said)) - light_stems() - _RUNS
 
 
-_RUNS: Final = frozenset(
-    map(
-        stem,
-        [
-            "run",
-            "runs",
-            "running",
-            "use",
-            "uses",
-            "using",
-            "execute",
-            "executes",
-            "enter",
-            "type",
-            "press",
-            "click",
-            "select",
-            "choose",
-            "open",
-            "command",
-            "commands",
-            "option",
-            "flag",
-            "parameter",
-            "button",
-            "menu",
-            "tab",
-            "field",
-            "page",
-            "followed",
-            "first",
-            "next",
-            "with",
-            "выполните",
-            "выполнить",
-            "запустите",
-            "запустить",
-            "используйте",
-            "использовать",
-            "введите",
-            "ввести",
-            "нажмите",
-            "нажать",
-            "выберите",
-            "выбрать",
-            "откройте",
-            "открыть",
-            "команда",
-            "команду",
-            "командой",
-            "опция",
-            "опцию",
-            "параметр",
-            "параметром",
-            "кнопка",
-            "кнопку",
-            "кнопкой",
-            "меню",
-            "вкладка",
-            "вкладку",
-            "поле",
-            "сначала",
-            "затем",
-            "можно",
-            "нужно",
-            "помощью",
-            "служит",
-            "позволяет",
-        ],
-    )
-)
-"""Words for using a command, whatever it does."""
+_RUNS: Final = frozenset(map(stem, _WORDING.words("runs")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,20 @@ from typing import Final
 from language.fidelity.turning_words import LISTS, opposites, sentence_of
 from language.figures.nearest import places
 from language.figures.passage import Passage
+from language.patterns import read_wording
 from language.words import stem, stop_words
+
+_WORDING: Final = read_wording(__name__)
 
 _LONGEST: Final = 80
 _REACH: Final = 7
 """Words on either side of a verb, and behind a denial, that are looked at."""
 _LEAST_SHARED: Final = 3
 """Content words that claim and sentence share, from which on they may speak of the same."""
-_CONTRASTS: Final = frozenset(("but", "rather", "а", "но", "instead"))
-_OBJECT_BEGINS: Final = frozenset(
-    ("a", "an", "the", "to", "its", "all", "any", "each", "every", "this", "that", "these")
-)
-_PASSIVE: Final = frozenset(("is", "are", "was", "were", "be", "been", "being", "gets", "get", "by"))
-_RUSSIAN_VERB: Final = re.compile(r"[а-яё]{2,}(?:[еи]т|[юуая]т|[аяеи]ет)(?:ся)?")
+_CONTRASTS: Final = frozenset(_WORDING.words("contrasts"))
+_OBJECT_BEGINS: Final = frozenset(_WORDING.words("object_begins"))
+_PASSIVE: Final = frozenset(_WORDING.words("passive"))
+_RUSSIAN_VERB: Final = _WORDING.pattern("russian_verb")
 _CYRILLIC: Final = re.compile("[а-яё]")
 
 Words = tuple[str, ...]

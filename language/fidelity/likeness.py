@@ -14,7 +14,10 @@ from language.clean import unescape_entities
 from language.figures.passage import Passage
 from language.lexicon import is_lead_in, points_ahead
 from language.names import names
+from language.patterns import read_wording
 from language.words import detect, stems
+
+_WORDING: Final = read_wording(__name__)
 
 _FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _SPAN: Final = re.compile(r"`[^`\n]*`")
@@ -53,17 +56,10 @@ def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
     ]
 
 
-_ASIDE: Final = re.compile(
-    r"\W*(?:see|cf|e\.g|i\.e|for (?:example|instance)|that is|roughly|about|approximately|см|смотрите|например|то есть|т\. ?е|примерно|около)\b",
-    re.IGNORECASE,
-)
-"""What begins an example, a pointer, or the same in other measures."""
+_ASIDE: Final = _WORDING.pattern("aside")
 
 
-_PART: Final = re.compile(
-    r"[;()—–|^]|\s-\s|\]\([^()\s]*\)|(?<!\w)\[|(?<=[.!?])\s|,\s(?:and|but|while|а|но|и|причём|причем)\s"
-)
-"""Between what one sentence says and what it adds."""
+_PART: Final = _WORDING.pattern("part")
 _MOST_PARTS: Final = 100
 
 

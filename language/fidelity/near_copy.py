@@ -28,7 +28,10 @@ from language.fidelity.turning_words import (
 )
 from language.figures.nearest import places
 from language.figures.passage import Passage
+from language.patterns import read_wording
 from language.words import stem, stems, stop_words, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 SIMILAR: Final = 0.8
 """Share of the words of claim and sentence that are alike and in one order (Ratcliff and Obershelp, 1988)."""
@@ -91,7 +94,7 @@ def _all_words(text: str) -> str:
     return f" {' '.join(word for place, _ in places(text) for word in sentence_of(place.text).words)} "
 
 
-_LEFT_OUT: Final = re.compile(r"\((?:link left out|ссылка опущена|\d{1,3})\)")
+_LEFT_OUT: Final = _WORDING.pattern("left_out")
 
 
 def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence | None = None) -> list[str] | None:
@@ -171,27 +174,7 @@ def _compare(source: Sentence, claim: Sentence, kept: frozenset[str]) -> list[st
     return list(dict.fromkeys(found))
 
 
-_MODAL: Final = frozenset(
-    (
-        *("must", "may", "might", "should", "can", "cannot", "never", "always", "without", "with"),
-        *(
-            "может",
-            "могут",
-            "можно",
-            "нужно",
-            "должен",
-            "должна",
-            "должно",
-            "должны",
-            "нет",
-            "есть",
-            "никогда",
-            "всегда",
-            "без",
-        ),
-    )
-)
-"""What does not become its opposite by a denial, or denies by itself."""
+_MODAL: Final = frozenset(_WORDING.words("modal"))
 
 
 def _describe(old: Sequence[str], new: Sequence[str]) -> str:
@@ -332,10 +315,7 @@ def _is_rephrased(rest: tuple[str, ...], words: tuple[str, ...]) -> bool:
     return shared >= _LEAST_WORDS and shared >= _REPHRASED * max(len(ours), len(theirs))
 
 
-_IN_THAT_CASE: Final = re.compile(
-    r"^(?:then|otherwise|тогда|иначе)\b|\b(?:in (?:this|that) case|в (?:этом|таком) случае)\b"
-)
-"""What points back at a condition that was said before."""
+_IN_THAT_CASE: Final = _WORDING.pattern("in_that_case")
 _REPHRASED: Final = 0.75
 """Share of the content words that both have, where the rest of the sentence is told in another order."""
 _COPY: Final = 0.93

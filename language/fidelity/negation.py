@@ -15,7 +15,10 @@ from typing import Final
 from language.clean import fold
 from language.figures.nearest import content_words, places
 from language.figures.passage import Passage
+from language.patterns import read_wording
 from language.words import stem, stop_words
+
+_WORDING: Final = read_wording(__name__)
 
 _LEAST_SHARE: Final = 0.5
 """Share of a claim's words that a sentence must have to be compared."""
@@ -26,45 +29,13 @@ _CLAUSE_END = re.compile(r"[,;:.!?()—|]")
 _REACH: Final = 3
 """Content words behind a denial that it may deny; the first one always."""
 
-_DENIES: Final = frozenset(
-    (
-        *("not", "never", "no", "cannot", "without", "neither", "nor", "unable"),
-        *("не", "нет", "никогда", "ни", "без", "нельзя", "невозможно", "запрещено"),
-    )
-)
-_ALSO: Final = frozenset(
-    ("only", "just", "только", "лишь", "менее", "более", "меньше", "больше", "less", "more", "fewer", "later")
-)
-"""Words behind a denial that make something else of it: "not only", "не менее"."""
+_DENIES: Final = frozenset(_WORDING.words("denies"))
+_ALSO: Final = frozenset(_WORDING.words("also"))
 
-_OFF: Final = (
-    "выключить выключен выключено выключена выключены выключает выключается выключите отключить отключен отключено "
-    "отключена отключает отключается отключите отключать"
-)
 _OPPOSITES: Final = tuple(
     (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
-    for one, other in (
-        ("enable enabled enables enabling", "disable disabled disables disabling"),
-        ("включить включен включено включена включены включает включается включите включать", _OFF),
-        ("always", "never"),
-        ("всегда", "никогда"),
-        ("allow allowed allows permitted", "forbid forbidden forbids prohibited denied"),
-        ("разрешено разрешен разрешена разрешает можно", "запрещено запрещен запрещена запрещает нельзя"),
-        ("required mandatory", "optional"),
-        ("обязательно обязателен обязательный", "необязательно необязателен необязательный"),
-        ("before", "after"),
-        ("minimum least", "maximum most"),
-        ("минимум минимально", "максимум максимально"),
-        ("increase increases increased", "decrease decreases decreased reduce reduces"),
-        ("увеличить увеличивает увеличивается", "уменьшить уменьшает уменьшается"),
-        ("more greater higher above", "less fewer lower below"),
-        ("больше более выше", "меньше менее ниже"),
-        ("include includes included", "exclude excludes excluded"),
-        ("first", "last"),
-        ("success succeeds successful", "failure fails failed"),
-        ("все каждый", "никто ничто"),
-    )
-)  # fmt: skip
+    for one, other in _WORDING.rows("opposites")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,10 @@ from language.fidelity.bindings import LEAST_WORDS, MOST_USES, WORD
 from language.fidelity.tables import split_cells
 from language.figures.nearest import pieces_in_order
 from language.figures.passage import Passage
+from language.patterns import read_wording
 from language.words import stem
+
+_WORDING: Final = read_wording(__name__)
 
 
 def swapped_numbers(claim: str, cited: Iterable[Passage]) -> list[str]:
@@ -102,36 +105,5 @@ _NUMBERS: Final = re.compile(
     r"(?<![\w-])[A-ZА-ЯЁ]+\d+(?:-\d+)+(?![\w-])|(?<![\w.,:/])(?<![^\W\d]-)\d+(?:[ \u00a0]\d{3}(?!\d))*(?:[.,:]\d+)*(?!\d)"
 )
 """Codes that end with numbers, and numbers; the ends of a range are two."""
-_PART: Final = re.compile(r"[,;()](?!\d)|\s(?:and|or|while|but|и|или|а|но)\s", re.IGNORECASE)
-_JOINS: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "is",
-        "are",
-        "be",
-        "by",
-        "with",
-        "from",
-        "for",
-        "в",
-        "на",
-        "по",
-        "за",
-        "с",
-        "к",
-        "от",
-        "до",
-        "для",
-        "из",
-        "у",
-        "о",
-        "br",
-    ]
-)
+_PART: Final = _WORDING.pattern("part")
+_JOINS: Final = frozenset(_WORDING.words("joins"))

@@ -6,13 +6,14 @@ An invention that is told in the words of the passage is none by its words; what
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
-from importlib.resources import files
 from typing import Any, Final
 
 from language.clean import fold
 from language.figures.passage import Passage
+from language.patterns import read_wording
+
+_WORDING: Final = read_wording(__name__)
 
 
 def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") -> list[str]:
@@ -39,9 +40,7 @@ def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") ->
     return found
 
 
-_DENIED: Final = re.compile(
-    r"(?:\b(?:not|never|no|cannot)|n['’]t|(?<!\w)(?:не|нет|нельзя|никогда|без))\W++(?:\w++\W++){0,3}$"
-)
+_DENIED: Final = _WORDING.pattern("denied")
 
 
 def _beginnings(words: Iterable[str]) -> re.Pattern[str]:
@@ -60,14 +59,14 @@ _LEAST_BEGINNING: Final = 4
 
 def _load_promises() -> tuple[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str] | None], ...]:
     """Return what makes each promise in a claim, what speaks of it in a passage, and what speaks against it."""
-    read: dict[str, Any] = tomllib.loads(files("language.fidelity").joinpath("promises.toml").read_text("utf-8"))
+    rows: list[dict[str, Any]] = _WORDING.entries["promises"]
     return tuple(
         (
             _beginnings(row["begins"]),
             _beginnings((*row["begins"], *row["also"])),
             _beginnings(row["against"]) if "against" in row else None,
         )
-        for row in read["promises"]
+        for row in rows
     )
 
 

@@ -7,7 +7,6 @@ one that says nothing of it proves neither.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +16,10 @@ from typing import Final
 from language.fidelity.turning_words import ANSWERS, HOW, LIMITING, LISTS, Sentence, opposites, sentence_of
 from language.figures.nearest import places
 from language.figures.passage import Passage
+from language.patterns import read_wording
 from language.words import stem, stop_words
+
+_WORDING: Final = read_wording(__name__)
 
 _SAME: Final = 0.5
 """Share of a clause's content words that a clause of the source must have to speak of the same."""
@@ -26,10 +28,7 @@ _AS_NEAR: Final = 0.85
 _LEAST_WORDS: Final = 3
 """Content words of a clause, from which on it may be told from others."""
 _LONGEST: Final = 80
-_CUT: Final = re.compile(
-    r"[;:]\s|\s[–—-]\s|,\s(?:while|whereas|but|and|so|which|а|но|и|тогда как|хотя|который|которая|которое|которые)\s|\.\s|\|",
-    re.IGNORECASE,
-)
+_CUT: Final = _WORDING.pattern("cut")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +150,10 @@ def _content_behind(clause: _Clause, word: str) -> frozenset[str]:
     return frozenset(islice(behind, 1))
 
 
-_LEADS: Final = frozenset(["того", "тем", "как", "that", "you"])
+_LEADS: Final = frozenset(_WORDING.words("leads"))
 
 
-_TIMES: Final = frozenset(["before", "after", "до", "после", "перед"])
+_TIMES: Final = frozenset(_WORDING.words("times"))
 
 
 def _only_in(clause: _Clause, other: _Clause) -> list[str]:
@@ -201,8 +200,7 @@ def _is_numbered(words: Sequence[str], denied: str) -> bool:
     return len(places) > 1 and all(words[at + 1 : at + 2] and words[at + 1][:1].isdigit() for at in places)
 
 
-_OFF: Final = ("off", "disabl", "inactiv", "выключ", "отключ", "неактив")
-"""Beginnings of words for what is not on, which need no denial."""
+_OFF: Final = _WORDING.words("off")
 _DENIED: Final = 0.6
 """Share of a clause's words that a clause of the source must have to deny the same, unless both have the same words."""
 
@@ -225,20 +223,7 @@ def _other_extent(source: _Clause, claim: _Clause) -> _Change:
     return None if ours and ours.keys() == theirs.keys() else []
 
 
-_EXTENTS: Final = {
-    word: extent
-    for extent, words in {
-        "all": "all every each any whole entire always все всех всем всеми каждый каждая каждое каждого каждой каждому каждую любой любая "
-        "любое любые любого любых любым любому любую всегда весь вся ни-один",
-        "one": "one-or-more",
-        "some": "only solely exclusively только лишь исключительно",
-        "few": "some certain selected several majority большинство большинства большинству большинстве многие некоторые некоторых некоторым отдельные отдельных отдельным выбранные выбранных "
-        "выбранным",
-        "except": "except excluding кроме исключением",
-        "with": "including включая",
-    }.items()
-    for word in words.split()
-}
+_EXTENTS: Final = {word: extent for extent, words in _WORDING.forms("extents").items() for word in words.split()}
 
 
 # ------------------------------------------------------------------------------------------------- limits of numbers
@@ -271,8 +256,7 @@ def _refuses(words: Iterable[str]) -> bool:
     return any(word in LISTS.denials or word.startswith((*LISTS.forbids, *_ENDS)) for word in words)
 
 
-_ENDS: Final = ("gone", "delet", "expir", "удал", "истек", "превы", "exceed")
-"""Beginnings of words for what becomes of what is past a limit."""
+_ENDS: Final = _WORDING.words("ends")
 
 
 def _limits(said: Sentence) -> list[tuple[str, str]]:
@@ -298,58 +282,7 @@ def _limits(said: Sentence) -> list[tuple[str, str]]:
     return found
 
 
-_LIMITS: Final = {
-    **dict.fromkeys(
-        [
-            "at-most",
-            "maximum",
-            "max",
-            "most",
-            "under",
-            "below",
-            "within",
-            "fewer",
-            "less",
-            "exceed",
-            "exceeds",
-            "upto",
-            "максимум",
-            "максимально",
-            "меньше",
-            "менее",
-            "ниже",
-            "максимальный",
-            "максимальная",
-            "максимальное",
-            "превышает",
-            "превышать",
-        ],
-        "most",
-    ),
-    **dict.fromkeys(
-        [
-            "at-least",
-            "minimum",
-            "min",
-            "least",
-            "over",
-            "above",
-            "more",
-            "exceeding",
-            "starting",
-            "минимум",
-            "минимально",
-            "больше",
-            "более",
-            "свыше",
-            "выше",
-            "минимальный",
-            "минимальная",
-            "минимальное",
-        ],
-        "least",
-    ),
-}
+_LIMITS: Final = {word: limit for limit, words in _WORDING.forms("limits").items() for word in words.split()}
 
 
 # ------------------------------------------------------------------------------------------------------------ clauses

@@ -14,8 +14,11 @@ from typing import Final
 
 from language.clean import fold
 from language.figures.passage import Passage
+from language.patterns import read_wording
 from language.truncation import in_short
 from language.words import stem, stop_words
+
+_WORDING: Final = read_wording(__name__)
 
 _SAME: Final = 0.5
 """Share of a step's words that a step of the source must have to be it."""
@@ -28,30 +31,15 @@ _MOST_STEPS: Final = 200
 """Of one passage."""
 _NUMBERED: Final = re.compile(r"\s*(?:>\s*)*(\d{1,3})[.)]\s+")
 _STEP: Final = re.compile(r"^([ \t]*)(\d{1,3})[.)][ \t]+(?=\S)", re.MULTILINE)
-_HEADING: Final = re.compile(r"^#{1,6} (?P<next>(?:step|шаг)?[ \u00a0]*\d{1,2}\b)?", re.MULTILINE | re.IGNORECASE)
-"""One with a number goes on with what is done."""
+_HEADING: Final = _WORDING.pattern("heading")
 _WORD: Final = re.compile(r"[^\W_]+")
 _CITATION: Final = re.compile(r"\[\d{1,3}\]")
-_GOES_ON: Final = re.compile(
-    r"\W*(?:then|next|after (?:that|this|which)|afterwards|finally|lastly|secondly|затем|потом|далее|после (?:этого|чего)|наконец|в конце)\b",
-    re.IGNORECASE,
-)
-"""What a sentence begins with that goes on where the one before it ended."""
-_THEN: Final = re.compile(
-    r"(?:,\s*+|(?<!\s)\s++)(?:and |а |и )?(?:then|afterwards|after (?:that|which)|only then|затем|потом|после (?:этого|чего)|лишь (?:затем|потом))\b,?\s*+",
-    re.IGNORECASE,
-)
-"""What stands between two things that are done one after the other."""
-_BEFORE: Final = re.compile(
-    r"^\W*(?:before|перед тем,? как|прежде чем|до того,? как)\s(?P<late>[^,]{3,200}),\s*(?P<soon>.+)$"
-    r"|^(?P<one>.{3,200}?),?\s(?:and )?(?:before(?: that)?|перед тем,? как|прежде чем|до того,? как)\s(?P<other>.+)$"
-    r"|^\W*(?:after|after you|once|после того,? как|как только)\s(?P<early>[^,]{3,200}),\s*(?P<next>.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
-"""One thing and another that is done before or after it."""
+_GOES_ON: Final = _WORDING.pattern("goes_on")
+_THEN: Final = _WORDING.pattern("then")
+_BEFORE: Final = _WORDING.pattern("before")
 
 
-_DENIED: Final = re.compile(r"\b(?:not|never|don['’]t|не|никогда|нельзя)\b", re.IGNORECASE)
+_DENIED: Final = _WORDING.pattern("denied")
 
 
 @dataclass(frozen=True, slots=True)

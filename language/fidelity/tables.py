@@ -13,7 +13,10 @@ from language.clean import fold
 from language.fidelity.bindings import LEAST_WORDS
 from language.figures.nearest import pieces_in_order
 from language.figures.passage import Passage
+from language.patterns import read_wording
 from language.words import stem, stop_words
+
+_WORDING: Final = read_wording(__name__)
 
 
 def from_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
@@ -174,10 +177,7 @@ def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
 _LEAST_CELLS: Final = 2
 _TAG: Final = re.compile(r"</?[a-z]{1,6}/?>", re.IGNORECASE)
 _CODE_NAME: Final = re.compile(r"(?<![a-z0-9._-])[a-z][a-z0-9.]*+(?:[-_][a-z0-9.]++)++")
-_COMPARES: Final = re.compile(
-    r"\b(?:other|another|unlike|than|too|instead|from|while|whereas)\b|(?<!\w)(?:друг\w{2,3}|отличи\w|чем|слишком|вместо|кроме|перей\w+|тогда как)(?!\w)",
-    re.IGNORECASE,
-)
+_COMPARES: Final = _WORDING.pattern("compares")
 _CAPITAL: Final = re.compile(r"(?<![^\W_])[A-ZА-ЯЁ][^\W_]*+")
 _MOST_TABLES: Final = 20
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:][^\W_]+)*")

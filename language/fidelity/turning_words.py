@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from language.clean import fold
+from language.patterns import read_wording
 from language.words import stem
 
-_CANNOT: Final = re.compile(r"\bcannot\b", re.IGNORECASE)
+_WORDING: Final = read_wording(__name__)
+
+_CANNOT: Final = _WORDING.pattern("cannot")
 _WORD: Final = re.compile(r"\w+(?:[.,]\d+)*(?:['’-]\w+)*")
 _MARKS: Final = re.compile(r"\[\d{1,3}\]|(?<=\])\([^()\n]*\)|[\[\]]|[*`~]{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|<[^<>\n]*>")
 _NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w-]*")
@@ -37,7 +38,7 @@ def negated_forms(old: Sequence[str], new: Sequence[str]) -> bool:
     )
 
 
-_IN_ITSELF: Final = ("не", "un", "in", "im", "non-")
+_IN_ITSELF: Final = _WORDING.words("in_itself")
 
 
 def are_opposed(old: Iterable[str], new: Sequence[str]) -> bool:
@@ -83,97 +84,10 @@ def _sides(word: str) -> dict[int, int]:
 
 
 _NO_ENDING: Final = 3
-ANSWERS: Final = re.compile(r"^\W*(?:yes|no|да|нет)\s*[,:.!—–-]\s*", re.IGNORECASE)
-"""What says yes or no to the question, and denies nothing of what follows."""
-HOW: Final = frozenset(
-    (
-        *(
-            "continuously",
-            "automatically",
-            "immediately",
-            "always",
-            "permanently",
-            "directly",
-            "fully",
-            "completely",
-            "constantly",
-            "regularly",
-        ),
-        *(
-            "постоянно",
-            "автоматически",
-            "сразу",
-            "всегда",
-            "полностью",
-            "непрерывно",
-            "мгновенно",
-            "немедленно",
-            "напрямую",
-            "регулярно",
-        ),
-    )
-)
-"""What a denial before a verb denies in its place: "does not run continuously" says that it runs."""
-LIMITING: Final = frozenset(
-    [
-        "only",
-        "before",
-        "until",
-        "till",
-        "unless",
-        "except",
-        "just",
-        "только",
-        "лишь",
-        "пока",
-        "прежде",
-        "кроме",
-        "исключительно",
-    ]
-)
-"""Words with which a denial denies something else: "not before", "only there"."""
-_NO_DENIALS: Final = frozenset(
-    [
-        "inform",
-        "import",
-        "important",
-        "invoice",
-        "unless",
-        "until",
-        "till",
-        "indeed",
-        "instore",
-        "inside",
-        "inline",
-        "insight",
-        "intend",
-        "intended",
-        "improve",
-        "impress",
-        "implement",
-        "impact",
-        "install",
-        "installed",
-        "instance",
-        "index",
-        "input",
-        "increase",
-        "include",
-        "included",
-        "indicate",
-        "несколько",
-        "некоторый",
-        "некоторые",
-        "некоторых",
-        "некогда",
-        "неделя",
-        "недели",
-        "неделю",
-        "неделе",
-        "нелли",
-    ]
-)
-"""What begins like a denial and is none."""
+ANSWERS: Final = _WORDING.pattern("answers")
+HOW: Final = frozenset(_WORDING.words("how"))
+LIMITING: Final = frozenset(_WORDING.words("limiting"))
+_NO_DENIALS: Final = frozenset(_WORDING.words("no_denials"))
 
 
 def _spell_out(match: re.Match[str]) -> str:
@@ -239,29 +153,33 @@ class _Lists:
     lines: int
 
 
-_WEIGHTY: Final = frozenset(("some", "only", "sometimes", "usually", "rarely", "temporarily", "almost"))
-"""First words of the quantities that a sentence does not lose without saying more than it did."""
+_WEIGHTY: Final = frozenset(_WORDING.words("weighty"))
 
 
 def _load_lists() -> _Lists:
-    read: dict[str, Any] = tomllib.loads(files("language.fidelity").joinpath("turning_words.toml").read_text("utf-8"))
-    limits = [(tuple(phrase.split()), group[0].replace(" ", "-")) for group in read["limits"] for phrase in group]
-    lines = [*read["opposites"], *read["exchanged"]]
+    limits = [
+        (tuple(phrase.split()), group[0].replace(" ", "-")) for group in _WORDING.entries["limits"] for phrase in group
+    ]
+    lines = [*_WORDING.entries["opposites"], *_WORDING.entries["exchanged"]]
     conditions, times = (
-        sorted((tuple(phrase.split()) for phrase in read[name]), key=len, reverse=True)
+        sorted((tuple(phrase.split()) for phrase in _WORDING.entries[name]), key=len, reverse=True)
         for name in ("conditions", "times")
     )
     return _Lists(
-        denials=frozenset(read["denials"].split()),
-        forbids=tuple(read["forbids"].split()),
-        idle=frozenset(map(stem, read["idle"].split())),
-        weighty=frozenset(number for number, line in enumerate(read["quantities"]) if line.split()[0] in _WEIGHTY),
+        denials=frozenset(_WORDING.entries["denials"].split()),
+        forbids=tuple(_WORDING.entries["forbids"].split()),
+        idle=frozenset(map(stem, _WORDING.entries["idle"].split())),
+        weighty=frozenset(
+            number for number, line in enumerate(_WORDING.entries["quantities"]) if line.split()[0] in _WEIGHTY
+        ),
         limits=tuple(sorted((one for one in limits if len(one[0]) > 1), key=lambda one: -len(one[0]))),
-        quantities={word: number for number, line in enumerate(read["quantities"]) for word in line.split()},
+        quantities={
+            word: number for number, line in enumerate(_WORDING.entries["quantities"]) for word in line.split()
+        },
         conditions=tuple(conditions),
         times=tuple(times),
         sides=_read_sides(lines),
-        anywhere=len(read["opposites"]),
+        anywhere=len(_WORDING.entries["opposites"]),
         lines=len(lines),
     )
 

@@ -9,33 +9,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from language.patterns import read_wording
+
+_WORDING: Final = read_wording(__name__)
+
 Date = tuple[int | None, int | None, int | None]
 """Year, month and day; what is not said is `None`."""
 
-_MONTHS: Final = {
-    "jan": 1, "янв": 1, "feb": 2, "фев": 2, "mar": 3, "мар": 3, "apr": 4, "апр": 4, "may": 5, "мая": 5, "май": 5,
-    "мае": 5, "jun": 6, "июн": 6, "jul": 7, "июл": 7, "aug": 8, "авг": 8, "sep": 9, "сен": 9, "oct": 10, "окт": 10,
-    "nov": 11, "ноя": 11, "dec": 12, "дек": 12,
-}  # fmt: skip
-_MONTH = (
-    r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?\.?|july?\.?|aug(?:ust|\.)?|sept?(?:ember|\.)?|"
-    r"oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?|январ[ьяею]|феврал[ьяею]|март[ае]?|апрел[ьяею]|ма[йяе]|июн[ьяею]|"
-    r"июл[ьяею]|август[ае]?|сентябр[ьяею]|октябр[ьяею]|ноябр[ьяею]|декабр[ьяею])(?![\w])"
-)
+_MONTHS: Final = {word: int(number) for number, words in _WORDING.forms("months").items() for word in words.split()}
 _S = r"[ \u00a0\u202f]"
 
-DATE: Final = re.compile(
-    rf"(?<![\w./-])(?:"
-    rf"(?P<iso>(?P<iy>\d{{4}})-(?P<im>\d{{1,2}})-(?P<id>\d{{1,2}}))(?!\d|-\d)"
-    rf"|(?P<ymd>(?P<yy>\d{{4}})[/.](?P<ym>\d{{1,2}})[/.](?P<yd>\d{{1,2}}))(?![\d/]|\.\d)"
-    rf"|(?P<dmy>(?P<da>\d{{1,2}})(?P<mark>[./-])(?P<db>\d{{1,2}})(?P=mark)(?P<dy>\d{{4}}))(?![\d/]|[.-]\d)"
-    rf"|(?P<dm>(?P<wd>\d{{1,2}})(?:st|nd|rd|th|-?го|-?е)?{_S}(?:of{_S})?(?P<wm>{_MONTH})(?:{_S}?,?{_S}(?P<wy>\d{{4}})(?!\d))?)"
-    rf"|(?P<md>(?P<em>{_MONTH}){_S}(?P<ed>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:])(?!{_S}?[-–][\d])(?:{_S}?,?{_S}(?P<ey>\d{{4}})(?!\d))?)"
-    rf"|(?P<my>(?P<om>{_MONTH}){_S}?,?{_S}(?P<oy>\d{{4}})(?!\d))"
-    rf")",
-    re.IGNORECASE,
-)
-"""A date in a text; `read` says what it means."""
+DATE: Final = _WORDING.pattern("date", s=_S)
 
 TIME: Final = re.compile(
     r"(?<![\w:.,-])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?(?![\w:])|(?=[ \u00a0]?[ap]\.?m\b))"

@@ -13,41 +13,26 @@ from language.figures.dates import DATE, TIME, Date, read, time_of
 from language.figures.numbers import CARDINALS, NUMBER, SCALE, number, readings, scale_number
 from language.figures.rates import per_what
 from language.figures.units import UNIT, Amount, amounts, read_unit
+from language.patterns import read_wording
 from language.words import stem, tokens
 
+_WORDING: Final = read_wording(__name__)
+
 SUFFIX = r"(?:[-+.]?[A-Za-z]+\d*)?"
-FIGURE = re.compile(
-    rf"(?<![\w.])(?P<version>v\.?\d+(?:\.\d+)*{SUFFIX}|\d+(?:\.\d+){{2,}}{SUFFIX})(?!\w|,\d)"
-    r"|(?P<money>[$€£₽])?(?P<sign>(?:(?<![^\s(\[{=:<>≤≥~,;\"«|])[-−])|(?<!\w)(?:minus|минус)[ \u00a0])?"
-    rf"(?<![\w.])(?P<number>{NUMBER})(?:[ \u00a0\u202f]?(?P<scale>{SCALE}))?",
-    re.IGNORECASE,
-)
+FIGURE = _WORDING.pattern("figure", suffix=SUFFIX, number=NUMBER, scale=SCALE)
 _UNIT = re.compile(UNIT)
 _WORD_FIGURE = re.compile(
     rf"(?<![\w-])(?:{'|'.join(sorted(CARDINALS, key=len, reverse=True)).replace('е', '[её]')})(?=[ \u00a0-][^\W\d_])",
     re.IGNORECASE,
 )
-_IN_SHORT = re.compile(r".{0,2}\b(?:в двух|in two|in a few)\s(?:словах|words)", re.IGNORECASE)
-"""What counts no words."""
+_IN_SHORT = _WORDING.pattern("in_short")
 _NOUN = re.compile(r"[ \u00a0]([^\W\d_]{4,})")
 NEXT_WORD = re.compile(r"[ \u00a0-]?([^\W\d_]+)")
-_BETWEEN = re.compile(
-    r"[ \u00a0\u202f]*(?:[-–—−‑]|\.{2,3}|…|to|up to|through|till|until|до|по)[ \u00a0\u202f]*", re.IGNORECASE
-)
-_TOGETHER = re.compile(r"[ \u00a0\u202f]*+(?:(?:,|and|и)[ \u00a0\u202f]*+)?", re.IGNORECASE)
-_HALVES = re.compile(
-    r"(?<!\w)(?:(?:полтора|полторы|полутора|one and a half|an? (?P<unit>[^\W\d_]+) and a half)(?:[ \u00a0](?P<more>[^\W\d_]+))?"
-    r"|(?P<half>half an?|пол)[ \u00a0-]?(?P<one>[^\W\d_]+))",
-    re.IGNORECASE,
-)
-_VERSION_BEFORE = re.compile(
-    r"(?:(?<!\w)(?:version|versions|ver\.?|release|верси[яюиейхм]+|релиз[а-яё]*|редакци[яюией]+)(?:[ \u00a0]+(?:№|no\.))?|(?<!\w)[A-Z][A-Za-z+#.]*[a-z])"
-    r"[ \u00a0]+(?:v\.?)?$"
-)
-_VERSION_BEHIND = re.compile(
-    r"\+|[ \u00a0]*(?:and|or|и|или)[ \u00a0]+(?:later|newer|higher|above|older|earlier|below|выше|новее|старше|ниже|позже)",
-    re.IGNORECASE,
-)
+_BETWEEN = _WORDING.pattern("between")
+_TOGETHER = _WORDING.pattern("together")
+_HALVES = _WORDING.pattern("halves")
+_VERSION_BEFORE = _WORDING.pattern("version_before")
+_VERSION_BEHIND = _WORDING.pattern("version_behind")
 CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 
 
@@ -221,12 +206,7 @@ def counted_word(word: str) -> str:
 
 
 TIMES: Final = "times"
-_MULTIPLE: Final = re.compile(
-    r"(?<!\w)(?:(?P<once>(?:given|used|specified|set|typed|passed)\s+once|(?:указан\w?|задан\w?)\s+(?:один раз|однажды))|(?P<twice>twice|doubl(?:es|ed|ing)|twofold|вдвое|дважды|двукратно|удв(?:аива|о[ие])\w*+)"
-    r"|thrice|tripl(?:es|ed|ing)|threefold|втрое|трижды|тр[её]хкратно|утр(?:аива|о[ие])\w*+)(?!\w)",
-    re.IGNORECASE,
-)
-"""How many times, in a word."""
+_MULTIPLE: Final = _WORDING.pattern("multiple")
 
 
 def _version(written: str) -> str:

@@ -7,6 +7,15 @@ from fractions import Fraction
 from typing import Final
 
 from language.clean import fold
+from language.patterns import read_wording
+
+_WORDING: Final = read_wording(__name__)
+
+
+def _numbers(name: str) -> dict[str, int]:
+    """Return the number that each word of an entry means."""
+    return {word: int(number) for number, words in _WORDING.forms(name).items() for word in words.split()}
+
 
 _GAP = " \u00a0\u202f"
 _BLANK = re.compile("[ \u00a0\u202f\u2009'’]")
@@ -18,9 +27,9 @@ NUMBER: Final = (
 )
 """A number without its sign, as part of a regular expression."""
 
-SCALE: Final = r"(?:тыс(?:яч[аиу]?|\.)?|млн\.?|миллион(?:а|ов)?|млрд\.?|миллиард(?:а|ов)?|thousand|million|billion)(?![^\W\d])|(?<=\d)[kк](?![^\W_])"
-"""A word behind a number that multiplies it."""
-_SCALES: Final = {"ты": 10**3, "th": 10**3, "k": 10**3, "к": 10**3, "млн": 10**6, "милли": 10**6, "млр": 10**9}
+SCALE: Final = _WORDING.piece("scale")
+"""A word behind a number that multiplies it, as part of a regular expression."""
+_SCALES: Final = _numbers("scales")
 
 
 def number(text: str) -> str:
@@ -75,77 +84,13 @@ def decimal(value: Fraction) -> str:
     return number(f"{shown[:-digits]}.{shown[-digits:]}")
 
 
-def _forms(table: str) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for line in table.strip().splitlines():
-        value, *words = line.split()
-        found |= dict.fromkeys(words, int(value))
-    return found
+ONE: Final = frozenset(_WORDING.words("one"))
 
+CARDINALS: Final = _numbers("cardinals")
 
-ONE: Final = frozenset(
-    ("one", "a", "an", "single", "один", "одна", "одно", "одну", "одного", "одной", "одному", "одним", "единственный")
-)
-"""Words that may mean 1, and mostly mean nothing of the kind: they support a 1, and never claim it."""
-
-CARDINALS: Final = _forms("""
-2 two два две двух двум двумя двое both оба обе twice дважды двойной double
-3 three три трех трем тремя трое thrice трижды
-4 four четыре четырех четырем четырьмя четверо
-5 five пять пяти пятью
-6 six шесть шести шестью
-7 seven семь семи семью
-8 eight восемь восьми восемью
-9 nine девять девяти девятью
-10 ten десять десяти десятью
-11 eleven одиннадцать одиннадцати
-12 twelve двенадцать двенадцати dozen дюжина
-13 thirteen тринадцать тринадцати
-14 fourteen четырнадцать четырнадцати
-15 fifteen пятнадцать пятнадцати
-16 sixteen шестнадцать шестнадцати
-17 seventeen семнадцать семнадцати
-18 eighteen восемнадцать восемнадцати
-19 nineteen девятнадцать девятнадцати
-20 twenty двадцать двадцати
-30 thirty тридцать тридцати
-40 forty сорок сорока
-50 fifty пятьдесят пятидесяти
-60 sixty шестьдесят шестидесяти
-90 ninety девяносто девяноста
-100 hundred сто ста
-1000 thousand тысяча тысячи тысячу тысяч
-1000000 million миллион миллиона миллионов
-""")
-"""Number words with the number that they mean."""
-
-# By their beginnings: Russian ordinals have a dozen endings each.
-_ORDINALS: Final = {
-    "перв": 1,
-    "втор": 2,
-    "трет": 3,
-    "четверт": 4,
-    "пят": 5,
-    "шест": 6,
-    "седьм": 7,
-    "восьм": 8,
-    "девят": 9,
-    "десят": 10,
-}
-_ENDING = r"(?:ый|ой|ий|ая|ое|ье|ья|ые|ьи|ого|ьего|ому|ьему|ым|ьим|ом|ьем|ую|ью|их|ых|ьих|ей|ьей|ими|ыми|ым)"
-_ORDINAL = re.compile(rf"(перв|втор|трет|четверт|пят|шест|седьм|восьм|девят|десят){_ENDING}")
-_ENGLISH_ORDINALS: Final = {
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "ninth": 9,
-    "tenth": 10,
-}
+_ORDINALS: Final = _numbers("ordinals")
+_ORDINAL = _WORDING.pattern("ordinal")
+_ENGLISH_ORDINALS: Final = _numbers("english_ordinals")
 
 
 def word_number(word: str) -> int | None:

@@ -28,35 +28,24 @@ from language.figures.numbers import NUMBER, SCALE, number, readings, word_numbe
 from language.figures.units import COUNTS, Amount, amounts, read_unit
 from language.figures.values import CITATION, GONE, LIST_MARKER, code_parts
 from language.memo import remember
+from language.patterns import read_wording
 from language.words import stem, stop_words, tokens
 
-_EACH = re.compile(r"(?<!\w)each[ \u00a0][^\W\d_]+", re.IGNORECASE)
-"""What happens once in a unit lasts none: "the newest of each day"."""
-_NUMBERED = re.compile(
-    r"(?<!\w)(?:chapters?|steps?|sections?|pages?|parts?|items?|figures?|tables?|versions?|lines?|levels?|appendix|no|nr|p|ch|sec|fig|port|"
-    r"глав[аеуы]|шаг[аеу]?|раздел[аеу]?|страниц[аеуы]|част[иья]|пункт[аеу]?|рисун(?:ок|ке)|таблиц[аеуы]|верси[яиюй]|строк[аеиу]|"
-    r"уров(?:ень|не|ня)|приложени[ея]|порт[аеу]?|стр|п|гл|рис|табл|разд|№|#)\.?[ \u00a0#№]*$|[#№][ \u00a0]?$",
-    re.IGNORECASE,
-)
+_WORDING: Final = read_wording(__name__)
+
+_EACH = _WORDING.pattern("each")
+_NUMBERED = _WORDING.pattern("numbered")
 _COUNTED = re.compile(rf"\d[ \u00a0\u202f-]?(?:{SCALE}[ \u00a0])?[^\W\d_]+", re.IGNORECASE)
-_SHARES: Final = (
-    (
-        re.compile(
-            r"(?<!\w)(?:half(?![ -]an?\b)|halves|halved|наполовину|вдвое|половин[аеуыо]й?)(?!\w)", re.IGNORECASE
-        ),
-        "50",
-    ),
-    (re.compile(r"(?<!\w)(?:(?:a|one) quarter of(?! an?\b)|четверть|четверти)(?!\w)", re.IGNORECASE), "25"),
-)
+_SHARES: Final = ((_WORDING.pattern("half"), "50"), (_WORDING.pattern("quarter"), "25"))
 """Words for a share, which is written as a percentage as well."""
 _DOTTED = re.compile(rf"(?<![\w.])v?\.?(\d+(?:\.\d+)+)({SUFFIX})", re.IGNORECASE)
 _PIECES = re.compile(r"\d+(?:[.,]\d+)?")
 _POINTED = re.compile(r"(?<![\w.])\.\d+")
-_DAY_BEFORE = re.compile(r"(\d{1,2})[ \u00a0]*(?:[-–—]|по|до|to|and|и)[ \u00a0]*$", re.IGNORECASE)
+_DAY_BEFORE = _WORDING.pattern("day_before")
 _LINK_TARGET = re.compile(r"\](?:\([^)\n]{0,1000}+\)|\[[^\]\n]{0,1000}+\])")
 _TAG = re.compile(r"<[^<>\n]*>")
 _TAG_BUT_ADDRESS = re.compile(r"<(?!https?://)[^<>\n]*>")
-_ONCE: Final = re.compile(r"(?<!\w)(?:once|однажды|единожды|один раз|(?:one|a single) time)(?!\w)", re.IGNORECASE)
+_ONCE: Final = _WORDING.pattern("once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +69,8 @@ class _Bare:
 
 _SENTENCE_ENDS: Final = re.compile(r"[.;!?](?=\s)|\|")
 _CLAUSE_ENDS: Final = re.compile(r"[.;:!?](?:\s|$)|[()|]")
-_RATE: Final = re.compile(
-    r"(?:/|(?<!\w)(?:per|an?|every|each|кажд\w{2,3}))[ \u00a0]*[^\W\d_]+|(?<!\w)(?:в|за)[ \u00a0](?:секунду|минуту|час|сутки|день|неделю|месяц|год)(?!\w)",
-    re.IGNORECASE,
-)
-_IN_UNIT: Final = re.compile(r"(?:(?<!\w)(?:in|в)[ \u00a0]|\()[ \u00a0]?([^\W\d_]+|%)", re.IGNORECASE)
-"""What a sentence says that its numbers are in: "in seconds", "(MB)"."""
+_RATE: Final = _WORDING.pattern("rate")
+_IN_UNIT: Final = _WORDING.pattern("in_unit")
 
 
 def _units_said(text: str) -> tuple[tuple[str, Fraction], ...]:

@@ -6,44 +6,20 @@ import re
 from typing import Final
 
 from language.clean import fold
+from language.patterns import read_wording
 from language.words import stem
 
-_PERIODS: Final = {
-    "second": "seconds?|secs?|s|секунд[уы]?|сек|с",
-    "minute": "minutes?|min|минут[уы]?|мин",
-    "hour": "hours?|hr|h|час|ч",
-    "day": "days?|nights?|день|дня|дн|сутки|суток|сут|ночь|night",
-    "week": "weeks?|wk|недел[юи]|нед",
-    "month": "months?|mo|mth|месяца?|мес",
-    "quarter": "quarters?|квартала?",
-    "year": "years?|yr|annum|год|года",
-    "gb": "gb|gib|gigabytes?|гб|гиб|гигабайта?",
-    "tb": "tb|tib|terabytes?|тб|тиб|терабайта?",
-    "mb": "mb|mib|megabytes?|мб|миб|мегабайта?",
-}
+_WORDING: Final = read_wording(__name__)
+
+_PERIODS: Final = _WORDING.forms("periods")
 SIZES: Final = frozenset(("gb", "tb", "mb"))
 """Rates of an amount of data; the others are of a time."""
-_ADVERBS: Final = {
-    "hour": "hourly|ежечасно",
-    "day": "daily|nightly|ежедневно|ежесуточно|еженощно|посуточно",
-    "week": "weekly|еженедельно|понедельно",
-    "month": "monthly|ежемесячно|помесячно",
-    "quarter": "quarterly|ежеквартально",
-    "year": "yearly|annually|ежегодно",
-}
+_ADVERBS: Final = _WORDING.forms("adverbs")
 _TIMES: Final = "|".join(forms for period, forms in _PERIODS.items() if period not in SIZES)
 _ANY: Final = "|".join(_PERIODS.values())
 _OFTEN: Final = "|".join(_ADVERBS.values())
-_PER = re.compile(
-    rf"(?<!\w)(?:(?:(?:per|every|each|an?|в|кажд(?:ый|ую|ые|ое|ая))[ \u00a0]|and[ \u00a0](?=(?:{_ANY})(?!\w)))(?P<per>{_ANY})|(?P<often>{_OFTEN}))(?!\w)"
-    rf"|[ \u00a0]?/[ \u00a0]?(?P<slash>{_ANY})(?!\w)",
-    re.IGNORECASE,
-)
-_FREQUENCY = re.compile(
-    rf"(?<!\w)(?:(?:(?P<twice>twice|дважды|два раза)[ \u00a0](?:an?|per|every|each|в)[ \u00a0]"
-    rf"|(?:once[ \u00a0](?:an?|per|every|each)|раз в|every|each|кажд(?:ый|ую|ые|ое))[ \u00a0])(?P<per>{_TIMES})|(?P<often>{_OFTEN}))(?!\w)",
-    re.IGNORECASE,
-)
+_PER = _WORDING.pattern("per", any=_ANY, often=_OFTEN)
+_FREQUENCY = _WORDING.pattern("frequency", times=_TIMES, often=_OFTEN)
 _CLAUSE = re.compile(r"[.;:,(|\n\d]")
 
 
@@ -74,10 +50,5 @@ FREQUENT: Final = frozenset(
     stem(fold(word))
     for forms in (*_PERIODS.values(), *_ADVERBS.values())
     for word in re.sub(r"\[.*?\]|\?", "", forms).split("|")
-) | frozenset(
-    map(
-        stem,
-        ("once", "twice", "every", "each", "раз", "дважды", "каждый", "каждую", "каждые", "неделю", "неделя", "минуту"),
-    )
-)
+) | frozenset(map(stem, _WORDING.words("frequent")))
 """Stems of the words that say how often: two sentences may differ in them and still be about one thing."""

@@ -24,7 +24,10 @@ from language.figures.identifiers import (
 from language.figures.numbers import readings
 from language.figures.units import read_unit
 from language.memo import remember
+from language.patterns import read_wording
 from language.words import tokens
+
+_WORDING: Final = read_wording(__name__)
 
 _SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1", re.DOTALL)
 _FENCE = re.compile(r"\s*+(?:`{3,}+|~{3,}+)[^`\n]*+\n")
@@ -38,11 +41,7 @@ _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _TARGET = re.compile(r"\]\(([^()\s#]+)")
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)[ \t].*$", re.MULTILINE)
 _STRING = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
-_CLICKED = re.compile(
-    r"(?:\b(?:click|press|select|choose|open|tap|button|menu|tab|field|checkbox)|(?<!\w)(?:нажм|нажат|выб[ие]р|откро|кнопк|меню|вкладк|пол[еяю]|"
-    r"флажо?к)\w*)(?:[ \u00a0]+(?:on|the|на|в))*[ \u00a0]+$",
-    re.IGNORECASE,
-)
+_CLICKED = _WORDING.pattern("clicked")
 _BOLD = re.compile(r"(?<!\*)\*\*(?!\*|\s)([^*\n]{2,60}?)(?<!\s)\*\*(?!\*)")
 _MENU = re.compile(
     r"([^\W_][\w-]{0,60}+)[*»”\"]{0,3}[ \u00a0]{0,3}(?:→|➔|⇒)[ \u00a0]{0,3}[*«“\"]{0,3}([^\W_][\w-]{0,60})"

@@ -11,23 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
+from language.patterns import read_wording
+
+_WORDING = read_wording(__name__)
+
 _NUMBER = r"\d{1,6}(?:[.,]\d{1,6}){0,5}(?:[-.]?(?:rc|beta|alpha|lts|sp|b|a)[-.]?\d{0,3})?"
 _END = r"(?![\w%°]|[.,]\d)"
-_MORE = r"(?:\s*(?:,|;|/|-|–|—|and|or|to|и|или|до|на|по)\s*(?:v\.?\s?|в\.\s?)?"
-_MARKED = re.compile(
-    r"(?<![\w.])(?:(?:versions?|ver|releases?|редакци[яюиией]{1,2}|верси[яюиией]{1,3}|версиях|версиям|релиз(?:а|е|у|ы|ов|ом)?)\b\.?\s*"
-    rf"(?:№|#|:|no\.?)?\s*(?:v\.?\s?)?|v\.?\s?(?=\d))({_NUMBER}{_END}{_MORE}{_NUMBER}{_END}){{0,5}})",
-    re.IGNORECASE,
-)
-_PLACED = re.compile(
-    r"(?:(?<![\w.])(?:in|on|of|for|from|to|since|until|than|with|under|using|between|and|or|vs\.?|в|во|на|с|со|из|от|до|для|под|между|и|или|"
-    r"после|начиная\s+с)\s+"
-    rf"|(?<![\w.])(?=\w*[A-ZА-ЯЁ])[^\W\d_][\w-]{{0,40}}\s+)({_NUMBER}){_END}"
-    # What is counted or measured is no version.
-    r"(?!\s*(?i:%|°|(?:[kmgt]?b|[kmg]?hz|[kmg]bps|ms|s|min|h|px|pt|mm|cm|m|km|g|kg|[кмгт]б|[кмг]?гц|мс|сек|мин|мм|см|м|км|кг"
-    r"|руб|рубл[а-яё]+|раза?|час(?:а|ов|ах)?|минут[а-яё]*|секунд[а-яё]*|дн(?:я|ей|ях)|шт|штук[аи]?|процент[а-яё]*"
-    r"|пользовател[а-яё]+|users?|hours?|minutes?|seconds?|times?|days?|percent)\b))",
-)
+_MARKED = _WORDING.pattern("marked", number=_NUMBER, end=_END)
+_PLACED = _WORDING.pattern("placed", number=_NUMBER, end=_END)
 _ONE = re.compile(_NUMBER, re.IGNORECASE)
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
 

@@ -8,11 +8,9 @@ only where all readings are.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from ipaddress import ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,6 +18,7 @@ from urllib.parse import urlsplit
 from language.blocks import without_code
 from language.clean import INVISIBLE, unescape_entities
 from language.memo import remember
+from language.patterns import read_toml
 
 _NOBODYS: Final = re.compile(
     r"(?:[^./@]+\.)*(?:example\.(?:com|org|net)|test|example|invalid|localhost)\.?|ip6-localhost|ip6-loopback",
@@ -105,7 +104,7 @@ class _Endings:
 
 
 def _load_endings() -> _Endings:
-    read: dict[str, str] = tomllib.loads(files("language.privacy").joinpath("domains.toml").read_text("utf-8"))
+    read: dict[str, str] = read_toml("language.privacy", "domains.toml")
     lists = {name: said.split() for name, said in read.items()}
     return _Endings(
         sure=frozenset(lists["sure"]),

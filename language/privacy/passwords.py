@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from language.patterns import read_wording
 from language.privacy.secret_values import is_mixed, is_no_word, is_password, is_placeholder, is_random
 from language.privacy.spans import Span
 
+_WORDING: Final = read_wording(__name__)
+
 # ---------------------------------------------------------------------------------------------- a login and its password
 
-_USERS: Final = frozenset(
-    (
-        *("admin", "administrator", "root", "user", "test", "tester", "demo", "guest", "operator", "manager"),
-        *("support", "postgres", "админ", "администратор"),
-    )
-)
+_USERS: Final = frozenset(_WORDING.words("users"))
 _PARTED = tuple(
     # Each begins with one letter, which is looked for faster than one of two.
     re.compile(
@@ -25,17 +23,9 @@ _PARTED = tuple(
     for sign in "/:"
 )
 _LOGIN = re.compile(r"[\w.@-]{2,40}")
-_ABOUT_LOGIN = re.compile(
-    r"(?:(?<![a-zа-яё])(?:(?:login|user(?: ?name)?|логин\w{0,2}|имя пользователя)[`*]{0,2}[ ]?(?:/|:|,|и|and|&)[ ]?[`*]{0,2}"
-    r"(?:password|pass|пароль)[`*]{0,2}(?:[ ]?[:=—-])?"
-    r"|(?:credentials?|account|logins?|уч[её]тн\w{2,3} (?:данн\w{2,3}|запис\w{1,2})|доступы?|данные для входа|реквизиты доступа)[ ]?[:—-]"
-    r"|(?:log|sign)(?:ged)?[ -]?in (?:as|with)|(?:войдите|зайдите|входите|авторизуйтесь|вход|войти|зайти) (?:как|под|с)))[ ]{1,2}$"
-)
-"""What says that a login and its password follow."""
-_BOTH = re.compile(
-    r"(?:pass(?:word)?|пароль)[`*]{0,2}[ ]?[:=—-][ ]{1,2}[\w.@-]{2,40}+[ ]{1,2}[`*\"']{0,3}(?P<value>[^\s\"'`,;|<>«»“”\0]{6,64})"
-)
-_FIRST = re.compile(r"(?:login|user(?: ?name)?|логин|имя пользователя)[`*]{0,2}[ ]?(?:/|:|,|и|and|&)[ ]?[`*]{0,2}$")
+_ABOUT_LOGIN = _WORDING.pattern("about_login")
+_BOTH = _WORDING.pattern("both")
+_FIRST = _WORDING.pattern("first")
 
 
 def find_login_pairs(plain: str, low: str) -> Iterator[Span]:
@@ -66,61 +56,26 @@ _SIGN_OR_DIGIT = re.compile(r"[\d!@#$%^&*]")
 
 # ------------------------------------------------------------------------------------------------- values behind names
 
-_PASSWORD_HINTS: Final = ("pass", "pwd", "psw", "pw:", "pw=", "secret", "парол")
-_TOKEN_HINTS: Final = ("token", "key", "secret", "session", "токен", "ключ", "секрет", "credential")
-_AFTER_NAME = r"[\"'`*_\]]{0,4}(?:\s|\|){0,3}"
-_BEFORE_VALUE = r"[\s|\"'`*_«“]{0,7}"
-_VALUE = r"(?P<value>[^\s\"'`,;|<>«»“”\0]{6,256})"
-_SIGN = r"(?::=|=>|==?|:|\|)"
-_NAME = r"(?:passw(?:or)?d|pass ?phrase|passcode|pwd|парол[ьяюеи]м?)(?![a-zа-яё])"
-_PASSWORD = re.compile(
-    # Some names follow others: DB_PASSWORD, spring.datasource.password, "пароль от базы".
-    rf"(?:(?P<name>{_NAME}|secret(?![a-zа-яё]))"
-    rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is|was|будет)\s{_BEFORE_VALUE}"
-    rf"|[ \t](?P<about>[^\n:=|\0]{{1,60}})(?::|=|\s(?:—|is|was|equals|будет|это)\s){_BEFORE_VALUE}|[ \t]{{1,2}}(?=[\"'`«“]){_BEFORE_VALUE})"
-    rf"|(?:pass(?<![a-zа-яё]pass)|pw(?<![a-zа-яё]pw)|psw(?<![a-zа-яё]psw))[\"'`]?[ \t]?[:=]{_BEFORE_VALUE}){_VALUE}"
-)
-_SPOKEN = re.compile(
-    # "the password hunter22", "пароль по умолчанию — Qwerty123", "--password Qw3rty99"
-    rf"{_NAME}[\"'`*_]{{0,4}}(?:\s{{1,4}}(?:is|was|are|now|has|have|been|be|set|to|as|of|equals|by|default|value|это|по"
-    rf"|умолчанию|служит|будет|равен|задан|установлен|стал|на|—|-|:|=)(?=\s)){{0,4}}[\s:=—]{{1,4}}[\"'`*_«“(]{{0,4}}{_VALUE}"
-)
+_PASSWORD_HINTS: Final = _WORDING.words("password_hints")
+_TOKEN_HINTS: Final = _WORDING.words("token_hints")
+_PASSWORD = _WORDING.pattern("password")
+_SPOKEN = _WORDING.pattern("spoken")
 _OPTION = re.compile(r"--[\w-]{0,20}$")
-_OTHER_THING = re.compile(
-    r"[\"'`*_(]{0,3}(?:polic|manag|stor|hash|encod|algorith|encrypt|field|propert|rule|regex|expir|strength|length|name\b|history"
-    r"|reset|rotat|generat|vault|file|path|type|format|option|must|should|liv|lie|kept|provider|менедж|политик|алгоритм|х[еэ]ш|протокол"
-    r"|пол[еяю]\b|длин|срок|шифр|хран|меня|истека|правил|долж|имя|имен|назван|файл|путь|переда|лежит)"
-)
-"""What, right behind the name, makes the value one of something else."""
-_BESIDE = re.compile(
-    # The name is a value itself: of a pair in JSON, XML or YAML.
-    rf"{_NAME}[\"'`]?[\s,]{{1,40}}[\"']?(?:value|значение)[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?{_VALUE}"
-    rf"|[\"'](?:value|значение)[\"']\s{{0,3}}:\s{{0,3}}[\"'](?P<first>[^\s\"'<>\0]{{6,256}})[\"']\s{{0,3}},\s{{0,40}}[\"'][\w ]{{1,20}}[\"']\s{{0,3}}:"
-    rf"\s{{0,3}}[\"'][\w .-]{{0,40}}{_NAME}"
-)
-_INSIDE = re.compile(rf"{_NAME}[\"'`]\s{{0,4}}:\s{{0,4}}(?P<group>[\[{{][^\]}}]{{0,1000}})")
+_OTHER_THING = _WORDING.pattern("other_thing")
+_BESIDE = _WORDING.pattern("beside")
+_INSIDE = _WORDING.pattern("inside")
 _QUOTED = re.compile(r"[\"']([^\s\"'\\\0]{6,256})[\"'](?!\s{0,4}:)")
-_IN_TAG = re.compile(rf"{_NAME}>\s{{0,40}}([^\s<>\0]{{6,256}})\s{{0,40}}</")
+_IN_TAG = _WORDING.pattern("in_tag")
 _IN_COMMAND = re.compile(r"(?:\bmysql\w*\b[^\n|;]{0,80} |\bsshpass )-p ?[\"']?([^\s\"'|;$<>]{6,128})")
-_TOKEN = re.compile(
-    rf"(?:token|key|secret|credentials?|session(?:[ _-]?id)?|токен\w{{0,2}}|ключ\w{{0,2}}|секрет\w{{0,2}})(?:[ _-]?(?:id|api|апи|value))?(?![a-zа-яё])"
-    rf"(?:{_AFTER_NAME}{_SIGN}{_BEFORE_VALUE}|{_AFTER_NAME}\s(?:—|-|это|is)\s{_BEFORE_VALUE}"
-    rf"|[ \t](?P<about>[^\n:=|\0]{{1,40}})(?::|=|\s(?:—|is|это)\s){_BEFORE_VALUE}|(?P<bare>[ \t]{{1,3}})[\"'`*_«“(]{{0,4}})"
-    r"(?:(?:bearer|token|basic)[ \t]+)?(?P<value>[a-z0-9._~+/=-]{16,512})"
-)
-_SECRET_KEY = re.compile(
-    r"(?:api|access|secret|auth|signing|encryption|private|account|app|service|license|webhook)[ _.-]?(?:access[ _-]?)?$"
-)
-"""What makes a key a secret one: there are keys of tables and of caches."""
-_PUBLIC_KEY = re.compile(r"(?:открыт|публичн|первичн|внешн|public|primary|foreign|cache)\w*[ _.-]?$")
+_TOKEN = _WORDING.pattern("token")
+_SECRET_KEY = _WORDING.pattern("secret_key")
+_PUBLIC_KEY = _WORDING.pattern("public_key")
 _ACCESS_TOKEN = re.compile(
     r"pat(?<![a-z0-9]pat)[\"'`*]{0,3}(?:[ \t]{0,2}[:=—-])?[ \t]{0,2}[\"'`*«“(]{0,4}(?<!pat)(?P<value>[a-z0-9._~+/=-]{30,512})"
 )
 """Behind the short name of a personal access token, which is a word's beginning, too."""
 _NAMED_FIRST = re.compile(r"[a-z]{2,12}[-.]")
-_OTHER_KEY = re.compile(
-    r"(?:к[еэ]ш|таблиц|строк|запис|раздел|сортировк|партици|поиск|cache|table|row|partition|index|commit)"
-)
+_OTHER_KEY = _WORDING.pattern("other_key")
 
 
 def find_named_values(plain: str, low: str) -> Iterator[Span]:
@@ -199,7 +154,7 @@ def _names_a_secret(low: str, match: re.Match[str]) -> bool:
 
 _DELIMITER_ROW = re.compile(r"^(?:[ \t|:-]*>)*+[ \t|:]*+-[ \t|:-]*$")
 _IN_CELL = re.compile(r"[^\s\0]+")
-_PASSWORD_HEAD = re.compile(r"(?<![a-zа-яё])(?:passw(?:or)?d|passphrase|passcode|pwd|парол[ья])(?![a-zа-яё])")
+_PASSWORD_HEAD = _WORDING.pattern("password_head")
 
 
 def _columns(plain: str, low: str) -> Iterator[Span]:

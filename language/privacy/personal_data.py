@@ -13,7 +13,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from language.memo import remember_items
+from language.patterns import read_wording
 from language.privacy.spans import Span, lower_in_place, merge_spans, readings
+
+_WORDING: Final = read_wording(__name__)
 
 RULES: Final = (
     *("email", "phone", "payment-card", "iban", "bank-account-ru"),
@@ -261,10 +264,8 @@ def _ibans(plain: str) -> Iterator[Span]:
 _ACCOUNT = re.compile(
     _APART + r"(?:\d{20}|\d{5}([ .\-])\d{3}\1\d\1(?:\d{4}\1\d{7}|\d{11})|\d{4}(?: \d{4}){4})" + _ENDS, re.ASCII
 )
-_ACCOUNT_WORD = re.compile(
-    r"(?<!\w)[ркл][ ]?/[ ]?(?:с|сч)(?!\w)|сч[её]т(?!чик)|(?<!\w)бик(?!\w)|(?:bank|settlement|correspondent) account|account (?:no|number)"
-)
-_BIK_BEHIND = re.compile(r"[^\n]{0,60}?(?<!\w)бик(?!\w)")
+_ACCOUNT_WORD = _WORDING.pattern("account_word")
+_BIK_BEHIND = _WORDING.pattern("bik_behind")
 _OWN_ACCOUNT = re.compile(r"(?:30[12]|40[5-8]|42[36])\d\d(?:810|643|840|978|156|398|933)")
 """Balance accounts of clients and banks (Bank of Russia, chart of accounts), and the currency of the account."""
 
@@ -291,7 +292,7 @@ def is_snils(digits: str) -> bool:
 
 
 _SNILS = re.compile(_APART + r"\d{3}([ \-.]?)\d{3}\1\d{3}[ \-.]?\d{2}" + _ENDS, re.ASCII)
-_SNILS_WORD = re.compile(r"снилс|snils|страхов\w+ (?:номер|свидетельств)|лицев\w+ сч[её]т")
+_SNILS_WORD = _WORDING.pattern("snils_word")
 
 
 def _snils(plain: str, low: str, place: _Place) -> Iterator[Span]:
@@ -325,7 +326,7 @@ _INN = re.compile(
     _APART + r"(?:\d{12}|\d{10}|\d{4}(?: \d{4}){2}|\d{4} \d{6}|\d{4} \d{3} \d{3}|\d{2} \d{2} \d{6} \d{2})" + _ENDS,
     re.ASCII,
 )
-_INN_WORD = re.compile(r"(?<![a-zа-яё])(?:инн|inn|tin)(?![a-zа-яё])|налогоплательщик|taxpayer")
+_INN_WORD = _WORDING.pattern("inn_word")
 
 
 def _inns(plain: str, low: str, place: _Place) -> Iterator[Span]:
@@ -334,12 +335,9 @@ def _inns(plain: str, low: str, place: _Place) -> Iterator[Span]:
             yield Span("inn", *match.span())
 
 
-_PASSPORT = re.compile(
-    _APART + r"\d{2}[ \-]?\d{2}[\s,;|*_\-]{0,6}(?:(?:№|n|no\.?|номер|number)[ :*_№]{0,4})?\d{6}" + _ENDS,
-    re.ASCII,
-)
-_PASSPORT_WORD = re.compile(r"паспорт|passport")
-_PASSPORT_HINTS: Final = ("паспорт", "passport")
+_PASSPORT = _WORDING.pattern("passport", apart=_APART, ends=_ENDS)
+_PASSPORT_WORD = _WORDING.pattern("passport_word")
+_PASSPORT_HINTS: Final = _WORDING.words("passport_hints")
 
 
 def _passports(low: str) -> Iterator[Span]:
@@ -350,9 +348,7 @@ def _passports(low: str) -> Iterator[Span]:
 
 
 _POLICY = re.compile(_APART + r"(?:\d{16}|\d{4}([ \-])\d{4}\1\d{4}\1\d{4})" + _ENDS, re.ASCII)
-_POLICY_WORD = re.compile(
-    r"(?<![a-zа-яё])(?:омс|енп|oms|полис(?:а|у|ом|е|ы|ов)?|insurance policy)(?![a-zа-яё])|обязательн\w+ медицинск\w+ страх"
-)
+_POLICY_WORD = _WORDING.pattern("policy_word")
 
 
 def _policies(plain: str, low: str, place: _Place) -> Iterator[Span]:
@@ -373,7 +369,7 @@ def is_ssn(digits: str) -> bool:
 
 
 _SSN = re.compile(_APART + r"\d{3}([ \-.]?)\d\d\1\d{4}" + _ENDS, re.ASCII)
-_SSN_WORD = re.compile(r"(?<![a-z])ssn(?![a-z])|social security")
+_SSN_WORD = _WORDING.pattern("ssn_word")
 
 
 def _social_security(plain: str, low: str, place: _Place) -> Iterator[Span]:
@@ -397,10 +393,7 @@ _DOTTED = re.compile(
 _INTERNATIONAL = re.compile(r"(?<![\w+/=])\+[1-9](?:[ ().\-]{0,2}\d){7,14}" + _ENDS, re.ASCII)
 _CITY = re.compile(_APART + r"(?:\([3489]\d{2,4}\) ?|[3489]\d\d[ \-])\d{1,3}([\-.])\d\d\1\d\d" + _ENDS, re.ASCII)
 _AMERICAN = re.compile(_APART + r"(?:1[ .\-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[\-.])[2-9]\d\d[\-.]\d{4}" + _ENDS, re.ASCII)
-_LABELLED = re.compile(
-    r"(?:(?:тел|моб|факс|phone|tel|mobile|fax|whatsapp)(?:ефон(?:а|у|ом|е|ы|ов)?)?(?: (?:number|no|номер))?[.:№*`|\"' =]{1,4}"
-    r"|звоните(?: по(?: номеру| телефону)?)?:? )(\(?\d(?:[ ()\-]{0,2}\d){5,14})" + _ENDS
-)
+_LABELLED = _WORDING.pattern("labelled", ends=_ENDS)
 _PHONES = (_RUSSIAN, _DOTTED, _INTERNATIONAL, _CITY, _AMERICAN)
 
 
@@ -410,7 +403,7 @@ def phone_digits(number: str) -> str:
     return digits[1:] if len(digits) == 11 and digits[0] in "78" else digits
 
 
-_LABEL_HINTS: Final = ("тел", "моб", "факс", "phone", "tel", "mobile", "fax", "whatsapp", "звоните")
+_LABEL_HINTS: Final = _WORDING.words("label_hints")
 
 
 def _phones(plain: str, place: _Place, taken: Collection[Span], listed: Collection[str]) -> Iterator[Span]:
@@ -421,11 +414,7 @@ def _phones(plain: str, place: _Place, taken: Collection[Span], listed: Collecti
     return (Span("phone", *span) for span in found if _is_phone(plain, span, taken, listed))
 
 
-_COUNTED = re.compile(
-    r"(?:build|ticket|issue|order|release|version|revision|invoice|serial|part|case|сборк|заказ|тикет|заявк|верси|накладн|счёт|счет)\w{0,3}"
-    r"[ :#№]{1,3}(?:no\.? |number |номер )?$"
-)
-"""What is counted has numbers that look like those of phones without a code of their country."""
+_COUNTED = _WORDING.pattern("counted")
 _DATE = re.compile(r"20[0-4]\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\d\d)?")
 
 

@@ -7,49 +7,18 @@ import re
 from collections import Counter
 from itertools import pairwise
 
+from language.patterns import read_wording
+
+_WORDING = read_wording(__name__)
+
 
 def is_mixed(value: str) -> bool:
     small, capital = any(c.islower() for c in value), any(c.isupper() for c in value)
     return any(c.isdigit() for c in value[1:]) and small and (capital or any(c in "!@#$%^&*" for c in value))
 
 
-_PLACEHOLDER = re.compile(
-    r"your|example|sample|dummy|placeholder|change[-_]?me|changeit|replace|insert|redacted|todo|foobar|\.{3}|…|\*{3}|x{4,}"
-    r"|(?:^|[-_])here$|^\W+$|^[<{\[(]|^%\w+%?$|^\$(?:\{|\(|\w*$)|\$\{|\{\{|^[*•·x._-]+$|ваш|пример|замените|вставьте|^тут|^здесь"
-    r"|^\w*(?:os\.environ|getenv|process\.env|settings|config|secrets?)\b[.\[(]",
-    re.IGNORECASE,
-)
-_ORDINARY = frozenset(
-    (
-        "password",
-        "passwd",
-        "passphrase",
-        "pass",
-        "pwd",
-        "secret",
-        "token",
-        "user",
-        "username",
-        "admin",
-        "root",
-        "null",
-        "none",
-        "true",
-        "false",
-        "string",
-        "str",
-        "required",
-        "optional",
-        "hidden",
-        "empty",
-        "default",
-        "test",
-        "пароль",
-        "секрет",
-        "токен",
-        "строка",
-    )
-)
+_PLACEHOLDER = _WORDING.pattern("placeholder")
+_ORDINARY = frozenset(_WORDING.words("ordinary"))
 
 
 def is_placeholder(value: str) -> bool:
@@ -57,15 +26,7 @@ def is_placeholder(value: str) -> bool:
     return value.lower().strip("\"'`") in _ORDINARY or bool(_PLACEHOLDER.search(value))
 
 
-_NO_PASSWORD = re.compile(
-    r"[()\[\]{}\\]|://|^[/.@#-]|^v?\d+(?:[.,:/-]\d+)+\w{0,4}$|^\w+\.[a-z]\w*(?:\.\w*)?$|^\w+/\w+(?:/|$)|=|^&|^\d+[a-zа-я]{1,3}$|^-*\d+(?:-|\+)[a-zа-я]+"
-    r"|^(?:sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|base64|utf-?\d|oauth|rfc-?\d|x\.?509|aes-?\d|rsa-?\d|tls|https?\d?(?![a-z\d])|pkcs|iso-?\d|гост|gost|nist|fips"
-    r"|pci|ed25519|hmac|windows-?\d|ctrl\+|alt\+|shift\+|cmd\+|см\.|п\.|стр\.)"
-    r"|^(?:min|max|от|до|at)?[-_]?\d+(?:(?:[-–](?:до)?|до)\d*)?(?:chars?|characters?|letters?|digits?|симв\w*|знак\w*|букв\w*|дн\w*|days?|hours?|min\w*|бит\w*|bits?|bytes?)?$"
-    r"|^(?:от|до|min|max)\d{1,3}(?:(?:до|[-–])\d{1,3})?$|^a-z0-9$"
-    r"|^\$(?:2[abxy]|argon2\w*|\d|scrypt|pbkdf2[\w-]*)\$",
-    re.IGNORECASE,
-)
+_NO_PASSWORD = _WORDING.pattern("no_password")
 _CAMEL = re.compile(r"^[A-Z]?[a-z]+\d?(?:[A-Z][a-z]+\d{0,2})+$")
 _SNAKE = re.compile(r"^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$")
 

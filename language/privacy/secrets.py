@@ -15,10 +15,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from language.memo import remember_items
+from language.patterns import read_wording
 from language.privacy.passwords import find_access_tokens, find_login_pairs, find_named_values
 from language.privacy.secret_values import is_password, is_placeholder, is_random
 from language.privacy.service_keys import SERVICE_KEYS, ServiceKey
 from language.privacy.spans import SearchedText, Span, lower_in_place, merge_spans, readings
+
+_WORDING: Final = read_wording(__name__)
 
 RULES: Final = (
     "private-key",
@@ -234,7 +237,7 @@ _MANIFEST = re.compile(r"\bkind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?secret(?![a-z])|
 _ENCODED = re.compile(
     r"(?<![\w.-])(?P<name>[\w.-]{1,80})[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?(?P<value>[a-z0-9+/]{8,}+={0,2})(?![\w+/=.:-])"
 )
-_ENCODED_SECRET = re.compile(r"pass|pwd|psw|token|secret|key|cred|auth|conn|dsn|dockerc|парол")
+_ENCODED_SECRET = _WORDING.pattern("encoded_secret")
 
 
 def _manifests(plain: str, low: str) -> Iterator[Span]:
@@ -248,7 +251,7 @@ def _manifests(plain: str, low: str) -> Iterator[Span]:
             yield Span(rule, *match.span("value"))
 
 
-_PASSWORD_NAME = re.compile(r"pass|pwd|psw|парол")
+_PASSWORD_NAME = _WORDING.pattern("password_name")
 
 
 def _encodes_a_secret(value: str) -> bool:

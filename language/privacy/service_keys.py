@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, Final
+
+from language.patterns import read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ServiceKey:
 
 
 def _load_keys() -> tuple[ServiceKey, ...]:
-    read: dict[str, Any] = tomllib.loads(files("language.privacy").joinpath("service_keys.toml").read_text("utf-8"))
+    read: dict[str, Any] = read_toml("language.privacy", "service_keys.toml")
     return tuple(
         ServiceKey(
             row["name"],
