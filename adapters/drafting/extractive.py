@@ -8,10 +8,8 @@ and say honestly when nothing does.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 
 from adapters.drafting.formats import in_format
@@ -25,6 +23,7 @@ from language.blocks import has_steps
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.markup import ICON
+from language.patterns import read_toml
 from language.privacy.links import foreign_links
 from language.privacy.personal_data import Contacts
 from language.words import stems
@@ -166,5 +165,5 @@ def _tell_new_sections(picked: Sequence[ScoredUnit]) -> list[bool]:
 
 @cache
 def _phrases() -> dict[Language, dict[str, str]]:
-    loaded = tomllib.loads(files("adapters.drafting").joinpath("phrases.toml").read_text("utf-8"))
+    loaded = read_toml("adapters.drafting", "phrases.toml")
     return {Language(name): phrases for name, phrases in loaded.items()}

@@ -12,9 +12,12 @@ from contracts.evidence import EvidenceItem
 from language.blocks import Block, BlockKind, blocks, heading_text, split_code
 from language.markup import in_markdown, without_holes, without_navigation
 from language.memo import LONGEST, MOST
+from language.patterns import read_wording
 from language.privacy.links import foreign_links, has_link
 from language.privacy.personal_data import Contacts
 from language.words import stems
+
+_WORDING: Final = read_wording(__name__)
 
 LEFT_OUT = "\ufdd0"
 """Stands in a unit where a link to another host stood; Unicode keeps this character for uses inside a program."""
@@ -42,12 +45,7 @@ _BREAKING_TAG = re.compile(r"</?(?:td|th|tr|li|p|br|div|dt|dd)\b[^>\n]*+>?", re.
 _TAG = re.compile(r"</?[A-Za-z](?:[^>\n]++|\n(?!\n))*+>?")
 _LEFT_OVER = re.compile(r"(?<=<)(?=[A-Za-z/!?])|(?<=\])(?=\()")
 _DIALECT = re.compile(r"^[ \t]*(?:/{3,}.*|\{[*!].*[*!]\}|:::.*|!!! .*)$", re.MULTILINE)
-_POINTER = re.compile(
-    r"\W*(?:(?:see|read|click|learn|find out|by|at|from)\s+)?(?:here|more|details|(?:this|the)\s+(?:link|page|article)|link)\W*"
-    r"|\W*(?:(?:по|см|смотрите)\.?\s+)?(?:(?:этой|эту|данной)\s+)?(?:здесь|тут|подробнее|ссылк\w{0,3})\W*|\W*",
-    re.IGNORECASE,
-)
-"""Words of a link that say nothing without its address."""
+_POINTER = _WORDING.pattern("pointer")
 _WEB = re.compile(r"https?://[^\s<>()\[\]]+", re.IGNORECASE)
 _WEB_OR_RELATIVE = re.compile(rf"{_WEB.pattern}|(?!//)[\w./#-][^\s<>()\[\]:\\]*", re.IGNORECASE)
 _LINKED = re.compile(r"\]\([^\s()]*\)")

@@ -10,8 +10,11 @@ from contracts.ports import DraftRequest
 from language.blocks import Block, BlockKind, blocks, paragraph_lines
 from language.claims import claims
 from language.figures.comparison import missing_from
+from language.patterns import read_wording
 from language.sentences import sentences
 from language.words import stems, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 _LONG_PARAGRAPH: Final = 900
 _SENTENCES: Final = 5
@@ -20,13 +23,7 @@ _WHOLE_TABLE: Final = 7
 LONG_BODY: Final = 1000
 _LONG_ITEM: Final = 500
 _DEEPEST: Final = 3
-GOES_ON = re.compile(
-    r"\W*(?:in (?:this|that|such an?) case|here|also|however|then|otherwise|besides|therefore|thus|moreover|for example|this|that|these|those|it|they"
-    r"|здесь|тут|там|также|кроме того|однако|затем|тогда|иначе|поэтому|при этом|в (?:этом|таком) случае|например|это|этот|эта|эти|такой|такая|такие|он|она|оно|они)"
-    r"\b(?!-)(?!\s+(?:page|section|article|guide|chapter|раздел|стать|страниц|руководств))",
-    re.IGNORECASE,
-)
-"""How a sentence begins that goes on from one before it."""
+GOES_ON = _WORDING.pattern("goes_on")
 _TITLE_OF_A_TAB = re.compile(r"\*\*[^*\n]+\*\*:?|__[^_\n]+__:?")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*\\?[.)]\s+")
 _ENTITY = re.compile(r"&#?\w+")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +12,10 @@ from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
 from contracts.enums import RequestType, RequiredAction, Source
 from contracts.ports import DraftRequest
 from language.blocks import BlockKind
+from language.patterns import read_wording
 from language.words import Phrases, stems
+
+_WORDING: Final = read_wording(__name__)
 
 LEAST_COVERAGE: Final = 0.4
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
@@ -50,36 +52,13 @@ then fills; if it says less, more: of 155 answers on five manuals whose page was
 labelled instead of 79, at a median of 820 characters instead of 470. To choose the unit otherwise (by meaning, by its place, by
 steps, by what its heading says beside the question) moved no more than two of them."""
 _MOST_LOOKUPS = 2
-_DEFINES = re.compile(
-    r"^\W*(?:what(?:'s| is| are| does)\b(?!.*\b(?:happen|do)\b)|что (?:такое|это|значит|означает)\b|чем является\b)",
-    re.IGNORECASE,
-)
-_HOW = re.compile(r"^\W*(?:а\s+|и\s+|so\s+|and\s+)?(?:как(?:им образом)?|how)\b", re.IGNORECASE)
-_REMEDY = re.compile(
-    r"\b(?:solution|resolution|remedy|fix(?:ing)?|workaround|what to do|troubleshooting)\b"
-    r"|\b(?:решени[ея]|устранени[ея]|что (?:с)?делать|как исправить|исправление)\b",
-    re.IGNORECASE,
-)
-_COMPLAINT = re.compile(
-    r"\b(?:symptoms?|problem|issue|signs|description)\b|\b(?:симптомы?|проблема|признаки|описание)\b", re.IGNORECASE
-)
-_OF_ITSELF = re.compile(
-    r"\W*(?:this|the) (?:section|article|guide|page|chapter|document) (?:describes|explains|contains|covers|provides|lists|tells)\b"
-    r"|\W*(?:в (?:этом |этой |данном |данной )?(?:разделе|статье|руководстве|главе)|(?:этот|эта|это|данный|данная) (?:раздел|статья|руководство))"
-    r" (?:приведен|привед[её]н|описан|описыва|содержит|рассказ|собран|представлен)",
-    re.IGNORECASE,
-)
-"""How a page speaks of itself instead of its matter."""
-_YES_OR_NO = re.compile(
-    r"^\W*(?:can|could|may|is|are|does|do|will|has|have)\b|\bли\b|^\W*(?:есть|поддерживается|поддерживаются)\b",
-    re.IGNORECASE,
-)
-_WARNS = re.compile(
-    r"\b(?:cannot be (?:undone|brought back|restored|recovered|reversed)|can(?:not|'t) (?:restore|undo|recover)|irrevers\w+|permanently|for good"
-    r"|необратим\w+|безвозвратн\w+|(?:нельзя|невозможно|не получится) (?:будет )?(?:восстановить|отменить|вернуть))\b",
-    re.IGNORECASE,
-)
-"""What whoever follows steps has to know before."""
+_DEFINES = _WORDING.pattern("defines")
+_HOW = _WORDING.pattern("how")
+_REMEDY = _WORDING.pattern("remedy")
+_COMPLAINT = _WORDING.pattern("complaint")
+_OF_ITSELF = _WORDING.pattern("of_itself")
+_YES_OR_NO = _WORDING.pattern("yes_or_no")
+_WARNS = _WORDING.pattern("warns")
 _OF_PAGES: Final = (Source.DOC, Source.POLICY)
 
 

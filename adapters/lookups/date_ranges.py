@@ -11,27 +11,12 @@ from typing import Final
 
 from adapters.lookups.day_expressions import day
 from language.clean import fold
+from language.patterns import read_wording
 
-_NUMBERS: Final = {
-    word: number
-    for number, words in enumerate(
-        (
-            "one один одну одна одной",
-            "two два две двух",
-            "three три трех",
-            "four четыре четырех",
-            "five пять пяти",
-            "six шесть шести",
-            "seven семь семи",
-            "eight восемь восьми",
-            "nine девять девяти",
-            "ten десять десяти",
-        ),
-        1,
-    )
-    for word in words.split()
-}
-_UNITS: Final = {"d": r"days?|дн\w+|день", "w": r"weeks?|недел\w+", "m": r"months?|месяц\w*", "y": r"years?|год\w*|лет"}
+_WORDING: Final = read_wording(__name__)
+
+_NUMBERS: Final = {word: int(number) for number, words in _WORDING.forms("numbers").items() for word in words.split()}
+_UNITS: Final = _WORDING.forms("units")
 _COUNT: Final = rf"(?:(?P<count>\d{{1,4}}|{'|'.join(_NUMBERS)})\s+)?"
 
 
@@ -40,12 +25,12 @@ def _make_unit_patterns(unit: str) -> Iterator[tuple[re.Pattern[str], str, str]]
     name = {"d": "today", "w": "week", "m": "month", "y": "year"}[unit]
     words = _UNITS[unit]
     if unit != "d":
-        yield re.compile(rf"\b(?:this|current|эт\w+|текущ\w+)\s+(?:{words})\b"), name, "today"
-        yield re.compile(rf"\b(?:last|previous|прошл\w+|предыдущ\w+)\s+(?:{words})\b"), f"{name}-1{unit}", f"{name}-1d"
+        yield re.compile(rf"\b(?:{_WORDING.piece('this')})\s+(?:{words})\b"), name, "today"
+        yield re.compile(rf"\b(?:{_WORDING.piece('last')})\s+(?:{words})\b"), f"{name}-1{unit}", f"{name}-1d"
     yield (
         re.compile(
-            rf"\b(?:(?:past|last|previous|последн\w+|прошедш\w+|прошл\w+|предыдущ\w+)\s+{_COUNT}"
-            rf"|(?:for|in|within|over|during|за)\s+(?:the\s+|an?\s+)?{_COUNT.replace('count', 'number')})(?:{words})\b"
+            rf"\b(?:(?:{_WORDING.piece('past')})\s+{_COUNT}"
+            rf"|(?:{_WORDING.piece('within')})\s+(?:the\s+|an?\s+)?{_COUNT.replace('count', 'number')})(?:{words})\b"
         ),
         f"today-{{}}{unit}+1d",
         "today",
@@ -53,33 +38,20 @@ def _make_unit_patterns(unit: str) -> Iterator[tuple[re.Pattern[str], str, str]]
 
 
 _PERIODS: Final = (
-    (re.compile(r"\b(?:today|сегодня)\b"), "today", "today"),
-    (re.compile(r"\b(?:yesterday|вчера)\b"), "today-1d", "today-1d"),
+    (_WORDING.pattern("today"), "today", "today"),
+    (_WORDING.pattern("yesterday"), "today-1d", "today-1d"),
     *(pattern for unit in "wmyd" for pattern in _make_unit_patterns(unit)),
 )
 """What a period is called, and the days that it begins and ends on."""
 
 _MONTH_NUMBERS: Final = {
-    name: number
-    for names in (
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-        ("янв", "фев", "мар", "апр", "май", "июн", "июл", "авг", "сен", "окт", "ноя", "дек"),
-    )
-    for number, name in enumerate(names, 1)
-} | {"мая": 5, "мае": 5}
-"""Months by their first three letters."""
-_MONTH: Final = (
-    r"(?:january|february|march|april|may(?!\s+(?:be|have|not)\b)|june|july|august|september|october|november|december"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
-    r"|(?:январ|феврал|апрел|июн|июл|сентябр|октябр|ноябр|декабр)(?:[ьяею]|ем)|(?:март|август)(?:а|е|у|ом)?|ма[йяе])\b"
-)
-_DAY: Final = r"\d{1,2}(?:st|nd|rd|th|-?го|-?е)?"
-_OF_YEAR: Final = r"(?:,?\s+(?:of\s+)?(?P<y>[12]\d{3})(?![\w-]))?"
-_BEFORE: Final = (
-    r"(?:\b(?P<before>from|since|between|and|till|until|through|to|on|in|during|for|of|within"
-    r"|начиная\s+с|с|со|по|до|на|за|в|во|и)\s+)"
-)
-_BEHIND: Final = r"(?:\s*(?:год\w*|г)\b\.?)?"
+    name: int(number) for number, names in _WORDING.forms("month_numbers").items() for name in names.split()
+}
+_MONTH: Final = _WORDING.piece("month")
+_DAY: Final = _WORDING.piece("day")
+_OF_YEAR: Final = _WORDING.piece("of_year")
+_BEFORE: Final = _WORDING.piece("before")
+_BEHIND: Final = _WORDING.piece("behind")
 _DATES: Final = tuple(
     re.compile(rf"(?<![\w.-]){before}(?:{words}){_BEHIND}")
     for before, words in (
@@ -89,14 +61,14 @@ _DATES: Final = tuple(
         (f"{_BEFORE}?", rf"(?P<m>{_MONTH})\s+(?P<d>{_DAY})(?![\w:]){_OF_YEAR}"),
         # Alone, a month or a year needs a word before it: "questions may be", "2025 questions".
         (_BEFORE, rf"(?P<m>{_MONTH}){_OF_YEAR}"),
-        (_BEFORE, r"(?P<y>(?:19|20)\d\d)(?![\w.:-])(?!\s+(?!год|г\b|and\b|to\b|по\b|и\b)[^\W\d_])"),
+        (_BEFORE, _WORDING.piece("year")),
     )
 )
 """Days, months and years as people write them; where two match at one place, the first of these holds."""
-_BETWEEN: Final = r"\s*(?:[-–—]|\b(?:to|and|till|until|through|по|до|и)\b)\s*"
-_DAY_TO_DAY: Final = re.compile(rf"(?<![\w.-])({_DAY})({_BETWEEN})({_DAY})\s+(?:of\s+)?({_MONTH})")
+_BETWEEN: Final = _WORDING.piece("between")
+_DAY_TO_DAY: Final = _WORDING.pattern("day_to_day")
 _MONTH_DAY_TO_DAY: Final = re.compile(rf"(?<![\w.-])({_MONTH})\s+({_DAY})({_BETWEEN})({_DAY})(?![\w:])")
-_BEGINS: Final = re.compile(r"from|since|(?:начиная\s+)?с|со")
+_BEGINS: Final = _WORDING.pattern("begins")
 
 
 @dataclass(frozen=True, slots=True)

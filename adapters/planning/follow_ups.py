@@ -8,51 +8,23 @@ from typing import Final
 from adapters.planning.clarification import name_in, object_of
 from language.lexicon import is_casual, is_vague
 from language.message import named_in
+from language.patterns import read_wording
 from language.words import stems, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 _LONGEST: Final = 10
 """Words; what is longer says all that it means."""
-_GOES_ON: Final = re.compile(
-    r"^\W{0,9}(?:(?:ok|okay|well|ладно|хорошо|понятно|ясно|спасибо|thanks)\W{1,9})?"
-    r"(?:(?P<if>(?:(?:and|but)\s{1,9})?(?:what\s{1,9})?if|(?:(?:а|и|но)\s{1,9})?(?:что\s{1,9})?если)"
-    r"|(?:and|but)\s{1,9}(?:what|how)\s{1,9}about|what\s{1,9}about|how\s{1,9}about|and|but"
-    r"|а\s{1,9}(?:что|как)\s{1,9}насч[её]т|(?:что|как)\s{1,9}насч[её]т|а|и|но)\s{1,9}(?P<rest>[^?？\n]{1,120})[?？]?\W{0,9}$",
-    re.IGNORECASE,
-)
-_PLACE: Final = re.compile(
-    r"^(?P<place>on|in|for|with|without|at|from|to|by|via|на|в|во|для|с|со|без|из|от|по|при|через|к|у)\s{1,9}\S",
-    re.IGNORECASE,
-)
-_ASKS_ITSELF: Final = re.compile(
-    r"^(?:how|what|where|when|why|which|who|can|could|is|are|do|does|did|should|will|как|что|где|когда|почему|зачем|какой|какая|какие|какое|кто|куда|откуда|сколько|можно|есть|нужно|чем)\b",
-    re.IGNORECASE,
-)
-_DOES: Final = re.compile(r"^[а-яё]{2,30}(?:ть|ти|чь|ться|тись)$", re.IGNORECASE)
-"""A verb alone: «А отозвать?»."""
+_GOES_ON: Final = _WORDING.pattern("goes_on")
+_PLACE: Final = _WORDING.pattern("place")
+_ASKS_ITSELF: Final = _WORDING.pattern("asks_itself")
+_DOES: Final = _WORDING.pattern("does")
 _ENOUGH: Final = 3
 """Content words of a condition that can be searched for by themselves."""
-_BARE: Final = re.compile(
-    r"^\W{0,9}(?:(?:and|but|so|а|и|но)\W{1,9})?(?:"
-    r"(?:where|when|how\s+(?:long|much|many|often))(?:(?:\s+(?:is|are|does|do|can|will|did|would)){1,2}"
-    r"(?:\s+(?P<it>it|that|this|they|these|those)(?:\s+(?P<takes>take|cost|last))?)?)?"
-    r"|(?:где|когда|куда|сколько(?:\s+(?:времени|раз|дней))?|как\s+(?:долго|часто))(?:\s+(?P<это>это|этот|эта|эти|он|она|оно|они))?"
-    r"(?:\s+(?P<займёт>(?:займ[её]т|занимает|длится|продлится|стоит|будет\s+стоить)(?:\s+времени)?))?"
-    r")\W{0,9}$",
-    re.IGNORECASE,
-)
-"""A question without a thing of its own: "where is that?", «А сколько?», "How long does it take?"."""
-_PRONOUN: Final = re.compile(
-    r"(?<!\w)(?:it|they|them|он|она|оно|они|его|ему|её|ее|ей|их|им|ними?|него|нему|нём|нем|неё|нее|ней|них)(?!\w)",
-    re.IGNORECASE,
-)
-_NO_PRONOUN: Final = re.compile(
-    r"\b(?:it\s+(?:possible|true|takes?|worth|normal|safe|okay|ok|enough|says?|work|works|run|runs|support|supports|know|knows|speak|speaks|handle|send|read|answer|understand|translate|remember)"
-    r"|она?\s+(?:умеет|знает|поддерживает|понимает|помнит|пишет|говорит|отвечает|работает))\b",
-    re.IGNORECASE,
-)
-"""Nobody's "it", and what is said of the product as a whole."""
-_NAMES_ANOTHER: Final = re.compile(r"[,;:(]|(?<!\w)(?:a|an|the|my|our|your|some|any|each|every)\s", re.IGNORECASE)
-"""In front of a pronoun: it may stand for what is named there."""
+_BARE: Final = _WORDING.pattern("bare")
+_PRONOUN: Final = _WORDING.pattern("pronoun")
+_NO_PRONOUN: Final = _WORDING.pattern("no_pronoun")
+_NAMES_ANOTHER: Final = _WORDING.pattern("names_another")
 
 
 def gone_on(message: str, before: str, spoken_of: str = "") -> str:

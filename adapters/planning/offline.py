@@ -7,12 +7,10 @@ documents, the words that the profile calls its scope, and the questions of the 
 from __future__ import annotations
 
 import asyncio
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
@@ -40,6 +38,7 @@ from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from language import lexicon
 from language.message import is_complete, own_words, questions_and_context
+from language.patterns import read_toml
 from language.sentences import questions, sentences
 from language.words import Phrases, rephrase, stems, tokens
 
@@ -433,4 +432,4 @@ def _quote_queries(queries: list[str], language: Language) -> str:
 
 @cache
 def _phrases() -> dict[str, dict[str, str]]:
-    return tomllib.loads(files("adapters.planning").joinpath("phrases.toml").read_text("utf-8"))
+    return read_toml("adapters.planning", "phrases.toml")

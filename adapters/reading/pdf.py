@@ -12,7 +12,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING, NoReturn
 
 from adapters.reading.document import MAX_TEXT, Document, Unfit, document
+from language.patterns import read_wording
 from language.words import detect
+
+_WORDING = read_wording(__name__)
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -31,12 +34,7 @@ _OFTEN = 0.6
 """The share of pages from which a first or last line is taken for a running head."""
 _FEWEST = 3
 """Pages that make "most pages" mean something."""
-_PAGE_NUMBER = re.compile(
-    r"(?P<before>|.{0,60}?\b(?:page|p\.|pg\.|страница|стр\.|с\.)\s*|.{0,60}?[-–—|]\s*)(?P<number>\d{1,4})"
-    r"(?:\s*(?:of|/|из)\s*\d{1,4})?(?P<after>|\s*[-–—|].{0,60})",
-    re.IGNORECASE,
-)
-"""A line that is the number of its page, maybe with the name of the document: `3`, `Page 3 of 8`, `Manual | 3`."""
+_PAGE_NUMBER = _WORDING.pattern("page_number")
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[a-zа-яё])")

@@ -29,8 +29,11 @@ from contracts.context import Context
 from contracts.profile import Profile
 from language.blocks import Block, BlockKind, blocks
 from language.clean import fold
+from language.patterns import read_wording
 from language.sentences import sentences
 from language.words import Phrases
+
+_WORDING: Final = read_wording(__name__)
 
 PROGRAM: Final = "guardian"
 
@@ -51,13 +54,9 @@ _ANCHOR = re.compile(r"\{[:\s]*+#([^\s{}]++)[^{}]*+\}\s*$")
 _HEADING_MARKS = re.compile(r"^ {0,3}#{1,6}[ \t]+|(?<![ \t])[ \t]++#++[ \t]*$")
 _CELL = re.compile(r"(?<!\\)\|")
 _SETTING = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)*")
-_SETTING_HEADS = re.compile(
-    r"\b(?:variables?|settings?|keys?|parameters?|options?|переменн\w+|настройк\w*|ключ\w*|параметр\w*)\b"
-)
-"""In the head of a first column: what stands below are settings."""
+_SETTING_HEADS = _WORDING.pattern("setting_heads")
 _LONGEST_OPENING: Final = 500
-_REMEDIES: Final = ("what to do", "remedy", "solution", "что делать", "решение")
-"""Heads of a last column that make the rows of a table errors."""
+_REMEDIES: Final = _WORDING.words("remedies")
 
 
 @dataclass(frozen=True, slots=True)
