@@ -19,10 +19,13 @@ from language.attacks.demands import question_asks_for_secrets
 from language.clean import fold
 from language.figures.ordinals import LAST, number_named
 from language.message import own_words, questions_and_context
+from language.patterns import read_wording
 from language.privacy.personal_data import personal_data
 from language.privacy.secrets import secrets
 from language.privacy.spans import MARK, replace_spans
 from language.words import rephrase, stem, stems, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 OF_DOCUMENTS: Final = frozenset({Source.DOC, Source.POLICY})
 _MOST_NAMED: Final = 3
@@ -31,19 +34,11 @@ _LONGEST_TERM: Final = 8
 """Characters of a term with digits in it: "OAuth2"."""
 _LONGEST_REPLY: Final = 200
 """Characters of a message that may be the name of a choice."""
-_ASKS_FOR_A_NUMBER: Final = re.compile(
-    r"\b(?:versions?|releases?|periods?|dates?|days?|years?|how\s+(?:many|much|long|often)|numbers?|ports?|ids?)\b"
-    r"|(?<!\w)(?:верси\w{1,3}|релиз\w{0,3}|период\w{0,3}|дат[аыуе]\w?|день|дня|дней|году?|сколько|номер\w{0,3}|порт\w{0,2})(?!\w)",
-    re.IGNORECASE,
-)
+_ASKS_FOR_A_NUMBER: Final = _WORDING.pattern("asks_for_a_number")
 _NUMBERED: Final = re.compile(r"^\s{0,9}\d{1,2}[.)]\s{1,9}(?=\S)")
 """Before a line that was copied from the list."""
 _ADDRESS: Final = re.compile(r"\S*[/\\@=]\S*|`[^`]*`")
-_PERSON: Final = """
-person people human operator agent someone somebody specialist engineer support staff
-человек человека человеку человеком люди оператор оператора оператору оператором специалист специалиста специалисту
-сотрудник сотрудника инженер инженера поддержка поддержку живой живого живому
-"""
+_PERSON: Final = _WORDING.words("person")
 _SURE, _LOST = 0.9, 0.3
 
 
@@ -205,7 +200,7 @@ def _means_a_person(message: str) -> bool:
 
 @cache
 def _person_stems() -> frozenset[str]:
-    return frozenset(map(stem, _PERSON.split())) | frozenset(stems("please пожалуйста"))
+    return frozenset(map(stem, _PERSON)) | frozenset(stems("please пожалуйста"))
 
 
 def _names(choice: Choice, offered: Sequence[Choice]) -> Iterable[str]:

@@ -14,18 +14,18 @@ from language.blocks import Block, BlockKind, blocks, has_steps, heading_text
 from language.claims import without_citations
 from language.clean import skeleton, unescape_entities
 from language.forbidden import forbidden_in, said_literally
+from language.patterns import read_wording
 from language.structured import inside_json, json_block, leaves, parse_json
 from language.words import Phrases, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 NAME = "contract"
 _A = RequiredAction
 _LONGEST_KEY: Final = 40
 
 _LINK = re.compile(r"\]\([^()\n]*\)")
-_NUMBERING = re.compile(
-    r"\W*+(?:(?:step|section|part|шаг|этап|раздел|часть|пункт)\s+)?"
-    r"(?:\d{1,2}(?:\.\d{1,2})*|[ivx]{1,5}(?=[.)])|[a-zа-я](?=[.)]))\W+(?=\w)"
-)
+_NUMBERING = _WORDING.pattern("numbering")
 # What a reader does not see as words.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|</?[bh]r\s*/?>", re.DOTALL | re.IGNORECASE)
 # Signs that make another name of a letter or a word: C++, C#, .NET.

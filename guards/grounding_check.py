@@ -37,8 +37,11 @@ from language.figures.passage import Passage, passage
 from language.figures.values import code_parts, values
 from language.markup import in_markdown
 from language.names import is_gloss, is_translated, names_missing, names_of_nobody
+from language.patterns import read_wording
 from language.truncation import in_short
 from language.words import stems, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 NAME = "grounding"
 _A = RequiredAction
@@ -122,7 +125,7 @@ def _titles(
     draft: str, evidence: Sequence[EvidenceItem], known: str, judged: Sequence[_JudgedClaim]
 ) -> list[_JudgedClaim]:
     """Return the headings, and what else cites nothing, whose words nobody said: neither user, contract nor evidence."""
-    said = frozenset[str]().union(*map(stems, (known, _USUAL, *map(_citable, evidence))))
+    said = frozenset[str]().union(*map(stems, (known, " ".join(_USUAL), *map(_citable, evidence))))
     claimed = {one.finding.text for one in judged if one.uncited}
     found: list[_JudgedClaim] = []
     passages = [passage(_citable(item)) for item in evidence]
@@ -143,13 +146,7 @@ def _titles(
 
 _OWN_WORDS: Final = 3
 """Content words that nobody said, from which on a sentence in bold is a claim, and a heading that promises something; another heading from one more on."""
-_USUAL: Final = """
-answer short summary overview details note notes important warning example examples result results steps step solution cause causes fix check next
-before after requirements prerequisites explanation background conclusion question problem sources references further reading settings options limits
-ответ кратко коротко итог обзор подробности примечание важно внимание пример примеры результат шаги шаг решение причина причины исправление проверка далее
-до после требования условия пояснение вывод вопрос проблема источники ссылки дополнительно настройки параметры ограничения порядок действий инструкция способ вариант
-"""
-"""Words of headings that say what stands below, and nothing of the matter."""
+_USUAL: Final = _WORDING.words("usual")
 
 
 def is_quoted(finding: Finding, evidence: Sequence[EvidenceItem]) -> bool:

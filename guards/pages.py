@@ -17,9 +17,12 @@ from contracts.profile import Profile
 from guards.policy_check import check_answer
 from language.blocks import BlockKind, blocks
 from language.markup import without_navigation
+from language.patterns import read_wording
 from language.privacy.spans import MARK
 from language.sentences import sentences
 from language.words import stems, tokens
+
+_WORDING: Final = read_wording(__name__)
 
 MOST_PAGES: Final = 5
 """More would be a list of search results again."""
@@ -98,12 +101,7 @@ def _own_words(item: str) -> str:
 
 
 _HANGS_ON: Final = re.compile(r"\n[ \t]*(?:\n|```|~~~|\||>|[-*+][ \t]|\d{1,9}[.)][ \t])")
-_DENIES: Final = re.compile(
-    r"(?:\b(?:not|never|don'?t|doesn'?t|cannot|can'?t|avoid|wrong|bad|incorrect|mistakes?|except|without|instead of|unlike)\b"
-    r"|(?<!\w)(?:не|ни|нельзя|никогда|неверно|неправильно|ошибк\w{1,3}|кроме|без|запрещ\w+|вместо)(?!\w))[^\n]{0,200}:[ \t*_]*$",
-    re.IGNORECASE,
-)
-"""A line that leads in by a denial: "Never do any of these:"."""
+_DENIES: Final = _WORDING.pattern("denies")
 
 
 def _without_marker(item: str) -> str:
