@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 
 from contracts.enums import Language
 from language.blocks import split_code
+from language.patterns import read_toml
 from language.structured import parse_json
 
 # What means something anywhere; what means something first in a line; an underscore that is not inside a word.
@@ -21,7 +20,7 @@ _ESCAPE = re.compile(r"\\([\\*`\[\]<>|~$&#+\-=_.)])")
 @cache
 def texts(language: Language) -> dict[str, str]:
     """Return every text of a language by its key (`rendering/locales/`)."""
-    loaded = tomllib.loads(files("rendering").joinpath("locales", f"{language}.toml").read_text("utf-8"))
+    loaded = read_toml("rendering", f"locales/{language}.toml")
     return {key: value.lstrip("\n") for key, value in loaded.items()}
 
 
