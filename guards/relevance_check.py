@@ -33,7 +33,10 @@ from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
 from language.lexicon import STATUS, asking_stems
 from language.message import likest
+from language.patterns import read_wording
 from language.words import stems
+
+_WORDING: Final = read_wording(__name__)
 
 NAME: Final = "relevance"
 _A = RequiredAction
@@ -63,10 +66,7 @@ _NAME_RU: Final = re.compile(
     r"(?<![\w.])(?:(?<!\d[ \u00a0])[А-ЯЁ]{2,10}|\d{1,2}[А-ЯЁ]{1,3}|[А-ЯЁ][а-яё]+[А-ЯЁ]\w{0,30})(?!\w)|(?<=[a-zа-яё,] )[А-ЯЁ][а-яё]{2,30}(?!\w)"
 )
 """The same in Cyrillic: 1С, МойОфис, and inside a sentence Госуслуги."""
-_PERSON_RU: Final = re.compile(
-    r"(?<!\w)[А-ЯЁ][а-яё]+(?:\s+[А-ЯЁ][а-яё]+)?\s+[А-ЯЁ][а-яё]*(?:(?:вич|вн|ов|ев|ёв|ин|ын)(?:а|у|е|ой|ым|ом|ем|ы)?|ск(?:ий|ая|ого|ому|им|ом|ой|ую))(?!\w)"
-)
-"""A person, by a patronymic or a surname behind another name: nothing that a page could speak of."""
+_PERSON_RU: Final = _WORDING.pattern("person_ru")
 _CAPITALS: Final = 0.5
 """The share of words with a capital from which capitals say nothing: "HOW DO I LOG IN", "Delete A Conversation"."""
 

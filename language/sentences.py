@@ -7,9 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from language.memo import remember_items
+from language.patterns import read_wording
 
 if TYPE_CHECKING:
     from razdel.segmenters.sentenize import SentSegmenter
+
+_WORDING = read_wording(__name__)
 
 _WHOLE = re.compile(
     r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)|(?<!\[)\[[^\]\n]{0,1000}+\]\([^)\n]{0,1000}+\)|https?://\S+"
@@ -17,8 +20,7 @@ _WHOLE = re.compile(
 )
 """What is never cut: code spans, links, addresses and characters written as entities."""
 
-_GOES_ON = re.compile(r"(?:;|(?<!\w)(?:e\.g|i\.e|cf|incl|vs)\.)$", re.IGNORECASE)
-"""The last of a part that ends no sentence, though a capital letter or code may be next."""
+_GOES_ON = _WORDING.pattern("goes_on")
 _LONGEST_END = 7
 
 _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")

@@ -19,7 +19,10 @@ from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, 
 from language.clean import clean, fold
 from language.figures.values import values as values_in
 from language.lexicon import is_vague
+from language.patterns import read_wording
 from language.words import Phrases, all_stems, stem, stop_words
+
+_WORDING: Final = read_wording(__name__)
 
 LEAST_LIKENESS: Final = 0.5
 """Below it, a question is not one that the lookup answers. Of 57 questions in other words than the bundled
@@ -193,7 +196,7 @@ def _cues(argument: LookupArgument) -> list[str]:
 
 
 def _days(argument: LookupArgument, period: tuple[str, str] | None, today: date) -> str | None:
-    counts_days = {stem(word) for word in ("day", "days", "день", "дня", "дней", "дни")}
+    counts_days = {stem(word) for word in _WORDING.words("days")}
     if period is None or not any(stem(fold(cue)) in counts_days for cue in _cues(argument)):
         return None
     since, until = (day(text, today) for text in period)

@@ -34,6 +34,7 @@ _ANOTHER_SUBJECT: Final = _WORDING.pattern("another_subject")
 _REQUEST: Final = _WORDING.pattern("request")
 _MARK: Final = _WORDING.pattern("mark")
 _UNSURE: Final = _WORDING.pattern("unsure")
+_NOT_SO: Final = _WORDING.pattern("not_so")
 _NAMES_NOTHING: Final = _WORDING.words("names_nothing")
 _ASKED_OF_EN: Final = _WORDING.pattern("asked_of_en")
 _ASKED_OF_RU: Final = _WORDING.pattern("asked_of_ru")
@@ -153,7 +154,7 @@ def points_back(query: str) -> bool:
 
 def _says_what(text: str) -> bool:
     """Whether a text has a content word; "не так" ("wrong") is one that is written with stop words."""
-    return bool(stems(text) or re.search(r"\bне\s+так\b", text, re.IGNORECASE))
+    return bool(stems(text) or _NOT_SO.search(text))
 
 
 @cache

@@ -30,7 +30,10 @@ _REACH: Final = 3
 """Content words behind a denial that it may deny; the first one always."""
 
 _DENIES: Final = frozenset(_WORDING.words("denies"))
+_SAYS_MORE: Final = frozenset(_WORDING.words("says_more"))
 _ALSO: Final = frozenset(_WORDING.words("also"))
+_YES: Final = frozenset(_WORDING.words("yes"))
+_NO: Final = frozenset(_WORDING.words("no"))
 
 _OPPOSITES: Final = tuple(
     (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
@@ -98,7 +101,7 @@ def _read_sentence(sentence: str) -> _Polarity:
         word = match.group()
         if word in _DENIES or word.endswith(("n't", "n’t")):
             reach = _REACH
-            if word in ("нельзя", "никогда", "never", "запрещено"):
+            if word in _SAYS_MORE:
                 plain.add(stem(word))
             continue
         if reach == _REACH and word in _ALSO:
@@ -122,8 +125,8 @@ def read_yes_or_no(words: str) -> bool | None:
     first: Sequence[str] = _WORD.findall(fold(words))[:2]
     if not first:
         return None
-    if first[0] in ("no", "nope", "false", "нет", "неверно", "нельзя"):
+    if first[0] in _NO:
         return False
-    if first[0] in ("yes", "yep", "correct", "right", "true", "да", "верно", "можно", "конечно"):
+    if first[0] in _YES:
         return True
     return None

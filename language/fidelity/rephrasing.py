@@ -268,20 +268,17 @@ def _limits(said: Sentence) -> list[tuple[str, str]]:
         before = said.words[max(0, at - 2) : at]
         behind = said.words[at + 1 : at + 4]
         limit = next((_LIMITS[one] for one in reversed(before) if one in _LIMITS), "")
-        if not limit and behind[-2:] in (
-            ("or", "more"),
-            ("and", "more"),
-            ("или", "больше"),
-            ("и", "более"),
-            ("или", "более"),
-        ):
+        if not limit and behind[-2:] in _OR_MORE:
             limit = "least"
-        if not limit and behind[-2:] in (("or", "less"), ("or", "fewer"), ("или", "меньше"), ("или", "менее")):
+        if not limit and behind[-2:] in _OR_LESS:
             limit = "most"
         found.append((word, limit))
     return found
 
 
+_OR_MORE, _OR_LESS = (
+    frozenset(tuple(said.split()) for said in _WORDING.words(name)) for name in ("or_more", "or_less")
+)
 _LIMITS: Final = {word: limit for limit, words in _WORDING.forms("limits").items() for word in words.split()}
 
 

@@ -363,21 +363,7 @@ def _our_values() -> frozenset[str]:
 
 @cache
 def _trouble() -> Phrases:
-    return Phrases(
-        (
-            "error",
-            "troubleshooting",
-            "fault",
-            "what to do when",
-            "what to do if",
-            "does not work",
-            "ошибка",
-            "неполадки",
-            "сбой",
-            "что делать если",
-            "не работает",
-        )
-    )
+    return Phrases(_WORDING.words("trouble"))
 
 
 # ---------------------------------------------------------------------------------------------------------- links
