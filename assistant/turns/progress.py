@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 
 from assistant.turns.events import (
     Degraded,
@@ -20,12 +18,13 @@ from assistant.turns.events import (
 )
 from contracts.enums import Language, RequestType, SGRAction
 from language.figures.counted import count_noun
+from language.patterns import read_toml
 
 
 @cache
 def phrases(language: Language) -> dict[str, str]:
     """Return what the command line says around an answer, in one language."""
-    return tomllib.loads(files("assistant").joinpath("locales", f"{language}.toml").read_text("utf-8"))
+    return read_toml("assistant", f"locales/{language}.toml")
 
 
 def progress_lines(language: Language, write: Callable[[str], None]) -> OnEvent:
