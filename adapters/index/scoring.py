@@ -11,6 +11,9 @@ K1 = 1.2
 """Of BM25, as tantivy has it."""
 
 FEEDBACK_DOCUMENTS = 8
+FEEDBACK_CANDIDATES = 2 * FEEDBACK_DOCUMENTS
+"""Passages of which the best are taken: of equally good ones at the end, an index has any first."""
+
 FEEDBACK_TERMS = 10
 ORIGINAL_WEIGHT = 0.7
 """Of relevance feedback (RM3): it raises recall, not precision, so it is for a retry (docs/evaluation.md)."""

@@ -44,7 +44,7 @@ from adapters.index.queries import (
     widen,
 )
 from adapters.index.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
-from adapters.index.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
+from adapters.index.scoring import FEEDBACK_CANDIDATES, FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.index.store import NAME, SCHEMA, Reader
 from adapters.threads import in_thread
 from contracts.enums import Source
@@ -365,9 +365,10 @@ class KnowledgeBase:
         """Return the best passages by their numbers; where meaning takes part, all that either has found."""
         weights = query.weights()
         if request.expand:
-            best = _best(snapshot, reader, weights, where, FEEDBACK_DOCUMENTS)
-            bodies = _all(reader.bodies([number for number, _ in best]), len(best))
-            texts = [(stems(bodies[number]), score) for number, score in best]
+            found = dict(_best(snapshot, reader, weights, where, FEEDBACK_CANDIDATES))
+            best = _order(reader, found)[:FEEDBACK_DOCUMENTS]
+            bodies = _all(reader.bodies(best), len(best))
+            texts = [(stems(bodies[number]), found[number]) for number in best]
             weights = widen(query, feedback([words[0] for words in query.words], texts))
         compared = meaning.compared
         wanted = request.top_k if compared is None else max(request.top_k, DEPTH)

@@ -43,7 +43,7 @@ from adapters.index.ranking.spreads import spread_of
 from adapters.index.remote.engine import ANOTHER_PLACE, Engine, EngineFault, EngineHit, Limits, id_of, storable
 from adapters.index.remote.sparse import Statistics, Vector, best_of
 from adapters.index.remote.state import STATE, Dense, FinishedFill, State, directions_note, part_key, unpack_statistics
-from adapters.index.scoring import FEEDBACK_DOCUMENTS, confidence, feedback
+from adapters.index.scoring import FEEDBACK_CANDIDATES, FEEDBACK_DOCUMENTS, confidence, feedback
 from adapters.index.store import Passage
 from adapters.threads import in_thread
 from contracts.enums import Source
@@ -310,8 +310,9 @@ class RemoteKnowledge:
         """Return what the words of a query weigh, widened where that is wanted."""
         if not request.expand:
             return query.weights()
-        best = self._rank(known, query.weights(), limits, FEEDBACK_DOCUMENTS, clock, whole=True)
-        texts = [(stems(found.body), found.score) for found in best]
+        best = self._rank(known, query.weights(), limits, FEEDBACK_CANDIDATES, clock, whole=True)
+        best.sort(key=lambda found: (-found.score, *_place(found.passage)))
+        texts = [(stems(found.body), found.score) for found in best[:FEEDBACK_DOCUMENTS]]
         return widen(query, feedback([words[0] for words in query.words], texts))
 
     def _make_fusion(self, known: _Revision, meaning: QueryMeaning) -> Fusion | None:
