@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from html import unescape
 from typing import Final
@@ -35,6 +36,11 @@ def clean(text: str) -> str:
     """
     text = _LINE_BREAKS.sub("\n", text)
     return unicodedata.normalize("NFC", _CONTROLS.sub(lambda found: "\ufffd" if found[0] >= "\ud800" else "", text))
+
+
+def holds_any(text: str, parts: Iterable[str]) -> bool:
+    """Whether a text has one of the parts; nothing of it runs in Python, for most texts have none of very many."""
+    return any(map(text.__contains__, parts))
 
 
 def unescape_entities(text: str) -> str:

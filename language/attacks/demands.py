@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from language.clean import skeleton
+from language.clean import holds_any, skeleton
 from language.memo import remember
 from language.patterns import read_wording
 from language.privacy.spans import readings
@@ -131,11 +131,11 @@ def _joint(line_break: re.Match[str]) -> str:
 
 def may_demand(plain: str) -> bool:
     """Whether a text in lower case, spelt as usual, may ask for anything: most have none of these words."""
-    return any(word in plain for word in _WANTED_WORDS)
+    return holds_any(plain, _WANTED_WORDS)
 
 
 def _around_the_wanted(said: str) -> Iterator[str]:
-    if not any(word in said for word in _WANTED_WORDS):
+    if not may_demand(said):
         return
     begin = end = 0
     for match in _MAY_BE_WANTED.finditer(said):

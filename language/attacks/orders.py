@@ -14,7 +14,7 @@ from typing import Final
 
 from language.attacks.demands import asks_for_secrets, may_demand
 from language.attacks.matching import find, shipped_pack
-from language.clean import INVISIBLE, skeleton
+from language.clean import INVISIBLE, holds_any, skeleton
 from language.memo import remember
 from language.patterns import read_wording
 from language.privacy.spans import Span
@@ -111,10 +111,10 @@ def _gives_orders(said: str) -> bool:
         said = bare  # what is quoted is an example, where something is said of it
     low = said.casefold()
     hidden = bool(_DISGUISED.search(said)) or len(INVISIBLE.findall(said)) > 1
-    orders = hidden or any(word in low for word in _ORDER_WORDS) or bool(_MAY_ORDER.search(low))
+    orders = hidden or holds_any(low, _ORDER_WORDS) or bool(_MAY_ORDER.search(low))
     if orders:
         plain = skeleton(as_seen(said)) if hidden else said
         if _TO_A_MODEL.search(plain) or find(said, shipped_pack(), as_written=not hidden).strong:
             return True
-    sends = (hidden or any(word in low for word in _SEND_WORDS)) and _SENDS_AWAY.search(said)
+    sends = (hidden or holds_any(low, _SEND_WORDS)) and _SENDS_AWAY.search(said)
     return bool(sends or ((hidden or may_demand(low.replace("ё", "е"))) and asks_for_secrets(said)))

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from language.clean import holds_any
 from language.memo import remember_items
 from language.patterns import read_wording
 from language.privacy.passwords import find_access_tokens, find_login_pairs, find_named_values
@@ -100,6 +101,7 @@ def _key_body(plain: str, place: int) -> int:
 
 # ---------------------------------------------------------------------------------------------------- keys of services
 
+_BEGINS = tuple(begin for key in SERVICE_KEYS for begin in key.begins)
 _SHORTEST = 15
 """Characters of a key."""
 _BLANK = re.compile(r"[ \n\t]")
@@ -112,7 +114,7 @@ _LINE_BREAK = re.compile(r"(?<=[A-Za-z0-9_-])[ \t]*\n[ \t>]*(?=[A-Za-z0-9])")
 def _api_keys(plain: str) -> Iterator[Span]:
     # Of prose, next to nothing is left to look through.
     long = "\n".join(word for word in plain.split() if len(word) >= _SHORTEST)
-    keys = [key for key in SERVICE_KEYS if any(begin in long for begin in key.begins)] if long else []
+    keys = [key for key in SERVICE_KEYS if holds_any(long, key.begins)] if holds_any(long, _BEGINS) else []
     if not keys:
         return
     whole: set[int] = set()
