@@ -39,11 +39,11 @@ Limit = Annotated[Threshold, Strict()]
 """A threshold as a file states it: `"0.5"` and `true` are slips, not numbers."""
 
 
-class _Part(BaseModel):
+class _ProfilePart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class KnowledgeFolder(_Part):
+class KnowledgeFolder(_ProfilePart):
     """A folder of documents, relative to the profile's file, what it counts as, and how its Markdown is written.
 
     `variables` are what `{{ name }}` stands for, in a dialect that has variables.
@@ -63,7 +63,7 @@ class KnowledgeFolder(_Part):
         return source
 
 
-class Thresholds(_Part):
+class Thresholds(_ProfilePart):
     """Overrides of a run's defaults; what each means stands in `contracts/context.py`."""
 
     spam: Limit = 0.7
@@ -77,7 +77,7 @@ class Thresholds(_Part):
     """The normalised score at which confidence is one half (docs/evaluation.md)."""
 
 
-class Behaviour(_Part):
+class Behaviour(_ProfilePart):
     """Defaults of the run settings that are no thresholds."""
 
     guard_mode: GuardMode = GuardMode.ENFORCE
@@ -109,7 +109,7 @@ RuleAction = Annotated[RequiredAction, AfterValidator(_ends_a_turn)]
 """What a violated rule of the policy has for a consequence."""
 
 
-class Role(_Part):
+class Role(_ProfilePart):
     """What users of one role may have: kinds of sources, types of requests, and which view of a turn (DT-004).
 
     Attributes:
@@ -121,7 +121,7 @@ class Role(_Part):
     operator_view: Annotated[bool, Strict()] = False
 
 
-class PolicyRule(_Part):
+class PolicyRule(_ProfilePart):
     """A topic that is forbidden: where its pattern or one of its words is found, the request is denied, and a draft fails.
 
     Attributes:
@@ -143,14 +143,14 @@ class PolicyRule(_Part):
         return self
 
 
-class AnswerRule(_Part):
+class AnswerRule(_ProfilePart):
     """What comes of a draft that breaks one rule, and the roles that may read such a thing."""
 
     action: RuleAction
     except_roles: tuple[str, ...] = ()
 
 
-class AnswerPolicy(_Part):
+class AnswerPolicy(_ProfilePart):
     """What no answer may say, by kind.
 
     Attributes:
@@ -168,7 +168,7 @@ class AnswerPolicy(_Part):
     contacts: tuple[str, ...] = ()
 
 
-class Scope(_Part):
+class Scope(_ProfilePart):
     """What the assistant is for."""
 
     description: LocalText
@@ -179,7 +179,7 @@ class Scope(_Part):
 _SQL_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]{0,62}"
 
 
-class AskedColumn(_Part):
+class AskedColumn(_ProfilePart):
     """A column that a model's SQL may read: what it holds, and where these are few, the values that it can have."""
 
     name: str = Field(pattern=f"^{_SQL_NAME}$")
@@ -187,7 +187,7 @@ class AskedColumn(_Part):
     values: tuple[str, ...] = ()
 
 
-class AskedTable(_Part):
+class AskedTable(_ProfilePart):
     """A table or view that a model's SQL may read, `name` or `schema.name`, and its columns; it may read no others."""
 
     name: str = Field(pattern=rf"^(?:{_SQL_NAME}\.)?{_SQL_NAME}$")
@@ -201,7 +201,7 @@ class AskedTable(_Part):
         return columns
 
 
-class TextToSql(_Part):
+class TextToSql(_ProfilePart):
     """What a language model may ask the database for in SQL of its own, where no lookup fits.
 
     `functions` may be called beside those that are built in.
@@ -225,7 +225,7 @@ class TextToSql(_Part):
         return ""
 
 
-class Database(_Part):
+class Database(_ProfilePart):
     """How much of a database one statement may take; where the database is, is a setting.
 
     `text_to_sql` lets a language model write statements; left out, nobody does.
@@ -241,7 +241,7 @@ SynonymGroup = Annotated[tuple[str, ...], Field(min_length=2)]
 """Words that mean the same; the documents use the first. A retry asks again in the documents' words."""
 
 
-class Profile(_Part):
+class Profile(_ProfilePart):
     """One deployment. Unknown keys are errors, so that a misspelt one is not a silent default."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")

@@ -51,7 +51,7 @@ def _parts(argument: Any) -> list[Iterable[Any]]:
     return []
 
 
-class Section(BaseModel):
+class RequiredSection(BaseModel):
     """A section that an answer must have, and the headings that count as it.
 
     Attributes:
@@ -95,7 +95,7 @@ class ArchitectSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     response_format: ResponseFormat = ResponseFormat.MARKDOWN
-    required_sections: tuple[Section, ...] = ()
+    required_sections: tuple[RequiredSection, ...] = ()
     forbidden_content: tuple[str, ...] = ()
     domain_terms: tuple[str, ...] = ()
 

@@ -23,7 +23,7 @@ from contracts.evidence import EvidenceItem
 CASES: Final = Path(__file__).resolve().parent / "cases"
 
 
-class Label(StrEnum):
+class DraftLabel(StrEnum):
     """What is known of a draft: that it is good, or which fault it has."""
 
     GOOD = "good"
@@ -41,18 +41,18 @@ class Label(StrEnum):
     THIN_EVIDENCE = "thin_evidence"
 
 
-GUARD_OF: Final[dict[Label, str]] = {
-    Label.WRONG_NUMBER: "grounding",
-    Label.SWAPPED_ENTITY: "grounding",
-    Label.INVENTED_CITATION: "grounding",
-    Label.MISSING_CITATION: "grounding",
-    Label.NEGATION: "grounding",
-    Label.MISSING_SECTION: "contract",
-    Label.FORBIDDEN_PHRASE: "contract",
-    Label.LEAKED_SECRET: "policy",
-    Label.PERSONAL_DATA: "policy",
-    Label.FOREIGN_LINK: "policy",
-    Label.THIN_EVIDENCE: "evidence",
+GUARD_OF: Final[dict[DraftLabel, str]] = {
+    DraftLabel.WRONG_NUMBER: "grounding",
+    DraftLabel.SWAPPED_ENTITY: "grounding",
+    DraftLabel.INVENTED_CITATION: "grounding",
+    DraftLabel.MISSING_CITATION: "grounding",
+    DraftLabel.NEGATION: "grounding",
+    DraftLabel.MISSING_SECTION: "contract",
+    DraftLabel.FORBIDDEN_PHRASE: "contract",
+    DraftLabel.LEAKED_SECRET: "policy",
+    DraftLabel.PERSONAL_DATA: "policy",
+    DraftLabel.FOREIGN_LINK: "policy",
+    DraftLabel.THIN_EVIDENCE: "evidence",
 }
 """The guard that is to object; none where nothing is wrong."""
 
@@ -79,7 +79,7 @@ Page = int | str
 """A page as a label names it: by its number, or by its path or the end of it."""
 
 
-class Answer(BaseModel):
+class AcceptableAnswer(BaseModel):
     """One acceptable answer: a page, and the sentences of it that together answer; any of the page where there are none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -108,7 +108,7 @@ class TurnCase(_Case):
     route: SGRAction | None = None
     outcome: Outcome | None = None
     pages: tuple[Page, ...] = ()
-    parts: tuple[Annotated[tuple[Answer, ...], Field(min_length=1)], ...] = ()
+    parts: tuple[Annotated[tuple[AcceptableAnswer, ...], Field(min_length=1)], ...] = ()
     helps: tuple[Page, ...] = ()
     wrong_pages: tuple[Page, ...] = ()
     only: bool = False
@@ -123,9 +123,9 @@ class TurnCase(_Case):
         return self
 
     @property
-    def asks(self) -> tuple[tuple[Answer, ...], ...]:
+    def asks(self) -> tuple[tuple[AcceptableAnswer, ...], ...]:
         """For each part of the question its acceptable answers; empty where no page is labelled."""
-        return self.parts or ((tuple(Answer(page=page) for page in self.pages),) if self.pages else ())
+        return self.parts or ((tuple(AcceptableAnswer(page=page) for page in self.pages),) if self.pages else ())
 
     @property
     def unanswerable(self) -> bool:
@@ -154,7 +154,7 @@ class DraftCase(_Case):
     """
 
     kind: Literal["draft"] = "draft"
-    label: Label
+    label: DraftLabel
     question: str = ""
     request_type: RequestType = RequestType.KNOWLEDGE_QA
     evidence: tuple[str | EvidenceItem, ...] = ()

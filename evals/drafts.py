@@ -24,7 +24,7 @@ _OBJECTIONS: Final = ("failed", str(PolicyStatus.VIOLATED))
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedDraft:
+class JudgedCase:
     """A case, the verdict on it, what each guard found, all reasons, and how faithful the draft is, 0 to 1."""
 
     case: DraftCase
@@ -50,7 +50,7 @@ async def judge(
     passages: Mapping[str, EvidenceItem],
     profile: Profile,
     context: Context | None = None,
-) -> list[JudgedDraft]:
+) -> list[JudgedCase]:
     """Judge drafts as the last attempt but one of a turn: a retry is left, no wider search was made.
 
     Args:
@@ -69,11 +69,11 @@ async def judge(
 
 async def _judge(
     case: DraftCase, passages: Mapping[str, EvidenceItem], profile: Profile, runtime: Runtime[Context]
-) -> JudgedDraft:
+) -> JudgedCase:
     state = _state(case, passages, profile, runtime.context)
     update = await guardian_verify(state, runtime, connected=CONNECTED, profile=profile)
     report = GuardianReport.model_validate(update["guardian"])
-    return JudgedDraft(
+    return JudgedCase(
         case, report.verdict, report.checks, tuple(report.reasons), tuple(report.advice), report.faithfulness
     )
 

@@ -7,25 +7,25 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from contracts.enums import Verdict
-from evals.cases import GUARD_OF, DraftCase, Label
+from evals.cases import GUARD_OF, DraftCase, DraftLabel
 from evals.scores import Detection, Share, parts_of, table
 
 if TYPE_CHECKING:
-    from evals.drafts import JudgedDraft
+    from evals.drafts import JudgedCase
 
 GUARDS: Final = ("policy", "evidence", "contract", "grounding")
-FINE: Final = frozenset((Label.GOOD, Label.ABSTENTION))
+FINE: Final = frozenset((DraftLabel.GOOD, DraftLabel.ABSTENTION))
 _DOUBTS: Final = frozenset(
     ("negation_differs", "name_not_in_cited_evidence", "claim_not_entailed", "claim_contradicted")
 )
 
 
-def was_stopped(one: JudgedDraft) -> bool:
+def was_stopped(one: JudgedCase) -> bool:
     """Whether the draft was not let through; an abstention is never an answer, so it is not asked."""
     return one.verdict is not Verdict.PASS
 
 
-def of_guard(judged: Sequence[JudgedDraft], guard: str) -> Detection:
+def of_guard(judged: Sequence[JudgedCase], guard: str) -> Detection:
     """Return how well one guard tells the faults that are its own from drafts without any.
 
     Drafts with a fault of another guard's are left out: an edit may well be two faults.
@@ -34,30 +34,30 @@ def of_guard(judged: Sequence[JudgedDraft], guard: str) -> Detection:
     return Detection.of((one.case.label not in FINE, guard in one.objected) for one in mine)
 
 
-def measure_caught(judged: Sequence[JudgedDraft], label: Label) -> Share:
+def measure_caught(judged: Sequence[JudgedCase], label: DraftLabel) -> Share:
     """Return the share of the drafts with a fault that its own guard objected to."""
     mine = [one for one in judged if one.case.label is label]
     return Share(sum(GUARD_OF[label] in one.objected for one in mine), len(mine))
 
 
-def measure_noted(judged: Sequence[JudgedDraft]) -> Share:
+def measure_noted(judged: Sequence[JudgedCase]) -> Share:
     """Return the share of drafts of which a guard said in its advice that a claim may be wrong."""
     return Share(sum(any(remark.partition("=")[0] in _DOUBTS for remark in one.advice) for one in judged), len(judged))
 
 
-def faithful(judged: Sequence[JudgedDraft]) -> str:
+def faithful(judged: Sequence[JudgedCase]) -> str:
     """Write the median faithfulness of the drafts that have one."""
     known = [one.faithfulness for one in judged if one.faithfulness is not None]
     return f"{median(known):.2f}" if known else "–"
 
 
-def failed_good(judged: Sequence[JudgedDraft]) -> Share:
+def failed_good(judged: Sequence[JudgedCase]) -> Share:
     """Return the share of good answers that were not let through."""
-    mine = [one for one in judged if one.case.label is Label.GOOD]
+    mine = [one for one in judged if one.case.label is DraftLabel.GOOD]
     return Share(sum(map(was_stopped, mine)), len(mine))
 
 
-def guard_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
+def guard_table(judged: Sequence[JudgedCase], *, splits: bool) -> str:
     """Write precision and recall per guard and part of the cases."""
     rows = [["guard", "drafts", "precision", "recall", "F1", "drafts without a fault objected to"]]
     for guard in GUARDS:
@@ -69,7 +69,7 @@ def guard_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
     return table(rows)
 
 
-def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
+def label_table(judged: Sequence[JudgedCase], *, splits: bool) -> str:
     """Write, per fault and language, how many drafts its own guard objected to, and how many did not get through."""
     rows = [
         [
@@ -83,13 +83,13 @@ def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
             "faithfulness, median",
         ]
     ]
-    for label in Label:
+    for label in DraftLabel:
         for language in sorted({one.case.language for one in judged if one.case.label is label}):
             mine = [one for one in judged if one.case.label is label and one.case.language is language]
             for split, part in parts_of(mine, _held_back, splits=splits):
                 out = str(Share(sum(map(was_stopped, part)), len(part)))
                 found = str(measure_caught(part, label)) if label in GUARD_OF else "–"
-                name = "nothing (good answers)" if label is Label.GOOD else label.replace("_", " ")
+                name = "nothing (good answers)" if label is DraftLabel.GOOD else label.replace("_", " ")
                 rows.append(
                     [
                         name,
@@ -105,11 +105,11 @@ def label_table(judged: Sequence[JudgedDraft], *, splits: bool) -> str:
     return table(rows)
 
 
-def _held_back(one: JudgedDraft) -> bool:
+def _held_back(one: JudgedCase) -> bool:
     return one.case.held_back
 
 
-def section(judged: Sequence[JudgedDraft], *, splits: bool) -> list[str]:
+def section(judged: Sequence[JudgedCase], *, splits: bool) -> list[str]:
     """Write the tables on the Guardian."""
     return [
         "### What the Guardian finds, by guard",
@@ -123,9 +123,9 @@ def section(judged: Sequence[JudgedDraft], *, splits: bool) -> list[str]:
     ]
 
 
-def describe_miss(one: JudgedDraft) -> str:
+def describe_miss(one: JudgedCase) -> str:
     """Return what went otherwise than labelled, in words; empty where nothing did."""
-    if one.case.label is Label.GOOD:
+    if one.case.label is DraftLabel.GOOD:
         return f"failed: {', '.join(one.reasons)}" if was_stopped(one) else ""
     guard = GUARD_OF.get(one.case.label)
     return f"{guard} found nothing" if guard and guard not in one.objected else ""

@@ -19,7 +19,7 @@ from evals.runner import ask_all, handbook
 
 if TYPE_CHECKING:
     from evals.comparing import Pair
-    from evals.drafts import JudgedDraft
+    from evals.drafts import JudgedCase
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def copies_part(task: Task, _folder: Path) -> str:
     )
 
 
-def _list_shares(judged: Sequence[JudgedDraft]) -> list[tuple[str, Any]]:
+def _list_shares(judged: Sequence[JudgedCase]) -> list[tuple[str, Any]]:
     found = [(label.replace("_", " "), judging.measure_caught(judged, label)) for label in judging.GUARD_OF]
     return [*found, ("good answers failed", judging.failed_good(judged))]
 

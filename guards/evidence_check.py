@@ -55,7 +55,7 @@ class EvidenceQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fault:
+class _EvidenceFault:
     reason: Reason
     actions: tuple[RequiredAction, ...]
 
@@ -136,12 +136,12 @@ def _is_missing(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[
     return bool(usable.intersection(rule.any_of)) and not there.intersection(rule.any_of)
 
 
-def _source_faults(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> list[_Fault]:
-    faults: list[_Fault] = []
+def _source_faults(rule: EvidenceRule, there: frozenset[Source], usable: frozenset[Source]) -> list[_EvidenceFault]:
+    faults: list[_EvidenceFault] = []
     if there.intersection(rule.forbidden):
-        faults.append(_Fault(_DOC_FOR_FIGURES, (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY)))
+        faults.append(_EvidenceFault(_DOC_FOR_FIGURES, (_A.REMOVE_DOC_EVIDENCE, _A.USE_DB_ONLY)))
     if _is_missing(rule, there, usable):
-        faults.append(_Fault(Reason(rule.reason), rule.remedy))
+        faults.append(_EvidenceFault(Reason(rule.reason), rule.remedy))
     return faults
 
 
@@ -152,15 +152,19 @@ def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[Reason
     return [Reason("required_source_not_connected", tuple(absent))] if absent else []
 
 
-def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Fault]:
-    faults: list[_Fault] = []
+def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_EvidenceFault]:
+    faults: list[_EvidenceFault] = []
     least = 1 if _only_db(rule, question.usable) or _one_suffices(question) else question.least
     if len(question.items) < least:
-        faults.append(_Fault(Reason("insufficient_evidence_count", (str(least),)), (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE)))
+        faults.append(
+            _EvidenceFault(Reason("insufficient_evidence_count", (str(least),)), (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE))
+        )
     mean = _mean(question.items)
     if question.items and mean < question.mean_enforced:
         faults.append(
-            _Fault(Reason("low_evidence_confidence", (_rounded_down(mean),)), (_A.RETRIEVE_MORE, _A.REFINE_QUERY))
+            _EvidenceFault(
+                Reason("low_evidence_confidence", (_rounded_down(mean),)), (_A.RETRIEVE_MORE, _A.REFINE_QUERY)
+            )
         )
     return faults
 
@@ -183,7 +187,7 @@ def _quality_advice(question: EvidenceQuestion) -> list[Reason]:
     return []
 
 
-def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fault], list[Reason]]:
+def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_EvidenceFault], list[Reason]]:
     if question.diversity is Diversity.OFF or not question.evidence or question.track is Track.FAST:
         return [], []
     # Where one kind of source alone can answer, two documents are as diverse as it gets, and of a row there is one.
@@ -193,7 +197,7 @@ def _diversity(rule: EvidenceRule, question: EvidenceQuestion) -> tuple[list[_Fa
         return [], []
     reason = Reason("low_source_diversity", ("2",))
     if question.diversity is Diversity.REQUIRED:
-        return [_Fault(reason, (_A.DIVERSIFY_SOURCES, _A.RETRIEVE_MORE))], []
+        return [_EvidenceFault(reason, (_A.DIVERSIFY_SOURCES, _A.RETRIEVE_MORE))], []
     return [], [reason]
 
 

@@ -33,7 +33,7 @@ from language.fidelity.step_order import misordered_steps
 from language.fidelity.tables import from_other_rows
 from language.figures.comparison import missing_values
 from language.figures.nearest import exchanged_values
-from language.figures.passage import Passage, passage
+from language.figures.passage import ReadPassage, passage
 from language.figures.values import code_parts, values
 from language.markup import in_markdown
 from language.names import is_gloss, is_translated, names_missing, names_of_nobody
@@ -171,13 +171,13 @@ class _JudgedClaim:
     changed: tuple[str, ...] = ()
     misused: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
-    cited: tuple[Passage, ...] = ()
+    cited: tuple[ReadPassage, ...] = ()
     likeness: float | None = None
     remarks: tuple[Reason, ...] = ()
 
 
 def _judge(
-    claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, anybodys: Passage, *, quoted: bool
+    claim: Claim, draft: str, evidence: Sequence[EvidenceItem], question: str, anybodys: ReadPassage, *, quoted: bool
 ) -> _JudgedClaim:
     known = [number for number in claim.cites if 1 <= number <= len(evidence)]
     beside = [passage(_citable(item)) for number, item in enumerate(evidence, 1) if number not in known]
@@ -249,7 +249,7 @@ def _judge(
     )
 
 
-def _arguments_of_question(claim: str, cited: Sequence[Passage], question: str) -> re.Pattern[str] | None:
+def _arguments_of_question(claim: str, cited: Sequence[ReadPassage], question: str) -> re.Pattern[str] | None:
     """Return what finds the arguments that the question names and the commands of a claim take; `None` if there is none.
 
     Only names such as "support-17" are: a number, an amount, an address or a version must be the source's, whoever says it.
@@ -271,7 +271,7 @@ _ARGUMENT: Final = re.compile(r"(?<![\w@./:-])[^\W\d_]{2,30}[-_][\w-]{1,40}(?![\
 """A name such as "support-17", and no part of an address."""
 
 
-def _find_misused(claim: str, cited: Sequence[Passage], beside: Sequence[Passage]) -> list[str]:
+def _find_misused(claim: str, cited: Sequence[ReadPassage], beside: Sequence[ReadPassage]) -> list[str]:
     return from_other_rows(claim, cited) or swapped_numbers(claim, cited) or bound_wrongly(claim, cited, beside)
 
 
@@ -280,7 +280,7 @@ def _is_code(claim: Claim) -> bool:
     return claim.text.startswith(("```", "~~~", "    ", "\t"))
 
 
-def _advice(claim: Claim, cited: list[Passage]) -> Iterable[Reason]:
+def _advice(claim: Claim, cited: list[ReadPassage]) -> Iterable[Reason]:
     said = without_citations(claim.text)
     if _share(said, cited) < _DISSIMILAR:
         yield Reason("claim_unlike_its_source", (in_short(claim.text),))
@@ -305,7 +305,7 @@ def _rests(finding: ClaimFinding) -> bool:
     return bool(finding.cites) and bool(tokens(without_citations(finding.text)))
 
 
-def _share(claim: str, cited: Sequence[Passage]) -> float:
+def _share(claim: str, cited: Sequence[ReadPassage]) -> float:
     wanted = set(stems(claim))
     there = frozenset[str]().union(*(text.vocabulary for text in cited))
     return len(wanted & there) / len(wanted) if wanted else 1.0

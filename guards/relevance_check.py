@@ -93,7 +93,7 @@ class RelevanceQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _CitedPage:
     """A cited page, and how likely it answers one part."""
 
     estimate: float
@@ -112,11 +112,11 @@ class _Page:
         return self.near is None and bool(self.missing)
 
 
-_NO_PAGE: Final = _Page(0.0, 0.0, ())
+_NO_PAGE: Final = _CitedPage(0.0, 0.0, ())
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _PassageStems:
     """Stems of passages with their titles and headings, by the key of their document: of all evidence, and of what is cited."""
 
     page: Mapping[str, frozenset[str]]
@@ -124,7 +124,7 @@ class _Words:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RankedPassage:
     """A passage that a query found, and of which kind of source; figures as in `PassageTrace`."""
 
     source: Source
@@ -137,7 +137,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranking:
+class _QueryRanking:
     """What one query found in sources whose scores can be compared.
 
     Attributes:
@@ -147,21 +147,21 @@ class _Ranking:
     """
 
     query: str
-    rows: Sequence[_Row]
+    rows: Sequence[_RankedPassage]
     found: int
     words: Mapping[str, float]
     spread: float | None
 
     @classmethod
-    def of(cls, traces: Sequence[QueryTrace]) -> _Ranking:
+    def of(cls, traces: Sequence[QueryTrace]) -> _QueryRanking:
         """Join the traces of one query; fused figures, each a share of its own search's best, are made shares of all."""
         top = max((row.score for trace in traces for row in trace.passages), default=0.0)
-        rows: list[_Row] = []
+        rows: list[_RankedPassage] = []
         for trace in traces:
             own = max((row.score for row in trace.passages), default=0.0)
             share = own / top if top > 0 else 1.0
             rows += [
-                _Row(
+                _RankedPassage(
                     trace.source,
                     row.ref,
                     row.document,
@@ -230,7 +230,7 @@ def _parts(
     question: RelevanceQuestion, traces: Sequence[QueryTrace], cited: Sequence[EvidenceItem]
 ) -> list[PartFinding]:
     texts = list(question.parts)
-    words = _Words(_words_of(question.evidence), _words_of(cited))
+    words = _PassageStems(_words_of(question.evidence), _words_of(cited))
     if len(texts) < 2:
         text = " ".join(texts)
         return [_part(text, _pages(text, traces, cited, question, words), cited, question, words, alone=True)]
@@ -251,10 +251,10 @@ def _pages(
     traces: Sequence[QueryTrace],
     cited: Sequence[EvidenceItem],
     question: RelevanceQuestion,
-    words: _Words,
-) -> dict[str, _Page]:
+    words: _PassageStems,
+) -> dict[str, _CitedPage]:
     """Return the cited pages that some ranking has, by their keys, each as the ranking has it that is surest of it."""
-    pages: dict[str, _Page] = {}
+    pages: dict[str, _CitedPage] = {}
     said = frozenset(stems(text))
     for ranking in _rankings(traces):
         weights = _weights(ranking, said, question.ignored)
@@ -268,10 +268,10 @@ def _pages(
 
 def _part(
     text: str,
-    pages: Mapping[str, _Page],
+    pages: Mapping[str, _CitedPage],
     cited: Sequence[EvidenceItem],
     question: RelevanceQuestion,
-    words: _Words,
+    words: _PassageStems,
     *,
     alone: bool,
 ) -> PartFinding:
@@ -292,7 +292,7 @@ def _part(
     return PartFinding(text=text, status=status, estimate=round(best.estimate, 3), refs=refs, missing=missing)
 
 
-def _stands(name: str, pages: Collection[str], question: RelevanceQuestion, words: _Words) -> bool:
+def _stands(name: str, pages: Collection[str], question: RelevanceQuestion, words: _PassageStems) -> bool:
     """Whether one of the pages, or several together, have a name; a noun that its stem is shared with is not it."""
     if not frozenset[str]().union(*(words.page[key] for key in pages)).issuperset(own := stems(name)):
         return False
@@ -312,27 +312,31 @@ def _words_of(evidence: Iterable[EvidenceItem]) -> dict[str, frozenset[str]]:
     return {key: frozenset(own) for key, own in words.items()}
 
 
-def _rankings(traces: Sequence[QueryTrace]) -> list[_Ranking]:
+def _rankings(traces: Sequence[QueryTrace]) -> list[_QueryRanking]:
     """Return what each query found in each attempt; documents of both kinds are of one index, and stand in one order."""
     found: dict[tuple[str, int, str], list[QueryTrace]] = {}
     for trace in traces:
         kind = "documents" if trace.source in (Source.DOC, Source.POLICY) else str(trace.source)
         found.setdefault((trace.query, trace.attempt, kind), []).append(trace)
-    return [_Ranking.of(same) for same in found.values()]
+    return [_QueryRanking.of(same) for same in found.values()]
 
 
 def _judge_page(
-    item: EvidenceItem, ranking: _Ranking, weights: Mapping[str, float], words: _Words, cited: Collection[str]
-) -> _Page | None:
+    item: EvidenceItem,
+    ranking: _QueryRanking,
+    weights: Mapping[str, float],
+    words: _PassageStems,
+    cited: Collection[str],
+) -> _CitedPage | None:
     """Judge a cited item's page by one query; `None` where the query did not find the page."""
     own = [row for row in ranking.rows if row.document == item.document_key and row.source is item.source]
     if not own:
         return None
     if item.lookup:
-        return _Page(1.0, 1.0, ())
+        return _CitedPage(1.0, 1.0, ())
     if not any(row.score or row.fused for row in own):
         # Who ranks without scores says how far it is on topic, and nothing else is known: to answer takes more than that.
-        return _Page(max(row.confidence for row in own) ** 2, 1.0, ())
+        return _CitedPage(max(row.confidence for row in own) ** 2, 1.0, ())
     page = words.page[item.document_key]
     most = max(weights.values(), default=0.0)
     missing = tuple(word for word, weight in weights.items() if word not in page and weight >= _MUCH * most)
@@ -342,7 +346,7 @@ def _judge_page(
     estimate = _estimate(own, others, ranking, coverage, near, _aside(item, ranking.query))
     if _lead(own, ranking, cited, by_words=near is None) < _LEAST_LEAD:
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
-    return _Page(estimate, _share(weights, page), _as_said(missing, ranking.query), near)
+    return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near)
 
 
 def _share(weights: Mapping[str, float], there: Collection[str]) -> float:
@@ -351,7 +355,7 @@ def _share(weights: Mapping[str, float], there: Collection[str]) -> float:
     return sum(weight for word, weight in weights.items() if word in there) / total if total else 1.0
 
 
-def _weights(ranking: _Ranking, said: frozenset[str], ignored: frozenset[str]) -> Mapping[str, float]:
+def _weights(ranking: _QueryRanking, said: frozenset[str], ignored: frozenset[str]) -> Mapping[str, float]:
     """Return the weights of a query's words but those of the asking; all alike where the source does not count words.
 
     What a planner adds to the user's words (`said`) does not count where it has most of them.
@@ -364,14 +368,14 @@ def _weights(ranking: _Ranking, said: frozenset[str], ignored: frozenset[str]) -
 
 
 def _estimate(
-    own: Sequence[_Row],
-    others: Sequence[_Row],
-    ranking: _Ranking,
+    own: Sequence[_RankedPassage],
+    others: Sequence[_RankedPassage],
+    ranking: _QueryRanking,
     coverage: float,
     near: float | None,
     aside: float,
 ) -> float:
-    def scored(row: _Row) -> float:
+    def scored(row: _RankedPassage) -> float:
         return row.score if near is None else row.fused or 0.0
 
     top = max(map(scored, ranking.rows))
@@ -385,14 +389,14 @@ def _estimate(
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
-def _lead(own: Sequence[_Row], ranking: _Ranking, cited: Collection[str], *, by_words: bool) -> float:
+def _lead(own: Sequence[_RankedPassage], ranking: _QueryRanking, cited: Collection[str], *, by_words: bool) -> float:
     """Return how far the cited passages of a page are ahead of any other passage, as a share of the top: -1 to 1.
 
     What stands right beside a cited passage, or is of another page and cited, too, is no rival. A long page is ahead of all
     others by what it says anywhere.
     """
 
-    def scored(row: _Row) -> float:
+    def scored(row: _RankedPassage) -> float:
         return row.score if by_words else row.fused or 0.0
 
     mine = [row for row in own if row.ref in cited]
@@ -419,7 +423,7 @@ def _aside(item: EvidenceItem, query: str) -> float:
     return len(own.difference(stems(query))) / len(own) if own else 0.0
 
 
-def _nearness(own: Sequence[_Row], others: Sequence[_Row], spread: float | None) -> float | None:
+def _nearness(own: Sequence[_RankedPassage], others: Sequence[_RankedPassage], spread: float | None) -> float | None:
     """Return how much nearer the page is than any other, in standard deviations; `None` where meaning took no part."""
     if not spread or all(row.fused is None for row in own):
         return None

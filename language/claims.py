@@ -153,7 +153,7 @@ def without_citations(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _NumberedClaim:
     """A claim with the number of the block it stands in, and whether it may be joined with a sentence before it."""
 
     claim: Claim
@@ -164,7 +164,7 @@ class _Found:
 
 def _of_markdown(
     draft: str, *, hybrid: bool = False, item: bool = False, around: tuple[int, ...] = (), depth: int = 0
-) -> Iterator[_Found]:
+) -> Iterator[_NumberedClaim]:
     """Return the claims of a text.
 
     Args:
@@ -175,18 +175,18 @@ def _of_markdown(
         depth: How many lists and quotes it stands in; deeper than `_DEEPEST`, all is read sentence by sentence.
     """
     if depth > _DEEPEST:
-        yield from (_Found(claim, 0) for claim in _paragraph(draft, [], 0, item=False, around=around))
+        yield from (_NumberedClaim(claim, 0) for claim in _paragraph(draft, [], 0, item=False, around=around))
         return
     found = _without_lone_marks(blocks(draft))
     inside = _json_leaves(draft) if hybrid else {}
     for position, block in enumerate(found):
         if block.line in inside:
             lead = _lead(found, position)
-            yield from (_Found(claim, position, prose=False) for claim in _of_leaves(inside[block.line], lead))
+            yield from (_NumberedClaim(claim, position, prose=False) for claim in _of_leaves(inside[block.line], lead))
             continue
         prose = block.kind not in (BlockKind.CODE, BlockKind.TABLE, BlockKind.OTHER)
         for claim in _claims_of(block, found, position, item=item, around=around, depth=depth):
-            yield _Found(claim, position, prose, block.kind is BlockKind.PARAGRAPH)
+            yield _NumberedClaim(claim, position, prose, block.kind is BlockKind.PARAGRAPH)
 
 
 def _without_lone_marks(found: list[Block]) -> list[Block]:
@@ -434,9 +434,9 @@ def _rows(table: Block, lead: tuple[int, ...]) -> Iterator[Claim]:
         yield Claim(row, _cites(row) or shared)
 
 
-def _join_yes_or_no(found: Iterable[_Found]) -> Iterator[Claim]:
+def _join_yes_or_no(found: Iterable[_NumberedClaim]) -> Iterator[Claim]:
     """Join a "Yes." or "No." with the claim behind it; before a table or code it rests on the same citation."""
-    waiting: _Found | None = None
+    waiting: _NumberedClaim | None = None
     for one in found:
         if waiting is None and one.opens and _is_opener(one.claim):
             waiting = one

@@ -7,7 +7,7 @@ from typing import Final
 
 from contracts.enums import Language
 from language.clean import fold
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.figures.units import read_unit
 from language.memo import remember
 from language.patterns import read_wording
@@ -47,7 +47,7 @@ def _names_nothing(word: str) -> bool:
     return word in _NO_NAMES or not stop_words().isdisjoint((word, stem(word)))
 
 
-def names_missing(text: str, cited: list[Passage]) -> list[str]:
+def names_missing(text: str, cited: list[ReadPassage]) -> list[str]:
     """Return the names of a claim that stand in no cited passage, whatever their case and ending."""
     missing: list[str] = []
     for name in names(text):
@@ -60,7 +60,7 @@ def names_missing(text: str, cited: list[Passage]) -> list[str]:
 _CYRILLIC: Final = re.compile("[а-яё]", re.IGNORECASE)
 
 
-def names_of_nobody(text: str, known: list[Passage], cited: list[Passage]) -> list[str]:
+def names_of_nobody(text: str, known: list[ReadPassage], cited: list[ReadPassage]) -> list[str]:
     """Return the names of a claim that stand in none of the known passages; what is quoted is a value, and no name here.
 
     Of a translation, only what its sources could hold in the same letters is one: in Russian words in Latin letters, and in
@@ -79,12 +79,12 @@ def names_of_nobody(text: str, known: list[Passage], cited: list[Passage]) -> li
 _LEAST_SHORTENED: Final = 6
 
 
-def _is_shortened(name: str, known: list[Passage]) -> bool:
+def _is_shortened(name: str, known: list[ReadPassage]) -> bool:
     """Whether a longer name begins so: "Postgres" is PostgreSQL."""
     return len(name) >= _LEAST_SHORTENED and any(f" {fold(name)}" in there.said for there in known)
 
 
-def is_translated(text: str, cited: list[Passage]) -> bool:
+def is_translated(text: str, cited: list[ReadPassage]) -> bool:
     """Whether a claim has Cyrillic letters and none of the passages that it cites has one."""
     return bool(_CYRILLIC.search(text)) and not any(_CYRILLIC.search(there.said) for there in cited)
 

@@ -115,7 +115,7 @@ async def open_connection(
         return connection
 
 
-class _Connection(aiosqlite.Connection):
+class _DatabaseConnection(aiosqlite.Connection):
     """A connection whose end can be waited for, also where nobody got it: its thread tells the loop that it ends."""
 
     stopped: asyncio.Future[None] | None = None
@@ -131,7 +131,7 @@ async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosql
 
     A loop that ends cancels each of its tasks, the one that connects, too; then the thread is waited for.
     """
-    connection = _Connection(
+    connection = _DatabaseConnection(
         partial(sqlite3.connect, path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation), iter_chunk_size=64
     )
     opening = asyncio.ensure_future(connection)
@@ -154,7 +154,7 @@ async def close_connection(connection: aiosqlite.Connection) -> None:
     except asyncio.CancelledError:
         await asyncio.wait([closing_it])
         # A loop that ends has cancelled the closing, too.
-        if isinstance(connection, _Connection) and connection.stopped is not None:
+        if isinstance(connection, _DatabaseConnection) and connection.stopped is not None:
             await connection.stopped
         raise
 

@@ -69,7 +69,7 @@ _MOST_AT_ONCE: Final = 1_000
 """Rows of one statement: SQLite has places for 32,766 values."""
 
 
-class Step(NamedTuple):
+class CheckpointStep(NamedTuple):
     """Where one checkpoint stands: its namespace ("" is the graph itself), its id, and the step it came from.
 
     Ids sort by time, within a thread and across its namespaces.
@@ -89,7 +89,7 @@ def outlives_its_turn(namespace: str) -> bool:
     return namespace != "" and ":" not in namespace
 
 
-def find_superseded(steps: Collection[Step], start: str) -> list[Step]:
+def find_superseded(steps: Collection[CheckpointStep], start: str) -> list[CheckpointStep]:
     """Return the steps that nothing needs once a turn has started from the checkpoint `start`.
 
     Needed are `start` itself and all that is newer, in every namespace; the newest memory of a subgraph that
@@ -102,9 +102,9 @@ def find_superseded(steps: Collection[Step], start: str) -> list[Step]:
     return [step for step in older if step not in memories and (step.namespace, step.checkpoint_id) not in origins]
 
 
-def newest(steps: Iterable[Step]) -> list[Step]:
+def newest(steps: Iterable[CheckpointStep]) -> list[CheckpointStep]:
     """Return the newest step of each namespace."""
-    latest: dict[str, Step] = {}
+    latest: dict[str, CheckpointStep] = {}
     for step in steps:
         known = latest.get(step.namespace)
         if known is None or step.checkpoint_id > known.checkpoint_id:
@@ -289,7 +289,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                 (wanted,),
             )
             for thread_id, *step in rows:
-                await _delete(connection, thread_id, [Step(*step)])
+                await _delete(connection, thread_id, [CheckpointStep(*step)])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and pending writes of a thread to a new one; nothing where the source has none.
@@ -390,14 +390,14 @@ def _object(value: Any, needed: Collection[str]) -> Any:
     return cast("Any", value)
 
 
-async def _steps(connection: aiosqlite.Connection, thread_id: str) -> list[Step]:
+async def _steps(connection: aiosqlite.Connection, thread_id: str) -> list[CheckpointStep]:
     rows = await connection.execute_fetchall(
         "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ?", (thread_id,)
     )
-    return [Step(*row) for row in rows]
+    return [CheckpointStep(*row) for row in rows]
 
 
-async def _delete(connection: aiosqlite.Connection, thread_id: str, steps: Collection[Step]) -> None:
+async def _delete(connection: aiosqlite.Connection, thread_id: str, steps: Collection[CheckpointStep]) -> None:
     keys = [(thread_id, step.namespace, step.checkpoint_id) for step in steps]
     for table in ("writes", "checkpoints"):
         await connection.executemany(
@@ -406,7 +406,9 @@ async def _delete(connection: aiosqlite.Connection, thread_id: str, steps: Colle
         )
 
 
-async def _any_delta_channels(connection: aiosqlite.Connection, thread_id: str, steps: Iterable[Step]) -> bool:
+async def _any_delta_channels(
+    connection: aiosqlite.Connection, thread_id: str, steps: Iterable[CheckpointStep]
+) -> bool:
     """Return whether the values of one of these checkpoints are spread over earlier steps, which must then stay."""
     for step in steps:
         rows = await connection.execute_fetchall(

@@ -79,7 +79,7 @@ class ModelDrafter:
         """
         if request.request_type is RequestType.CASUAL:
             return await self._otherwise.draft(request)
-        exchange = _Exchange(self._asked, request)
+        exchange = _DraftExchange(self._asked, request)
         try:
             return await exchange.run()
         except ServerFault as fault:
@@ -95,7 +95,7 @@ class ModelDrafter:
         return Draft(draft.kind, draft.text, quoted=True, degraded=(f"draft: {fault}", *draft.degraded), calls=made)
 
 
-class _Exchange(ModelExchange):
+class _DraftExchange(ModelExchange):
     """One drafting exchange: at most one of its requests asks again."""
 
     def __init__(self, asked: AskedModel, request: DraftRequest) -> None:

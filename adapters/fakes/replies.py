@@ -34,7 +34,7 @@ SSE: Final = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SocketReply:
     """What goes over the socket.
 
     Attributes:
@@ -59,18 +59,18 @@ class Answer:
     cut_at: int | None = None
 
 
-def json_answer(value: object, status: int = 200) -> Answer:
+def json_answer(value: object, status: int = 200) -> SocketReply:
     """Return an answer that is one JSON value."""
-    return Answer(status, {"Content-Type": JSON}, (dump(value).encode("utf-8", "surrogatepass"),))
+    return SocketReply(status, {"Content-Type": JSON}, (dump(value).encode("utf-8", "surrogatepass"),))
 
 
-def refusal(status: int, message: str, *, param: str = "", code: str = "") -> Answer:
+def refusal(status: int, message: str, *, param: str = "", code: str = "") -> SocketReply:
     """Return an error as OpenAI writes it."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return json_answer(error_object(message, kind=kind, param=param, code=code), status)
 
 
-def answer_to(asked: ModelRequest, number: int, reply: Reply, otherwise: Answer) -> Answer:
+def answer_to(asked: ModelRequest, number: int, reply: Reply, otherwise: SocketReply) -> SocketReply:
     """Return the answer to a request.
 
     Args:
@@ -98,14 +98,14 @@ def answer_to(asked: ModelRequest, number: int, reply: Reply, otherwise: Answer)
     )
 
 
-def _body(asked: ModelRequest, number: int, reply: Reply, otherwise: Answer) -> Answer:
+def _body(asked: ModelRequest, number: int, reply: Reply, otherwise: SocketReply) -> SocketReply:
     if "body" in reply:
-        return Answer(headers={"Content-Type": JSON}, pieces=(reply["body"].encode("utf-8", "surrogatepass"),))
+        return SocketReply(headers={"Content-Type": JSON}, pieces=(reply["body"].encode("utf-8", "surrogatepass"),))
     if "json" in reply:
         return json_answer(reply["json"])
     if "sse" in reply:
         events = [_raw_event(line) for line in reply["sse"]]
-        return Answer(headers={"Content-Type": SSE}, pieces=tuple(events), streamed=True)
+        return SocketReply(headers={"Content-Type": SSE}, pieces=tuple(events), streamed=True)
     if reply.get("status", 200) >= 400 and not any(key in reply for key in SAYS):
         return refusal(reply["status"], f"The script of this server says {reply['status']}.", code="scripted")
     if not asked.purpose:
@@ -117,7 +117,7 @@ def _raw_event(line: str | dict[str, Any]) -> bytes:
     return f"{line}\n\n".encode("utf-8", "surrogatepass") if isinstance(line, str) else event(line)
 
 
-def _model_answer(asked: ModelRequest, number: int, reply: Reply) -> Answer:
+def _model_answer(asked: ModelRequest, number: int, reply: Reply) -> SocketReply:
     if asked.path.endswith("/predict"):
         return json_answer(predict_labels(asked))
     if asked.purpose in ("embedding", "rerank"):
@@ -129,7 +129,7 @@ def _model_answer(asked: ModelRequest, number: int, reply: Reply) -> Answer:
     usage = reply.get("usage", usage_of(asked, said))
     if asked.fields.get("stream") is True:
         pieces = tuple(stream(asked, number, choices, usage))
-        return Answer(headers={"Content-Type": SSE}, pieces=pieces, streamed=True)
+        return SocketReply(headers={"Content-Type": SSE}, pieces=pieces, streamed=True)
     return json_answer(completion(asked, number, choices, usage))
 
 

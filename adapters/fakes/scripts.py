@@ -121,7 +121,7 @@ _EXCLUSIVE: Final = (
 
 
 @dataclass(slots=True)
-class Step:
+class ScriptStep:
     """One step of a script, and how often it was met.
 
     Attributes:
@@ -156,7 +156,7 @@ class Step:
 class Script:
     """Steps in order, each used as often as it may be; safe to ask from several threads."""
 
-    def __init__(self, steps: list[Step] | None = None) -> None:
+    def __init__(self, steps: list[ScriptStep] | None = None) -> None:
         self._steps = steps or []
         self._lock = threading.Lock()
 
@@ -234,7 +234,7 @@ def parse_script(value: object, name: str = "The script") -> Script:
     return Script([_step(step, f"{name}, step {number}") for number, step in enumerate(steps, 1)])
 
 
-def _step(value: object, where: str) -> Step:
+def _step(value: object, where: str) -> ScriptStep:
     if not isinstance(value, dict):
         raise ConfigError(f"{where} is not an object.", 'Write it as {"when": {...}, "times": 1, "reply": {...}}.')
     step = object_of(cast("object", value))
@@ -249,7 +249,7 @@ def _step(value: object, where: str) -> Step:
     for one, other in _EXCLUSIVE:
         if one in reply and other in reply:
             raise ConfigError(f"{where}, `reply`: `{one}` and `{other}` contradict each other.", "Leave one of them.")
-    return Step(when, step.get("times"), reply)
+    return ScriptStep(when, step.get("times"), reply)
 
 
 def check(value: Mapping[str, Any], known: Mapping[str, Check], where: str) -> None:

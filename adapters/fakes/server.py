@@ -78,7 +78,7 @@ from typing import Any, Final, cast
 
 from adapters.fakes.command import ABOUT, EXAMPLES, SCRIPT, add_arguments
 from adapters.fakes.model import MODELS, ModelRequest, Purpose, models, object_of
-from adapters.fakes.replies import Answer, answer_to, json_answer, refusal
+from adapters.fakes.replies import SocketReply, answer_to, json_answer, refusal
 from adapters.fakes.scripts import Check, Script, check, is_whole, parse_script, read_script
 from adapters.fakes.strict import breach_of
 from contracts.errors import ConfigError
@@ -90,7 +90,7 @@ SECRETS: Final = ("api-key", "x-api-key", "cookie", "proxy-authorization")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class FakeServerOptions:
     """What can be changed while the server runs.
 
     Attributes:
@@ -147,9 +147,9 @@ class ScriptedServer(ThreadingHTTPServer):
     daemon_threads = False
     request_queue_size = 128
 
-    def __init__(self, port: int = 0, script: Script | None = None, options: Options | None = None) -> None:
+    def __init__(self, port: int = 0, script: Script | None = None, options: FakeServerOptions | None = None) -> None:
         self.script = script or Script()
-        self.options = options or Options()
+        self.options = options or FakeServerOptions()
         self.stopping = threading.Event()
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
@@ -215,7 +215,9 @@ class ScriptedServer(ThreadingHTTPServer):
             self._count = 0
 
 
-def decide(script: Script, options: Options, asked: ModelRequest, key: str, number: int) -> tuple[int | None, Answer]:
+def decide(
+    script: Script, options: FakeServerOptions, asked: ModelRequest, key: str, number: int
+) -> tuple[int | None, SocketReply]:
     """Return the script's step that decides, `None` where none does, and what is replied to a request.
 
     The key is looked at first, then the body, the messages, the script.
@@ -242,7 +244,7 @@ def decide(script: Script, options: Options, asked: ModelRequest, key: str, numb
     return step, answer
 
 
-def _otherwise(asked: ModelRequest, options: Options) -> Answer:
+def _otherwise(asked: ModelRequest, options: FakeServerOptions) -> SocketReply:
     """Answer what asks no model."""
     if asked.method == "GET" and asked.path == "/healthz":
         return json_answer({"status": "ok"})
@@ -253,7 +255,7 @@ def _otherwise(asked: ModelRequest, options: Options) -> Answer:
     return refusal(404, f"Invalid URL ({asked.method} {asked.path})", code="unknown_url")
 
 
-def _refuse_key(key: str) -> Answer:
+def _refuse_key(key: str) -> SocketReply:
     """Refuse a key in OpenAI's words, which repeat the beginning and the end of it."""
     if not key:
         return refusal(
@@ -362,7 +364,7 @@ class _Handler(BaseHTTPRequestHandler):
                 noted.replied = "gone"
             raise
 
-    def _control(self, asked: ModelRequest) -> Answer:
+    def _control(self, asked: ModelRequest) -> SocketReply:
         """Answer what steers the server itself."""
         match asked.method, asked.path:
             case "GET", "/__requests":
@@ -376,7 +378,7 @@ class _Handler(BaseHTTPRequestHandler):
                     return refusal(400, str(error), code="wrong")
             case method, path:
                 return refusal(404, f"Invalid URL ({method} {path})", code="unknown_url")
-        return Answer(204)
+        return SocketReply(204)
 
     def _change(self, path: str, body: object) -> None:
         if path == "/__script":
@@ -386,7 +388,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     # ------------------------------------------------------------------------------------------------------ replying
 
-    def _send(self, answer: Answer, noted: RecordedRequest | None = None) -> None:
+    def _send(self, answer: SocketReply, noted: RecordedRequest | None = None) -> None:
         self._wait(answer.delay_headers_s or 0.0)
         if answer.hang:
             self._wait(None)
@@ -401,7 +403,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif answer.cut_at is not None:
             self.close_connection = True
 
-    def _write(self, answer: Answer) -> None:
+    def _write(self, answer: SocketReply) -> None:
         chunked = answer.streamed and self.request_version != "HTTP/1.0"
         whole = b"".join(answer.pieces)
         head = self._head(answer, len(whole), chunked=chunked)
@@ -420,7 +422,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.connection.sendall(head + b"".join(pieces))
 
-    def _head(self, answer: Answer, length: int, *, chunked: bool) -> bytes:
+    def _head(self, answer: SocketReply, length: int, *, chunked: bool) -> bytes:
         headers = dict(answer.headers)
         given = {name.lower() for name in headers}
         if chunked:
@@ -497,7 +499,7 @@ def _mask_header(name: str, value: str) -> str:
     return f"<{len(value)} characters>" if name.lower() in SECRETS else value
 
 
-def _change_options(options: Options, body: object) -> Options:
+def _change_options(options: FakeServerOptions, body: object) -> FakeServerOptions:
     """Return options with changes, given as JSON.
 
     Raises:
@@ -528,7 +530,7 @@ def run(options: argparse.Namespace) -> int:
         ConfigError: The script is wrong, or the port is taken.
     """
     script = read_script(options.script) if options.script else Script()
-    playing = Options(options.strict, options.delay_ms, options.window, options.api_key)
+    playing = FakeServerOptions(options.strict, options.delay_ms, options.window, options.api_key)
     try:
         server = ScriptedServer(options.port, script, playing)
     except OSError as error:

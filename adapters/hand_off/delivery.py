@@ -30,7 +30,7 @@ class Delivery:
         return json.dumps(fields, ensure_ascii=False, indent=2).encode("utf-8", "replace")
 
 
-class Channel(Protocol):
+class DeliveryChannel(Protocol):
     """A way out of the house."""
 
     @property

@@ -44,7 +44,7 @@ _COLUMNS: Final = "thread_id, turn_id, key, kept_at, ticket, tries, refused, why
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OutboxEntry:
     """One hand-off.
 
     Attributes:
@@ -98,7 +98,7 @@ class Outbox:
         self.path = path
         self._scope = scope
 
-    async def keep(self, ticket: Ticket) -> Entry:
+    async def keep(self, ticket: Ticket) -> OutboxEntry:
         """Keep a ticket, unless its turn has one already; return the one that is kept.
 
         Raises:
@@ -114,7 +114,7 @@ class Outbox:
             [entry] = await _entries(connection, "WHERE thread_id = ? AND turn_id = ?", place)
             return entry
 
-    async def find(self, thread_id: str, turn_id: str) -> Entry | None:
+    async def find(self, thread_id: str, turn_id: str) -> OutboxEntry | None:
         """Return a turn's hand-off.
 
         Raises:
@@ -123,7 +123,7 @@ class Outbox:
         found = await self._read("WHERE thread_id = ? AND turn_id = ?", (_text(thread_id), _text(turn_id)))
         return found[0] if found else None
 
-    async def entries(self) -> list[Entry]:
+    async def entries(self) -> list[OutboxEntry]:
         """Return all, oldest first.
 
         Raises:
@@ -131,7 +131,7 @@ class Outbox:
         """
         return await self._read("ORDER BY kept_at, thread_id, turn_id")
 
-    async def waiting(self, *, all_of_them: bool = False) -> list[Entry]:
+    async def waiting(self, *, all_of_them: bool = False) -> list[OutboxEntry]:
         """Return those to be sent, those that were tried least first: one that fails must not hold up the others.
 
         Args:
@@ -146,7 +146,7 @@ class Outbox:
             "WHERE ticket IS NOT NULL AND refused < ? ORDER BY tries, kept_at LIMIT ?", (MOST_REFUSALS, AT_ONCE)
         )
 
-    async def delivered(self, entry: Entry, to: str) -> None:
+    async def delivered(self, entry: OutboxEntry, to: str) -> None:
         """Mark a hand-off as delivered; its words are the receiver's now, and no longer kept here.
 
         Raises:
@@ -158,7 +158,7 @@ class Outbox:
             (_now(), to, entry.thread_id, entry.turn_id),
         )
 
-    async def failed(self, entry: Entry, why: str, *, refused: bool) -> None:
+    async def failed(self, entry: OutboxEntry, why: str, *, refused: bool) -> None:
         """Note that a try failed.
 
         Raises:
@@ -179,7 +179,7 @@ class Outbox:
             return 0
         return await self._write("DELETE FROM hand_offs WHERE thread_id = ?", (_text(thread_id),))
 
-    async def _read(self, where: str, values: Sequence[object] = ()) -> list[Entry]:
+    async def _read(self, where: str, values: Sequence[object] = ()) -> list[OutboxEntry]:
         if not await asyncio.to_thread(self.path.exists):
             return []
         async with self._open() as connection:
@@ -220,14 +220,14 @@ def _keep_private(path: Path) -> None:
                 one.chmod(0o600)
 
 
-async def _entries(connection: aiosqlite.Connection, where: str, values: Sequence[object]) -> list[Entry]:
+async def _entries(connection: aiosqlite.Connection, where: str, values: Sequence[object]) -> list[OutboxEntry]:
     rows = await connection.execute_fetchall(f"SELECT {_COLUMNS} FROM hand_offs {where}", values)  # noqa: S608  # texts of ours
     return [_entry(*cast("tuple[Any, ...]", row)) for row in rows]
 
 
-def _entry(*values: object) -> Entry:
+def _entry(*values: object) -> OutboxEntry:
     thread_id, turn_id, key, kept_at, ticket, tries, refused, why, delivered_at, delivered_to = values
-    return Entry(
+    return OutboxEntry(
         thread_id=readable(thread_id),
         turn_id=readable(turn_id),
         key=readable(key),

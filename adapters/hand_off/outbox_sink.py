@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from adapters.checkpoints.lock import ProcessLock
-from adapters.hand_off.delivery import Channel, Delivery
-from adapters.hand_off.outbox import Entry, Outbox
+from adapters.hand_off.delivery import Delivery, DeliveryChannel
+from adapters.hand_off.outbox import Outbox, OutboxEntry
 from adapters.models.retries import deadline_in
 from contracts.enums import DeliveryStatus, FaultKind
 from contracts.errors import GuardianError, ServerFault
@@ -42,7 +42,7 @@ class OutboxSink:
         timeout_s: For delivering one ticket, in seconds.
     """
 
-    def __init__(self, outbox: Outbox, channel: Channel, locks: Path, *, timeout_s: float = 10.0) -> None:
+    def __init__(self, outbox: Outbox, channel: DeliveryChannel, locks: Path, *, timeout_s: float = 10.0) -> None:
         self.channel = channel
         self._outbox = outbox
         self._locks = locks
@@ -106,7 +106,7 @@ class OutboxSink:
         except Exception as error:  # noqa: BLE001  # nobody waits for this, and nothing is lost: all is kept
             _LOG.warning("Kept hand-offs were not sent: %s", error)
 
-    async def _deliver(self, entry: Entry, deadline: float, *, wait: bool = True) -> None:
+    async def _deliver(self, entry: OutboxEntry, deadline: float, *, wait: bool = True) -> None:
         """Send one ticket, unless that has been done, or another is doing it and is not waited for.
 
         Raises:
@@ -126,7 +126,7 @@ class OutboxSink:
             # Files are not touched in the event loop: the dev server forbids it.
             await asyncio.shield(asyncio.to_thread(lock.release))
 
-    async def _send(self, entry: Entry, deadline: float) -> None:
+    async def _send(self, entry: OutboxEntry, deadline: float) -> None:
         try:
             await self.channel.send(_delivery_of(entry), deadline)
         except ServerFault as fault:
@@ -139,7 +139,7 @@ class OutboxSink:
             _LOG.warning("A hand-off was delivered, but that could not be noted: %s", error)
 
 
-def _delivery_of(entry: Entry) -> Delivery:
+def _delivery_of(entry: OutboxEntry) -> Delivery:
     try:
         return entry.delivery()
     except ValueError as error:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.index.store import Passage
+from adapters.index.store import StoredPassage
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that was found."""
 
-    passage: Passage
+    passage: StoredPassage
     score: float
     confidence: float
     similarity: float | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from adapters.index.deduplication import Different, Face
 from adapters.index.hits import Hit
-from adapters.index.store import Passage
+from adapters.index.store import StoredPassage
 from contracts.enums import Language, Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import SearchReply, SearchRequest
@@ -180,7 +180,7 @@ def _in_ending(word: str, mended: str) -> bool:
     return len(word) == len(mended) and len(known) >= _SHORTEST_STEM and word.startswith(known)
 
 
-def says(passages: Iterable[Passage], word: str) -> bool:
+def says(passages: Iterable[StoredPassage], word: str) -> bool:
     """Whether some of the passages have a folded word in that very form."""
     return any(word in tokens(f"{row.title}\n{row.heading}\n{row.text}") for row in passages)
 
@@ -271,7 +271,7 @@ def item(hit: Hit) -> EvidenceItem:
     )
 
 
-def all_of(passages: Iterable[Passage]) -> list[EvidenceItem]:
+def all_of(passages: Iterable[StoredPassage]) -> list[EvidenceItem]:
     """Return the passages of articles as evidence."""
     return [item(Hit(passage, 0.0, 1.0)) for passage in passages]
 

@@ -131,7 +131,7 @@ class Header:
     language: Language
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """A chunk on its way into the index."""
 
     id: int
@@ -144,7 +144,7 @@ class Entry(NamedTuple):
     body: str
 
 
-class Passage(NamedTuple):
+class StoredPassage(NamedTuple):
     """A chunk as a search returns it."""
 
     id: int
@@ -283,12 +283,12 @@ class Store:
         """Return the ids of documents that the index does not follow yet, coming and going."""
         return [row[0] for row in self._db.execute("SELECT id FROM documents WHERE state <> 'live'")]
 
-    def entries(self, *, coming: bool) -> Iterator[Entry]:
+    def entries(self, *, coming: bool) -> Iterator[IndexEntry]:
         """Yield the chunks that belong into the index: those of coming documents, or of all."""
         states = "d.state = 'adding'" if coming else "d.state <> 'removing'"
         sql = "SELECT c.id, d.id, d.source, d.version, d.language, d.title, c.headings, c.body"
         sql += f" FROM chunks c JOIN documents d ON d.id = c.document WHERE {states} ORDER BY c.id"
-        yield from (Entry(*row) for row in self._db.execute(sql))
+        yield from (IndexEntry(*row) for row in self._db.execute(sql))
 
     def texts(self, ids: Collection[int]) -> dict[int, tuple[str, str, str]]:
         """Return title, headings and body of chunks."""
@@ -341,7 +341,7 @@ class Store:
     def drop_files(self, keys: Iterable[tuple[int, str]]) -> None:
         self._db.executemany("DELETE FROM files WHERE folder = ? AND path = ?", keys)
 
-    def add(self, identity: Identity, header: Header, chunks: Sequence[Chunk]) -> list[Entry]:
+    def add(self, identity: Identity, header: Header, chunks: Sequence[Chunk]) -> list[IndexEntry]:
         """Write down a document that the index shall follow; return its chunks as the index takes them."""
         made = self._db.execute(
             "INSERT INTO documents (key, sha256, source, version, format, title, kb_id, url, updated, language, state)"
@@ -351,7 +351,7 @@ class Store:
         document = made.lastrowid or 0
         return [self._add_chunk(document, identity, header, chunk) for chunk in chunks]
 
-    def _add_chunk(self, document: int, identity: Identity, header: Header, chunk: Chunk) -> Entry:
+    def _add_chunk(self, document: int, identity: Identity, header: Header, chunk: Chunk) -> IndexEntry:
         made = self._db.execute(
             "INSERT INTO chunks (document, ordinal, heading, anchor, first_line, last_line, text, headings, body, hash)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -368,7 +368,7 @@ class Store:
                 chunk.hash,
             ),
         )
-        return Entry(
+        return IndexEntry(
             made.lastrowid or 0,
             document,
             identity.source,
@@ -428,7 +428,7 @@ def _has_log(path: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-class Reader:
+class IndexReader:
     """The reading side: one connection, which cannot write.
 
     Attributes:
@@ -456,9 +456,9 @@ class Reader:
     def schema(self) -> int:
         return self._db.execute("PRAGMA user_version").fetchone()[0]
 
-    def passages(self, ids: Collection[int]) -> dict[int, Passage]:
+    def passages(self, ids: Collection[int]) -> dict[int, StoredPassage]:
         sql = f"{_PASSAGES} WHERE c.id IN ({','.join('?' * len(ids))})"
-        rows = (Passage(*row) for row in self._db.execute(sql, tuple(ids)))
+        rows = (StoredPassage(*row) for row in self._db.execute(sql, tuple(ids)))
         return {row.id: row for row in rows}
 
     def places(self, ids: Collection[int]) -> dict[int, tuple[str, int]]:
@@ -466,9 +466,9 @@ class Reader:
         sql = f"{_PLACES} ({','.join('?' * len(ids))})"
         return {number: (key, ordinal) for number, key, ordinal in self._db.execute(sql, tuple(ids))}
 
-    def article_passages(self, key: str, kb_id: int | None) -> list[Passage]:
+    def article_passages(self, key: str, kb_id: int | None) -> list[StoredPassage]:
         """Return every passage of the documents that have a key or a number, document by document and in order."""
-        return [Passage(*row) for row in self._db.execute(_ARTICLES, (key, kb_id))]
+        return [StoredPassage(*row) for row in self._db.execute(_ARTICLES, (key, kb_id))]
 
     def limits(self, ids: Collection[int]) -> dict[int, tuple[str, str | None, str]]:
         """Return source, version and language of passages: what searches are limited by."""

@@ -40,7 +40,7 @@ Writing = Callable[[], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class FillReport:
+class VectorReport:
     """What a run did.
 
     Attributes:
@@ -58,7 +58,7 @@ class FillReport:
 
 async def fill(
     directory: Path, embedder: Embedder, on_progress: Progress | None = None, writing: Writing = nullcontext
-) -> FillReport:
+) -> VectorReport:
     """Make the vectors of all passages in the model's languages that have none; nothing else is asked of the model.
 
     Batches are written as they come, so that the next run goes on where a killed one stopped. At the end all are
@@ -90,7 +90,7 @@ async def fill(
 
 async def _fill(
     directory: Path, store: Store, embedder: Embedder, on_progress: Progress | None, writing: Writing
-) -> FillReport:
+) -> VectorReport:
     wanted = wanted_texts(store, embedder)
     by_hash = {key: chunk for chunk, key in wanted.items()}
     known = store.vector_sizes(embedder.name)
@@ -128,7 +128,7 @@ async def _fill(
             fault = str(error)
     hashes = set(now.values())
     kept = len(hashes & known.keys())
-    return FillReport(asked, kept, len(hashes) - kept, fault)
+    return VectorReport(asked, kept, len(hashes) - kept, fault)
 
 
 def _same_length(embedder: Embedder, before: int, now: int) -> None:

@@ -51,7 +51,7 @@ in a format, say, would not."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Limits:
+class _SqlLimits:
     rows: int
     size: int
     seconds: float
@@ -76,7 +76,7 @@ class DatabaseSource:
         self, lookups: Sequence[Lookup], url: str | Path, limits: Database, *, now: Callable[[], datetime] = utc_now
     ) -> None:
         self._engine = _Sqlite(url) if isinstance(url, Path) else _engine_of(url)
-        self._limits = _Limits(limits.max_rows, limits.max_bytes, limits.seconds)
+        self._limits = _SqlLimits(limits.max_rows, limits.max_bytes, limits.seconds)
         self._lookups = LookupSource(Source.DB, lookups, self._ask, now=now)
 
     @property
@@ -149,13 +149,13 @@ class _StatementFailure(Exception):
         self.way_out = way_out
 
 
-class _Engine:
+class _SqlEngine:
     """What SQLite and PostgreSQL have in common."""
 
     dialect: str
 
     def rows(
-        self, statement: str, values: Mapping[str, Value], limits: _Limits, readable: Readable | None = None
+        self, statement: str, values: Mapping[str, Value], limits: _SqlLimits, readable: Readable | None = None
     ) -> Rows:
         """Run a statement; where `readable` is given, one that reads only that.
 
@@ -176,7 +176,7 @@ class _Engine:
         except (OSError, ValueError) as error:
             raise _StatementFailure(f"failed: {error}", _WRONG) from error
 
-    def _read(self, connection: Connection, statement: str, values: Mapping[str, Value], limits: _Limits) -> Rows:
+    def _read(self, connection: Connection, statement: str, values: Mapping[str, Value], limits: _SqlLimits) -> Rows:
         from sqlalchemy import text
 
         # A cursor of the server's where there is one: one statement, and no more rows on their way than fit.
@@ -184,23 +184,23 @@ class _Engine:
         with connection.execute(text(statement), dict(values), execution_options=options) as result:
             return _take_rows(result.mappings(), limits)
 
-    def _make_engine(self, limits: _Limits) -> Engine:
+    def _make_engine(self, limits: _SqlLimits) -> Engine:
         raise NotImplementedError
 
     def _judge(self, connection: Connection, statement: str, values: Mapping[str, Value], readable: Readable) -> None:
         """Refuse a statement that the fence of the connection alone would not stop; most engines have none such."""
 
     @contextmanager
-    def _fence(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
+    def _fence(self, connection: Connection, limits: _SqlLimits, readable: Readable | None) -> Generator[None]:
         """Take from a connection what it must not do."""
         raise NotImplementedError
         yield
 
-    def _describe_failure(self, error: Exception, limits: _Limits) -> _StatementFailure:
+    def _describe_failure(self, error: Exception, limits: _SqlLimits) -> _StatementFailure:
         raise NotImplementedError
 
 
-def _take_rows(found: Any, limits: _Limits) -> Rows:
+def _take_rows(found: Any, limits: _SqlLimits) -> Rows:
     """Take rows until a limit; what was left out is said, for half a list looks like a whole one."""
     rows: list[Mapping[str, object]] = []
     size = 0
@@ -222,13 +222,13 @@ def _size(value: object) -> int:
     return len(value if isinstance(value, bytes) else str(value).encode(errors="replace"))
 
 
-class _Sqlite(_Engine):
+class _Sqlite(_SqlEngine):
     dialect = "sqlite"
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def _make_engine(self, limits: _Limits) -> Engine:
+    def _make_engine(self, limits: _SqlLimits) -> Engine:
         from sqlalchemy import create_engine
         from sqlalchemy.pool import NullPool
 
@@ -274,7 +274,7 @@ class _Sqlite(_Engine):
             raise _StatementFailure(f"was refused: {getattr(error, 'orig', None) or error}", _ONLY_READS) from error
 
     @contextmanager
-    def _fence(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
+    def _fence(self, connection: Connection, limits: _SqlLimits, readable: Readable | None) -> Generator[None]:
         raw = _raw(connection)
         raw.execute("PRAGMA query_only = ON").close()
         for category, most in (
@@ -289,7 +289,7 @@ class _Sqlite(_Engine):
         raw.set_authorizer(_authorize if readable is None else _allowed_to_read(readable, _views(raw)))
         yield
 
-    def _describe_failure(self, error: Exception, limits: _Limits) -> _StatementFailure:
+    def _describe_failure(self, error: Exception, limits: _SqlLimits) -> _StatementFailure:
         cause = getattr(error, "orig", None) or error
         name = getattr(cause, "sqlite_errorname", "") or ""
         if name == "SQLITE_INTERRUPT":
@@ -372,13 +372,13 @@ _ONLY_READS: Final = "A statement may only read what it is given: correct the pr
 _WRONG: Final = "Correct the statement in the profile, or GUARDIAN_DATABASE_URL."
 
 
-class _Postgres(_Engine):
+class _Postgres(_SqlEngine):
     dialect = "postgres"
 
     def __init__(self, url: URL) -> None:
         self._url = url
 
-    def _make_engine(self, limits: _Limits) -> Engine:
+    def _make_engine(self, limits: _SqlLimits) -> Engine:
         from sqlalchemy import create_engine
         from sqlalchemy.pool import NullPool
 
@@ -408,7 +408,7 @@ class _Postgres(_Engine):
             ) from error
 
     @contextmanager
-    def _fence(self, connection: Connection, limits: _Limits, readable: Readable | None) -> Generator[None]:
+    def _fence(self, connection: Connection, limits: _SqlLimits, readable: Readable | None) -> Generator[None]:
         # A statement can put off the server's own limit for what is fetched later.
         raw: Any = connection.connection.driver_connection
         timer = threading.Timer(limits.seconds + 1, raw.cancel)
@@ -420,7 +420,7 @@ class _Postgres(_Engine):
             timer.cancel()
             timer.join()
 
-    def _describe_failure(self, error: Exception, limits: _Limits) -> _StatementFailure:
+    def _describe_failure(self, error: Exception, limits: _SqlLimits) -> _StatementFailure:
         cause = getattr(error, "orig", None) or error
         code = getattr(cause, "sqlstate", "") or ""
         said = " ".join(str(cause).split())
@@ -437,7 +437,7 @@ class _Postgres(_Engine):
         return _StatementFailure(f"failed: {said}", _WRONG)
 
 
-def _engine_of(url: str) -> _Engine:
+def _engine_of(url: str) -> _SqlEngine:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
 from adapters.models.retries import deadline_in, in_time
-from adapters.models.window import Parts, Window
+from adapters.models.window import ContextWindow, Parts
 from contracts.calls import ModelCall
 from contracts.enums import FaultKind
 from contracts.errors import ServerFault
@@ -31,7 +31,7 @@ class AskedModel:
     """
 
     model: ChatModel
-    window: Window
+    window: ContextWindow
     profile: Profile
     max_tokens: int = 2000
 

@@ -64,7 +64,7 @@ class Parts:
         )
 
 
-class Window:
+class ContextWindow:
     """How much one model takes.
 
     Args:

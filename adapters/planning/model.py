@@ -133,7 +133,7 @@ class ModelPlanner:
             reply = await self._otherwise.plan(request)
             degraded = ("plan: DT-003 does not offer the tool", *reply.degraded)
             return PlanReply(reply.plan, reply.trace, degraded, reply.calls)
-        exchange = _Exchange(self._asked, request)
+        exchange = _PlanExchange(self._asked, request)
         try:
             strategy, filled = await exchange.run(self._order())
         except ServerFault as fault:
@@ -154,7 +154,7 @@ class ModelPlanner:
         """Try every strategy once, say what each came to, and remember the first that works."""
         tried: list[StrategyProbe] = []
         for strategy in self._strategies:
-            exchange = _Exchange(self._asked, request)
+            exchange = _PlanExchange(self._asked, request)
             began = time.monotonic()
             works = False
             try:
@@ -195,7 +195,7 @@ class ModelPlanner:
         return PlanReply(reply.plan, reply.trace, (f"plan: {fault}", *reply.degraded), (*made, *reply.calls))
 
 
-class _Exchange(ModelExchange):
+class _PlanExchange(ModelExchange):
     """One planning exchange: at most one of its requests asks for a repair."""
 
     def __init__(self, asked: AskedModel, request: PlanRequest) -> None:

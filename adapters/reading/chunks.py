@@ -72,7 +72,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ChunkedPage:
     """The chunks of a page, the text of its first heading (empty without one), and its prose for telling the language."""
 
     chunks: tuple[Chunk, ...]
@@ -81,7 +81,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _MarkdownBlock:
     kind: str
     start: int
     end: int
@@ -94,19 +94,19 @@ class _Block:
 
 
 @dataclass(slots=True)
-class _Section:
-    trail: tuple[_Block, ...]
+class _ChunkSection:
+    trail: tuple[_MarkdownBlock, ...]
     """The headings above its text, its own last."""
     start: int
     end: int
-    blocks: list[_Block] = field(default_factory=list[_Block])
+    blocks: list[_MarkdownBlock] = field(default_factory=list[_MarkdownBlock])
 
     @property
     def empty(self) -> bool:
         return not self.blocks
 
 
-def read(text: str, *, title: str | None = None, skip: int = 0) -> Page:
+def read(text: str, *, title: str | None = None, skip: int = 0) -> ChunkedPage:
     r"""Cut a page into chunks.
 
     Args:
@@ -121,11 +121,11 @@ def read(text: str, *, title: str | None = None, skip: int = 0) -> Page:
     pieces = [piece for group in _join_short_sections(sections, lines) for piece in _cut(group, lines)]
     if not pieces and heading:
         # A page of headings alone can still be found by them.
-        pieces = [_Piece((), tuple(blocks), blocks[0].start, blocks[-1].end)]
+        pieces = [_ChunkPiece((), tuple(blocks), blocks[0].start, blocks[-1].end)]
     name = title or heading
     chunks = tuple(_chunk(number, piece, lines, name) for number, piece in enumerate(pieces))
     prose = " ".join(plain(_slice(lines, block)) for block in blocks if block.kind not in ("fence", "code"))
-    return Page(chunks, heading, prose)
+    return ChunkedPage(chunks, heading, prose)
 
 
 # --------------------------------------------------------------------------------------------------------- blocks
@@ -141,7 +141,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _blocks(source: str, lines: list[str]) -> Iterator[_Block]:
+def _blocks(source: str, lines: list[str]) -> Iterator[_MarkdownBlock]:
     tokens = _parser().parse(source)
     for number, token in enumerate(tokens):
         if token.level or token.nesting < 0 or token.map is None:
@@ -155,11 +155,11 @@ def _blocks(source: str, lines: list[str]) -> Iterator[_Block]:
             found = _ANCHOR.search(written)
             title = heading_text(written)
             anchor = found.group(1) if found else slug(title)
-            yield _Block(kind, start, end, int(token.tag[1:]), title, anchor)
+            yield _MarkdownBlock(kind, start, end, int(token.tag[1:]), title, anchor)
         elif kind == "list":
-            yield _Block(kind, start, end, breaks=_items(tokens, number))
+            yield _MarkdownBlock(kind, start, end, breaks=_items(tokens, number))
         else:
-            yield _Block(kind, start, end)
+            yield _MarkdownBlock(kind, start, end)
 
 
 def _items(tokens: Sequence[Token], opening: int) -> tuple[int, ...]:
@@ -201,16 +201,16 @@ def slug(title: str) -> str:
 # ------------------------------------------------------------------------------------------------------- sections
 
 
-def _sections(blocks: Iterable[_Block], end: int) -> list[_Section]:
+def _sections(blocks: Iterable[_MarkdownBlock], end: int) -> list[_ChunkSection]:
     """Return a page's sections in order; each ends where the next begins."""
-    sections = [_Section((), 0, end)]
+    sections = [_ChunkSection((), 0, end)]
     for block in blocks:
         if block.kind != "heading":
             sections[-1].blocks.append(block)
             continue
         sections[-1].end = block.start
         above = tuple(heading for heading in sections[-1].trail if heading.level < block.level)
-        sections.append(_Section((*above, block), block.start, end))
+        sections.append(_ChunkSection((*above, block), block.start, end))
     before = sections[0]
     if before.empty:
         return sections[1:]
@@ -219,19 +219,19 @@ def _sections(blocks: Iterable[_Block], end: int) -> list[_Section]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _ChunkPiece:
     """What becomes a chunk: blocks in a row, or a part of one (then with the text that stands for it)."""
 
-    trail: tuple[_Block, ...]
-    blocks: tuple[_Block, ...]
+    trail: tuple[_MarkdownBlock, ...]
+    blocks: tuple[_MarkdownBlock, ...]
     start: int
     end: int
     text: str | None = None
 
 
-def _join_short_sections(sections: list[_Section], lines: list[str]) -> Iterator[list[_Section]]:
+def _join_short_sections(sections: list[_ChunkSection], lines: list[str]) -> Iterator[list[_ChunkSection]]:
     """Yield groups of sections: a short one with those that follow under the same parent, up to a chunk's size."""
-    group: list[_Section] = []
+    group: list[_ChunkSection] = []
     size = 0
     for section in sections:
         more = sum(len(line) + 1 for line in lines[section.start : section.end])
@@ -247,30 +247,30 @@ def _join_short_sections(sections: list[_Section], lines: list[str]) -> Iterator
         yield group
 
 
-def _is_page(section: _Section) -> bool:
+def _is_page(section: _ChunkSection) -> bool:
     return bool(section.trail and PAGE_HEADING.fullmatch(section.trail[-1].title)) and section.trail[-1].level == 6
 
 
-def _belongs(section: _Section, first: _Section) -> bool:
+def _belongs(section: _ChunkSection, first: _ChunkSection) -> bool:
     """Tell whether a section is below the first of a group, or beside it."""
     return section.trail[: len(first.trail)] == first.trail or section.trail[:-1] == first.trail[:-1]
 
 
-def _cut(group: list[_Section], lines: list[str]) -> Iterator[_Piece]:
+def _cut(group: list[_ChunkSection], lines: list[str]) -> Iterator[_ChunkPiece]:
     if all(section.empty for section in group):
         # Headings without a text of their own stand in the path of what follows.
         return
     trail = group[0].trail if len(group) == 1 else _common([section.trail for section in group])
     blocks = [block for section in group for block in _with_heading(section)]
     if len(group) > 1 or _span(blocks, lines) <= LONG:
-        yield _Piece(trail, tuple(blocks), blocks[0].start, blocks[-1].end)
+        yield _ChunkPiece(trail, tuple(blocks), blocks[0].start, blocks[-1].end)
         return
-    row: list[_Block] = []
+    row: list[_MarkdownBlock] = []
     for block in blocks:
         if _span([block], lines) > HUGE:
             yield from _whole(trail, row)
             row = []
-            yield from (_Piece(trail, (block,), *part) for part in _parts(block, lines))
+            yield from (_ChunkPiece(trail, (block,), *part) for part in _parts(block, lines))
             continue
         if row and _span([*row, block], lines) > LONG:
             kept = _lead_in(row, lines)
@@ -280,12 +280,12 @@ def _cut(group: list[_Section], lines: list[str]) -> Iterator[_Piece]:
     yield from _whole(trail, row)
 
 
-def _with_heading(section: _Section) -> list[_Block]:
+def _with_heading(section: _ChunkSection) -> list[_MarkdownBlock]:
     return [*section.trail[-1:], *section.blocks]
 
 
-def _common(trails: list[tuple[_Block, ...]]) -> tuple[_Block, ...]:
-    shared: list[_Block] = []
+def _common(trails: list[tuple[_MarkdownBlock, ...]]) -> tuple[_MarkdownBlock, ...]:
+    shared: list[_MarkdownBlock] = []
     for level in zip(*trails, strict=False):
         if any(heading is not level[0] for heading in level):
             break
@@ -293,12 +293,12 @@ def _common(trails: list[tuple[_Block, ...]]) -> tuple[_Block, ...]:
     return tuple(shared)
 
 
-def _whole(trail: tuple[_Block, ...], row: list[_Block]) -> Iterator[_Piece]:
+def _whole(trail: tuple[_MarkdownBlock, ...], row: list[_MarkdownBlock]) -> Iterator[_ChunkPiece]:
     if row:
-        yield _Piece(trail, tuple(row), row[0].start, row[-1].end)
+        yield _ChunkPiece(trail, tuple(row), row[0].start, row[-1].end)
 
 
-def _lead_in(row: list[_Block], lines: list[str]) -> int:
+def _lead_in(row: list[_MarkdownBlock], lines: list[str]) -> int:
     """Return how many blocks at the end of a row announce what follows: a heading, a paragraph that ends on a colon."""
     count = 0
     while count < len(row) - 1:
@@ -310,14 +310,14 @@ def _lead_in(row: list[_Block], lines: list[str]) -> int:
     return count
 
 
-def _span(blocks: Sequence[_Block], lines: list[str]) -> int:
+def _span(blocks: Sequence[_MarkdownBlock], lines: list[str]) -> int:
     return sum(len(line) + 1 for line in lines[blocks[0].start : blocks[-1].end])
 
 
 # ------------------------------------------------------------------------------------------------- oversized blocks
 
 
-def _parts(block: _Block, lines: list[str]) -> Iterator[tuple[int, int, str]]:
+def _parts(block: _MarkdownBlock, lines: list[str]) -> Iterator[tuple[int, int, str]]:
     """Cut one block that is too large by itself; each part can be read alone (a table keeps its head)."""
     head, start, end, foot = "", block.start, block.end, ""
     if block.kind == "fence":
@@ -368,7 +368,7 @@ def _slices(text: str) -> Iterator[str]:
 # --------------------------------------------------------------------------------------------------------- chunks
 
 
-def _chunk(ordinal: int, piece: _Piece, lines: list[str], title: str) -> Chunk:
+def _chunk(ordinal: int, piece: _ChunkPiece, lines: list[str], title: str) -> Chunk:
     path = [heading.title for heading in piece.trail if heading.title]
     if path and path[0] == title:
         path = path[1:]
@@ -392,7 +392,7 @@ def _chunk(ordinal: int, piece: _Piece, lines: list[str], title: str) -> Chunk:
     )
 
 
-def _body(piece: _Piece, lines: list[str]) -> str:
+def _body(piece: _ChunkPiece, lines: list[str]) -> str:
     if piece.text is not None:
         kind = piece.blocks[0].kind
         return piece.text if kind in ("fence", "code") else plain(piece.text)
@@ -403,7 +403,7 @@ def _body(piece: _Piece, lines: list[str]) -> str:
     )
 
 
-def _code(block: _Block, lines: list[str]) -> str:
+def _code(block: _MarkdownBlock, lines: list[str]) -> str:
     """Return code without its fences: `python` says nothing about the passage."""
     inner = lines[block.start : block.end]
     if block.kind == "fence":
@@ -411,5 +411,5 @@ def _code(block: _Block, lines: list[str]) -> str:
     return "\n".join(inner)
 
 
-def _slice(lines: list[str], block: _Block) -> str:
+def _slice(lines: list[str], block: _MarkdownBlock) -> str:
     return "\n".join(lines[block.start : block.end])

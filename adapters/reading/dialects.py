@@ -83,7 +83,7 @@ class Flat:
     problem: str = ""
 
 
-class _Line(NamedTuple):
+class _DialectLine(NamedTuple):
     number: int
     text: str
 
@@ -97,22 +97,22 @@ def flatten(text: str, reading: DialectSettings, *, page: Path, root: Path) -> F
         page: Where the page is.
         root: The folder that is indexed; nothing outside is included.
     """
-    lines = [_Line(number, line) for number, line in enumerate(text.split("\n"), 1)]
+    lines = [_DialectLine(number, line) for number, line in enumerate(text.split("\n"), 1)]
     if reading.dialect is Dialect.PLAIN:
         return Flat(text, tuple(line.number for line in lines))
-    work = _Work(reading.variables, root.resolve())
+    work = _PageBuilder(reading.variables, root.resolve())
     front = _FRONT.match(text)
     head = front.group().count("\n") if front else 0
     body = work.filled(work.included(lines[head:], page.resolve(), (page.resolve(),)))
     # A page may turn out to be empty; an empty text has one line.
-    whole = [*work.filled(lines[:head]), *_unfold_blocks(body)] or [_Line(1, "")]
+    whole = [*work.filled(lines[:head]), *_unfold_blocks(body)] or [_DialectLine(1, "")]
     return Flat(
         "\n".join(line.text for line in whole), tuple(line.number for line in whole), not work.outside, work.problem()
     )
 
 
 @dataclass(slots=True)
-class _Work:
+class _PageBuilder:
     """One page being put together, and what is left out of it."""
 
     variables: Mapping[str, str]
@@ -136,9 +136,9 @@ class _Work:
 
     # -------------------------------------------------------------------------------------------------- includes
 
-    def included(self, lines: Sequence[_Line], page: Path, stack: tuple[Path, ...]) -> list[_Line]:
+    def included(self, lines: Sequence[_DialectLine], page: Path, stack: tuple[Path, ...]) -> list[_DialectLine]:
         """Return lines with their includes resolved; an included line has the number of the line that asks for it."""
-        found: list[_Line] = []
+        found: list[_DialectLine] = []
         fence = _Fence()
         waiting = deque(_rejoin_includes(lines))
         while waiting:
@@ -151,7 +151,7 @@ class _Work:
                 continue
             asked = _read_include(line.text)
             if asked is None:
-                found.append(_Line(line.number, line.text.replace(";--8<--", "--8<--")))
+                found.append(_DialectLine(line.number, line.text.replace(";--8<--", "--8<--")))
             else:
                 found += self._file(
                     line, asked.indent, asked.name, page, stack, bounds=asked.bounds, in_code=inside, fenced=asked.code
@@ -160,7 +160,7 @@ class _Work:
 
     def _file(
         self,
-        line: _Line,
+        line: _DialectLine,
         indent: str,
         name: str,
         page: Path,
@@ -169,7 +169,7 @@ class _Work:
         bounds: Mapping[str, str] | None = None,
         in_code: bool = False,
         fenced: bool = False,
-    ) -> list[_Line]:
+    ) -> list[_DialectLine]:
         self.outside = True
         path, part = self._resolve(name, page)
         text = self._read(path, stack) if path else None
@@ -178,13 +178,13 @@ class _Work:
                 # Code that only shows what an include looks like.
                 return [line]
             self.unread[name] = None
-            return [_Line(line.number, "")]
-        inner = [_Line(line.number, one) for one in _part(text, part, bounds or {})]
+            return [_DialectLine(line.number, "")]
+        inner = [_DialectLine(line.number, one) for one in _part(text, part, bounds or {})]
         if fenced and not in_code:
-            inner = [_Line(line.number, f"```{path.suffix[1:]}"), *inner, _Line(line.number, "```")]
+            inner = [_DialectLine(line.number, f"```{path.suffix[1:]}"), *inner, _DialectLine(line.number, "```")]
         elif not in_code:
             inner = self.included(inner, path, (*stack, path))
-        return [_Line(one.number, indent + one.text if one.text else "") for one in inner]
+        return [_DialectLine(one.number, indent + one.text if one.text else "") for one in inner]
 
     def _resolve(self, name: str, page: Path) -> tuple[Path | None, str]:
         """Return the file of a name, and the part of it that is asked for: `:3:9` or `:section`."""
@@ -221,11 +221,11 @@ class _Work:
 
     # -------------------------------------------------------------------------------------------------- variables
 
-    def filled(self, lines: Iterable[_Line]) -> list[_Line]:
+    def filled(self, lines: Iterable[_DialectLine]) -> list[_DialectLine]:
         """Return lines with variables replaced; those without a value are left out of prose, and left alone in code."""
         fence = _Fence()
         return [
-            _Line(line.number, self._in_code(line.text) if fence.holds(line.text) else self._in_prose(line.text))
+            _DialectLine(line.number, self._in_code(line.text) if fence.holds(line.text) else self._in_prose(line.text))
             for line in lines
         ]
 
@@ -278,7 +278,7 @@ def _read_include(text: str) -> _Asked | None:
     return _Asked(indent, name or plain, bounds, code=False)
 
 
-def _block_of_snippets(waiting: deque[_Line]) -> list[str] | None:
+def _block_of_snippets(waiting: deque[_DialectLine]) -> list[str] | None:
     """Take the names of a block, and its end, off what follows its beginning; nothing where it does not end."""
     end = next((n for n, line in enumerate(islice(waiting, MOST_INCLUDES)) if _SNIPPETS.match(line.text)), None)
     if end is None:
@@ -287,7 +287,7 @@ def _block_of_snippets(waiting: deque[_Line]) -> list[str] | None:
     return [name for name in names if name and not name.startswith(";")]
 
 
-def _rejoin_includes(lines: Sequence[_Line]) -> Iterator[_Line]:
+def _rejoin_includes(lines: Sequence[_DialectLine]) -> Iterator[_DialectLine]:
     """Yield lines; an include that is written over several is one, with blank lines behind it."""
     number = 0
     while number < len(lines):
@@ -301,7 +301,7 @@ def _rejoin_includes(lines: Sequence[_Line]) -> Iterator[_Line]:
             yield line
             continue
         parts = [line.text.rstrip(), *(one.text.strip() for one in lines[number : rest + 1])]
-        yield _Line(line.number, " ".join(parts))
+        yield _DialectLine(line.number, " ".join(parts))
         number = rest + 1
 
 
@@ -352,7 +352,7 @@ class _Fence:
         return True
 
 
-def _unfold_blocks(lines: Iterable[_Line]) -> Iterator[_Line]:
+def _unfold_blocks(lines: Iterable[_DialectLine]) -> Iterator[_DialectLine]:
     """Yield lines with admonitions, foldable blocks and tabs as a bold title and their text."""
     fence = _Fence()
     # The columns at which the texts of the blocks around a line begin; each block shifts its text by four.
@@ -366,7 +366,7 @@ def _unfold_blocks(lines: Iterable[_Line]) -> Iterator[_Line]:
             fence.mark = ""
         text = text[4 * len(columns) :] if text.strip() else ""
         if fence.holds(text):
-            yield _Line(line.number, text)
+            yield _DialectLine(line.number, text)
             continue
         if options and _OPTION.match(text):
             continue
@@ -381,10 +381,10 @@ def _unfold_blocks(lines: Iterable[_Line]) -> Iterator[_Line]:
             title = (found.group(3) or "").strip() or (found.group(2) or "").capitalize()
             yield from _title(line.number, found.group(1), title)
         else:
-            yield _Line(line.number, text)
+            yield _DialectLine(line.number, text)
 
 
-def _title(number: int, indent: str, title: str) -> Iterator[_Line]:
+def _title(number: int, indent: str, title: str) -> Iterator[_DialectLine]:
     if title.strip():
-        yield _Line(number, f"{indent}**{title.strip()}**")
-    yield _Line(number, "")
+        yield _DialectLine(number, f"{indent}**{title.strip()}**")
+    yield _DialectLine(number, "")

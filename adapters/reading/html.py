@@ -98,14 +98,14 @@ _REFERENCE = re.compile(r"\[?\d{1,3}\]?|[↑↩¶#]+\ufe0e?")
 """What a link to a footnote, back from one, or to the heading itself is written as: no words of the page."""
 
 
-class _Block(NamedTuple):
+class _HtmlBlock(NamedTuple):
     """Finished lines that stand by themselves; `tight` ones follow the text of a list item without a blank line."""
 
     text: str
     tight: bool = False
 
 
-_Piece = str | _Block
+_Piece = str | _HtmlBlock
 
 
 def read(content: bytes) -> Document:
@@ -209,17 +209,17 @@ def _blocks(node: LexborNode, depth: int = 0) -> list[str]:
     return [block.text for block in _gather_paragraphs(_inside(node, depth))]
 
 
-def _gather_paragraphs(pieces: Sequence[_Piece]) -> list[_Block]:
+def _gather_paragraphs(pieces: Sequence[_Piece]) -> list[_HtmlBlock]:
     """Join the words between blocks into paragraphs."""
-    found: list[_Block] = []
+    found: list[_HtmlBlock] = []
     words: list[str] = []
-    for piece in (*pieces, _Block("")):
+    for piece in (*pieces, _HtmlBlock("")):
         if isinstance(piece, str):
             words.append(piece)
             continue
         paragraph = _paragraph("".join(words))
         words.clear()
-        found += [block for block in (_Block(paragraph), piece) if block.text.strip()]
+        found += [block for block in (_HtmlBlock(paragraph), piece) if block.text.strip()]
     return found
 
 
@@ -260,10 +260,10 @@ def _node(node: LexborNode, depth: int) -> list[_Piece]:  # noqa: PLR0911 - one 
     if tag == "table":
         return list(_table(node, depth))
     if tag in _WHOLE:
-        return [_Block(_WHOLE[tag](node, depth), tight=tag in ("ul", "ol"))]
+        return [_HtmlBlock(_WHOLE[tag](node, depth), tight=tag in ("ul", "ol"))]
     if tag in _BLOCKS:
         # An empty one ends the paragraph before it, too.
-        return [*_gather_paragraphs(_inside(node, depth))] or [_Block("")]
+        return [*_gather_paragraphs(_inside(node, depth))] or [_HtmlBlock("")]
     if tag in _LEAVES:
         return [_LEAVES[tag](node)]
     return _mark_inline(node, tag, depth)
@@ -271,7 +271,7 @@ def _node(node: LexborNode, depth: int) -> list[_Piece]:  # noqa: PLR0911 - one 
 
 def _mark_inline(node: LexborNode, tag: str, depth: int) -> list[_Piece]:
     inner = _inside(node, depth)
-    if any(isinstance(piece, _Block) for piece in inner):
+    if any(isinstance(piece, _HtmlBlock) for piece in inner):
         # Blocks inside a link or a bold part: their words matter more than the mark.
         return inner
     words = "".join(map(str, inner))
@@ -299,7 +299,7 @@ def _escape(text: str) -> str:
     return _TEXT_MARKUP.sub(lambda found: escapes[found.group()], text)
 
 
-def _heading(node: LexborNode, level: int, depth: int) -> _Block:
+def _heading(node: LexborNode, level: int, depth: int) -> _HtmlBlock:
     words = _line(_inside(node, depth)).replace("**", "")
     parent = node.parent
     anchor = node.attributes.get("id")
@@ -307,8 +307,8 @@ def _heading(node: LexborNode, level: int, depth: int) -> _Block:
         first = next(_children(parent), None)
         anchor = parent.attributes.get("id") if first is not None and first.mem_id == node.mem_id else ""
     if not words:
-        return _Block("")
-    return _Block(f"{'#' * level} {words}" + (f" {{#{anchor}}}" if anchor and _ANCHOR.fullmatch(anchor) else ""))
+        return _HtmlBlock("")
+    return _HtmlBlock(f"{'#' * level} {words}" + (f" {{#{anchor}}}" if anchor and _ANCHOR.fullmatch(anchor) else ""))
 
 
 def _link(words: str, target: str) -> str:
@@ -429,7 +429,7 @@ def _definitions(node: LexborNode, depth: int) -> Iterator[str]:
         yield f"- **{term}**"
 
 
-def _table(node: LexborNode, depth: int) -> Iterator[_Block]:
+def _table(node: LexborNode, depth: int) -> Iterator[_HtmlBlock]:
     rows = [row for row in node.css("tr") if row.css_first("td, th")]
     width = max((sum(1 for _ in _children(row)) for row in rows), default=0)
     inner = [table for table in node.css("table, pre, h1, h2, h3, h4, h5, h6") if table.mem_id != node.mem_id]
@@ -444,12 +444,12 @@ def _table(node: LexborNode, depth: int) -> Iterator[_Block]:
         return
     caption = node.css_first("caption")
     if caption:
-        yield from (block for block in _node(caption, depth) if isinstance(block, _Block))
+        yield from (block for block in _node(caption, depth) if isinstance(block, _HtmlBlock))
     table = _cells(rows, depth)
     columns = max(map(len, table))
     padded = [[cell.replace("|", "\\|") for cell, _ in zip_longest(row, range(columns), fillvalue="")] for row in table]
     lines = [f"| {' | '.join(map(str, row))} |" for row in padded]
-    yield _Block("\n".join([lines[0], "|" + " --- |" * columns, *lines[1:]]))
+    yield _HtmlBlock("\n".join([lines[0], "|" + " --- |" * columns, *lines[1:]]))
 
 
 def _outermost(cell: LexborNode, table: LexborNode) -> bool:

@@ -70,7 +70,7 @@ class Text:
         )
 
 
-class Texts:
+class TextReader:
     """Reads files as text; one of another format is turned into Markdown once. Used as a context manager."""
 
     def __init__(self) -> None:

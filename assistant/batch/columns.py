@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from assistant.batch.html import Html, text_of
 from assistant.batch.subjects import Ask, question_of
-from assistant.batch.tables import Cell, Formula, Layout, Row, write_cell
+from assistant.batch.tables import Cell, Formula, Layout, SheetRow, write_cell
 from assistant.turns.views import confidence_of, queries_asked
 from contracts.enums import Outcome
 from contracts.errors import ConfigError, InputError
@@ -147,15 +147,15 @@ class QuestionColumns:
     html: Html
     ask: Ask = "auto"
 
-    def name(self, row: Row) -> str:
+    def name(self, row: SheetRow) -> str:
         """Return what the input calls a row; empty where it does not."""
         return " ".join(" ".join(write_cell(row.cells[place]) for place in self.id).split())[:80]
 
-    def texts(self, row: Row) -> Iterator[str]:
+    def texts(self, row: SheetRow) -> Iterator[str]:
         """Return what a question is made of, as it stands there."""
         yield from (write_cell(row.cells[place]) for place in (*self.subject, *self.description))
 
-    def question(self, row: Row) -> str:
+    def question(self, row: SheetRow) -> str:
         """Return the text of a row's question: its subject, its description or both.
 
         Raises:
@@ -167,7 +167,7 @@ class QuestionColumns:
         description = "" if self.ask == "subject" else self._text(row, self.description)
         return question_of(subject, description, self.ask)
 
-    def _text(self, row: Row, places: tuple[int, ...]) -> str:
+    def _text(self, row: SheetRow, places: tuple[int, ...]) -> str:
         if any(isinstance(row.cells[place], Formula) for place in places):
             raise InputError(
                 "The question has a formula without a value.", "Open and save the file in a spreadsheet program."

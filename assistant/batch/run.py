@@ -32,7 +32,7 @@ from assistant.batch.tables import (
     MOST_COLUMNS,
     MOST_ROWS,
     Cell,
-    Row,
+    SheetRow,
     Table,
     digest,
     kind_of,
@@ -151,7 +151,7 @@ async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], Non
         }
         run = _enter_run(job, plan)
         async with open_service(deployed) as service:
-            work = _Work(service, job, reading, run)
+            work = _BatchWork(service, job, reading, run)
             report = await work.ask_all(table, begun)
             if digest(job.source) != hashed:
                 raise _change_error("input")
@@ -221,7 +221,7 @@ def _alone(deployed: Deployment, job: Job) -> Generator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _BatchRun:
     """A run: its name, whether it was begun before, and whether an OUT that exists may be replaced."""
 
     name: str
@@ -229,7 +229,7 @@ class _Run:
     replaces: bool
 
 
-def _enter_run(job: Job, plan: Json) -> _Run:
+def _enter_run(job: Job, plan: Json) -> _BatchRun:
     """Return the run to go on with, or a new one, whose progress file is then made.
 
     Raises:
@@ -240,14 +240,14 @@ def _enter_run(job: Job, plan: Json) -> _Run:
         for name, value in plan.items():
             if kept.get(name) != value:
                 raise _change_error(name)
-        return _Run(str(kept["run"]), goes_on=True, replaces=kept.get("replaces") is True)
-    run = _Run(uuid.uuid4().hex[:12], goes_on=False, replaces=job.force)
+        return _BatchRun(str(kept["run"]), goes_on=True, replaces=kept.get("replaces") is True)
+    run = _BatchRun(uuid.uuid4().hex[:12], goes_on=False, replaces=job.force)
     entry = {"format": _FORMAT, "run": run.name, "source": job.source.name, "replaces": run.replaces, **plan}
     _write_whole(job.progress, _part(job.progress, run), entry)
     return run
 
 
-def _part(path: Path, run: _Run) -> Path:
+def _part(path: Path, run: _BatchRun) -> Path:
     return path.with_name(f"{path.name}.{run.name}{PART}")
 
 
@@ -311,10 +311,10 @@ def _write_whole(path: Path, part: Path, value: Json) -> None:
 # --------------------------------------------------------------------------------------------------------- the run
 
 
-class _Work:
+class _BatchWork:
     """One run: asks its rows, then writes them."""
 
-    def __init__(self, service: Service, job: Job, reading: QuestionColumns, run: _Run) -> None:
+    def __init__(self, service: Service, job: Job, reading: QuestionColumns, run: _BatchRun) -> None:
         self._service = service
         self._job = job
         self._reading = reading
@@ -343,7 +343,7 @@ class _Work:
                 await asyncio.gather(*running, return_exceptions=True)
         return report
 
-    async def _ask(self, row: Row, report: Report) -> None:
+    async def _ask(self, row: SheetRow, report: Report) -> None:
         try:
             question = self._reading.question(row)
             await self._service.ask(
@@ -365,14 +365,14 @@ class _Work:
         with closing(table.rows()) as rows:
             return {row.number for row in rows if await self._result(row) is not None}
 
-    async def _result(self, row: Row) -> Json | None:
+    async def _result(self, row: SheetRow) -> Json | None:
         try:
             turns = await self._service.turns(self._caller, self._thread(row))
         except UnknownThread:
             return None
         return turns[0].result
 
-    def _thread(self, row: Row) -> str:
+    def _thread(self, row: SheetRow) -> str:
         return f"batch-{self._run.name}-{row.number}"
 
     async def write(self, table: Table, kind: str, report: Report) -> None:
@@ -394,7 +394,7 @@ class _Work:
             with suppress(OSError):  # what was wrong is raised already
                 part.unlink(missing_ok=True)
 
-    async def _cells(self, row: Row, report: Report, *, structured: bool) -> Mapping[Column, Cell]:
+    async def _cells(self, row: SheetRow, report: Report, *, structured: bool) -> Mapping[Column, Cell]:
         raw = await self._result(row) if row.number not in report.errors else None
         if raw is None:
             error = report.errors.setdefault(row.number, "The conversation of this row was deleted during the run.")
@@ -416,7 +416,7 @@ def unique_behind(header: tuple[str, ...], ours: list[str]) -> list[str]:
     return [*header, *unique([*unique(header), *ours])[len(header) :]]
 
 
-def _move_result(part: Path, target: Path, run: _Run) -> Path:
+def _move_result(part: Path, target: Path, run: _BatchRun) -> Path:
     """Move a finished file to OUT, or beside it where OUT exists and may not be replaced; return where it is."""
     try:
         with part.open("rb") as file:

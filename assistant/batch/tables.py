@@ -80,7 +80,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """A row that is not empty.
 
     Attributes:
@@ -107,7 +107,7 @@ class Table:
 
     header: tuple[str, ...]
     count: int
-    rows: Callable[[], Generator[Row]]
+    rows: Callable[[], Generator[SheetRow]]
     delimiter: str = ""
 
 
@@ -194,13 +194,13 @@ def _count_rows(path: Path, read: Callable[[], Generator[_Named]]) -> Table:
         raise InputError(f"{str(path)!r} has no rows below its header.", "Name a table that has questions.")
     places = sorted(columns) if all(isinstance(key, int) for key in columns) else list(columns)
 
-    def again() -> Generator[Row]:
+    def again() -> Generator[SheetRow]:
         with closing(read()) as rows:
             for number, cells in rows:
                 if isinstance(cells, str):
-                    yield Row(number, (None,) * len(places), f"{cells} {_ONE_OBJECT}")
+                    yield SheetRow(number, (None,) * len(places), f"{cells} {_ONE_OBJECT}")
                 elif number:
-                    yield Row(number, tuple(cells.get(place) for place in places))
+                    yield SheetRow(number, tuple(cells.get(place) for place in places))
 
     return Table(tuple(columns[place] for place in places), count, again)
 
@@ -466,7 +466,7 @@ def write_cell(cell: Cell) -> str:  # noqa: PLR0911 - one line per kind of cell
 # --------------------------------------------------------------------------------------------------------- writing
 
 
-class Writer:
+class TableWriter:
     """Takes rows of cells, in order.
 
     Attributes:
@@ -482,7 +482,7 @@ class Writer:
         self._write(cells)
 
 
-def open_writer(path: Path, kind: str, header: Sequence[str], delimiter: str) -> AbstractContextManager[Writer]:
+def open_writer(path: Path, kind: str, header: Sequence[str], delimiter: str) -> AbstractContextManager[TableWriter]:
     """Write a table of a kind of `KINDS`, whatever the file's name; it is whole when the block has ended.
 
     Raises:
@@ -493,7 +493,7 @@ def open_writer(path: Path, kind: str, header: Sequence[str], delimiter: str) ->
 
 
 @contextmanager
-def _translate_errors(path: Path, work: AbstractContextManager[Writer]) -> Generator[Writer]:
+def _translate_errors(path: Path, work: AbstractContextManager[TableWriter]) -> Generator[TableWriter]:
     try:
         with work as writer:
             yield writer
@@ -504,7 +504,7 @@ def _translate_errors(path: Path, work: AbstractContextManager[Writer]) -> Gener
 
 
 @contextmanager
-def _csv(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer]:
+def _csv(path: Path, header: Sequence[str], delimiter: str) -> Generator[TableWriter]:
     # With a mark at its beginning: spreadsheet programs take a file without one for the system's own encoding.
     with path.open("w", encoding="utf-8-sig", errors="replace", newline="") as file:
         rows = csv.writer(file, delimiter=delimiter or ",")
@@ -513,7 +513,7 @@ def _csv(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer]
             rows.writerow([_harmless(cell) for cell in cells])
 
         write(header)
-        yield Writer(write)
+        yield TableWriter(write)
 
 
 def _harmless(cell: Cell) -> str:
@@ -524,7 +524,7 @@ def _harmless(cell: Cell) -> str:
 
 
 @contextmanager
-def _json_lines(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer]:
+def _json_lines(path: Path, header: Sequence[str], delimiter: str) -> Generator[TableWriter]:
     del delimiter
     names = unique(header)
     with path.open("w", encoding="utf-8") as file:
@@ -532,7 +532,7 @@ def _json_lines(path: Path, header: Sequence[str], delimiter: str) -> Generator[
         def write(cells: Sequence[Cell]) -> None:
             file.write(f"{_json(dict(zip(names, map(_plain, cells), strict=True)))}\n")
 
-        yield Writer(write)
+        yield TableWriter(write)
 
 
 def _plain(cell: Cell) -> Cell:
@@ -570,7 +570,7 @@ def unique(header: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _book(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer]:
+def _book(path: Path, header: Sequence[str], delimiter: str) -> Generator[TableWriter]:
     del delimiter
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
@@ -596,7 +596,7 @@ def _book(path: Path, header: Sequence[str], delimiter: str) -> Generator[Writer
     def write(cells: Sequence[Cell]) -> None:
         sheet.append([cell_of(value) for value in cells])
 
-    writer = Writer(write)
+    writer = TableWriter(write)
     try:
         write(header)
         yield writer

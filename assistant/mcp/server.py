@@ -168,7 +168,7 @@ class FoundPassages(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _ToolCall:
+class _McpCall:
     """A tool call: whose it is, its arguments, and how progress is told."""
 
     service: Service
@@ -181,7 +181,7 @@ class _ToolCall:
         return self.service.deployed.profile
 
 
-async def _ask(call: _ToolCall) -> types.CallToolResult:
+async def _ask(call: _McpCall) -> types.CallToolResult:
     asked: AskArguments = call.arguments
     if asked.turn_id and not asked.thread_id:
         raise InputError(
@@ -225,7 +225,7 @@ def _in_words(told: UserProgress, language: Language) -> str:
     return say.get(told.stage) or say[f"mcp_{told.stage}"]
 
 
-async def _get_articles(call: _ToolCall) -> types.CallToolResult:
+async def _get_articles(call: _McpCall) -> types.CallToolResult:
     asked: GetArticlesArguments = call.arguments
     found, degraded = await call.service.search(call.caller, asked.query, top_k=asked.top_k, language=asked.language)
     told = degraded if call.profile.sees_all(call.caller.role) else []
@@ -256,7 +256,7 @@ def _write_passage(number: int, passage: FoundPassage) -> str:
     return f"{number}. {place}\n{'; '.join(filter(None, known))}\n\n{passage.snippet}"
 
 
-async def _read_article(call: _ToolCall) -> types.CallToolResult:
+async def _read_article(call: _McpCall) -> types.CallToolResult:
     asked: ReadArticleArguments = call.arguments
     found = await read_article(call.service, call.caller, str(asked.article), language=asked.language, part=asked.part)
     more = f"Part {found.part} of {found.parts}." if found.parts > 1 else ""
@@ -279,7 +279,7 @@ class _Tool:
     about: str
     arguments: type[_Arguments]
     reply: type[BaseModel]
-    run: Callable[[_ToolCall], Awaitable[types.CallToolResult]]
+    run: Callable[[_McpCall], Awaitable[types.CallToolResult]]
     reads_only: bool = True
 
 
@@ -355,7 +355,7 @@ def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
         try:
             arguments = _check_arguments(tool.arguments, params.arguments)
             service, caller = whose(asked.request)
-            return await tool.run(_ToolCall(service, caller, arguments, _teller(asked)))
+            return await tool.run(_McpCall(service, caller, arguments, _teller(asked)))
         except GuardianError as error:
             return _fail(str(for_caller(error, _language(params.arguments, deployed.profile))))
         except Exception:

@@ -258,7 +258,9 @@ class TurnRunner:
         stopwatch = Stopwatch(self._clock)
         begun = None if new else await self._find_begun(turn)
         if begun is None or begun.tasks:
-            progress = _Progress(turn.turn_id, stopwatch, on_event, _already_finished(begun) if begun else frozenset())
+            progress = _TaskReader(
+                turn.turn_id, stopwatch, on_event, _already_finished(begun) if begun else frozenset()
+            )
             await self._advance(turn, context, progress, begun=begun is not None)
             snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
             if not _is_of(snapshot, turn):
@@ -281,7 +283,7 @@ class TurnRunner:
             snapshot = await self._graph.aget_state(_place(turn.thread_id))
         return snapshot
 
-    async def _advance(self, turn: Turn, context: BaseModel | None, progress: _Progress, *, begun: bool) -> None:
+    async def _advance(self, turn: Turn, context: BaseModel | None, progress: _TaskReader, *, begun: bool) -> None:
         from langchain_core.messages import HumanMessage
 
         from graph.streaming import steps_alone
@@ -330,7 +332,7 @@ class TurnRunner:
             queue.release()
 
 
-class _Progress:
+class _TaskReader:
     """Turns LangGraph's task events into a turn's, and times them."""
 
     def __init__(self, turn_id: str, stopwatch: Stopwatch, on_event: OnEvent | None, finished: frozenset[str]) -> None:

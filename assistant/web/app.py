@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ServerOptions:
     """What a server is started with.
 
     Attributes:
@@ -42,12 +42,12 @@ class Options:
     loopback: bool = True
 
 
-def create_app(deployed: Deployment, options: Options | None = None) -> FastAPI:
+def create_app(deployed: Deployment, options: ServerOptions | None = None) -> FastAPI:
     """Build the application of a deployment; it opens the deployment when it starts, and drains when it ends.
 
     `app.state` has `deployed`, `options`, `keys`, `metrics`, and while it runs `service`.
     """
-    chosen = options or Options()
+    chosen = options or ServerOptions()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:

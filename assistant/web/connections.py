@@ -96,16 +96,16 @@ class OpenConnections:
             )
 
 
-def make_connection_class(connections: OpenConnections) -> type[Connection]:
+def make_connection_class(connections: OpenConnections) -> type[HttpConnection]:
     """Return the class of a server's connections, which are counted together.
 
     Args:
         connections: Those that are open.
     """
-    return type("BoundedConnection", (Connection,), {"counts": connections})
+    return type("BoundedConnection", (HttpConnection,), {"counts": connections})
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """Uvicorn's connection, with a time for each request.
 
     Attributes:

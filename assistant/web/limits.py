@@ -36,7 +36,7 @@ _PAGE: Final = "/gradio_api/"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-class Window:
+class RateWindow:
     """Counts what happened in the last minute.
 
     Args:
@@ -72,7 +72,7 @@ class Allowance:
         refused: Called with `key` for each that is refused.
     """
 
-    window: Window | None = None
+    window: RateWindow | None = None
     most: int = 0
     refused: Callable[[str], None] | None = None
 
@@ -117,8 +117,8 @@ class RateLimits:
         self._keys = keys
         self._refused = refused
         self._clock = clock
-        self._of_keys: dict[str, Window] = {}
-        self._wrong: OrderedDict[str, Window] = OrderedDict()
+        self._of_keys: dict[str, RateWindow] = {}
+        self._wrong: OrderedDict[str, RateWindow] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -140,7 +140,7 @@ class RateLimits:
         if found is None:
             return self._wrong_key(network_of(scope["client"][0] if scope.get("client") else ""))
         caller, key = found
-        window = self._of_keys.setdefault(caller.name, Window(self._clock))
+        window = self._of_keys.setdefault(caller.name, RateWindow(self._clock))
         allowance = Allowance(window, key.per_minute, self._refused)
         scope.setdefault("state", {})["allowance"] = allowance
         if not _counts(scope):
@@ -150,7 +150,7 @@ class RateLimits:
         return None
 
     def _wrong_key(self, address: str) -> TooMany | None:
-        window = self._wrong.pop(address, None) or Window(self._clock)
+        window = self._wrong.pop(address, None) or RateWindow(self._clock)
         self._wrong[address] = window
         if len(self._wrong) > _ADDRESSES:
             self._wrong.popitem(last=False)

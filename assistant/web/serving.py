@@ -78,7 +78,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     return sock
 
 
-class _Server(uvicorn.Server):
+class _HttpServer(uvicorn.Server):
     """Uvicorn's server, with our way of ending."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, announce: Callable[[], None]) -> None:
@@ -160,7 +160,7 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
         )
         # Opened here, and not by uvicorn, which would print a traceback where the way out should stand.
         async with app.router.lifespan_context(app):
-            await _Server(config, app, announce).serve([sock])
+            await _HttpServer(config, app, announce).serve([sock])
 
     with sock:
         asyncio.run(serve())

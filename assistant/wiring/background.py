@@ -12,7 +12,7 @@ from assistant.turns.progress import own_language, phrases
 from contracts.errors import GuardianError, IndexBusy
 
 if TYPE_CHECKING:
-    from adapters.index.vectors import FillReport
+    from adapters.index.vectors import VectorReport
     from assistant.deployment import Deployment
 
 _AGAIN_S: Final = 2.0
@@ -74,7 +74,7 @@ class Filling:
         elif report is not None and report.asked:
             self._tell("vectors_made", count=report.asked)
 
-    async def _fill(self) -> FillReport | None:
+    async def _fill(self) -> VectorReport | None:
         """Make what is missing; `None` where nothing is to be made here."""
         from adapters.index.embedded.ingestion import alone
         from adapters.index.store import NAME

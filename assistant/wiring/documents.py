@@ -11,14 +11,14 @@ from contracts.errors import KnowledgeError, NoIndex
 
 if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
-    from adapters.index.remote.engine import Engine
+    from adapters.index.remote.engine import IndexEngine
     from contracts.enums import Source
     from contracts.ports import EvidenceSource
 
 _LOG: Final = logging.getLogger(__name__)
 
 
-def engine_of(deployed: Deployment, url: str) -> Engine:
+def engine_of(deployed: Deployment, url: str) -> IndexEngine:
     """Return the index of a deployment in a server; nothing is asked of it yet.
 
     Raises:

@@ -47,7 +47,7 @@ def graph_source(deployed: Deployment) -> GraphSource | None:
     lookups = deployed.profile.lookups_of(Source.NEO4J)
     if not lookups:
         return None
-    from adapters.lookups.graph import GraphSource, Ladybug, Limits, Neo4j
+    from adapters.lookups.graph import GraphSource, Ladybug, Neo4j, StatementLimits
 
     if deployed.settings.lookups.graph_url:
         engine = Neo4j(deployed.settings.lookups.graph_url)
@@ -56,7 +56,7 @@ def graph_source(deployed: Deployment) -> GraphSource | None:
     else:
         return None
     most = deployed.profile.database
-    return GraphSource(engine, lookups, Limits(rows=most.max_rows, size=most.max_bytes, seconds=most.seconds))
+    return GraphSource(engine, lookups, StatementLimits(rows=most.max_rows, size=most.max_bytes, seconds=most.seconds))
 
 
 def _indexed_here(deployed: Deployment) -> bool:

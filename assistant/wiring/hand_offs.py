@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assistant.config.profiles import at_home
 
 if TYPE_CHECKING:
-    from adapters.hand_off.delivery import Channel
+    from adapters.hand_off.delivery import DeliveryChannel
     from adapters.hand_off.outbox import Outbox
     from adapters.hand_off.outbox_sink import OutboxSink
     from assistant.config.settings import HandOffSettings
@@ -38,7 +38,7 @@ def hand_offs_file(deployed: Deployment) -> Path:
     return deployed.folder / "hand_offs.db"
 
 
-def _channel(settings: HandOffSettings) -> Channel:
+def _channel(settings: HandOffSettings) -> DeliveryChannel:
     if "://" not in settings.to:
         from adapters.hand_off.folder import HandOffFolder
 

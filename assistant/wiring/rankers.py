@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedder
     from adapters.index.ranking.requests import RankingAccess
     from adapters.index.ranking.rerank import Reranker
-    from adapters.index.vectors import FillReport, Progress
+    from adapters.index.vectors import Progress, VectorReport
     from assistant.config.settings import RankerSettings, Settings
     from assistant.deployment import Deployment
     from contracts.ports import EvidenceSource
@@ -102,7 +102,7 @@ def add_reranker(source: EvidenceSource, settings: Settings) -> EvidenceSource:
     return RerankedSource(source, model, settings.reranker.top)
 
 
-def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> FillReport | None:
+def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> VectorReport | None:
     """Ask for the vectors that the deployment's passages lack; `None` where no embedding model is named.
 
     Raises:

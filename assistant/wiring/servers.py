@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adapters.models.chat import ChatModel
     from adapters.models.exchange import AskedModel
     from adapters.models.memory import WireMemory
-    from adapters.models.window import Window
+    from adapters.models.window import ContextWindow
     from adapters.planning.model import ModelPlanner, Strategy
     from assistant.deployment import Deployment
     from contracts.ports import Drafter, Moderator, Planner, SpeculativePlanner
@@ -151,11 +151,11 @@ class Servers:
         chosen = None if form == "probe" else ToolForm(form)
         return fallback_chain(chosen, strict=_TRUTHS.get(self._settings.models.tool_strict))
 
-    def window(self, access: ModelAccess) -> Window:
+    def window(self, access: ModelAccess) -> ContextWindow:
         """Return how much a model takes."""
-        from adapters.models.window import Window
+        from adapters.models.window import ContextWindow
 
-        return Window(access, self._client, self._memory)
+        return ContextWindow(access, self._client, self._memory)
 
     async def ping(self, access: ModelAccess) -> None:
         """Ask a model for one word.

@@ -100,7 +100,7 @@ def one_of(*members: StrEnum | bool) -> OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceColumn:
     """A column whose value is one member of a closed set."""
 
     members: tuple[StrEnum | bool, ...]
@@ -140,12 +140,12 @@ class Number:
         return f"a number from {self.low:g} to {self.high:g}"
 
 
-Column = Choice | Number
-YES_NO = Choice((True, False))
+Column = ChoiceColumn | Number
+YES_NO = ChoiceColumn((True, False))
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[Outcome]):
+class DecisionRow(Generic[Outcome]):
     """One row: an id, the cells that are not `ANY`, the outcome, and why it is so."""
 
     id: str
@@ -190,7 +190,7 @@ class DecisionTable(Generic[Outcome]):
     title: str
     hit: HitPolicy
     columns: Mapping[str, Column]
-    rows: tuple[Row[Outcome], ...]
+    rows: tuple[DecisionRow[Outcome], ...]
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
@@ -274,7 +274,7 @@ class DecisionTable(Generic[Outcome]):
         return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def _matches(row: Row[object], inputs: Mapping[str, Value]) -> bool:
+def _matches(row: DecisionRow[object], inputs: Mapping[str, Value]) -> bool:
     return all(cell.holds(inputs[name]) for name, cell in row.when.items())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.decisions.engine import ChoiceColumn, DecisionRow, DecisionTable, HitPolicy, one_of
 from contracts.enums import RequestType, RequiredAction, Source
 from contracts.evidence import QueryTrace
 
@@ -71,15 +71,15 @@ def _document_rule(first: Source, second: Source, *recommended: Source) -> Evide
     )
 
 
-def _row(request_type: RequestType, rule: EvidenceRule, because: str) -> Row[EvidenceRule]:
-    return Row(request_type.lower().replace("_", "-"), {"request_type": one_of(request_type)}, rule, because)
+def _row(request_type: RequestType, rule: EvidenceRule, because: str) -> DecisionRow[EvidenceRule]:
+    return DecisionRow(request_type.lower().replace("_", "-"), {"request_type": one_of(request_type)}, rule, because)
 
 
 EVIDENCE: Final = DecisionTable(
     id="DT-006",
     title="Evidence rules by request type",
     hit=HitPolicy.UNIQUE,
-    columns={"request_type": Choice(tuple(RequestType))},
+    columns={"request_type": ChoiceColumn(tuple(RequestType))},
     rows=(
         _row(_T.STATUS_METRIC, _status(_POLICY, _GRAPH), "a current figure stands in no document"),
         _row(_T.STATUS_SUMMARY, _status(_POLICY), "a current state stands in no document"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from contracts.decisions.engine import YES_NO, Cell, Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.decisions.engine import YES_NO, Cell, ChoiceColumn, DecisionRow, DecisionTable, HitPolicy, one_of
 from contracts.enums import PolicyStatus
 
 
@@ -86,12 +86,12 @@ _YES, _NO = one_of(True), one_of(False)
 _UNANSWERED: Final[dict[str, Cell]] = {"last_action": one_of(LastAction.ASK), "policy": _FINE}
 
 
-def _stop_row(by: StoppedBy, then: Exit, because: str) -> Row[Exit]:
-    return Row(by.name.lower(), {"stopped_by": one_of(by)}, then, because)
+def _stop_row(by: StoppedBy, then: Exit, because: str) -> DecisionRow[Exit]:
+    return DecisionRow(by.name.lower(), {"stopped_by": one_of(by)}, then, because)
 
 
-def _verdict_row(name: str, when: dict[str, Cell], then: Exit, because: str) -> Row[Exit]:
-    return Row(name, {"stopped_by": one_of(StoppedBy.VERDICT), **when}, then, because)
+def _verdict_row(name: str, when: dict[str, Cell], then: Exit, because: str) -> DecisionRow[Exit]:
+    return DecisionRow(name, {"stopped_by": one_of(StoppedBy.VERDICT), **when}, then, because)
 
 
 _PAGES: Final = Exit(ExitKind.SHOW_PAGES, "pages_shown", TicketRule.WIDE)
@@ -103,9 +103,9 @@ EXITS: Final = DecisionTable(
     title="Exits without an answer",
     hit=HitPolicy.UNIQUE,
     columns={
-        "stopped_by": Choice(tuple(StoppedBy)),
-        "last_action": Choice(tuple(LastAction)),
-        "policy": Choice(tuple(PolicyStatus)),
+        "stopped_by": ChoiceColumn(tuple(StoppedBy)),
+        "last_action": ChoiceColumn(tuple(LastAction)),
+        "policy": ChoiceColumn(tuple(PolicyStatus)),
         "sources_down": YES_NO,
         "question_lacks": YES_NO,
         "clarifications_left": YES_NO,

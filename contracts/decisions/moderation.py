@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.decisions.engine import ChoiceColumn, DecisionRow, DecisionTable, HitPolicy, one_of
 from contracts.enums import BlockThreshold, GuardMode, ModerationDecision, ModerationState, OnUnavailable
 
 _S, _M, _T, _U = ModerationState, GuardMode, BlockThreshold, OnUnavailable
@@ -15,25 +15,25 @@ MODERATION: Final = DecisionTable(
     title="Moderation enforcement",
     hit=HitPolicy.UNIQUE,
     columns={
-        "state": Choice(tuple(ModerationState)),
-        "mode": Choice(_ASKED),
-        "block_threshold": Choice(tuple(BlockThreshold)),
-        "on_unavailable": Choice(tuple(OnUnavailable)),
+        "state": ChoiceColumn(tuple(ModerationState)),
+        "mode": ChoiceColumn(_ASKED),
+        "block_threshold": ChoiceColumn(tuple(BlockThreshold)),
+        "on_unavailable": ChoiceColumn(tuple(OnUnavailable)),
     },
     rows=(
-        Row(
+        DecisionRow(
             "unsafe-enforce",
             {"state": one_of(_S.UNSAFE), "mode": one_of(_M.ENFORCE)},
             ModerationDecision.BLOCK,
             "an unsafe message is refused at once, without planning",
         ),
-        Row(
+        DecisionRow(
             "unsafe-report",
             {"state": one_of(_S.UNSAFE), "mode": one_of(_M.REPORT)},
             ModerationDecision.CONTINUE,
             "goes on with the moderation context, and DT-002 then refuses",
         ),
-        Row(
+        DecisionRow(
             "controversial-enforce-strict",
             {
                 "state": one_of(_S.CONTROVERSIAL),
@@ -43,33 +43,35 @@ MODERATION: Final = DecisionTable(
             ModerationDecision.BLOCK,
             "the deployment stops controversial messages, too",
         ),
-        Row(
+        DecisionRow(
             "controversial-enforce",
             {"state": one_of(_S.CONTROVERSIAL), "mode": one_of(_M.ENFORCE), "block_threshold": one_of(_T.UNSAFE)},
             ModerationDecision.CONTINUE,
             "goes on with the moderation context",
         ),
-        Row(
+        DecisionRow(
             "controversial-report",
             {"state": one_of(_S.CONTROVERSIAL), "mode": one_of(_M.REPORT)},
             ModerationDecision.CONTINUE,
             "report never stops a turn by itself",
         ),
-        Row("safe", {"state": one_of(_S.SAFE)}, ModerationDecision.CONTINUE, "nothing was found"),
-        Row("off", {"state": one_of(_S.OFF)}, ModerationDecision.CONTINUE, "nobody was asked; the level is N/A"),
-        Row(
+        DecisionRow("safe", {"state": one_of(_S.SAFE)}, ModerationDecision.CONTINUE, "nothing was found"),
+        DecisionRow(
+            "off", {"state": one_of(_S.OFF)}, ModerationDecision.CONTINUE, "nobody was asked; the level is N/A"
+        ),
+        DecisionRow(
             "unavailable-lenient",
             {"state": one_of(_S.UNAVAILABLE), "on_unavailable": one_of(_U.FALLBACK, _U.OPEN)},
             ModerationDecision.CONTINUE,
             "level N/A, and the result says that moderation was degraded",
         ),
-        Row(
+        DecisionRow(
             "unavailable-closed-enforce",
             {"state": one_of(_S.UNAVAILABLE), "mode": one_of(_M.ENFORCE), "on_unavailable": one_of(_U.CLOSED)},
             ModerationDecision.BLOCK,
             "the refusal says that the check is unavailable",
         ),
-        Row(
+        DecisionRow(
             "unavailable-closed-report",
             {"state": one_of(_S.UNAVAILABLE), "mode": one_of(_M.REPORT), "on_unavailable": one_of(_U.CLOSED)},
             ModerationDecision.CONTINUE,

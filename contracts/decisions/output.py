@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final
 
-from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, OneOf, Row, one_of
+from contracts.decisions.engine import ChoiceColumn, DecisionRow, DecisionTable, HitPolicy, OneOf, one_of
 from contracts.enums import Channel, PlanTrace, SGRAction
 
 
@@ -28,24 +28,24 @@ OUTPUT: Final = DecisionTable(
     title="Output routing",
     hit=HitPolicy.UNIQUE,
     columns={
-        "channel": Choice(tuple(Channel)),
-        "action": Choice(tuple(SGRAction)),
-        "plan_trace": Choice(tuple(PlanTrace)),
+        "channel": ChoiceColumn(tuple(Channel)),
+        "action": ChoiceColumn(tuple(SGRAction)),
+        "plan_trace": ChoiceColumn(tuple(PlanTrace)),
     },
     rows=(
-        Row(
+        DecisionRow(
             "model",
             {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.SYNTHETIC)},
             ChannelView(user_intent=True, analysis=True, response=True),
             "the model goes on from its own analysis; the tool call and its JSON never reach it again",
         ),
-        Row(
+        DecisionRow(
             "model-tool",
             {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.TOOL_RESULT)},
             ChannelView(user_intent=True, tool_trace=True),
             "the ordinary tool trace in the place of the synthetic message, so that the two can be compared",
         ),
-        Row(
+        DecisionRow(
             "user",
             {
                 "channel": one_of(Channel.USER_INTERFACE),
@@ -54,13 +54,13 @@ OUTPUT: Final = DecisionTable(
             ChannelView(user_intent=True, response=True),
             "the user sees how the request was understood and what follows, and no analysis or score",
         ),
-        Row(
+        DecisionRow(
             "user-refused",
             {"channel": one_of(Channel.USER_INTERFACE), "action": one_of(SGRAction.GUARDIAN_BLOCK)},
             ChannelView(response=True),
             "an unsafe request is not repeated to the one who made it",
         ),
-        Row(
+        DecisionRow(
             "metadata",
             {"channel": one_of(Channel.STRUCTURED_METADATA)},
             ChannelView(user_intent=True, analysis=True, response=True, tool_trace=True, structured_data=True),

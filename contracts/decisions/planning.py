@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from contracts.decisions.engine import Choice, DecisionTable, HitPolicy, OneOf, Row, one_of
+from contracts.decisions.engine import ChoiceColumn, DecisionRow, DecisionTable, HitPolicy, OneOf, one_of
 from contracts.enums import RequestType, Track, TurnState
 
 
@@ -20,21 +20,21 @@ TOOL_BINDING: Final = DecisionTable(
     id="DT-003",
     title="Tool binding",
     hit=HitPolicy.UNIQUE,
-    columns={"turn_state": Choice(tuple(TurnState))},
+    columns={"turn_state": ChoiceColumn(tuple(TurnState))},
     rows=(
-        Row(
+        DecisionRow(
             "planning",
             {"turn_state": one_of(TurnState.PLANNING)},
             ToolBinding.FORCED,
             "one planning exchange for each message of the user; its repair belongs to it",
         ),
-        Row(
+        DecisionRow(
             "accepted",
             {"turn_state": one_of(TurnState.PLAN_ACCEPTED)},
             ToolBinding.UNAVAILABLE,
             "a plan was accepted; the next message offers the tool again",
         ),
-        Row(
+        DecisionRow(
             "mid-turn",
             {"turn_state": one_of(TurnState.MID_TURN)},
             ToolBinding.UNAVAILABLE,
@@ -49,22 +49,22 @@ TRACK: Final = DecisionTable(
     id="DT-007",
     title="Track",
     hit=HitPolicy.UNIQUE,
-    columns={"request_type": Choice(tuple(RequestType)), "knowledge_track": Choice(tuple(Track))},
+    columns={"request_type": ChoiceColumn(tuple(RequestType)), "knowledge_track": ChoiceColumn(tuple(Track))},
     rows=(
-        Row("casual", {"request_type": one_of(RequestType.CASUAL)}, Track.FAST, "there is nothing to prove"),
-        Row(
+        DecisionRow("casual", {"request_type": one_of(RequestType.CASUAL)}, Track.FAST, "there is nothing to prove"),
+        DecisionRow(
             "knowledge-quality",
             {"request_type": one_of(RequestType.KNOWLEDGE_QA), "knowledge_track": one_of(Track.QUALITY)},
             Track.QUALITY,
             "the default",
         ),
-        Row(
+        DecisionRow(
             "knowledge-fast",
             {"request_type": one_of(RequestType.KNOWLEDGE_QA), "knowledge_track": one_of(Track.FAST)},
             Track.FAST,
             "the deployment chose speed for plain questions",
         ),
-        Row(
+        DecisionRow(
             "judged",
             {"request_type": OneOf(_JUDGED)},
             Track.QUALITY,

@@ -10,12 +10,12 @@ from contracts.decisions.engine import (
     AtLeast,
     Below,
     Cell,
-    Choice,
+    ChoiceColumn,
+    DecisionRow,
     DecisionTable,
     HitPolicy,
     Number,
     OneOf,
-    Row,
     one_of,
 )
 from contracts.enums import Flow, SafetyLevel, SGRAction
@@ -38,11 +38,15 @@ _NOT_GUARDIAN = tuple(action for action in SGRAction if action is not SGRAction.
 _NOT_CLARIFY = tuple(action for action in _NOT_GUARDIAN if action is not SGRAction.CLARIFY)
 
 
-def _for_others(name: str, when: dict[str, Cell], then: Route, because: str) -> tuple[Row[Route], Row[Route]]:
+def _for_others(
+    name: str, when: dict[str, Cell], then: Route, because: str
+) -> tuple[DecisionRow[Route], DecisionRow[Route]]:
     """Write a row of the specification's "other" messages: calm ones, and tense ones without guardian_block."""
     return (
-        Row(f"{name}-calm", {"level": _CALM, **when}, then, because),
-        Row(f"{name}-controversial", {"level": _TENSE, "proposal": OneOf(_NOT_GUARDIAN), **when}, then, because),
+        DecisionRow(f"{name}-calm", {"level": _CALM, **when}, then, because),
+        DecisionRow(
+            f"{name}-controversial", {"level": _TENSE, "proposal": OneOf(_NOT_GUARDIAN), **when}, then, because
+        ),
     )
 
 
@@ -67,16 +71,18 @@ def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6
         hit=HitPolicy.UNIQUE,
         limits={"spam_threshold": spam_threshold, "confidence_threshold": confidence_threshold},
         columns={
-            "level": Choice(tuple(SafetyLevel)),
-            "proposal": Choice(tuple(SGRAction)),
+            "level": ChoiceColumn(tuple(SafetyLevel)),
+            "proposal": ChoiceColumn(tuple(SGRAction)),
             "spam_score": Number(0.0, 1.0),
             "wants_human": YES_NO,
             "intent_confidence": Number(0.0, 1.0),
             "clarifications_left": YES_NO,
         },
         rows=(
-            Row("unsafe", {"level": one_of(SafetyLevel.UNSAFE)}, refuse, "safety refusal, whatever the plan says"),
-            Row(
+            DecisionRow(
+                "unsafe", {"level": one_of(SafetyLevel.UNSAFE)}, refuse, "safety refusal, whatever the plan says"
+            ),
+            DecisionRow(
                 "controversial-refused",
                 {"level": _TENSE, "proposal": one_of(SGRAction.GUARDIAN_BLOCK)},
                 refuse,
@@ -106,7 +112,7 @@ def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6
                 go_on,
                 "asked often enough: go on with what is known",
             ),
-            Row(
+            DecisionRow(
                 "controversial-ask",
                 {
                     "level": _TENSE,
@@ -117,14 +123,14 @@ def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6
                 ask,
                 "moderation was in doubt and the planner would rather ask",
             ),
-            Row("clear-calm", {"level": _CALM, **understood}, go_on, "in scope and understood"),
-            Row(
+            DecisionRow("clear-calm", {"level": _CALM, **understood}, go_on, "in scope and understood"),
+            DecisionRow(
                 "clear-controversial",
                 {"level": _TENSE, "proposal": OneOf(_NOT_CLARIFY), **understood},
                 go_on,
                 "in scope and understood; the planner saw the moderation and goes on",
             ),
-            Row(
+            DecisionRow(
                 "clear-controversial-asked",
                 {
                     "level": _TENSE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from contracts.decisions.engine import YES_NO, Cell, Choice, DecisionTable, HitPolicy, Row, one_of
+from contracts.decisions.engine import YES_NO, Cell, ChoiceColumn, DecisionRow, DecisionTable, HitPolicy, one_of
 from contracts.enums import CheckStatus, DraftKind, PolicyStatus, RequiredAction, RiskLevel, Track, Verdict
 
 FINDINGS_ACTIONS: Final = "the findings' actions"
@@ -65,145 +65,151 @@ VERDICT: Final = DecisionTable(
     title="Verdict",
     hit=HitPolicy.UNIQUE,
     columns={
-        "policy": Choice(tuple(PolicyStatus)),
-        "kind": Choice(tuple(DraftKind)),
-        "substance": Choice((_OK, CheckStatus.FAILED, CheckStatus.UNCHECKED)),
-        "relevance": Choice(tuple(CheckStatus)),
-        "contract": Choice(_OF_CHECKS),
-        "track": Choice(tuple(Track)),
+        "policy": ChoiceColumn(tuple(PolicyStatus)),
+        "kind": ChoiceColumn(tuple(DraftKind)),
+        "substance": ChoiceColumn((_OK, CheckStatus.FAILED, CheckStatus.UNCHECKED)),
+        "relevance": ChoiceColumn(tuple(CheckStatus)),
+        "contract": ChoiceColumn(_OF_CHECKS),
+        "track": ChoiceColumn(tuple(Track)),
         "retries_left": YES_NO,
         "widened": YES_NO,
         "quoting_left": YES_NO,
     },
     rows=(
-        Row(
+        DecisionRow(
             "violated",
             {"policy": one_of(PolicyStatus.VIOLATED)},
             Judgement(Verdict.FAIL, RiskLevel.HIGH, take=RULES_ACTION),
             "a violation is never tried again",
         ),
-        Row("policy-unchecked", {"policy": one_of(PolicyStatus.UNCHECKED)}, _ESCALATE, "not checked is not allowed"),
-        Row("asks", {**_ASKS, "substance": one_of(_OK)}, _FAIL_LOW_ASK, "the drafted question is asked"),
-        Row("asks-unfounded-quote", {**_ASKS, "substance": one_of(CheckStatus.FAILED), **_LEFT}, _QUOTE_LOW, _QUOTES),
-        Row(
+        DecisionRow(
+            "policy-unchecked", {"policy": one_of(PolicyStatus.UNCHECKED)}, _ESCALATE, "not checked is not allowed"
+        ),
+        DecisionRow("asks", {**_ASKS, "substance": one_of(_OK)}, _FAIL_LOW_ASK, "the drafted question is asked"),
+        DecisionRow(
+            "asks-unfounded-quote", {**_ASKS, "substance": one_of(CheckStatus.FAILED), **_LEFT}, _QUOTE_LOW, _QUOTES
+        ),
+        DecisionRow(
             "asks-unfounded",
             {**_ASKS, "substance": one_of(CheckStatus.FAILED), **_NONE_LEFT},
             _FAIL_LOW_ASK,
             "what was drafted is no question, or names what nobody said; it is not asked",
         ),
-        Row(
+        DecisionRow(
             "abstains-wider",
             {**_ABSTAINS, "retries_left": one_of(True), "widened": one_of(False)},
             _WIDER,
             "an honest abstention gets one wider search",
         ),
-        Row(
+        DecisionRow(
             "abstains-widened-quote",
             {**_ABSTAINS, "retries_left": one_of(True), "widened": one_of(True), **_LEFT},
             _QUOTE_LOW,
             _QUOTES,
         ),
-        Row(
+        DecisionRow(
             "abstains-widened",
             {**_ABSTAINS, "retries_left": one_of(True), "widened": one_of(True), **_NONE_LEFT},
             _FAIL_LOW_ASK,
             "it had its wider search",
         ),
-        Row("abstains-quote", {**_ABSTAINS, "retries_left": one_of(False), **_LEFT}, _QUOTE_LOW, _QUOTES),
-        Row(
+        DecisionRow("abstains-quote", {**_ABSTAINS, "retries_left": one_of(False), **_LEFT}, _QUOTE_LOW, _QUOTES),
+        DecisionRow(
             "abstains-end",
             {**_ABSTAINS, "retries_left": one_of(False), **_NONE_LEFT},
             _FAIL_LOW_ASK,
             "no retry is left, or none that would find anything new",
         ),
-        Row(
+        DecisionRow(
             "pass",
             {**_RELEVANT, "contract": one_of(_OK, CheckStatus.NOT_ASKED)},
             Judgement(Verdict.PASS, RiskLevel.LOW),
             "proved as far as it can be",
         ),
-        Row(
+        DecisionRow(
             "substance-unchecked",
             {**_FINE, "substance": one_of(CheckStatus.UNCHECKED)},
             _ESCALATE,
             "what could not be checked is not fine",
         ),
-        Row(
+        DecisionRow(
             "relevance-unchecked",
             {**_GROUNDED, "relevance": one_of(CheckStatus.UNCHECKED)},
             _ESCALATE,
             "what could not be checked is not fine",
         ),
-        Row(
+        DecisionRow(
             "contract-unchecked",
             {**_RELEVANT, "contract": one_of(CheckStatus.UNCHECKED)},
             _ESCALATE,
             "what could not be checked is not fine",
         ),
-        Row(
+        DecisionRow(
             "unfounded-retry",
             {**_UNFOUNDED, "track": one_of(Track.QUALITY), "retries_left": one_of(True)},
             Judgement(Verdict.RETRY, RiskLevel.MED, take=FINDINGS_ACTIONS),
             "evidence can be searched for again",
         ),
-        Row(
+        DecisionRow(
             "unfounded-quote",
             {**_UNFOUNDED, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_LEFT},
             _QUOTE_MED,
             _QUOTES,
         ),
-        Row(
+        DecisionRow(
             "unfounded-end",
             {**_UNFOUNDED, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_NONE_LEFT},
             _FAIL_MED_ASK,
             "no retry is left, or none that would find anything new",
         ),
-        Row("unfounded-fast-quote", {**_UNFOUNDED, "track": one_of(Track.FAST), **_LEFT}, _QUOTE_MED, _QUOTES),
-        Row(
+        DecisionRow("unfounded-fast-quote", {**_UNFOUNDED, "track": one_of(Track.FAST), **_LEFT}, _QUOTE_MED, _QUOTES),
+        DecisionRow(
             "unfounded-fast",
             {**_UNFOUNDED, "track": one_of(Track.FAST), **_NONE_LEFT},
             _FAIL_MED_ASK,
             "FAST does not search twice",
         ),
-        Row(
+        DecisionRow(
             "beside-retry",
             {**_BESIDE, "track": one_of(Track.QUALITY), "retries_left": one_of(True)},
             Judgement(Verdict.RETRY, RiskLevel.MED, take=FINDINGS_ACTIONS),
             "another page may answer, or the draft may do without what it is not sure of",
         ),
-        Row(
+        DecisionRow(
             "beside-quote",
             {**_BESIDE, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_LEFT},
             _QUOTE_MED,
             _QUOTES,
         ),
-        Row(
+        DecisionRow(
             "beside-end",
             {**_BESIDE, "track": one_of(Track.QUALITY), "retries_left": one_of(False), **_NONE_LEFT},
             _FAIL_MED_ASK,
             "proved, and beside the question; no retry is left, or none that would find anything new",
         ),
-        Row("beside-fast-quote", {**_BESIDE, "track": one_of(Track.FAST), **_LEFT}, _QUOTE_MED, _QUOTES),
-        Row(
+        DecisionRow("beside-fast-quote", {**_BESIDE, "track": one_of(Track.FAST), **_LEFT}, _QUOTE_MED, _QUOTES),
+        DecisionRow(
             "beside-fast",
             {**_BESIDE, "track": one_of(Track.FAST), **_NONE_LEFT},
             _FAIL_MED_ASK,
             "FAST does not search twice",
         ),
-        Row(
+        DecisionRow(
             "doubtful",
             {**_GROUNDED, "relevance": one_of(CheckStatus.DOUBTFUL)},
             _FAIL_MED_ASK,
             "proved, and not surely an answer to this question: it is not stated as one",
         ),
-        Row(
+        DecisionRow(
             "off-contract-retry",
             {**_OFF_CONTRACT, "retries_left": one_of(True)},
             Judgement(Verdict.RETRY, RiskLevel.LOW, take=FINDINGS_ACTIONS),
             "the form can be mended without a search",
         ),
-        Row("off-contract-quote", {**_OFF_CONTRACT, "retries_left": one_of(False), **_LEFT}, _QUOTE_LOW, _QUOTES),
-        Row(
+        DecisionRow(
+            "off-contract-quote", {**_OFF_CONTRACT, "retries_left": one_of(False), **_LEFT}, _QUOTE_LOW, _QUOTES
+        ),
+        DecisionRow(
             "off-contract-end",
             {**_OFF_CONTRACT, "retries_left": one_of(False), **_NONE_LEFT},
             Judgement(Verdict.FAIL, RiskLevel.LOW, (RequiredAction.SAFE_REFUSAL,)),

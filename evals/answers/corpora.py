@@ -20,8 +20,8 @@ from assistant.deployment import Deployment, deployment
 from contracts.enums import Dialect, Language
 from contracts.errors import ConfigError
 from evals.answers.pages import held_back, sentence_of
-from evals.cases import CASES, Answer
-from evals.retrieval.questions import FOLDER, Line, read_lines
+from evals.cases import CASES, AcceptableAnswer
+from evals.retrieval.questions import FOLDER, QuestionLine, read_lines
 from evals.runner import handbook
 from language.sentences import sentences
 
@@ -31,11 +31,11 @@ _RUSSIAN_PAGES: Final = 1000
 _ANSWERS: Final = 2
 """The grade of a page that answers; one that helps has 1."""
 
-Parts = tuple[tuple[Answer, ...], ...]
+Parts = tuple[tuple[AcceptableAnswer, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ManualQuestion:
     """One question in one language.
 
     Attributes:
@@ -78,7 +78,7 @@ class Dialogue(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class AnswerCorpus:
     """Documents that were indexed, and what is asked of them.
 
     Attributes:
@@ -87,11 +87,11 @@ class Corpus:
 
     name: str
     deployed: Deployment
-    questions: Sequence[Question]
+    questions: Sequence[ManualQuestion]
     labels: str
 
     @property
-    def dialogues(self) -> list[tuple[Dialogue, Question, Question]]:
+    def dialogues(self) -> list[tuple[Dialogue, ManualQuestion, ManualQuestion]]:
         """The follow-ups on its questions, the question that begins each, and what its last message asks."""
         by_id = {one.id: one for one in self.questions}
         return [
@@ -101,9 +101,9 @@ class Corpus:
         ]
 
 
-def _asked_last(dialogue: Dialogue, first: Question) -> Question:
-    answers = tuple(Answer(page=f"{first.language}/{page}") for page in dialogue.pages)
-    return Question(dialogue.begins, first.language, dialogue.then[-1], dialogue.pages[0], (answers,))
+def _asked_last(dialogue: Dialogue, first: ManualQuestion) -> ManualQuestion:
+    answers = tuple(AcceptableAnswer(page=f"{first.language}/{page}") for page in dialogue.pages)
+    return ManualQuestion(dialogue.begins, first.language, dialogue.then[-1], dialogue.pages[0], (answers,))
 
 
 @cache
@@ -137,7 +137,7 @@ def read_readings() -> dict[str, Reading]:
     return {one.question: one for one in found}
 
 
-def _with_reading(question: Question) -> Question:
+def _with_reading(question: ManualQuestion) -> ManualQuestion:
     read = read_readings().get(question.id)
     if read is None:
         return question
@@ -145,7 +145,7 @@ def _with_reading(question: Question) -> Question:
     def paths(pages: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"{question.language}/{page}" for page in pages)
 
-    found = tuple(Answer(page=page) for page in paths(read.pages))
+    found = tuple(AcceptableAnswer(page=page) for page in paths(read.pages))
     parts = ((*question.parts[0], *found), *question.parts[1:]) if question.parts else question.parts
     helps, wrong = (*question.helps, *paths(read.helps)), (*question.wrong_pages, *paths(read.wrong_pages))
     return replace(question, parts=parts, helps=helps, wrong_pages=wrong)
@@ -160,12 +160,12 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
 # ----------------------------------------------------------------------------------------------- handbook, FastAPI
 
 
-def of_handbook(folder: Path) -> Corpus:
+def of_handbook(folder: Path) -> AnswerCorpus:
     """Index the handbook; its questions are those in other words than its pages'."""
     paths = {number: path.name for path in (BUNDLED_KNOWLEDGE / "en").glob("*.md") if (number := _number(path))}
     lines = read_lines(FOLDER / "handbook.jsonl")
     asked = [one for line in lines for one in _in_both(line, lambda page: paths[int(page)])]
-    return Corpus("handbook", handbook(folder), [*map(_with_reading, asked)], "pages")
+    return AnswerCorpus("handbook", handbook(folder), [*map(_with_reading, asked)], "pages")
 
 
 def _number(path: Path) -> int | None:
@@ -173,31 +173,31 @@ def _number(path: Path) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def of_fastapi(data: Path, folder: Path) -> Corpus:
+def of_fastapi(data: Path, folder: Path) -> AnswerCorpus:
     """Index FastAPI's documentation in both languages."""
     asked = [one for line in read_lines(FOLDER / "fastapi.jsonl") for one in _in_both(line, str)]
     docs = data / "fastapi-docs"
-    return Corpus(
+    return AnswerCorpus(
         "FastAPI docs", _deploy("FastAPI", docs, folder, Dialect.MKDOCS), [*map(_with_reading, asked)], "pages"
     )
 
 
-def _in_both(line: Line, path: Callable[[str], str]) -> Iterator[Question]:
+def _in_both(line: QuestionLine, path: Callable[[str], str]) -> Iterator[ManualQuestion]:
     graded: Mapping[str, int] = {path(page): grade for page, grade in line.pages.items()}
     answering = [page for page, grade in graded.items() if grade == _ANSWERS]
     helping = [page for page in graded if page not in answering]
     for language, text in ((Language.EN, line.en), (Language.RU, line.ru)):
-        answers = tuple(Answer(page=f"{language}/{page}") for page in answering)
+        answers = tuple(AcceptableAnswer(page=f"{language}/{page}") for page in answering)
         helps = tuple(f"{language}/{page}" for page in helping)
-        yield Question(f"{line.id}-{language}", language, text, answering[0], (answers,), helps)
+        yield ManualQuestion(f"{line.id}-{language}", language, text, answering[0], (answers,), helps)
 
 
 # ----------------------------------------------------------------------------------------------------------- XQuAD
 
 
-def of_xquad(data: Path, folder: Path) -> Corpus:
+def of_xquad(data: Path, folder: Path) -> AnswerCorpus:
     """Index the paragraphs of XQuAD, each as a page; of each one question is asked, labelled with its answer's sentence."""
-    docs, asked = folder / "docs", list[Question]()
+    docs, asked = folder / "docs", list[ManualQuestion]()
     for language in Language:
         (docs / language).mkdir(parents=True)
         articles = json.loads((data / "xquad" / f"xquad.{language}.json").read_text("utf-8"))["data"]
@@ -208,11 +208,13 @@ def of_xquad(data: Path, folder: Path) -> Corpus:
             # The files are parallel: the same one in both languages, another place in each paragraph.
             question = paragraph["qas"][number % len(paragraph["qas"])]
             said = {_around(paragraph["context"], found["answer_start"]) for found in question["answers"]}
-            answers = tuple(Answer(page=f"{language}/{page}", sentences=(one,)) for one in sorted(said))
+            answers = tuple(AcceptableAnswer(page=f"{language}/{page}", sentences=(one,)) for one in sorted(said))
             asked.append(
-                Question(f"xquad-{number}-{language}", language, question["question"], page, (answers,), only=True)
+                ManualQuestion(
+                    f"xquad-{number}-{language}", language, question["question"], page, (answers,), only=True
+                )
             )
-    return Corpus("XQuAD", _deploy("XQuAD", docs, folder), asked, "sentences")
+    return AnswerCorpus("XQuAD", _deploy("XQuAD", docs, folder), asked, "sentences")
 
 
 def _around(paragraph: str, place: int) -> str:
@@ -238,7 +240,7 @@ class NamedAnswer(BaseModel):
     sentences: tuple[str, ...] = ()
 
 
-class Label(BaseModel):
+class AnswerLabel(BaseModel):
     """What a person found in the manual for one question of its FAQ.
 
     Attributes:
@@ -256,16 +258,16 @@ class Label(BaseModel):
     only: bool = False
 
 
-def read_labels() -> list[Label]:
+def read_labels() -> list[AnswerLabel]:
     """Read the labels of VK Cloud's questions.
 
     Raises:
         ConfigError: A line is none, or labels a question again.
     """
-    found: dict[tuple[Language, int], Label] = {}
+    found: dict[tuple[Language, int], AnswerLabel] = {}
     for number, line in _lines(LABELS / "vk.jsonl"):
         try:
-            label = Label.model_validate(line)
+            label = AnswerLabel.model_validate(line)
         except ValidationError as error:
             raise ConfigError(f"vk.jsonl:{number} is not a label: {error}.", "Correct the line.") from error
         if (label.language, label.line) in found:
@@ -274,31 +276,33 @@ def read_labels() -> list[Label]:
     return list(found.values())
 
 
-def of_vk(data: Path, folder: Path) -> Corpus:
+def of_vk(data: Path, folder: Path) -> AnswerCorpus:
     """Index VK Cloud's documentation; its questions are those of its FAQ, with our labels.
 
     A question that we did not label has the pages that the FAQ's own answer links to.
     """
     docs = data / "vk"
     labels = {(label.language, label.line): label for label in read_labels()}
-    asked: list[Question] = []
+    asked: list[ManualQuestion] = []
     for language in Language:
         for number, line in _lines(docs / f"questions_{language}.jsonl"):
-            linked = tuple(Answer(page=f"{language}/{page}") for page in line["pages"])
-            question = Question(f"vk-{number}-{language}", language, line["question"], line["pages"][0], (linked,))
+            linked = tuple(AcceptableAnswer(page=f"{language}/{page}") for page in line["pages"])
+            question = ManualQuestion(
+                f"vk-{number}-{language}", language, line["question"], line["pages"][0], (linked,)
+            )
             label = labels.get((language, number))
             asked.append(_apply_label(question, label, docs) if label else question)
     asked = [*map(_with_reading, asked)]
-    return Corpus("VK Cloud docs", _deploy("VK Cloud", docs, folder), asked, "sentences, and pages")
+    return AnswerCorpus("VK Cloud docs", _deploy("VK Cloud", docs, folder), asked, "sentences, and pages")
 
 
-def _apply_label(question: Question, label: Label, docs: Path) -> Question:
+def _apply_label(question: ManualQuestion, label: AnswerLabel, docs: Path) -> ManualQuestion:
     def path(page: str) -> str:
         return f"{label.language}/{page}"
 
     parts = tuple(
         tuple(
-            Answer(
+            AcceptableAnswer(
                 page=path(one.page),
                 sentences=tuple(sentence_of(docs / path(one.page), name) for name in one.sentences),
             )

@@ -12,7 +12,7 @@ from contracts.enums import Outcome, PartStatus
 from contracts.evidence import EvidenceItem
 from contracts.reasons import reason_names
 from contracts.result import StructuredAgentResult
-from evals.cases import Answer, Page, TurnCase
+from evals.cases import AcceptableAnswer, Page, TurnCase
 from language.claims import without_citations
 from language.words import tokens
 from rendering.texts import texts
@@ -78,7 +78,7 @@ def _of_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
     return Grade.WRONG if case.only or any(is_page(cited[0], page) for page in labelled) else Grade.UNREAD
 
 
-def _measure_answer(answer: Answer, cited: Sequence[EvidenceItem], said: Sequence[str]) -> float:
+def _measure_answer(answer: AcceptableAnswer, cited: Sequence[EvidenceItem], said: Sequence[str]) -> float:
     """Return how much of one acceptable answer is given, 0 to 1."""
     if not any(is_page(item, answer.page) for item in cited):
         return 0.0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from contracts.enums import Language
-from evals.answers.corpora import Corpus, of_fastapi, of_handbook, of_vk, of_xquad
+from evals.answers.corpora import AnswerCorpus, of_fastapi, of_handbook, of_vk, of_xquad
 from evals.answers.grades import Grade
 from evals.answers.tables import (
     HEAD,
@@ -26,7 +26,7 @@ from evals.answers.wrappings import NAMES, PLAIN, PosedQuestion, pose
 from evals.runner import ask_all
 from evals.scores import Share, table
 
-_PUBLIC: Final[dict[str, tuple[str, Callable[[Path, Path], Corpus]]]] = {
+_PUBLIC: Final[dict[str, tuple[str, Callable[[Path, Path], AnswerCorpus]]]] = {
     "fastapi-docs": ("FastAPI's documentation", of_fastapi),
     "xquad": ("XQuAD", of_xquad),
     "vk": ("VK Cloud's documentation", of_vk),
@@ -49,7 +49,7 @@ class AnsweredQuestion:
 
 def ask(
     folder: Path, data: Path, most: int | None, *, held_back: bool
-) -> tuple[list[AnsweredQuestion], list[Corpus], list[str]]:
+) -> tuple[list[AnsweredQuestion], list[AnswerCorpus], list[str]]:
     """Index what documents there are and ask every question in every wrapping.
 
     Args:
@@ -61,7 +61,7 @@ def ask(
     Returns:
         What became of the questions, the corpora, and the names of those that were not there.
     """
-    makers: list[Callable[[Path], Corpus]] = [of_handbook]
+    makers: list[Callable[[Path], AnswerCorpus]] = [of_handbook]
     missing: list[str] = []
     for name, (title, make) in _PUBLIC.items():
         if (data / name).is_dir():
@@ -69,7 +69,7 @@ def ask(
         else:
             missing.append(title)
     found: list[AnsweredQuestion] = []
-    corpora: list[Corpus] = []
+    corpora: list[AnswerCorpus] = []
     for number, maker in enumerate(makers):
         corpus = maker(folder / f"corpus-{number}")
         corpora.append(corpus)
@@ -88,7 +88,7 @@ def ask(
     return found, corpora, missing
 
 
-def section(found: Sequence[AnsweredQuestion], corpora: Sequence[Corpus], *, held_back: bool) -> list[str]:
+def section(found: Sequence[AnsweredQuestion], corpora: Sequence[AnswerCorpus], *, held_back: bool) -> list[str]:
     """Write the tables."""
     plain = [one.graded for one in found if one.plain]
     labels = "; ".join(f"{corpus.name}: {corpus.labels}" for corpus in corpora)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final, TypeVar
 
 from contracts.enums import Language, Outcome
-from evals.answers.corpora import LABELS, Corpus, Dialogue, Question
+from evals.answers.corpora import LABELS, AnswerCorpus, Dialogue, ManualQuestion
 from evals.cases import TurnCase
 from language.words import stop_words, tokens
 
@@ -39,13 +39,13 @@ class PosedQuestion:
     held_back: bool
 
 
-def wrap(question: Question, name: str) -> str:
+def wrap(question: ManualQuestion, name: str) -> str:
     """Return a question in one of the forms of `wrappings.toml`; which of those is drawn by its id."""
     template = _choose(_TEMPLATES[question.language][name], _pick(question.id))
     return template.replace("{question}", question.text)
 
 
-def misspelt(question: Question) -> str:
+def misspelt(question: ManualQuestion) -> str:
     """Swap two neighbouring letters inside one content word; a question without a word long enough stays as it is."""
     pick, stop = _pick(question.id), stop_words()
     found = [word for word in re.findall(r"[^\W\d_]+", question.text) if len(word) >= _SHORTEST_MISSPELT]
@@ -63,7 +63,7 @@ def _places(word: str) -> list[int]:
     return [at for at in range(1, len(word) - 1) if word[at] != word[at + 1]]
 
 
-WRAPPINGS: Final[dict[str, Callable[[Question], str]]] = {
+WRAPPINGS: Final[dict[str, Callable[[ManualQuestion], str]]] = {
     PLAIN: lambda question: question.text,
     "context before": lambda question: wrap(question, "context"),
     "thanks after": lambda question: wrap(question, "thanks"),
@@ -76,7 +76,7 @@ DIALOGUE: Final = "dialogue"
 NAMES: Final = (*WRAPPINGS, PAIRS, DIALOGUE)
 
 
-def pose(corpus: Corpus, questions: Sequence[Question]) -> Iterator[PosedQuestion]:
+def pose(corpus: AnswerCorpus, questions: Sequence[ManualQuestion]) -> Iterator[PosedQuestion]:
     """Yield some questions of a corpus in every wrapping; pairs and dialogues of such as are among them."""
     for question in questions:
         for name, wrapping in WRAPPINGS.items():
@@ -89,7 +89,7 @@ def pose(corpus: Corpus, questions: Sequence[Question]) -> Iterator[PosedQuestio
             yield _of_dialogue(dialogue, first, meant, number)
 
 
-def _pairs(questions: Sequence[Question]) -> Iterator[PosedQuestion]:
+def _pairs(questions: Sequence[ManualQuestion]) -> Iterator[PosedQuestion]:
     """Yield questions of one side two by two; neighbours are about one page more often than not, so each has one from afar."""
     for side in (True, False):
         mine = [one for one in questions if one.held_back is side and one.parts]
@@ -107,12 +107,12 @@ def _pairs(questions: Sequence[Question]) -> Iterator[PosedQuestion]:
                 yield PosedQuestion(case.model_copy(update=both), PAIRS, "", side)
 
 
-def _of_dialogue(dialogue: Dialogue, first: Question, meant: Question, number: int) -> PosedQuestion:
+def _of_dialogue(dialogue: Dialogue, first: ManualQuestion, meant: ManualQuestion, number: int) -> PosedQuestion:
     case = _case(meant, f"{DIALOGUE} {number}", (first.text, *dialogue.then))
     return PosedQuestion(case, DIALOGUE, dialogue.means, first.held_back or meant.held_back)
 
 
-def _case(question: Question, wrapping: str, says: tuple[str, ...]) -> TurnCase:
+def _case(question: ManualQuestion, wrapping: str, says: tuple[str, ...]) -> TurnCase:
     return TurnCase(
         id=f"{question.id} {wrapping}",
         language=question.language,

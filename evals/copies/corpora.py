@@ -23,7 +23,7 @@ _CODE: Final = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CopyPage:
     """One page in one language, cut as search returns it.
 
     Attributes:
@@ -52,15 +52,15 @@ def corpora(data: Path) -> dict[str, Path]:
     return {name: root for name, root in there.items() if root.is_dir()}
 
 
-def pages(corpus: str, root: Path, language: Language, most: int) -> list[Page]:
+def pages(corpus: str, root: Path, language: Language, most: int) -> list[CopyPage]:
     """Return pages of a corpus in one language, so many at most, in the order of their hashes."""
     found = sorted((root / language).rglob("*.md"))
     named = [(f"{corpus}/{path.relative_to(root / language).as_posix()}", path) for path in found]
     ordered = sorted(named, key=lambda one: sha256(one[0].encode()).digest()[4:])
-    return [Page(corpus, key, language, tuple(passages(root, path, language))) for key, path in ordered[:most]]
+    return [CopyPage(corpus, key, language, tuple(passages(root, path, language))) for key, path in ordered[:most]]
 
 
-def translations(root: Path, page: Page) -> Iterator[tuple[EvidenceItem, str]]:
+def translations(root: Path, page: CopyPage) -> Iterator[tuple[EvidenceItem, str]]:
     """Yield passages of an English page, each with a paragraph of the Russian page that says the same as one of its own.
 
     The pages must be built alike, block by block; a pair must agree in its code and numbers, or it is no translation.

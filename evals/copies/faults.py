@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from contracts.enums import Language
 from contracts.evidence import EvidenceItem
 from evals.copies.cut import sentences
-from evals.copies.pieces import Piece, PieceKind
+from evals.copies.pieces import CopyPiece, PieceKind
 from evals.copies.rewriting import rewrite
 
 
@@ -61,7 +61,7 @@ class _Pairs(BaseModel):
         return self.ru if language is Language.RU else self.en
 
 
-class _Texts(BaseModel):
+class _FaultTexts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     en: tuple[str, ...]
@@ -72,7 +72,7 @@ class _Texts(BaseModel):
         return self.ru if language is Language.RU else self.en
 
 
-class Words(BaseModel):
+class ExchangedWords(BaseModel):
     """What is exchanged: of antonyms either for the other, of quantifiers and negations the first for the second."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,14 +80,14 @@ class Words(BaseModel):
     antonyms: _Pairs
     quantifiers: _Pairs
     negation: _Pairs
-    conditions: _Texts
-    inventions: _Texts
+    conditions: _FaultTexts
+    inventions: _FaultTexts
 
 
 @cache
-def words() -> Words:
+def words() -> ExchangedWords:
     """Return the words that ship."""
-    return Words.model_validate(tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")))
+    return ExchangedWords.model_validate(tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Teller:
     names: Sequence[str]
     dice: Random
 
-    def tell(self, piece: Piece, item: EvidenceItem) -> Iterator[Copy]:
+    def tell(self, piece: CopyPiece, item: EvidenceItem) -> Iterator[Copy]:
         """Yield drafts of one piece of a passage, good and faulty ones."""
         match piece.kind:
             case PieceKind.PROSE:

@@ -14,11 +14,11 @@ from contracts.enums import Language
 from contracts.evidence import EvidenceItem
 from contracts.profile import UNNAMED
 from evals import drafts
-from evals.cases import DraftCase, Label
-from evals.copies.corpora import Page, corpora, pages, translations
+from evals.cases import DraftCase, DraftLabel
+from evals.copies.corpora import CopyPage, corpora, pages, translations
 from evals.copies.faults import GOOD, Copy, CopyMethod, Teller, names_in
 from evals.copies.pieces import pieces
-from evals.drafts import JudgedDraft
+from evals.drafts import JudgedCase
 from evals.scores import Share, table
 
 PAGES: Final = 400
@@ -43,9 +43,9 @@ BOUNDS: Final = {CopyMethod.VERBATIM: 0.002, CopyMethod.REWRITTEN: 0.02, CopyMet
 class JudgedCopy:
     """A draft that copies a page, how it was made, and what came of it."""
 
-    page: Page
+    page: CopyPage
     made: CopyMethod
-    judged: JudgedDraft
+    judged: JudgedCase
 
     @property
     def objected(self) -> bool:
@@ -53,7 +53,7 @@ class JudgedCopy:
         return "grounding" in self.judged.objected
 
 
-def copies(page: Page, names: Sequence[str], root: Path) -> Iterator[tuple[CopyMethod, EvidenceItem, str]]:
+def copies(page: CopyPage, names: Sequence[str], root: Path) -> Iterator[tuple[CopyMethod, EvidenceItem, str]]:
     """Yield one draft a page of each kind that it has a sentence for, with the passage that it cites."""
     found: dict[CopyMethod, list[tuple[EvidenceItem, str]]] = {}
 
@@ -102,7 +102,7 @@ async def judge(data: Path, *, held_back: bool, most: int = PAGES) -> list[Judge
     return judged
 
 
-_Copied = tuple[Page, CopyMethod, EvidenceItem, str]
+_Copied = tuple[CopyPage, CopyMethod, EvidenceItem, str]
 
 
 def _first(made: Sequence[_Copied]) -> list[_Copied]:
@@ -122,7 +122,7 @@ async def _judge(made: Sequence[_Copied]) -> list[JudgedCopy]:
         DraftCase(
             id=f"{page.language}/{page.key}/{kind}",
             language=Language.RU if kind in (CopyMethod.TRANSLATED, CopyMethod.TRANSLATION) else page.language,
-            label=Label.GOOD,
+            label=DraftLabel.GOOD,
             question=item.heading or item.title,
             evidence=(item, *[other for other in page.passages if other is not item][:1]),
             draft=text,

@@ -27,7 +27,7 @@ class PieceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CopyPiece:
     r"""A part of one passage that can be told by itself.
 
     Attributes:
@@ -44,12 +44,12 @@ class Piece:
     parts: tuple[str, ...]
 
 
-def pieces(item: EvidenceItem) -> list[Piece]:
+def pieces(item: EvidenceItem) -> list[CopyPiece]:
     """Return the pieces of a passage in order."""
     return list(_pieces(item))
 
 
-def _pieces(item: EvidenceItem) -> Iterator[Piece]:
+def _pieces(item: EvidenceItem) -> Iterator[CopyPiece]:
     heading, lead = item.heading.split(" › ")[-1] or item.title, ""
     for block in blocks(_LINK.sub(r"\1", item.snippet)):
         match block.kind:
@@ -59,16 +59,16 @@ def _pieces(item: EvidenceItem) -> Iterator[Piece]:
                 told = sentences(block.text)
                 lead = told.pop() if told and told[-1].endswith(":") else ""
                 if whole := tuple(text for text in told if _tells(text)):
-                    yield Piece(PieceKind.PROSE, item.ref, heading, "", whole)
+                    yield CopyPiece(PieceKind.PROSE, item.ref, heading, "", whole)
             case BlockKind.STEPS | BlockKind.BULLETS:
                 kind = PieceKind.STEPS if block.kind is BlockKind.STEPS else PieceKind.BULLETS
-                yield Piece(kind, item.ref, heading, lead, tuple(_item(part) for part in block.parts))
+                yield CopyPiece(kind, item.ref, heading, lead, tuple(_item(part) for part in block.parts))
                 lead = ""
             case BlockKind.TABLE:
-                yield Piece(PieceKind.TABLE, item.ref, heading, lead, tuple(_row(part) for part in block.parts))
+                yield CopyPiece(PieceKind.TABLE, item.ref, heading, lead, tuple(_row(part) for part in block.parts))
                 lead = ""
             case BlockKind.CODE if len(block.text) < 500 and block.text.startswith("```"):
-                yield Piece(PieceKind.CODE, item.ref, heading, lead, (block.text,))
+                yield CopyPiece(PieceKind.CODE, item.ref, heading, lead, (block.text,))
                 lead = ""
             case _:
                 lead = ""

@@ -16,7 +16,7 @@ from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from contracts.enums import Dialect, Language, Outcome, Source
 from contracts.evidence import EvidenceItem
 from evals.cases import CASES, TurnCase, read_cases
-from evals.retrieval.questions import FOLDER, Question, in_language, read_lines
+from evals.retrieval.questions import FOLDER, RetrievalQuestion, in_language, read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -30,7 +30,7 @@ _MOST_FOREIGN = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class RetrievalCorpus:
     """Documents in an index, with questions.
 
     Attributes:
@@ -45,11 +45,11 @@ class Corpus:
     name: str
     directory: Path
     page: Callable[[EvidenceItem], str]
-    questions: Sequence[Question]
+    questions: Sequence[RetrievalQuestion]
     root: Path
     kinds: tuple[Source, ...] = (Source.DOC,)
 
-    def asked(self, language: Language) -> list[Question]:
+    def asked(self, language: Language) -> list[RetrievalQuestion]:
         """Return the questions of one language."""
         return [one for one in self.questions if one.language is language]
 
@@ -74,21 +74,21 @@ class Data:
         return False
 
 
-def handbook(directory: Path) -> Corpus:
+def handbook(directory: Path) -> RetrievalCorpus:
     """Index the handbook as it is."""
     ingest(BUNDLED_KNOWLEDGE, directory=directory)
     lines = read_lines(FOLDER / "handbook.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]
-    return Corpus("handbook", directory, _number_page, asked, BUNDLED_KNOWLEDGE, (Source.DOC, Source.POLICY))
+    return RetrievalCorpus("handbook", directory, _number_page, asked, BUNDLED_KNOWLEDGE, (Source.DOC, Source.POLICY))
 
 
-def plainly_asked(corpus: Corpus) -> Corpus:
+def plainly_asked(corpus: RetrievalCorpus) -> RetrievalCorpus:
     """Return the handbook with the questions that whole turns are judged by: nearer to the pages' words, and tuned on."""
-    asked: list[Question] = []
+    asked: list[RetrievalQuestion] = []
     for case in read_cases(CASES / "handbook.jsonl"):
         if isinstance(case, TurnCase) and case.outcome is Outcome.ANSWERED and case.pages and len(case.says) == 1:
             pages = {f"{case.language}/{number % _RUSSIAN_PAGES}": 2 for number in case.pages}
-            asked.append(Question(case.says[0], case.language, pages))
+            asked.append(RetrievalQuestion(case.says[0], case.language, pages))
     return replace(corpus, name="handbook, plainly asked", questions=asked)
 
 
@@ -97,28 +97,28 @@ def _number_page(item: EvidenceItem) -> str:
     return f"ru/{number - _RUSSIAN_PAGES}" if number >= _RUSSIAN_PAGES else f"en/{number}"
 
 
-def fastapi(data: Path, directory: Path) -> Corpus:
+def fastapi(data: Path, directory: Path) -> RetrievalCorpus:
     """Index FastAPI's documentation, both languages in one index, as its dialect asks."""
     folder = data / "fastapi-docs"
     ingest(Folder(folder, reading=DialectSettings(Dialect.MKDOCS)), directory=directory)
     lines = read_lines(FOLDER / "fastapi.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]
-    return Corpus("FastAPI docs", directory, _page_path, asked, folder)
+    return RetrievalCorpus("FastAPI docs", directory, _page_path, asked, folder)
 
 
-def known_items(corpus: Corpus, data: Path) -> Corpus:
+def known_items(corpus: RetrievalCorpus, data: Path) -> RetrievalCorpus:
     """Return a corpus with questions made by rule: the first sentence of each page's text, without the title's words.
 
     No person asks so: they say whether a page is found by what stands in it, not whether questions are answered.
     """
-    asked: list[Question] = []
+    asked: list[RetrievalQuestion] = []
     for language in LANGUAGES:
         for path in sorted((data / "fastapi-docs" / language).rglob("*.md")):
             sentence = _first_sentence(path.read_text("utf-8"))
             page = path.relative_to(data / "fastapi-docs").as_posix()
             if len(sentence.split()) >= 4:
-                asked.append(Question(sentence, language, {page: 2}))
-    return Corpus(f"{corpus.name}, generated", corpus.directory, corpus.page, asked, corpus.root)
+                asked.append(RetrievalQuestion(sentence, language, {page: 2}))
+    return RetrievalCorpus(f"{corpus.name}, generated", corpus.directory, corpus.page, asked, corpus.root)
 
 
 def _first_sentence(text: str) -> str:
@@ -135,17 +135,17 @@ def _first_sentence(text: str) -> str:
     return ""
 
 
-def xquad(data: Path, folder: Path) -> Corpus:
+def xquad(data: Path, folder: Path) -> RetrievalCorpus:
     """Index the paragraphs of XQuAD in both languages, each as a page; its own questions are the labels."""
-    asked: list[Question] = []
+    asked: list[RetrievalQuestion] = []
     for language in LANGUAGES:
         (folder / "docs" / language).mkdir(parents=True)
         for number, (text, questions) in enumerate(_paragraphs(data, language)):
             page = f"{language}/{number}.md"
             (folder / "docs" / page).write_text(text, "utf-8")
-            asked += [Question(question, language, {page: 2}) for question in questions]
+            asked += [RetrievalQuestion(question, language, {page: 2}) for question in questions]
     ingest(folder / "docs", directory=folder / "index")
-    return Corpus("XQuAD", folder / "index", _page_path, asked, folder / "docs")
+    return RetrievalCorpus("XQuAD", folder / "index", _page_path, asked, folder / "docs")
 
 
 def _paragraphs(data: Path, language: Language) -> list[tuple[str, list[str]]]:
@@ -158,7 +158,7 @@ def _page_path(item: EvidenceItem) -> str:
     return (item.document or "").partition("/")[2]
 
 
-def releases(data: Path, folder: Path) -> Corpus:
+def releases(data: Path, folder: Path) -> RetrievalCorpus:
     """Index FastAPI's documentation as if it were that of three releases: every section of each says which one.
 
     The pages worth finding are those of the middle release; the others are as good by their words.
@@ -175,7 +175,7 @@ def releases(data: Path, folder: Path) -> Corpus:
     ingest(folders, directory=folder / "index")
     lines = read_lines(FOLDER / "fastapi.jsonl")
     asked = [one for language in LANGUAGES for one in in_language(lines, language)]
-    return Corpus("FastAPI docs, three releases", folder / "index", _of_middle_release, asked, folder)
+    return RetrievalCorpus("FastAPI docs, three releases", folder / "index", _of_middle_release, asked, folder)
 
 
 def _stamp(text: str, release: str) -> str:

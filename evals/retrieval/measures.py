@@ -55,7 +55,7 @@ def area(own: Sequence[float], foreign: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Estimate:
     """A figure with the ends of its 95 % interval, by bootstrap: percentiles of seeded resamples (Efron 1979)."""
 
     value: float
@@ -68,22 +68,22 @@ class Figure:
         return f"{_three(self.value)} ({_three(self.low)} to {_three(self.high)})"
 
 
-def mean(values: Sequence[float]) -> Figure:
+def mean(values: Sequence[float]) -> Estimate:
     """Return the mean of one value for each question; `nan` of none."""
     if not values:
-        return Figure(math.nan, math.nan, math.nan)
+        return Estimate(math.nan, math.nan, math.nan)
     dice = random.Random(_SEED)  # noqa: S311  # no secret is drawn
     means = sorted(sum(dice.choices(values, k=len(values))) / len(values) for _ in range(_RESAMPLES))
-    return Figure(sum(values) / len(values), *_ends(means))
+    return Estimate(sum(values) / len(values), *_ends(means))
 
 
-def area_figure(own: Sequence[float], foreign: Sequence[float]) -> Figure:
+def area_figure(own: Sequence[float], foreign: Sequence[float]) -> Estimate:
     """Return the area under ROC with its interval: both sides are drawn anew."""
     if not own or not foreign:
-        return Figure(math.nan, math.nan, math.nan)
+        return Estimate(math.nan, math.nan, math.nan)
     dice = random.Random(_SEED)  # noqa: S311  # the same
     drawn = sorted(area(dice.choices(own, k=len(own)), dice.choices(foreign, k=len(foreign))) for _ in range(_OF_AREAS))
-    return Figure(area(own, foreign), *_ends(drawn))
+    return Estimate(area(own, foreign), *_ends(drawn))
 
 
 def _ends(drawn: Sequence[float]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from evals.retrieval.corpora import LANGUAGES
-from evals.retrieval.questions import Question
+from evals.retrieval.questions import RetrievalQuestion
 from language.words import stems
 
 _NUMBER = re.compile(r"(?m)^kbId:\s*(\d+)")
@@ -36,7 +36,7 @@ def _headings(text: str) -> str:
     return "\n".join(_HEADING.findall(text))
 
 
-def overlap(question: Question, headings: Mapping[str, str]) -> float:
+def overlap(question: RetrievalQuestion, headings: Mapping[str, str]) -> float:
     """Return the share of a question's content stems that stand in the title or a heading of a page that answers."""
     said = set(stems(question.text))
     best = [page for page, grade in question.grades.items() if grade == 2]
@@ -45,6 +45,6 @@ def overlap(question: Question, headings: Mapping[str, str]) -> float:
     )
 
 
-def mean_overlap(asked: Sequence[Question], headings: Mapping[str, str]) -> float:
+def mean_overlap(asked: Sequence[RetrievalQuestion], headings: Mapping[str, str]) -> float:
     """Return the mean share over questions."""
     return sum(overlap(one, headings) for one in asked) / len(asked)

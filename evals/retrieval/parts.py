@@ -10,9 +10,9 @@ from pathlib import Path
 from adapters.index.embedded.search import MIDPOINT
 from contracts.enums import Language
 from evals.retrieval import runs as asking
-from evals.retrieval.corpora import LANGUAGES, RELEASES, Corpus
-from evals.retrieval.measures import Figure, area_figure, mean, ndcg, precision, recall
-from evals.retrieval.questions import Question, join_questions, misspelt
+from evals.retrieval.corpora import LANGUAGES, RELEASES, RetrievalCorpus
+from evals.retrieval.measures import Estimate, area_figure, mean, ndcg, precision, recall
+from evals.retrieval.questions import RetrievalQuestion, join_questions, misspelt
 from evals.retrieval.runs import bar, open_corpus
 from evals.scores import Share, table
 
@@ -26,7 +26,7 @@ Figures = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """One table, the sentences before it, and its figures by name."""
 
     title: str
@@ -39,18 +39,18 @@ class Part:
         return f"### {self.title}\n\n{self.about}\n\n{table([head, *rows])}"
 
 
-def _ndcg(pages: Sequence[Sequence[str]], asked: Sequence[Question]) -> Figure:
+def _ndcg(pages: Sequence[Sequence[str]], asked: Sequence[RetrievalQuestion]) -> Estimate:
     return mean([ndcg(found, one.grades) for found, one in zip(pages, asked, strict=True)])
 
 
-def _recall(pages: Sequence[Sequence[str]], asked: Sequence[Question], depth: int) -> Figure:
+def _recall(pages: Sequence[Sequence[str]], asked: Sequence[RetrievalQuestion], depth: int) -> Estimate:
     return mean([recall(found, one.grades, depth) for found, one in zip(pages, asked, strict=True)])
 
 
 # ------------------------------------------------------------------------------------------------------------ ranking
 
 
-def measure_ranking(every: Sequence[Corpus]) -> Part:
+def measure_ranking(every: Sequence[RetrievalCorpus]) -> ReportPart:
     """Measure how well the pages that answer are ranked."""
     rows = [["documents", "language", "questions", "nDCG@10", "recall@20", "first", f"among {SENT} passages"]]
     figures: Figures = {}
@@ -71,13 +71,13 @@ def measure_ranking(every: Sequence[Corpus]) -> Part:
         f"languages in one index. *First*: a page that answers comes first; *among {SENT} passages*: it is among what a "
         "draft may see."
     )
-    return Part("Which pages are found", about, rows, figures)
+    return ReportPart("Which pages are found", about, rows, figures)
 
 
 def _found_row(
     name: str,
     language: Language,
-    asked: Sequence[Question],
+    asked: Sequence[RetrievalQuestion],
     ranked: Sequence[Sequence[str]],
     sent: Sequence[Sequence[str]],
 ) -> list[str]:
@@ -94,7 +94,7 @@ def _found_row(
     ]
 
 
-def misspellings(every: Sequence[Corpus]) -> Part:
+def misspellings(every: Sequence[RetrievalCorpus]) -> ReportPart:
     """Measure what matching misspelt words is worth."""
     rows = [["documents", "language", "as written", "as written, words exact", "misspelt, words exact", "misspelt"]]
     figures: Figures = {}
@@ -116,10 +116,10 @@ def misspellings(every: Sequence[Corpus]) -> Part:
         "nDCG@10. One slip (a letter changed, lost, added, or two neighbours swapped) in each of one or two words of five "
         "letters or more, drawn by seed. *Words exact*: with the matching of unknown words switched off."
     )
-    return Part("Misspelt questions", about, rows, figures)
+    return ReportPart("Misspelt questions", about, rows, figures)
 
 
-def several(every: Sequence[Corpus]) -> Part:
+def several(every: Sequence[RetrievalCorpus]) -> ReportPart:
     """Measure messages of several questions, merged in two ways."""
     rows = [["documents", "language", "messages", "split right", "taking turns", "one joined query"]]
     figures: Figures = {}
@@ -144,10 +144,10 @@ def several(every: Sequence[Corpus]) -> Part:
         "sub-queries as there are questions. *Taking turns* is what the product does with their rankings; "
         "*one joined query* is what it does not."
     )
-    return Part("Several questions in one message", about, rows, figures)
+    return ReportPart("Several questions in one message", about, rows, figures)
 
 
-def wider(every: Sequence[Corpus]) -> Part:
+def wider(every: Sequence[RetrievalCorpus]) -> ReportPart:
     """Measure what feedback terms change."""
     rows = [["documents", "language", "recall@10", "wider", "recall@20", "wider", "precision@3", "wider"]]
     figures: Figures = {}
@@ -167,10 +167,10 @@ def wider(every: Sequence[Corpus]) -> Part:
                 figures[f"ten {corpus.name} {language}"] = told[1].value - told[0].value
                 figures[f"precise {corpus.name} {language}"] = exact[1].value - exact[0].value
     about = "The same questions with the feedback terms (RM3) that a retry adds. The questions are those of the first table."
-    return Part("Wider search on a retry", about, rows, figures)
+    return ReportPart("Wider search on a retry", about, rows, figures)
 
 
-def versions(corpus: Corpus) -> Part:
+def versions(corpus: RetrievalCorpus) -> ReportPart:
     """Measure what the filter of product versions is worth."""
     rows = [["documents", "language", "one release asked for", "none asked for", "all three named"]]
     figures: Figures = {}
@@ -188,7 +188,7 @@ def versions(corpus: Corpus) -> Part:
         "nDCG@10 where only the pages of one release count, of three that differ in nothing but a stamp in each paragraph. "
         "Where none is asked for, the newest is searched, and its pages count; who names all three gets all."
     )
-    return Part("Versions of a product", about, rows, figures)
+    return ReportPart("Versions of a product", about, rows, figures)
 
 
 def _in_release(pages: Sequence[str], release: str) -> list[str]:
@@ -211,7 +211,7 @@ class TopicConfidence:
     foreign: Sureness
 
 
-def ask_all(people: Sequence[Corpus], foreign: Mapping[str, Sequence[str]]) -> list[TopicConfidence]:
+def ask_all(people: Sequence[RetrievalCorpus], foreign: Mapping[str, Sequence[str]]) -> list[TopicConfidence]:
     """Ask every set of questions in every index; corpora of one index stand together."""
     asked: list[TopicConfidence] = []
     for corpus in people:
@@ -228,7 +228,7 @@ def ask_all(people: Sequence[Corpus], foreign: Mapping[str, Sequence[str]]) -> l
     return asked
 
 
-def on_topic(asked: Sequence[TopicConfidence]) -> Part:
+def on_topic(asked: Sequence[TopicConfidence]) -> ReportPart:
     """Measure how questions to the documents are told from questions about anything else."""
     rows = [["documents, language", "foreign questions", "AUC, confidence", "AUC, raw score", "kept", "let through"]]
     figures: Figures = {}
@@ -247,10 +247,10 @@ def on_topic(asked: Sequence[TopicConfidence]) -> Part:
         "The best passage of any kind and language. AUC: how often a question to the documents gets more than a foreign one, by "
         "the normalised confidence and by the raw score; *kept* and *let through*: the shares at 0.5 or above."
     )
-    return Part("On topic or not", about, rows, figures)
+    return ReportPart("On topic or not", about, rows, figures)
 
 
-def midpoints(asked: Sequence[TopicConfidence]) -> Part:
+def midpoints(asked: Sequence[TopicConfidence]) -> ReportPart:
     """Measure what other midpoints of confidence would keep and let through."""
     sets = {name: sure for index in asked for name, sure in index.own.items()}
     for index in asked:
@@ -262,7 +262,7 @@ def midpoints(asked: Sequence[TopicConfidence]) -> Part:
         "The share of questions at a confidence of 0.5 or above, by the normalised score at which confidence is one half "
         f"(`norm_midpoint` among a profile's thresholds; {MIDPOINT:g} unless it says otherwise). Greater values keep out more, of both."
     )
-    return Part("Where the midpoint of confidence lies", about, rows, {})
+    return ReportPart("Where the midpoint of confidence lies", about, rows, {})
 
 
 def _measure_reaching(sure: Sequence[tuple[float, float]], midpoint: float) -> float:
@@ -281,13 +281,13 @@ def _normalise(confidence: float) -> float:
 # ---------------------------------------------------------------------------------------------------------- the parts
 
 
-def shares(every: Sequence[tuple[str, Callable[[Path], Corpus]]], folder: Path) -> Part:
+def shares(every: Sequence[tuple[str, Callable[[Path], RetrievalCorpus]]], folder: Path) -> ReportPart:
     """Measure what single choices are worth, by making them otherwise."""
     names = [f"{name} {language}" for name, _ in every for language in LANGUAGES]
     rows = [["choice", *names]]
     figures: Figures = {}
 
-    def line(what: str, built: Sequence[Corpus]) -> None:
+    def line(what: str, built: Sequence[RetrievalCorpus]) -> None:
         told: list[float] = []
         for corpus in built:
             with open_corpus(corpus) as asker:
@@ -297,7 +297,7 @@ def shares(every: Sequence[tuple[str, Callable[[Path], Corpus]]], folder: Path) 
         rows.append([what, *(f"{value:.3f}".removeprefix("0") for value in told)])
         figures.update({f"{what}|{name}": value for name, value in zip(names, told, strict=True)})
 
-    def build(what: str) -> list[Corpus]:
+    def build(what: str) -> list[RetrievalCorpus]:
         return [make(folder / f"{what}-{number}") for number, (_, make) in enumerate(every)]
 
     as_it_is = build("as it is")
@@ -314,4 +314,4 @@ def shares(every: Sequence[tuple[str, Callable[[Path], Corpus]]], folder: Path) 
         "nDCG@10 with one choice made otherwise: titles and headings weigh .6 each beside the text's 1, a passage is cut at "
         "2,000 characters, words are stemmed by Russian and English rules. The intervals are those of the first table."
     )
-    return Part("What single choices are worth", about, rows, figures)
+    return ReportPart("What single choices are worth", about, rows, figures)

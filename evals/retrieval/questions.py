@@ -22,7 +22,7 @@ _ALPHABETS = {Language.EN: "abcdefghijklmnopqrstuvwxyz", Language.RU: "абвг�
 _SHORTEST_MISSPELT = 5
 
 
-class Line(BaseModel):
+class QuestionLine(BaseModel):
     """A question in both languages, as the files have it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Line(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RetrievalQuestion:
     """One question in one language, and what its pages are worth; pages are named `en/...` and `ru/...`."""
 
     text: str
@@ -52,16 +52,16 @@ class Question:
     held_back: bool = False
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[QuestionLine]:
     """Read one file of labelled questions.
 
     Raises:
         ConfigError: A line is none, an id or a question stands twice, or a grade is neither 1 nor 2.
     """
-    lines: list[Line] = []
+    lines: list[QuestionLine] = []
     for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
         try:
-            line = Line.model_validate(json.loads(text))
+            line = QuestionLine.model_validate(json.loads(text))
         except (ValueError, ValidationError) as error:
             raise ConfigError(
                 f"{path.name}:{number} is not a labelled question: {error}.", "Correct the line."
@@ -78,10 +78,10 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
-def in_language(lines: Sequence[Line], language: Language) -> list[Question]:
+def in_language(lines: Sequence[QuestionLine], language: Language) -> list[RetrievalQuestion]:
     """Return the questions of one language."""
     return [
-        Question(
+        RetrievalQuestion(
             line.en if language is Language.EN else line.ru,
             language,
             {f"{language}/{page}": grade for page, grade in line.pages.items()},
@@ -91,13 +91,15 @@ def in_language(lines: Sequence[Line], language: Language) -> list[Question]:
     ]
 
 
-def join_questions(asked: Sequence[Question], count: int) -> list[tuple[Question, tuple[Question, ...]]]:
+def join_questions(
+    asked: Sequence[RetrievalQuestion], count: int
+) -> list[tuple[RetrievalQuestion, tuple[RetrievalQuestion, ...]]]:
     """Return messages of two or three questions each, and those questions; drawn by seed, no page twice in one.
 
     They follow one another in a line, and what has no question mark ends its line.
     """
     dice = random.Random(_SEED)  # noqa: S311  # no secret is drawn
-    messages: list[tuple[Question, tuple[Question, ...]]] = []
+    messages: list[tuple[RetrievalQuestion, tuple[RetrievalQuestion, ...]]] = []
     for number in range(count):
         parts = dice.sample(asked, k=2 + number % 2)
         grades: dict[str, int] = {}
@@ -106,11 +108,11 @@ def join_questions(asked: Sequence[Question], count: int) -> list[tuple[Question
         if len(grades) < sum(len(part.grades) for part in parts):
             continue
         text = "".join(part.text + (" " if part.text.endswith("?") else "\n") for part in parts).rstrip()
-        messages.append((Question(text, parts[0].language, grades), tuple(parts)))
+        messages.append((RetrievalQuestion(text, parts[0].language, grades), tuple(parts)))
     return messages
 
 
-def misspelt(question: Question, number: int) -> Question:
+def misspelt(question: RetrievalQuestion, number: int) -> RetrievalQuestion:
     """Return a question with one slip in each of one or two of its content words of five letters or more.
 
     Args:

@@ -10,11 +10,11 @@ from pathlib import Path
 from contracts.enums import Language
 from evals.retrieval import corpora, parts
 from evals.retrieval.compared import compare
-from evals.retrieval.corpora import LANGUAGES, Corpus, Data
+from evals.retrieval.corpora import LANGUAGES, Data, RetrievalCorpus
 from evals.retrieval.overlap import handbook_headings, mean_overlap, paths_headings
-from evals.retrieval.parts import Figures, Part
+from evals.retrieval.parts import Figures, ReportPart
 
-_Made = tuple[list[Corpus], list[Corpus], list[tuple[str, Callable[[Path], Corpus]]]]
+_Made = tuple[list[RetrievalCorpus], list[RetrievalCorpus], list[tuple[str, Callable[[Path], RetrievalCorpus]]]]
 
 
 def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
@@ -28,7 +28,7 @@ def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
     data = Data(data_folder)
     every, asked_by_people, makers = _corpora(folder, data, most)
     people = _people(asked_by_people)
-    steps: list[Callable[[], Part]] = [
+    steps: list[Callable[[], ReportPart]] = [
         lambda: parts.measure_ranking(every),
         lambda: parts.misspellings(asked_by_people),
         lambda: parts.several(asked_by_people),
@@ -41,7 +41,7 @@ def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
     if len(asked_by_people) > 1:
         steps.append(lambda: parts.versions(first(corpora.releases(data.folder, folder / "releases"), most)))
     steps.append(lambda: parts.shares(makers, folder / "choices"))
-    made: list[Part] = []
+    made: list[ReportPart] = []
     figures: Figures = {}
     for step in steps:
         part = step()
@@ -65,7 +65,7 @@ def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
 def _corpora(folder: Path, data: Data, most: int | None) -> _Made:
     """Return all corpora, those with people's questions, and what makes the latter anew."""
     print("… indexing", file=sys.stderr, flush=True)
-    makers: list[tuple[str, Callable[[Path], Corpus]]] = [
+    makers: list[tuple[str, Callable[[Path], RetrievalCorpus]]] = [
         ("handbook", lambda place: first(corpora.handbook(place), most))
     ]
     if data.has("fastapi-docs", "FastAPI's documentation"):
@@ -79,12 +79,12 @@ def _corpora(folder: Path, data: Data, most: int | None) -> _Made:
     return every, people, makers
 
 
-def first(corpus: Corpus, most: int | None) -> Corpus:
+def first(corpus: RetrievalCorpus, most: int | None) -> RetrievalCorpus:
     """Return a corpus with so many questions of each language; with all of them for `None`."""
     return replace(corpus, questions=[one for it in LANGUAGES for one in corpus.asked(it)[:most]])
 
 
-def _people(people: list[Corpus]) -> str:
+def _people(people: list[RetrievalCorpus]) -> str:
     headings = [handbook_headings()]
     if len(people) > 1:
         headings.append(paths_headings(people[1].root))

@@ -14,8 +14,8 @@ from adapters.planning.offline import OfflinePlanner
 from assistant.deployment import deployment
 from contracts.evidence import EvidenceItem
 from contracts.ports import PlanRequest, SearchRequest
-from evals.retrieval.corpora import Corpus
-from evals.retrieval.questions import Question
+from evals.retrieval.corpora import RetrievalCorpus
+from evals.retrieval.questions import RetrievalQuestion
 from guards.evidence_selection import fold_duplicates, select_evidence
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ def bar(items: Sequence[T], what: str) -> Iterable[T]:
 class Asker:
     """One corpus, and an open index of it."""
 
-    def __init__(self, corpus: Corpus, knowledge: KnowledgeBase) -> None:
+    def __init__(self, corpus: RetrievalCorpus, knowledge: KnowledgeBase) -> None:
         self.corpus = corpus
         self.knowledge = knowledge
 
-    def pages(self, question: Question, *, expand: bool = False, version: str | None = None) -> list[str]:
+    def pages(self, question: RetrievalQuestion, *, expand: bool = False, version: str | None = None) -> list[str]:
         """Return the pages found for a question, best first, each where its first passage stands."""
         return self._name_pages(self._items(question, question.text, expand=expand, version=version))
 
-    def in_all_releases(self, question: Question, releases: Sequence[str]) -> list[str]:
+    def in_all_releases(self, question: RetrievalQuestion, releases: Sequence[str]) -> list[str]:
         """Like `pages`, for one who names all the releases that there are."""
         request = SearchRequest(
             question.text, top_k=DEPTH, language=question.language, question=f"releases {', '.join(releases)}"
@@ -55,17 +55,17 @@ class Asker:
             self._merge([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds])
         )
 
-    def passages(self, question: Question, count: int) -> list[str]:
+    def passages(self, question: RetrievalQuestion, count: int) -> list[str]:
         """Return the pages of the first passages, again where a page has several."""
         return [self.corpus.page(item) for item in self._items(question, question.text)[:count]]
 
-    def taking_turns(self, message: Question, queries: Sequence[str]) -> list[str]:
+    def taking_turns(self, message: RetrievalQuestion, queries: Sequence[str]) -> list[str]:
         """Return the pages for several queries as `retrieve` merges them."""
         ranked = [self._items(message, query) for query in queries]
         merged = select_evidence(ranked, threshold=0.0, limit=DEPTH * len(ranked), budget=_NO_BUDGET)
         return self._name_pages(merged.evidence)
 
-    def planned(self, message: Question) -> list[str]:
+    def planned(self, message: RetrievalQuestion) -> list[str]:
         """Return the sub-queries that the offline planner makes of a message."""
         planner = OfflinePlanner(self.knowledge, deployment("handbook").profile)
         reply = asyncio.run(planner.plan(PlanRequest(message.text, message.language)))
@@ -79,7 +79,7 @@ class Asker:
         return (items[0].confidence, items[0].score) if items else (0.0, 0.0)
 
     def _items(
-        self, asked: Question, text: str, *, expand: bool = False, version: str | None = None
+        self, asked: RetrievalQuestion, text: str, *, expand: bool = False, version: str | None = None
     ) -> list[EvidenceItem]:
         request = SearchRequest(text, top_k=DEPTH, language=asked.language, expand=expand, version=version)
         return self._merge([self.knowledge.search_now(request, kind).items for kind in self.corpus.kinds])
@@ -95,7 +95,7 @@ class Asker:
 
 
 @contextmanager
-def open_corpus(corpus: Corpus) -> Generator[Asker]:
+def open_corpus(corpus: RetrievalCorpus) -> Generator[Asker]:
     """Open the index of a corpus."""
     with KnowledgeBase(corpus.directory) as knowledge:
         yield Asker(corpus, knowledge)

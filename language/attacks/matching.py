@@ -45,7 +45,7 @@ _QUOTED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class MatchedRules:
     """The ids of the rules that matched, in the pack's order.
 
     Attributes:
@@ -80,7 +80,7 @@ def shipped_pack() -> Pack:
     return read_pack()
 
 
-def find(text: str, pack: Pack, *, as_written: bool = False) -> Findings:
+def find(text: str, pack: Pack, *, as_written: bool = False) -> MatchedRules:
     """Return the rules of a pack that a text matches.
 
     Args:
@@ -99,7 +99,7 @@ def find(text: str, pack: Pack, *, as_written: bool = False) -> Findings:
             found[rule.text.strength].append(rule.id)
         elif mentions and rule.strong:
             found["mentioned"].append(rule.id)
-    return Findings(*(tuple(ids) for ids in found.values()))
+    return MatchedRules(*(tuple(ids) for ids in found.values()))
 
 
 def matching_view(text: str) -> str:

@@ -28,11 +28,11 @@ Filled = Annotated[str, Field(min_length=1)]
 Some = Annotated[tuple[Filled, ...], Field(min_length=1)]
 
 
-class _Part(BaseModel):
+class _PackPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class RuleText(_Part):
+class RuleText(_PackPart):
     """One rule as written; what each key means stands at the top of `rules.toml`."""
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -45,7 +45,7 @@ class RuleText(_Part):
     harmless: Some
 
 
-class MentionText(_Part):
+class MentionText(_PackPart):
     """How an attack that is asked about, quoted or told of is told from an attack, as written."""
 
     question: Some
@@ -55,7 +55,7 @@ class MentionText(_Part):
     examples: Some
 
 
-class PackText(_Part):
+class PackText(_PackPart):
     """A rule pack as written."""
 
     version: Filled

@@ -18,7 +18,7 @@ from typing import Final
 from language.clean import fold
 from language.figures.nearest import pieces_in_order
 from language.figures.numbers import word_number
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.lexicon import light_stems
 from language.patterns import read_wording
 from language.words import stem, stop_words
@@ -51,7 +51,7 @@ MOST_USES: Final = 600
 """Of one passage."""
 
 
-def takes_argument(command: str, cited: Iterable[Passage], asked: str = "") -> bool:
+def takes_argument(command: str, cited: Iterable[ReadPassage], asked: str = "") -> bool:
     """Whether a command is one of some passages with an argument of the user's, or with a placeholder for it.
 
     Args:
@@ -62,7 +62,7 @@ def takes_argument(command: str, cited: Iterable[Passage], asked: str = "") -> b
     return own_arguments(command, cited, asked) is not None
 
 
-def own_arguments(command: str, cited: Iterable[Passage], asked: str = "") -> frozenset[str] | None:
+def own_arguments(command: str, cited: Iterable[ReadPassage], asked: str = "") -> frozenset[str] | None:
     """Return the words of a command that stand where a command of some passages has others; `None` where it is none of them."""
     words = command.split()
     if len(words) < LEAST_WORDS:
@@ -98,7 +98,7 @@ def _fits(theirs: str, word: str, known: frozenset[str]) -> bool:
     return bool(_PLACEHOLDER.fullmatch(theirs)) or (word in known and (not theirs.isalpha() or theirs.isupper()))
 
 
-def bound_wrongly(claim: str, cited: Iterable[Passage], found_beside: Iterable[Passage] = ()) -> list[str]:
+def bound_wrongly(claim: str, cited: Iterable[ReadPassage], found_beside: Iterable[ReadPassage] = ()) -> list[str]:
     """Return the commands, names and numbers of which a claim says what its sources say of others.
 
     Args:

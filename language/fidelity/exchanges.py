@@ -13,7 +13,7 @@ from typing import Final
 
 from language.fidelity.turning_words import LISTS, opposites, sentence_of
 from language.figures.nearest import places
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 from language.words import stem, stop_words
 
@@ -33,7 +33,7 @@ _CYRILLIC: Final = re.compile("[а-яё]")
 Words = tuple[str, ...]
 
 
-def find_exchanges(claim: str, cited: Iterable[Passage]) -> list[str]:
+def find_exchanges(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
     """Return what a claim exchanged of a sentence of its source, each as "old -> new".
 
     Args:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from language.clean import unescape_entities
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.lexicon import is_lead_in, points_ahead
 from language.names import names
 from language.patterns import read_wording
@@ -33,7 +33,7 @@ _FEW: Final = 0.25
 _MANY_WORDS: Final = 4
 
 
-def inventions(claim: str, cited: Sequence[Passage]) -> list[str]:
+def inventions(claim: str, cited: Sequence[ReadPassage]) -> list[str]:
     """Return a claim, or the parts of it, that have hardly a word of what it cites: "Port 80 is open; all is free of charge".
 
     Args:
@@ -63,7 +63,7 @@ _PART: Final = _WORDING.pattern("part")
 _MOST_PARTS: Final = 100
 
 
-def is_invented(claim: str, cited: Sequence[Passage], *, leads: bool = False) -> bool:
+def is_invented(claim: str, cited: Sequence[ReadPassage], *, leads: bool = False) -> bool:
     """Whether a text has hardly a word of some passages; what points at a list or a block that comes may be told more freely."""
     words, typed = _words(claim), "`" in claim or len(_FIGURE.findall(claim)) > 1
     least = _LEAST_LEADING if leads else _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
@@ -72,7 +72,7 @@ def is_invented(claim: str, cited: Sequence[Passage], *, leads: bool = False) ->
     return share_of(words, cited) < (_FEW if len(words) > _MANY_WORDS and not (typed or leads) else _HARDLY)
 
 
-def likeness(claim: str, cited: Sequence[Passage]) -> float | None:
+def likeness(claim: str, cited: Sequence[ReadPassage]) -> float | None:
     """Return the share of a claim's words that its sources have, 0 to 1; `None` where it says too little, or in another script."""
     words = _words(claim)
     if not words or is_lead_in(claim) or not _is_of_one_script(claim, cited):
@@ -80,7 +80,7 @@ def likeness(claim: str, cited: Sequence[Passage]) -> float | None:
     return share_of(words, cited)
 
 
-def share_of(words: Iterable[str], cited: Iterable[Passage]) -> float:
+def share_of(words: Iterable[str], cited: Iterable[ReadPassage]) -> float:
     """Return the share of some stems that passages have."""
     there = frozenset[str]().union(*(text.vocabulary for text in cited))
     every = list(words)
@@ -93,11 +93,11 @@ def _words(claim: str) -> list[str]:
     return [word for word in said if word not in named and not any(map(str.isdigit, word))]
 
 
-def _is_in_another_script(part: str, cited: Sequence[Passage]) -> bool:
+def _is_in_another_script(part: str, cited: Sequence[ReadPassage]) -> bool:
     """Whether a part is in other letters than what it cites, where it does not stand."""
     words = _words(part)
     return len(words) >= _LEAST_TYPED and not _is_of_one_script(part, cited) and share_of(words, cited) < _HARDLY
 
 
-def _is_of_one_script(claim: str, cited: Sequence[Passage]) -> bool:
+def _is_of_one_script(claim: str, cited: Sequence[ReadPassage]) -> bool:
     return any(detect(claim) is detect(there.text) for there in cited)

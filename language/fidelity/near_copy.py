@@ -27,7 +27,7 @@ from language.fidelity.turning_words import (
     sentence_of,
 )
 from language.figures.nearest import places
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 from language.words import stem, stems, stop_words, tokens
 
@@ -50,7 +50,7 @@ _PART: Final = re.compile(r"[;:|()—–]|\.\s")
 _ONE_CAPITAL: Final = re.compile(r"[A-ZА-ЯЁ][a-zа-яё-]*,?")
 
 
-def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = str) -> list[str]:
+def changes(claim: str, cited: Iterable[ReadPassage], context: Callable[[], str] = str) -> list[str]:
     """Return what a claim changes of the sentence that it nearly copies, each change as "old -> new"; empty where it does not.
 
     Args:
@@ -80,7 +80,7 @@ def changes(claim: str, cited: Iterable[Passage], context: Callable[[], str] = s
     ]
 
 
-def is_copied(claim: str, cited: Iterable[Passage]) -> bool:
+def is_copied(claim: str, cited: Iterable[ReadPassage]) -> bool:
     """Whether the words of a claim stand one after the other in a source, the targets of links aside.
 
     A drafter leaves links out that lead away, and says so; a number in brackets, which is a citation elsewhere, it puts in others.
@@ -97,7 +97,7 @@ def _all_words(text: str) -> str:
 _LEFT_OUT: Final = _WORDING.pattern("left_out")
 
 
-def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence | None = None) -> list[str] | None:
+def _of_the_nearest(said: Sentence, passages: Sequence[ReadPassage], whole: Sentence | None = None) -> list[str] | None:
     """Return the changes of the sentence that is nearly copied; `None` where none is.
 
     Args:
@@ -114,7 +114,7 @@ def _of_the_nearest(said: Sentence, passages: Sequence[Passage], whole: Sentence
     return found[0] if all(found) else []
 
 
-def _near(said: Sentence, passages: Sequence[Passage]) -> Iterator[tuple[float, Sentence]]:
+def _near(said: Sentence, passages: Sequence[ReadPassage]) -> Iterator[tuple[float, Sentence]]:
     """Yield the sentences, alone and in pairs, that a claim nearly copies, with how alike they are: those that have its words."""
     if len(said.words) > _LONGEST:
         return
@@ -258,7 +258,7 @@ def _number_groups(words: Sequence[str]) -> list[frozenset[str]]:
 
 def _condition_left_out(
     said: Sentence,
-    passages: Sequence[Passage],
+    passages: Sequence[ReadPassage],
     context: Callable[[], str],
     is_same: Callable[[tuple[str, ...], tuple[str, ...]], bool],
     begins: Phrases,
@@ -322,7 +322,7 @@ _COPY: Final = 0.93
 """How alike the rest of a sentence and a claim are that says it without its condition."""
 
 
-def _stands_alone(said: Sentence, passages: Sequence[Passage]) -> bool:
+def _stands_alone(said: Sentence, passages: Sequence[ReadPassage]) -> bool:
     """Whether a claim is a whole sentence somewhere else in its sources."""
     return any(sentence.words == said.words for there in passages for sentence in _sentences(there.text))
 
@@ -354,7 +354,7 @@ def _commas(sentence: Sentence) -> Iterator[int]:
 # ------------------------------------------------------------------------- a denial among words that were copied
 
 
-def _find_denial_in_copied_words(said: Sentence, passages: Sequence[Passage]) -> list[str]:
+def _find_denial_in_copied_words(said: Sentence, passages: Sequence[ReadPassage]) -> list[str]:
     """Return the denial that a claim puts in or leaves out among a few words that it copies, wherever the rest is from.
 
     Words around a denial are searched for without it on the other side. A sentence that denies anything else, in any

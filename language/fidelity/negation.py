@@ -14,7 +14,7 @@ from typing import Final
 
 from language.clean import fold
 from language.figures.nearest import content_words, places
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 from language.words import stem, stop_words
 
@@ -53,7 +53,7 @@ class _Polarity:
         return self.denied | self.plain
 
 
-def polarity_differs(claim: str, cited: Iterable[Passage], *, opens: bool | None = None) -> bool:
+def polarity_differs(claim: str, cited: Iterable[ReadPassage], *, opens: bool | None = None) -> bool:
     """Whether the sentence of some passages that is closest to a claim says the opposite of it.
 
     Args:

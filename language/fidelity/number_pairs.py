@@ -12,14 +12,14 @@ from language.clean import fold
 from language.fidelity.bindings import LEAST_WORDS, MOST_USES, WORD
 from language.fidelity.tables import split_cells
 from language.figures.nearest import pieces_in_order
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 from language.words import stem
 
 _WORDING: Final = read_wording(__name__)
 
 
-def swapped_numbers(claim: str, cited: Iterable[Passage]) -> list[str]:
+def swapped_numbers(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
     """Return pairs of numbers that a claim gives to each other's thing, each as "a <-> b".
 
     Of the words around each of two numbers those are compared that the other has not: they were exchanged where the source

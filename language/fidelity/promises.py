@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from language.clean import fold
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 
 _WORDING: Final = read_wording(__name__)
 
 
-def promises_of_nobody(claim: str, cited: Iterable[Passage], asked: str = "") -> list[str]:
+def promises_of_nobody(claim: str, cited: Iterable[ReadPassage], asked: str = "") -> list[str]:
     """Return the words by which a claim promises what no passage speaks of, as they stand in it.
 
     Args:

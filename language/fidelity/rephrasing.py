@@ -15,7 +15,7 @@ from typing import Final
 
 from language.fidelity.turning_words import ANSWERS, HOW, LIMITING, LISTS, Sentence, opposites, sentence_of
 from language.figures.nearest import places
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 from language.words import stem, stop_words
 
@@ -80,7 +80,7 @@ def _denied_word(words: Sequence[str], at: int) -> str:
     return stem(next((word for word in words[at + 1 : at + 3] if word not in stop_words()), ""))
 
 
-def turned_round(claim: str, cited: Iterable[Passage]) -> list[str]:
+def turned_round(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
     """Return what the clauses of a claim say otherwise than the most alike of its source, each as "old -> new".
 
     Args:
@@ -229,7 +229,7 @@ _EXTENTS: Final = {word: extent for extent, words in _WORDING.forms("extents").i
 # ------------------------------------------------------------------------------------------------- limits of numbers
 
 
-def _other_limits(said: Sentence, passages: Sequence[Passage]) -> Iterator[str]:
+def _other_limits(said: Sentence, passages: Sequence[ReadPassage]) -> Iterator[str]:
     """Yield the numbers of a claim that are the least of what the source says that they are the most of, and the reverse."""
     own = _limits(said)
     if not own:

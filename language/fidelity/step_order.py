@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from language.clean import fold
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 from language.truncation import in_short
 from language.words import stem, stop_words
@@ -43,7 +43,7 @@ _DENIED: Final = _WORDING.pattern("denied")
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _SourceStep:
     """A step of a source: of which list, its place there, and its words."""
 
     of: tuple[str, int]
@@ -51,14 +51,14 @@ class _Step:
     words: frozenset[str]
 
 
-def misordered_steps(told: Iterable[tuple[str, Sequence[Passage]]]) -> list[str]:
+def misordered_steps(told: Iterable[tuple[str, Sequence[ReadPassage]]]) -> list[str]:
     """Return the steps that a draft has before others which its source has before them, each as "later -> earlier".
 
     Args:
         told: The claims of a draft in their order, each with the passages that it cites.
     """
     found: list[str] = []
-    before: tuple[_Step, str] | None = None
+    before: tuple[_SourceStep, str] | None = None
     last = 0
     for text, cited in told:
         numbered = _NUMBERED.match(text)
@@ -92,7 +92,7 @@ def _in_turn(text: str) -> Iterator[str]:
         yield bare
 
 
-def _step_of(part: str, cited: Sequence[Passage]) -> _Step | None:
+def _step_of(part: str, cited: Sequence[ReadPassage]) -> _SourceStep | None:
     """Return the step of a source that a part of a draft tells; where several may be meant, none."""
     words = _words(part)
     if len(words) < _LEAST_WORDS:
@@ -108,10 +108,10 @@ def _step_of(part: str, cited: Sequence[Passage]) -> _Step | None:
 
 
 @lru_cache(maxsize=256)
-def _steps(text: str) -> tuple[_Step, ...]:
+def _steps(text: str) -> tuple[_SourceStep, ...]:
     """Return the steps of the outermost lists of a text; what stands inside of a step is a part of it."""
     starts = list(_STEP.finditer(text))[:_MOST_STEPS]
-    found: list[_Step] = []
+    found: list[_SourceStep] = []
     lists = last = place = 0
     goes_on = False
     least = min((len(match[1]) for match in starts), default=0)
@@ -124,7 +124,7 @@ def _steps(text: str) -> tuple[_Step, ...]:
             lists, place = lists + 1, 0
         place += 1
         goes_on = bool(heading and heading["next"])
-        found.append(_Step((text, lists), place, _words(text[match.end() : heading.start() if heading else end])))
+        found.append(_SourceStep((text, lists), place, _words(text[match.end() : heading.start() if heading else end])))
         last = _NO_NUMBER if heading else number
     return tuple(found)
 

@@ -12,14 +12,14 @@ from typing import Final
 from language.clean import fold
 from language.fidelity.bindings import LEAST_WORDS
 from language.figures.nearest import pieces_in_order
-from language.figures.passage import Passage
+from language.figures.passage import ReadPassage
 from language.patterns import read_wording
 from language.words import stem, stop_words
 
 _WORDING: Final = read_wording(__name__)
 
 
-def from_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
+def from_other_rows(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
     """Return the values and cells of a claim that only other rows of a table have than the one which it speaks of.
 
     A row is spoken of where all words of its first cell are in the claim; of a claim that is a row, in its first cell.
@@ -27,7 +27,7 @@ def from_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
     return _values_of_other_rows(claim, cited) or _cells_of_other_rows(claim, cited)
 
 
-def _cells_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
+def _cells_of_other_rows(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
     """Return whole cells that a claim gives to a row which has another one in their column.
 
     The claim must begin with the row's first cell, or be a row itself: elsewhere a cell's words may be anybody's.
@@ -57,7 +57,7 @@ def _cells_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
     return []
 
 
-def _cell_with_other_words(said: frozenset[str], rows: Sequence[_Row]) -> str:
+def _cell_with_other_words(said: frozenset[str], rows: Sequence[_TableRow]) -> str:
     """Return the cell whose words a claim has where the row that it names has other ones: "green" for what blue stands for.
 
     Both cells must share some words with the claim and with each other, for a claim may be about neither.
@@ -81,7 +81,7 @@ _SHOWN: Final = 60
 """Characters of a cell that a reason names."""
 
 
-def _values_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
+def _values_of_other_rows(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
     said, spoken = _cell_words(claim), f" {' '.join(_CODE_NAME.findall(fold(claim)))} "
     # "Unlike Basic, the other plan ..." speaks of another row.
     names = frozenset[str]() if _COMPARES.search(claim) else _cell_words(" ".join(_CAPITAL.findall(claim)))
@@ -102,7 +102,7 @@ def _values_of_other_rows(claim: str, cited: Iterable[Passage]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _TableRow:
     """A row of a table.
 
     Attributes:
@@ -141,7 +141,7 @@ class _Row:
 class _Tables:
     """The rows of a text under each head, and the words of what else it says."""
 
-    tables: tuple[tuple[_Row, ...], ...]
+    tables: tuple[tuple[_TableRow, ...], ...]
     beside: frozenset[str]
 
 
@@ -160,7 +160,7 @@ def _tables(text: str) -> _Tables:
     return _Tables(tables, _cell_words("\n".join((*beside, *heads))))
 
 
-def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
+def _rows(table: Sequence[Sequence[str]]) -> Iterator[_TableRow]:
     keys = [_cell_words(cells[0]) for cells in table]
     counted = Counter(word for key in keys for word in key)
     for key, cells in zip(keys, table, strict=True):
@@ -169,7 +169,7 @@ def _rows(table: Sequence[Sequence[str]]) -> Iterator[_Row]:
             codes = frozenset(code for cell in cells if _CODE_NAME.fullmatch(code := fold(cell.strip("` "))))
             begins = tuple(fold(word) for word in _TOKEN.findall(_TAG.sub(" ", cells[0])))
             others = tuple(cells[1:])
-            yield _Row(
+            yield _TableRow(
                 key, tells, codes, _cell_words(" | ".join(others)), begins, tuple(map(_cell_words, others)), others
             )
 

@@ -17,7 +17,7 @@ from language.clean import fold
 from language.figures.dates import agrees
 from language.figures.figure import TIMES, Figure, write_figure
 from language.figures.identifiers import ALIKE
-from language.figures.passage import Passage, passage, without_blanks
+from language.figures.passage import ReadPassage, passage, without_blanks
 from language.figures.rates import SIZES
 from language.figures.units import COUNTS
 from language.figures.values import Values, values
@@ -31,7 +31,7 @@ def missing_from(claim: str, snippet: str) -> list[str]:
     return missing_values(values(claim), [passage(snippet)])
 
 
-def missing_values(wanted: Values, cited: Sequence[Passage]) -> list[str]:
+def missing_values(wanted: Values, cited: Sequence[ReadPassage]) -> list[str]:
     """Return the values that no cited passage has: figures first, then identifiers, addresses and names, each sorted.
 
     Identifiers and addresses must occur as they are written, quoted names word by word; none as a part of a longer
@@ -43,7 +43,7 @@ def missing_values(wanted: Values, cited: Sequence[Passage]) -> list[str]:
     return absent + sorted(name for name in wanted.quoted if not any(_is_quoted(name, there) for there in cited))
 
 
-def _describe_lack(figure: Figure, cited: Sequence[Passage]) -> str:
+def _describe_lack(figure: Figure, cited: Sequence[ReadPassage]) -> str:
     """Return how a figure that no passage has is shown; nothing where one has it."""
     shown = write_figure(figure)
     match figure.kind:
@@ -75,14 +75,14 @@ def _describe_lack(figure: Figure, cited: Sequence[Passage]) -> str:
     return shown
 
 
-def _may_count(figure: Figure, cited: Sequence[Passage]) -> bool:
+def _may_count(figure: Figure, cited: Sequence[ReadPassage]) -> bool:
     """Whether passages do not count what a figure counts, or may do so with its number."""
     if not any(text.counted.get(figure.of) for text in cited):
         return True
     return any(not text.near(figure.of).isdisjoint(figure.normal) for text in cited)
 
 
-def _other_rate(figure: Figure, cited: Sequence[Passage]) -> str:
+def _other_rate(figure: Figure, cited: Sequence[ReadPassage]) -> str:
     """Return a figure with what it is a rate of, where the passages have it as a rate of something else only."""
     rates = [
         known.per
@@ -97,7 +97,7 @@ def _other_rate(figure: Figure, cited: Sequence[Passage]) -> str:
     return ""
 
 
-def _has_bare_number(figure: Figure, text: Passage) -> bool:
+def _has_bare_number(figure: Figure, text: ReadPassage) -> bool:
     """Whether a text has the number of an amount without any unit, where it may be one of that amount's."""
     dimensions = frozenset(dimension for dimension, _ in figure.unit)
     if dimensions & COUNTS:
@@ -105,7 +105,7 @@ def _has_bare_number(figure: Figure, text: Passage) -> bool:
     return text.may_amount(figure.unit | figure.whole, figure.normal)
 
 
-def _has_version(wanted: str, text: Passage) -> bool:
+def _has_version(wanted: str, text: ReadPassage) -> bool:
     if "." not in wanted and wanted in text.numbers:
         return True
     short = _ZEROS.sub("", wanted)
@@ -114,7 +114,7 @@ def _has_version(wanted: str, text: Passage) -> bool:
     ) or ("." in wanted and "." not in short and short in text.bare)
 
 
-def _stands(written: str, text: Passage) -> bool:
+def _stands(written: str, text: ReadPassage) -> bool:
     """Whether something stands in a text as it is written, bounded by what cannot belong to it."""
     wanted = fold(" ".join(written.split()))
     for line in text.folded:
@@ -139,7 +139,7 @@ def _is_bounded(before: str, behind: str) -> bool:
     )
 
 
-def _is_named(name: str, there: Passage) -> bool:
+def _is_named(name: str, there: ReadPassage) -> bool:
     if any(map(str.isdigit, name)) and _is_code(name):
         return _has_code(name, there)
     if _occurs(name, there.flat) or ("+" in name and name in there.keys):
@@ -169,7 +169,7 @@ def _is_code(name: str) -> bool:
     return bool(re.fullmatch(r"(?:[^\W\d_]+[-‐‑]?\d+)+[^\W\d_]*", name))
 
 
-def _has_code(name: str, there: Passage) -> bool:
+def _has_code(name: str, there: ReadPassage) -> bool:
     """Whether a code stands in a text; "SHA-256", "SHA 256" and "SHA256" are one, "GPT-4" and "GPT-4.5" are not."""
     parts = [re.escape(part) for part in re.findall(r"[^\W\d_]+|\d+", name.translate(ALIKE))]
     between = r"[ \u00a0\u202f_‐‑–-]?"
@@ -188,7 +188,7 @@ def _occurs(name: str, flat: str) -> bool:
     return bool(re.search(before + re.escape(name) + after, flat))
 
 
-def _leads(url: str, there: Passage) -> bool:
+def _leads(url: str, there: ReadPassage) -> bool:
     if url in there.urls:
         return True
     # The site of an address that is there; whatever stands behind the host must be there as it is.
@@ -196,7 +196,7 @@ def _leads(url: str, there: Passage) -> bool:
     return is_site and any(known.startswith((f"{url}/", f"{url}?")) for known in there.urls)
 
 
-def _is_quoted(name: str, there: Passage) -> bool:
+def _is_quoted(name: str, there: ReadPassage) -> bool:
     words = tokens(name)
     if f" {' '.join(words)} " in there.said:
         return True

@@ -16,7 +16,7 @@ from typing import Final
 
 from language.figures.comparison import missing_values
 from language.figures.figure import Figure
-from language.figures.passage import Passage, passage
+from language.figures.passage import ReadPassage, passage
 from language.figures.rates import FREQUENT, frequencies
 from language.figures.values import Values, code_parts, values
 from language.words import stems, tokens
@@ -38,7 +38,7 @@ _PLACE_SHARE: Final = 0.5
 _LEAST_WORDS: Final = 2
 
 
-def exchanged_values(claim: str, wanted: Values, cited: Iterable[Passage]) -> list[str]:
+def exchanged_values(claim: str, wanted: Values, cited: Iterable[ReadPassage]) -> list[str]:
     """Return the values of a claim that the places which it quotes do not have, while they have others instead.
 
     Args:
@@ -59,7 +59,7 @@ def exchanged_values(claim: str, wanted: Values, cited: Iterable[Passage]) -> li
     return list(dict.fromkeys(name for names in found for name in names))
 
 
-def _find_exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[str]:
+def _find_exchanged(claim: str, wanted: Values, cited: Sequence[ReadPassage]) -> list[str]:
     words = frozenset(content_words(claim))
     spoken = f" {' '.join(tokens(claim))} "
     if any(spoken in there.said for there in cited):
@@ -97,7 +97,7 @@ def _find_exchanged(claim: str, wanted: Values, cited: Sequence[Passage]) -> lis
     return missing or _said_too_often(suspects, there)
 
 
-def _other_frequency(claim: str, words: frozenset[str], cited: Sequence[Passage]) -> list[str]:
+def _other_frequency(claim: str, words: frozenset[str], cited: Sequence[ReadPassage]) -> list[str]:
     """Return how often a claim says that something happens, where the places that it takes its words from say otherwise."""
     own, words = frequencies(claim), words - FREQUENT
     if not own or len(words) < _LEAST_WORDS:
@@ -113,7 +113,7 @@ def _other_frequency(claim: str, words: frozenset[str], cited: Sequence[Passage]
     return [" ".join(written.split()) for written in own.values()]
 
 
-def _rows(claim: str, wanted: Values, cited: Sequence[Passage]) -> list[Passage]:
+def _rows(claim: str, wanted: Values, cited: Sequence[ReadPassage]) -> list[ReadPassage]:
     """Return the rows with the first cell of a claim that is a row, where other rows have a number that these lack."""
     first = _first_cell(claim)
     if not first:
@@ -170,7 +170,7 @@ def content_words(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def places(text: str) -> Sequence[tuple[Passage, frozenset[str]]]:
+def places(text: str) -> Sequence[tuple[ReadPassage, frozenset[str]]]:
     """Return the sentences, items and rows of a text, with their words."""
     prose, code = _cut(text)
     return [(passage(part), said) for part in (*prose, *code) if (said := frozenset(content_words(part)))]

@@ -49,7 +49,7 @@ _ONCE: Final = _WORDING.pattern("once")
 
 
 @dataclass(frozen=True, slots=True)
-class _Bare:
+class _UnitlessNumber:
     """A number without a unit, and the units that are said around it.
 
     Attributes:
@@ -85,7 +85,7 @@ def _unit_of_sentence(text: str) -> tuple[tuple[str, Fraction], ...]:
     return tuple(dict.fromkeys(unit for word in said for unit in read_unit(f" {word}")))
 
 
-class Passage:
+class ReadPassage:
     """A text that may be cited, read in every way in which somebody may have read it."""
 
     def __init__(self, text: str) -> None:
@@ -191,8 +191,8 @@ class Passage:
         return frozenset(amount for bare in every for form in bare.normal for amount in amounts(form, bare.near))
 
     @cached_property
-    def _bare_figures(self) -> dict[str, list[_Bare]]:
-        found: dict[str, list[_Bare]] = {}
+    def _bare_figures(self) -> dict[str, list[_UnitlessNumber]]:
+        found: dict[str, list[_UnitlessNumber]] = {}
         for line in self._unmarked.splitlines():
             figures = [one for one in figures_of(line) if one.kind in ("number", "word") and not one.unit]
             if not figures:
@@ -211,7 +211,7 @@ class Passage:
                 follows = [unit for word in words for unit in read_unit(f" {word}")]
                 counts = bool(noun) and fold(noun[1]) not in stop_words() and not follows
                 near = tuple(follows) if follows else () if counts else around
-                bare = _Bare(figure.normal, near, of_line, counts, loose)
+                bare = _UnitlessNumber(figure.normal, near, of_line, counts, loose)
                 for form in figure.normal:
                     found.setdefault(form, []).append(bare)
         return found
@@ -348,14 +348,14 @@ def _words_of_number(behind: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=256)
-def passage(text: str) -> Passage:
+def passage(text: str) -> ReadPassage:
     """Return a text ready for comparing; the passages of a turn are asked of again for each claim and each retry."""
-    return Passage(text)
+    return ReadPassage(text)
 
 
 @remember
 def _numbers_of_line(line: str) -> frozenset[str]:
-    return Passage(line).numbers
+    return ReadPassage(line).numbers
 
 
 _word_number = lru_cache(maxsize=20_000)(word_number)

@@ -23,7 +23,13 @@ from typing_extensions import TypedDict
 
 from adapters.checkpoints.database import close_connection, open_connection
 from adapters.checkpoints.lock import ProcessLock
-from adapters.checkpoints.sqlite import PruningSqliteSaver, Step, find_superseded, open_saver, outlives_its_turn
+from adapters.checkpoints.sqlite import (
+    CheckpointStep,
+    PruningSqliteSaver,
+    find_superseded,
+    open_saver,
+    outlives_its_turn,
+)
 from contracts.errors import ThreadError
 
 
@@ -307,7 +313,7 @@ async def test_a_message_can_be_said_differently(saver: PruningSqliteSaver) -> N
 )
 def test_what_is_superseded(steps: list[tuple[str, str, str | None]], start: str, dropped: list[str]) -> None:
     """Older steps go, but for the origins of forks and the newest memory of a subgraph that outlives its turn."""
-    assert [step.checkpoint_id for step in find_superseded([Step(*step) for step in steps], start)] == dropped
+    assert [step.checkpoint_id for step in find_superseded([CheckpointStep(*step) for step in steps], start)] == dropped
 
 
 # --------------------------------------------------------------------------------------------------------- subgraphs

@@ -25,7 +25,7 @@ from contracts.enums import (
 )
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest
-from contracts.spec import ArchitectSpec, Section
+from contracts.spec import ArchitectSpec, RequiredSection
 from guards.contract_check import check_contract
 from guards.grounding_check import check_grounding
 from guards.policy_check import check_answer, contacts_of
@@ -38,7 +38,7 @@ ALLOWED = ("kb.comindware.ru",)
 ROOT = Path(__file__).resolve().parents[2]
 DESK = bare(allowed_link_domains=ALLOWED)
 STEPS = ArchitectSpec(
-    required_sections=(Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),),
+    required_sections=(RequiredSection(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),),
     forbidden_content=("as an AI", "/never+ ever/"),
 )
 
@@ -864,7 +864,7 @@ async def test_answers_from_real_documentation_pass_the_guards(
 
 FOR_STEPS = ArchitectSpec(
     required_sections=(
-        Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}, for_steps=True),
+        RequiredSection(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}, for_steps=True),
     )
 )
 

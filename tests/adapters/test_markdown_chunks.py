@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.reading.chunks import HUGE, LONG, SHORT, Page, heading_text, read, slug
+from adapters.reading.chunks import HUGE, LONG, SHORT, ChunkedPage, heading_text, read, slug
 from adapters.reading.plain import plain
 
 PARAGRAPH = "Words that fill a paragraph until it is as long as it should be. " * 14
 """About 900 characters."""
 
 
-def lines_of(page: Page) -> list[tuple[int, int]]:
+def lines_of(page: ChunkedPage) -> list[tuple[int, int]]:
     return [(chunk.first_line, chunk.last_line) for chunk in page.chunks]
 
 

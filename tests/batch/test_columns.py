@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from assistant.batch.columns import Column, ColumnMap, Input, cells_of, find_columns, read_column_map
-from assistant.batch.tables import Formula, Row
+from assistant.batch.tables import Formula, SheetRow
 from contracts.enums import Language, Outcome
 from contracts.errors import ConfigError, InputError
 from contracts.result import Diagnostics, StructuredAgentResult
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def question(header: list[str], *cells: str, **wanted: object) -> str:
     """Return the question of one row."""
-    return find_columns(header, Input.model_validate(wanted)).question(Row(2, cells))
+    return find_columns(header, Input.model_validate(wanted)).question(SheetRow(2, cells))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def question(header: list[str], *cells: str, **wanted: object) -> str:
 def test_an_export_of_tickets_needs_no_mapping(header: list[str]) -> None:
     """Usual headers are known in both languages, in any case and with any marks."""
     assert question(header, "7", "Printer", "It is <b>silent</b>") == "Printer\n\nIt is silent"
-    assert find_columns(header, Input()).name(Row(2, ("7", "a", "b"))) == "7"
+    assert find_columns(header, Input()).name(SheetRow(2, ("7", "a", "b"))) == "7"
 
 
 def test_a_single_column_of_questions_will_do() -> None:
@@ -63,7 +63,7 @@ def test_a_formula_without_a_value_is_no_question() -> None:
         assert "save the file" in caught.value.way_out
     assert question(header, Formula("=A1"), "x", Formula("=1"), ask="description") == "x"
     with pytest.raises(InputError, match="is no JSON"):
-        find_columns(header, Input()).question(Row(2, (None, None, None), "Line 2 is no JSON."))
+        find_columns(header, Input()).question(SheetRow(2, (None, None, None), "Line 2 is no JSON."))
 
 
 def test_what_alone_is_asked_must_be_there() -> None:

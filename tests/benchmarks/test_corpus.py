@@ -10,7 +10,7 @@ from adapters.index.embedded import KnowledgeBase, ingest
 from contracts.enums import Language, Source
 from contracts.ports import SearchRequest
 from language.words import detect
-from tools.benchmarks.bare import Bare, build
+from tools.benchmarks.bare import BareIndex, build
 from tools.benchmarks.corpus import misspelt, name, queries, write_pages
 from tools.benchmarks.retrieval import len_of, passages
 
@@ -65,6 +65,6 @@ def test_questions_are_in_both_languages_and_of_two_to_eight_words() -> None:
 def test_the_baseline_finds_passages_of_the_same_corpus(base: Path, tmp_path: Path) -> None:
     """Bare tantivy is asked the same questions of the same texts: hardly any has only words that no passage drew."""
     build(tmp_path / "bare", passages(base))
-    bare = Bare(tmp_path / "bare")
+    bare = BareIndex(tmp_path / "bare")
     # Of many: which hundred are drawn changes with every word of the handbook.
     assert sum(bare.search(text) > 0 for text in queries(1000)) >= 970

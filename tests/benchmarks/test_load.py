@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from tests.support.fork_server import Program
-from tools.benchmarks.load import ClientTurn, Run, Server, drive, run_server, slope_of, summarise_answer
+from tools.benchmarks.load import ClientRun, ClientTurn, LoadedServer, drive, run_server, slope_of, summarise_answer
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS, TURNS = 2, 4
 
 
 @pytest.fixture(scope="module")
-def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedServer]:
     """A server over the handbook, forked: starting an interpreter is four seconds of work, and 14 turns are not one."""
 
     def start(command: Sequence[str], **options: Any) -> Program[str]:
@@ -34,7 +34,7 @@ def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.mark.slow
-def test_clients_at_once_lose_nothing_and_get_the_answers_to_their_own_questions(server: Server) -> None:
+def test_clients_at_once_lose_nothing_and_get_the_answers_to_their_own_questions(server: LoadedServer) -> None:
     """Turns sent, answered and recorded are the same, and each ends as it does for a client that is alone."""
     alone = drive(server, 1, CLIENTS + TURNS, name="alone")
     run = drive(server, CLIENTS, TURNS, name="both")
@@ -61,7 +61,7 @@ TURN: Mapping[str, Any] = {"turn_id": "1", "status": "done", "question": "Is it?
 
 def counted(asked: ClientTurn, *recorded: Mapping[str, Any]) -> tuple[int, int, int, int]:
     """Return how many of one turn are answered, recorded, its own, and as for one client."""
-    run = Run([asked], {"a": recorded}, 1.0, 0.1)
+    run = ClientRun([asked], {"a": recorded}, 1.0, 0.1)
     return run.answered, run.kept, run.own, run.like({"Is it?": summarise_answer(ANSWER)})
 
 

@@ -14,7 +14,7 @@ from contracts.context import Context
 from contracts.enums import Language, RequestType, Source
 from contracts.evidence import ConfidenceFigures, EvidenceItem
 from contracts.profile import Behaviour, Profile, Thresholds
-from contracts.spec import ArchitectSpec, Section, pattern_fault
+from contracts.spec import ArchitectSpec, RequiredSection, pattern_fault
 
 LEAST: dict[str, Any] = {
     "name": "desk",
@@ -120,7 +120,7 @@ def test_every_run_setting_is_explained() -> None:
 
 def test_a_section_counts_under_its_name_its_titles_and_its_aliases() -> None:
     """Headings of a section come in one order, the name first."""
-    section = Section(name="steps", title={Language.EN: "Steps", Language.RU: "Шаги"}, aliases=("How to",))
+    section = RequiredSection(name="steps", title={Language.EN: "Steps", Language.RU: "Шаги"}, aliases=("How to",))
     assert section.headings() == ("steps", "Steps", "Шаги", "How to")
 
 

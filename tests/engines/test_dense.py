@@ -14,7 +14,7 @@ from adapters.index.embedded import KnowledgeBase, ingest
 from adapters.index.ranking.embedder import BATCH, Embedder
 from adapters.index.ranking.embeddings import HttpEmbedder
 from adapters.index.ranking.similarity import foreign_questions
-from adapters.index.remote.engine import Engine, EngineFault
+from adapters.index.remote.engine import EngineFault, IndexEngine
 from adapters.index.remote.engines import engine_at
 from adapters.index.remote.filling import FillReport, fill
 from adapters.index.remote.search import RemoteKnowledge
@@ -37,7 +37,7 @@ def server(model_server: FakeServer) -> FakeServer:
 
 
 @pytest.fixture(params=KINDS)
-def engine(request: pytest.FixtureRequest, servers: Servers) -> Iterator[Engine]:
+def engine(request: pytest.FixtureRequest, servers: Servers) -> Iterator[IndexEngine]:
     with servers.engine(request.param) as opened:
         yield opened
 
@@ -55,7 +55,7 @@ def keys(reply: SearchReply) -> list[str]:
     return [item.document for item in reply.items]
 
 
-def refill(root: Path, engine: Engine, model: Embedder | None) -> FillReport:
+def refill(root: Path, engine: IndexEngine, model: Embedder | None) -> FillReport:
     """Index the pages below a folder, ask for their vectors, and fill."""
     ingest(root / "docs", directory=root / "kb")
     if model:
@@ -181,7 +181,7 @@ def test_without_its_model_a_server_is_searched_by_words_and_says_so(library: Pa
 # ----------------------------------------------------------------------------------------------------------- filling
 
 
-def test_no_text_is_sent_twice(tmp_path: Path, engine: Engine, server: FakeServer, model: Embedder) -> None:
+def test_no_text_is_sent_twice(tmp_path: Path, engine: IndexEngine, server: FakeServer, model: Embedder) -> None:
     """A second fill writes nothing and asks nothing, and one after a change only for what changed."""
     shelf(tmp_path)
     first = refill(tmp_path, engine, model)
@@ -232,7 +232,7 @@ asyncio.run(fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambd
         assert fill(tmp_path / "kb", engine, model).written >= report.kept
 
 
-def test_vectors_of_two_models_are_never_mixed(tmp_path: Path, engine: Engine, server: FakeServer) -> None:
+def test_vectors_of_two_models_are_never_mixed(tmp_path: Path, engine: IndexEngine, server: FakeServer) -> None:
     """Another model, another prefix, none at all: the fill is refused with a way out, and nothing is changed."""
     shelf(tmp_path)
     refill(tmp_path, engine, embedder(server.url))
@@ -246,7 +246,7 @@ def test_vectors_of_two_models_are_never_mixed(tmp_path: Path, engine: Engine, s
     assert sorted(engine.held()) == before
 
 
-def test_a_query_of_another_model_is_searched_by_words(tmp_path: Path, engine: Engine, server: FakeServer) -> None:
+def test_a_query_of_another_model_is_searched_by_words(tmp_path: Path, engine: IndexEngine, server: FakeServer) -> None:
     """Vectors of two models are not compared: the trace says so, with a way out that the next fill does not refuse."""
     shelf(tmp_path)
     refill(tmp_path, engine, embedder(server.url))
@@ -260,7 +260,7 @@ def test_a_query_of_another_model_is_searched_by_words(tmp_path: Path, engine: E
         assert [said for said in ways if said in reply.trace.degraded] == [way], reply.trace.degraded
 
 
-def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: Engine, model: HttpEmbedder) -> None:
+def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: IndexEngine, model: HttpEmbedder) -> None:
     """A model that makes longer vectors under its old name is told, and what words find stays."""
     shelf(tmp_path)
     refill(tmp_path, engine, model)
@@ -274,7 +274,9 @@ def test_vectors_of_another_length_are_not_compared(tmp_path: Path, engine: Engi
     assert "another collection" in reply.trace.degraded
 
 
-def test_an_index_by_words_is_searched_by_words_and_says_so(tmp_path: Path, engine: Engine, model: Embedder) -> None:
+def test_an_index_by_words_is_searched_by_words_and_says_so(
+    tmp_path: Path, engine: IndexEngine, model: Embedder
+) -> None:
     """A model that is set after the fill finds no vectors there, which is told with the command that makes them."""
     shelf(tmp_path)
     refill(tmp_path, engine, None)
@@ -305,7 +307,9 @@ def test_qdrant_refuses_vectors_for_a_collection_without(tmp_path: Path, servers
         assert RemoteKnowledge(engine).search_now(SearchRequest("roses"), Source.DOC).items
 
 
-def test_a_fill_without_its_vectors_stops(tmp_path: Path, engine: Engine, server: FakeServer, model: Embedder) -> None:
+def test_a_fill_without_its_vectors_stops(
+    tmp_path: Path, engine: IndexEngine, server: FakeServer, model: Embedder
+) -> None:
     """The embedding server is down: the fill ends with an error, the old index is searched on, and the next goes on."""
     shelf(tmp_path)
     refill(tmp_path, engine, model)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adapters.index.embedded import KnowledgeBase, ingest
-from adapters.index.remote.engine import Engine
+from adapters.index.remote.engine import IndexEngine
 from adapters.index.remote.filling import FillReport, fill
 from adapters.index.remote.search import RemoteKnowledge
 from adapters.index.remote.sparse import dimension
@@ -36,7 +36,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def engine(servers: Servers, kind: str, tmp_path: Path) -> Iterator[Engine]:
+def engine(servers: Servers, kind: str, tmp_path: Path) -> Iterator[IndexEngine]:
     with servers.engine(kind, lock=tmp_path / "fill.lock") as opened:
         yield opened
 
@@ -47,13 +47,13 @@ def docs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def filled(engine: Engine, docs: Path) -> Engine:
+def filled(engine: IndexEngine, docs: Path) -> IndexEngine:
     """An engine that holds three pages."""
     assert counted(refill(docs, engine)) == (3, 0, 0)
     return engine
 
 
-def refill(docs: Path, engine: Engine) -> FillReport:
+def refill(docs: Path, engine: IndexEngine) -> FillReport:
     ingest(docs, directory=docs.parent / "kb")
     return fill(docs.parent / "kb", engine)
 
@@ -63,12 +63,12 @@ def counted(report: FillReport) -> tuple[int, int, int]:
     return report.written, report.deleted, report.unchanged
 
 
-def found(engine: Engine, text: str) -> list[str]:
+def found(engine: IndexEngine, text: str) -> list[str]:
     items = RemoteKnowledge(engine).search_now(SearchRequest(text, top_k=50), Source.DOC).items
     return sorted(item.document for item in items)
 
 
-def test_a_second_run_has_nothing_to_do(docs: Path, filled: Engine) -> None:
+def test_a_second_run_has_nothing_to_do(docs: Path, filled: IndexEngine) -> None:
     """A server that is up to date is left as it is, also by a knowledge base that was made anew from the same files."""
     before = contents(filled, PROBE)
     assert counted(refill(docs, filled)) == (0, 0, 3)
@@ -77,7 +77,7 @@ def test_a_second_run_has_nothing_to_do(docs: Path, filled: Engine) -> None:
     assert contents(filled, PROBE) == before
 
 
-def test_only_the_difference_is_written(docs: Path, filled: Engine) -> None:
+def test_only_the_difference_is_written(docs: Path, filled: IndexEngine) -> None:
     """A changed page replaces what was there, a new one comes, and one that is gone goes."""
     write(
         docs, {"two.md": "# Page two\n\nA plum, and two more.\n", "four.md": "# Page four\n\nA pear, and four more.\n"}
@@ -89,7 +89,7 @@ def test_only_the_difference_is_written(docs: Path, filled: Engine) -> None:
 
 
 def test_what_a_difference_leads_to_is_what_a_fill_from_nothing_leads_to(
-    servers: Servers, kind: str, docs: Path, filled: Engine
+    servers: Servers, kind: str, docs: Path, filled: IndexEngine
 ) -> None:
     """After a change so large that the average lengths move, every passage is encoded anew; nothing old is left."""
     write(docs, {"long.md": "# Long\n\n" + "A pear is longer than an apple. " * 200})
@@ -100,7 +100,7 @@ def test_what_a_difference_leads_to_is_what_a_fill_from_nothing_leads_to(
         assert contents(filled, PROBE) == contents(other, PROBE)
 
 
-def test_a_small_change_does_not_encode_everything_anew(docs: Path, engine: Engine) -> None:
+def test_a_small_change_does_not_encode_everything_anew(docs: Path, engine: IndexEngine) -> None:
     """Averages that hardly move are kept, so that one new page among many is one page's work; ranking stays right."""
     write(docs, {f"{n}.md": f"# Page {n}\n\nA pear and {n} apples lie in the basket.\n" for n in range(60)})
     refill(docs, engine)
@@ -112,7 +112,7 @@ def test_a_small_change_does_not_encode_everything_anew(docs: Path, engine: Engi
     assert (there.document, there.confidence) == (here.document, pytest.approx(here.confidence, abs=0.01))
 
 
-def test_everything_may_go(docs: Path, filled: Engine) -> None:
+def test_everything_may_go(docs: Path, filled: IndexEngine) -> None:
     """A knowledge base without documents empties the server, and searching it finds nothing, which is no error."""
     for page in docs.iterdir():
         page.unlink()
@@ -166,7 +166,7 @@ fill(Path({str(directory)!r}), engine_at({url!r}, profile={name!r}), embedder("h
         assert process.wait() == -signal.SIGKILL
 
 
-def test_searches_go_on_while_it_is_filled(docs: Path, filled: Engine) -> None:
+def test_searches_go_on_while_it_is_filled(docs: Path, filled: IndexEngine) -> None:
     """A fill that stops half-way leaves the statistics of the one before: what is there can be searched."""
     write(docs, {f"{n}.md": f"# Page {n}\n\nA pear and {n} quinces.\n" for n in range(40)})
     ingest(docs, directory=docs.parent / "kb")
@@ -181,7 +181,7 @@ def test_searches_go_on_while_it_is_filled(docs: Path, filled: Engine) -> None:
     assert len(found(filled, "quinces")) == 40
 
 
-def test_counting_and_writing_tell_how_far_they_are(docs: Path, filled: Engine) -> None:
+def test_counting_and_writing_tell_how_far_they_are(docs: Path, filled: IndexEngine) -> None:
     """A fill of many passages counts their words first: both take long, and both are told."""
     write(docs, {f"{n}.md": f"# Page {n}\n\nA pear and {n} quinces.\n" for n in range(40)})
     ingest(docs, directory=docs.parent / "kb")
@@ -201,14 +201,16 @@ def test_counting_and_writing_tell_how_far_they_are(docs: Path, filled: Engine) 
     assert writing[-1] == (report.written, report.written)
 
 
-def test_two_do_not_fill_at_once(docs: Path, filled: Engine) -> None:
+def test_two_do_not_fill_at_once(docs: Path, filled: IndexEngine) -> None:
     """Who comes second is told so, and may come again when the first has finished."""
     with filled.alone(), pytest.raises(IndexBusy):
         refill(docs, filled)
     assert counted(refill(docs, filled)) == (0, 0, 3)
 
 
-def test_what_was_filled_otherwise_is_filled_anew(docs: Path, filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_filled_otherwise_is_filled_anew(
+    docs: Path, filled: IndexEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An index made with other words is not searched, with a way out, and the next fill writes all of it again."""
     for module in ("state", "filling"):
         monkeypatch.setattr(f"adapters.index.remote.{module}.analyser", lambda: "another")
@@ -225,7 +227,7 @@ def test_a_state_that_cannot_be_read_is_none(text: str | None) -> None:
     assert State.read(text) is None
 
 
-def test_without_a_knowledge_base_nothing_is_emptied(docs: Path, filled: Engine) -> None:
+def test_without_a_knowledge_base_nothing_is_emptied(docs: Path, filled: IndexEngine) -> None:
     """Nothing indexed is no reason to delete what a server has."""
     with pytest.raises(NoIndex):
         fill(docs.parent / "nothing", filled)
@@ -233,7 +235,7 @@ def test_without_a_knowledge_base_nothing_is_emptied(docs: Path, filled: Engine)
 
 
 @pytest.mark.parametrize("harm", ["@@@garbage", ""])
-def test_damaged_statistics_are_written_anew(docs: Path, filled: Engine, harm: str) -> None:
+def test_damaged_statistics_are_written_anew(docs: Path, filled: IndexEngine, harm: str) -> None:
     """A search that cannot read them says to fill the server, and a fill then mends them, though no page has changed."""
     before = contents(filled, PROBE)
     for key in filled.notes():
@@ -247,7 +249,7 @@ def test_damaged_statistics_are_written_anew(docs: Path, filled: Engine, harm: s
     assert contents(filled, PROBE) == before
 
 
-def test_statistics_that_are_gone_are_written_anew(docs: Path, filled: Engine) -> None:
+def test_statistics_that_are_gone_are_written_anew(docs: Path, filled: IndexEngine) -> None:
     """A note that somebody deleted is no dead end either."""
     filled.drop_notes([key for key in filled.notes() if key.startswith("words:")])
     refill(docs, filled)
@@ -268,7 +270,7 @@ def test_a_server_that_is_away_is_an_error_with_a_way_out(servers: Servers, kind
 
 
 def test_statistics_are_renewed_while_somebody_searches(
-    docs: Path, filled: Engine, monkeypatch: pytest.MonkeyPatch
+    docs: Path, filled: IndexEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that is open for long finds what another process filled in, a few seconds later."""
     open_ = RemoteKnowledge(filled)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from adapters.index.embedded.index import Filter, open_index
 from adapters.index.remote import sparse
 from adapters.index.remote.state import pack_statistics, unpack_statistics
-from adapters.index.store import Entry, Store
+from adapters.index.store import IndexEntry, Store
 from language.words import stems
 
 BODY_MODER, TITLE_UDAL = 3335894484, 3454643880
@@ -17,7 +17,7 @@ QUESTIONS = ("How do I add my own documents?", "Как удалить диало
 
 
 @pytest.fixture(scope="module")
-def entries(handbook: Path) -> list[Entry]:
+def entries(handbook: Path) -> list[IndexEntry]:
     store = Store(handbook)
     try:
         return list(store.entries(coming=False))
@@ -26,16 +26,16 @@ def entries(handbook: Path) -> list[Entry]:
 
 
 @pytest.fixture(scope="module")
-def statistics(entries: list[Entry]) -> sparse.Statistics:
-    return sparse.count_words(sparse.Words.of(entry.title, entry.headings, entry.body) for entry in entries)
+def statistics(entries: list[IndexEntry]) -> sparse.Statistics:
+    return sparse.count_words(sparse.FieldStems.of(entry.title, entry.headings, entry.body) for entry in entries)
 
 
 def test_a_product_is_the_score_of_the_embedded_index(
-    handbook: Path, entries: list[Entry], statistics: sparse.Statistics
+    handbook: Path, entries: list[IndexEntry], statistics: sparse.Statistics
 ) -> None:
     """Query times passage is what tantivy computes, but for the precision of its floats."""
     snapshot = open_index(handbook)[0]()
-    words = {entry.id: sparse.Words.of(entry.title, entry.headings, entry.body) for entry in entries}
+    words = {entry.id: sparse.FieldStems.of(entry.title, entry.headings, entry.body) for entry in entries}
     compared = 0
     for question in QUESTIONS:
         asked = list(dict.fromkeys(stems(question)))

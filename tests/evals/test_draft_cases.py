@@ -11,7 +11,7 @@ import pytest
 from assistant.config.profiles import load_profile
 from contracts.enums import DraftKind, Language, RequestType, Verdict
 from contracts.errors import ConfigError
-from evals.cases import CASES, GUARD_OF, DraftCase, Label, complete_drafts, passages, read_cases
+from evals.cases import CASES, GUARD_OF, DraftCase, DraftLabel, complete_drafts, passages, read_cases
 from evals.drafts import judge
 from language.words import stems
 from tests.support import fork_server
@@ -30,10 +30,10 @@ CITATION = re.compile(r"\[(\d{1,3})\]")
 
 def of_their_own() -> list[DraftCase]:
     """Return the good drafts that are no variants of others."""
-    return [case for case in labelled(Label.GOOD) if not case.base]
+    return [case for case in labelled(DraftLabel.GOOD) if not case.base]
 
 
-def labelled(label: Label, *languages: Language) -> list[DraftCase]:
+def labelled(label: DraftLabel, *languages: Language) -> list[DraftCase]:
     return [case for language in languages or BOTH for case in DRAFTS[language] if case.label is label]
 
 
@@ -46,8 +46,8 @@ def test_there_are_enough_good_drafts_and_enough_of_them_are_held_back() -> None
 
 
 @pytest.mark.parametrize("language", BOTH)
-@pytest.mark.parametrize("label", [label for label in Label if label is not Label.GOOD])
-def test_there_are_enough_drafts_of_each_other_label(label: Label, language: Language) -> None:
+@pytest.mark.parametrize("label", [label for label in DraftLabel if label is not DraftLabel.GOOD])
+def test_there_are_enough_drafts_of_each_other_label(label: DraftLabel, language: Language) -> None:
     """At least sixty a label and language, all in this language, about a third of them held back."""
     cases = labelled(label, language)
     assert len(cases) >= 60
@@ -60,12 +60,12 @@ def test_a_draft_with_a_base_is_a_good_one_with_one_edit() -> None:
     by_id = {case.id: case for case in EVERY}
     for case in EVERY:
         if not case.base:
-            assert case.label in (Label.GOOD, Label.ABSTENTION)
+            assert case.label in (DraftLabel.GOOD, DraftLabel.ABSTENTION)
             continue
         base = by_id[case.base]
-        assert base.label is Label.GOOD
-        assert len(case.edits) == (0 if case.label is Label.THIN_EVIDENCE else 1)
-        assert (case.draft == base.draft) is (case.label is Label.THIN_EVIDENCE)
+        assert base.label is DraftLabel.GOOD
+        assert len(case.edits) == (0 if case.label is DraftLabel.THIN_EVIDENCE else 1)
+        assert (case.draft == base.draft) is (case.label is DraftLabel.THIN_EVIDENCE)
 
 
 def test_no_draft_is_empty_and_all_evidence_is_there() -> None:
@@ -78,7 +78,7 @@ def test_no_draft_is_empty_and_all_evidence_is_there() -> None:
 
 def test_citations_of_good_drafts_resolve() -> None:
     """A good draft cites, and cites nothing but its evidence; of two passages at least."""
-    for case in labelled(Label.GOOD):
+    for case in labelled(DraftLabel.GOOD):
         numbers = [int(number) for number in CITATION.findall(re.sub(r"`[^`]*`", "", case.draft))]
         assert numbers
         assert max(numbers) <= len(case.evidence) >= 2
@@ -87,14 +87,14 @@ def test_citations_of_good_drafts_resolve() -> None:
 
 def test_good_drafts_have_the_section_that_their_request_type_needs() -> None:
     """A good how-to draft, and one on a fault, has a heading that the handbook's profile counts."""
-    for case in labelled(Label.GOOD):
+    for case in labelled(DraftLabel.GOOD):
         if known := HEADINGS.get((case.request_type, case.language)):
             assert re.search(rf"^#+ (?:{'|'.join(known)})$", case.draft, re.MULTILINE), case.id
 
 
 def test_good_drafts_are_of_many_kinds() -> None:
     """Prose, lists, steps, tables, code, two passages, rewritten sentences and drafts written by hand are among them."""
-    kinds = Counter(word for case in labelled(Label.GOOD) for word in case.note.split("; "))
+    kinds = Counter(word for case in labelled(DraftLabel.GOOD) for word in case.note.split("; "))
     for kind in ("quotation", "two passages", "steps", "bullets", "rows", "table", "code", "list of sentences"):
         assert kinds[kind] >= 40, kind
     for edit in (
@@ -133,7 +133,7 @@ def test_a_wrong_number_stands_in_no_passage_that_is_cited() -> None:
 
     by_id = {case.id: case for case in EVERY}
     looked = 0
-    for case in labelled(Label.WRONG_NUMBER):
+    for case in labelled(DraftLabel.WRONG_NUMBER):
         if case.note in ("unit", "number word"):
             continue
         old, new = (
@@ -200,7 +200,7 @@ async def test_judging_names_the_guards_that_object() -> None:
 
 async def test_an_abstention_is_judged_as_one() -> None:
     """No guard objects to an honest abstention, and the verdict is the wider search that it gets."""
-    cases = [case for case in labelled(Label.ABSTENTION) if not case.held_back][:10]
+    cases = [case for case in labelled(DraftLabel.ABSTENTION) if not case.held_back][:10]
     assert {case.draft_kind for case in cases} == {DraftKind.ABSTENTION}
     for one in await judge(cases, PASSAGES, load_profile("handbook")):
         assert not one.objected
@@ -211,7 +211,7 @@ async def test_each_fault_is_found_by_its_guard_at_least_once() -> None:
     """For each label a guard of the product can find, some case of the tuning part is found by it."""
     profile = load_profile("handbook")
     for label, guard in GUARD_OF.items():
-        if label is Label.NEGATION:
+        if label is DraftLabel.NEGATION:
             continue  # advice, never an objection
         cases = [case for case in labelled(label) if not case.held_back][:10]
         assert any(guard in one.objected for one in await judge(cases, PASSAGES, profile)), label
@@ -219,7 +219,7 @@ async def test_each_fault_is_found_by_its_guard_at_least_once() -> None:
 
 def test_an_edit_that_does_not_apply_is_an_error() -> None:
     """What is to be edited must stand once in the base; a case that drifted from its base is never counted."""
-    case = labelled(Label.GOOD)[0]
+    case = labelled(DraftLabel.GOOD)[0]
     twice = DraftCase.model_validate(
         {
             "id": "x",

@@ -10,7 +10,7 @@ from contracts.report import DecisionRecord, GuardianReport, PartFinding
 from contracts.result import ShownPage, StructuredAgentResult
 from evals.answers.grades import Grade, cause, estimate, grade
 from evals.answers.tables import GradedTurn, cause_table, estimate_table, grade_table, points, to_read
-from evals.cases import Answer, Page, TurnCase
+from evals.cases import AcceptableAnswer, Page, TurnCase
 
 BACKUP = "Open **Backups** and click [Restore](../restore.md)."
 WAIT = "Wait until the disk is written."
@@ -178,4 +178,4 @@ def test_what_is_wrong_and_stated_stands_first_and_what_is_unread_is_named() -> 
 def test_an_answer_of_a_label_has_a_page() -> None:
     """Sentences alone name nothing."""
     with pytest.raises(ValueError, match="page"):
-        Answer.model_validate({"sentences": [WAIT]})
+        AcceptableAnswer.model_validate({"sentences": [WAIT]})

@@ -14,7 +14,7 @@ from contracts.enums import Language
 from contracts.errors import ConfigError
 from evals.retrieval.corpora import DATA
 from evals.retrieval.overlap import handbook_headings, mean_overlap, overlap, paths_headings
-from evals.retrieval.questions import FOLDER, Question, in_language, join_questions, misspelt, read_lines
+from evals.retrieval.questions import FOLDER, RetrievalQuestion, in_language, join_questions, misspelt, read_lines
 from language.words import detect, stems
 
 FASTAPI = DATA / "fastapi-docs"
@@ -91,7 +91,7 @@ def test_no_two_questions_say_the_same(language: Language) -> None:
 
 def test_overlap_is_the_share_of_content_words_in_the_best_page_that_answers() -> None:
     """Two of the three content words stand in a heading of the page with grade 2; pages that only help do not count."""
-    question = Question("How do I paint a red boat?", Language.EN, {"a": 2, "b": 1})
+    question = RetrievalQuestion("How do I paint a red boat?", Language.EN, {"a": 2, "b": 1})
     headings = {"a": "Boats\nPainting", "b": "A red boat, painted"}
     assert overlap(question, headings) == pytest.approx(2 / 3)
 

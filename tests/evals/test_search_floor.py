@@ -11,7 +11,7 @@ import pytest
 from contracts.enums import Language
 from evals.retrieval import corpora
 from evals.retrieval.measures import ndcg, recall
-from evals.retrieval.questions import Question, misspelt
+from evals.retrieval.questions import RetrievalQuestion, misspelt
 from evals.retrieval.runs import Asker, english_stems, exact_words, field_weights, open_corpus
 
 FLOORS = {Language.EN: (0.35, 0.63), Language.RU: (0.37, 0.69)}
@@ -27,7 +27,7 @@ def asker(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield opened_index
 
 
-def quality(asker: Asker, asked: list[Question]) -> tuple[float, float]:
+def quality(asker: Asker, asked: list[RetrievalQuestion]) -> tuple[float, float]:
     """Return the mean nDCG@10 and recall@20."""
     ranked = [(asker.pages(one), one.grades) for one in asked]
     count = len(asked)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contracts.enums import Language, Outcome
-from evals.answers.corpora import Corpus, Question, of_handbook, read_dialogues
+from evals.answers.corpora import AnswerCorpus, ManualQuestion, of_handbook, read_dialogues
 from evals.answers.grades import Grade
 from evals.answers.report import AnsweredQuestion, section
 from evals.answers.tables import GradedTurn
@@ -18,17 +18,17 @@ from language.words import detect
 
 
 @pytest.fixture(scope="module")
-def handbook(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def handbook(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> AnswerCorpus:
     # What was read in before is not read again.
     return of_handbook(Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("handbook") / "data")))
 
 
 @pytest.fixture(scope="module")
-def sent(handbook: Corpus) -> list[PosedQuestion]:
+def sent(handbook: AnswerCorpus) -> list[PosedQuestion]:
     return list(pose(handbook, handbook.questions))
 
 
-def test_every_question_is_sent_in_every_wrapping(handbook: Corpus, sent: list[PosedQuestion]) -> None:
+def test_every_question_is_sent_in_every_wrapping(handbook: AnswerCorpus, sent: list[PosedQuestion]) -> None:
     """Each single wrapping once for each question, pairs and dialogues besides; the same ones each time."""
     for name in WRAPPINGS:
         assert sum(one.wrapping == name for one in sent) == len(handbook.questions)
@@ -60,7 +60,7 @@ def test_all_wrappings_and_languages_of_a_question_are_on_one_side(sent: list[Po
     assert all(len(side) == 1 for side in sides.values())
 
 
-def test_a_pair_has_the_parts_of_both_questions(handbook: Corpus, sent: list[PosedQuestion]) -> None:
+def test_a_pair_has_the_parts_of_both_questions(handbook: AnswerCorpus, sent: list[PosedQuestion]) -> None:
     """Two questions about different pages and of one side, and both are asked."""
     by_text = {one.text: one for one in handbook.questions}
     pairs = [one for one in sent if one.wrapping == PAIRS]
@@ -71,7 +71,9 @@ def test_a_pair_has_the_parts_of_both_questions(handbook: Corpus, sent: list[Pos
         assert any(question.parts[0] == one.case.parts[1] for question in mine)
 
 
-def test_a_dialogue_is_judged_by_what_its_last_message_amounts_to(handbook: Corpus, sent: list[PosedQuestion]) -> None:
+def test_a_dialogue_is_judged_by_what_its_last_message_amounts_to(
+    handbook: AnswerCorpus, sent: list[PosedQuestion]
+) -> None:
     """It begins with a question as it stands, and has that other question's labels."""
     by_id = {one.id: one for one in handbook.questions}
     dialogues = [one for one in sent if one.wrapping == DIALOGUE]
@@ -81,8 +83,8 @@ def test_a_dialogue_is_judged_by_what_its_last_message_amounts_to(handbook: Corp
         assert one.case.parts == by_id[one.plain].parts
 
 
-def question(text: str, language: Language = Language.EN) -> Question:
-    return Question("q-1-en", language, text, "page.md", ((),))
+def question(text: str, language: Language = Language.EN) -> ManualQuestion:
+    return ManualQuestion("q-1-en", language, text, "page.md", ((),))
 
 
 @pytest.mark.parametrize("text", ["How do I restore a backup?", "Как восстановить резервную копию?"])
@@ -103,12 +105,12 @@ def test_what_the_manual_does_not_answer_is_not_to_be_answered() -> None:
     """A question without parts is labelled as one that nothing is stated for."""
     from evals.answers.wrappings import _case
 
-    case = _case(Question("q-1-en", Language.EN, "How?", "page.md", ()), PLAIN, ("How?",))
+    case = _case(ManualQuestion("q-1-en", Language.EN, "How?", "page.md", ()), PLAIN, ("How?",))
     assert case.unanswerable
     assert case.outcome is Outcome.HANDED_OFF
 
 
-def test_the_report_keeps_the_held_back_third_apart(handbook: Corpus, sent: list[PosedQuestion]) -> None:
+def test_the_report_keeps_the_held_back_third_apart(handbook: AnswerCorpus, sent: list[PosedQuestion]) -> None:
     """With it, each language has two rows; without it, what was never asked has none."""
     from contracts.result import StructuredAgentResult
 

@@ -25,7 +25,7 @@ from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import STEPS_PER_TURN, Context
 from contracts.decisions import OUTPUT, all_tables, routing_table
-from contracts.decisions.engine import DecisionTable, Row
+from contracts.decisions.engine import DecisionRow, DecisionTable
 from contracts.decisions.exits import EXITS, Exit
 from contracts.decisions.output import ChannelView
 from contracts.enums import DraftKind, HarmCategory, RequestType, RequiredAction, SafetyLevel, Source
@@ -221,7 +221,7 @@ TURNS: Final[dict[str, Turn]] = {
 }
 
 
-def alternatives(table: DecisionTable[Any], row: Row[Any]) -> list[Any]:
+def alternatives(table: DecisionTable[Any], row: DecisionRow[Any]) -> list[Any]:
     """Return the other outcomes of a table, each once."""
     others: list[Any] = []
     for other in table.rows:
@@ -231,7 +231,7 @@ def alternatives(table: DecisionTable[Any], row: Row[Any]) -> list[Any]:
 
 
 @contextmanager
-def changed(table: DecisionTable[Any], row: Row[Any], outcome: Any) -> Generator[None]:
+def changed(table: DecisionTable[Any], row: DecisionRow[Any], outcome: Any) -> Generator[None]:
     """Give a row another outcome, in the table that runs."""
     rows = table.rows
     other = tuple(replace(each, then=outcome) if each is row else each for each in rows)
@@ -259,7 +259,9 @@ UNRECORDED: Final = {("DT-004", "metadata"): ["answered"]}
 
 
 @pytest.mark.parametrize(("table", "row"), EVERY_ROW, ids=[f"{table.id}/{row.id}" for table, row in EVERY_ROW])
-async def test_another_outcome_of_a_row_is_another_turn(table: DecisionTable[Any], row: Row[Any], walks: Any) -> None:
+async def test_another_outcome_of_a_row_is_another_turn(
+    table: DecisionTable[Any], row: DecisionRow[Any], walks: Any
+) -> None:
     """Some turn meets the row, and with another outcome in it, it does something else."""
     if table.id == "DT-002":
         # One is made for each pair of thresholds, and kept for a while: this is the one that runs now.
@@ -292,7 +294,7 @@ CELLS: Final = [(row, cell.name) for row in OUTPUT.rows for cell in fields(Chann
 
 @pytest.mark.parametrize(("row", "cell"), CELLS, ids=[f"{row.id}/{cell}" for row, cell in CELLS])
 async def test_each_cell_of_the_output_table_shows_or_hides_something(
-    row: Row[ChannelView], cell: str, walks: Any
+    row: DecisionRow[ChannelView], cell: str, walks: Any
 ) -> None:
     """Turned over, it puts one part of the turn before its reader, or takes it away; not on record alone."""
     turn = TURNS[SHOWN_IN[row.id]]
@@ -305,7 +307,7 @@ WORDED: Final = [row for row in EXITS.rows if row.then.text]
 
 
 @pytest.mark.parametrize("row", WORDED, ids=[row.id for row in WORDED])
-async def test_each_text_of_the_table_of_exits_is_what_is_said(row: Row[Exit], walks: Any) -> None:
+async def test_each_text_of_the_table_of_exits_is_what_is_said(row: DecisionRow[Exit], walks: Any) -> None:
     """With the key of another text in its row, the user reads something else."""
     other = "not_found" if row.then.text != "input" else "output"
     met = next(name for name, (_, made) in walks.items() if ("DT-008", row.id) in made)

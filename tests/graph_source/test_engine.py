@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.lookups.graph import GraphSource, Ladybug, Limits
+from adapters.lookups.graph import GraphSource, Ladybug, StatementLimits
 from adapters.lookups.graph.engine import check
 from contracts.errors import ConfigError, SourceUnavailable
 from tests.support.graph_source.small_graph import MENTIONS, indexed, lookup, made, rows, write
@@ -102,18 +102,18 @@ def test_rows_characters_and_time_are_limited(tmp_path: Path) -> None:
     pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}=1`" for m in range(40)) for n in range(20)}
     engine = Ladybug(made(tmp_path, pages))
     names = "MATCH (n:Setting) RETURN n.name AS name ORDER BY name"
-    cut = engine.run(names, {}, Limits(rows=7))
+    cut = engine.run(names, {}, StatementLimits(rows=7))
     assert (len(cut.rows), cut.cut) == (7, "there are more than 7 rows: the first 7 rows were taken")
-    cut = engine.run(names, {}, Limits(rows=1000, size=50))
+    cut = engine.run(names, {}, StatementLimits(rows=1000, size=50))
     assert (len(cut.rows), cut.cut) == (5, "there are more than 50 bytes: the first 5 rows were taken")
-    whole = engine.run(names, {}, Limits(rows=800))
+    whole = engine.run(names, {}, StatementLimits(rows=800))
     assert (len(whole.rows), whole.cut) == (800, "")
     many = "MATCH (a:Setting), (b:Setting), (c:Setting) WHERE a.name < b.name AND b.name < c.name RETURN count(*) AS n"
     started = time.perf_counter()
     with pytest.raises(SourceUnavailable, match=r"within 0\.2 s"):
-        engine.run(many, {}, Limits(seconds=0.2))
+        engine.run(many, {}, StatementLimits(seconds=0.2))
     assert time.perf_counter() - started < LOADED
-    assert len(engine.run(names, {}, Limits(rows=3)).rows) == 3
+    assert len(engine.run(names, {}, StatementLimits(rows=3)).rows) == 3
     engine.close()
 
 
@@ -125,9 +125,9 @@ def test_a_row_that_is_too_large_alone_is_an_error_and_not_no_row(tmp_path: Path
         with pytest.raises(
             SourceUnavailable, match=f"The lookup 'one' has a row of more than {size - 1} bytes"
         ) as caught:
-            engine.run(statement, {}, Limits(size=size - 1), "the lookup 'one'")
+            engine.run(statement, {}, StatementLimits(size=size - 1), "the lookup 'one'")
         assert "max_bytes" in caught.value.way_out
-        assert engine.run(statement, {}, Limits(size=size)).rows
+        assert engine.run(statement, {}, StatementLimits(size=size)).rows
     engine.close()
 
 
@@ -150,7 +150,7 @@ def test_a_lookup_that_is_wrong_is_to_be_corrected(tmp_path: Path, statement: st
     """The way out names the lookup: indexing again would not help."""
     engine = Ladybug(made(tmp_path))
     with pytest.raises(SourceUnavailable, match=said) as caught:
-        engine.run(statement, {}, Limits(), "the lookup 'one'")
+        engine.run(statement, {}, StatementLimits(), "the lookup 'one'")
     assert caught.value.way_out == "Correct the lookup 'one' in the profile."
     engine.close()
 
@@ -161,7 +161,7 @@ def test_a_lookup_that_needs_too_much_memory_is_to_ask_for_less(tmp_path: Path) 
     engine = Ladybug(made(tmp_path, pages))
     many = "MATCH (a:Setting), (b:Setting), (c:Setting) RETURN a.name + b.name + c.name AS x ORDER BY x"
     with pytest.raises(SourceUnavailable, match="buffer pool is full") as caught:
-        engine.run(many, {}, Limits(seconds=60), "the lookup 'one'")
+        engine.run(many, {}, StatementLimits(seconds=60), "the lookup 'one'")
     assert (
         caught.value.way_out
         == "Make the lookup 'one' ask for less: it needs more than the 64 MB of memory that it gets."
@@ -173,11 +173,11 @@ def test_many_threads_ask_at_once(tmp_path: Path) -> None:
     """Each thread has the rows of its own statement, and closing ends them all."""
     engine = Ladybug(made(tmp_path))
     names = ("ORCHARD_MODE", "ORCHARD_COLOUR", "spam")
-    expected = {name: engine.run(MENTIONS, {"setting": name}, Limits()) for name in names}
+    expected = {name: engine.run(MENTIONS, {"setting": name}, StatementLimits()) for name in names}
     assert [len(expected[name].rows) for name in names] == [3, 1, 1]
     with ThreadPoolExecutor(8) as threads:
         asked = [names[n % 3] for n in range(600)]
-        found = list(threads.map(lambda name: engine.run(MENTIONS, {"setting": name}, Limits()), asked))
+        found = list(threads.map(lambda name: engine.run(MENTIONS, {"setting": name}, StatementLimits()), asked))
     assert found == [expected[name] for name in asked]
     engine.close()
 
@@ -185,10 +185,10 @@ def test_many_threads_ask_at_once(tmp_path: Path) -> None:
 def test_a_new_graph_is_seen_without_opening_anything_anew(tmp_path: Path) -> None:
     """An engine that is in use reads the graph that the next indexing put in its place."""
     engine = Ladybug(made(tmp_path))
-    assert engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits()).rows == []
+    assert engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, StatementLimits()).rows == []
     write(tmp_path / "docs", {"wall.md": "# Wall\n\n`ORCHARD_WALL=1`\n"})
     indexed(tmp_path, {})
-    assert len(engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, Limits()).rows) == 1
+    assert len(engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, StatementLimits()).rows) == 1
     engine.close()
 
 
@@ -199,8 +199,8 @@ def test_a_graph_that_is_gone_or_damaged_cannot_be_asked(tmp_path: Path) -> None
     for damaged in (b"", b"no graph"):
         file.write_bytes(damaged)
         with pytest.raises(SourceUnavailable) as caught:
-            engine.run(MENTIONS, {"setting": "x"}, Limits())
+            engine.run(MENTIONS, {"setting": "x"}, StatementLimits())
         assert caught.value.way_out == "Index the documents again."
     shutil.rmtree(tmp_path / "graph")
     with pytest.raises(SourceUnavailable, match="no graph"):
-        engine.run(MENTIONS, {"setting": "x"}, Limits())
+        engine.run(MENTIONS, {"setting": "x"}, StatementLimits())

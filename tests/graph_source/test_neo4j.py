@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.lookups.graph import GraphSource, Limits, Neo4j
+from adapters.lookups.graph import GraphSource, Neo4j, StatementLimits
 from contracts.enums import Language
 from contracts.errors import ConfigError, SourceUnavailable
 from contracts.ports import SearchRequest
@@ -22,7 +22,7 @@ def test_a_statement_runs_in_a_reading_transaction_with_its_limits() -> None:
     with BoltServer(columns=["name"], rows=[["a"], ["b"], [None]]) as server:
         engine = Neo4j(address(server))
         hostile = "x'}) DETACH DELETE (n) //"
-        found = engine.run(MENTIONS, {"setting": hostile}, Limits(rows=2, seconds=3))
+        found = engine.run(MENTIONS, {"setting": hostile}, StatementLimits(rows=2, seconds=3))
         assert found.rows == [{"name": "a"}, {"name": "b"}]
         assert found.cut == "there are more than 2 rows: the first 2 rows were taken"
         engine.close()
@@ -38,11 +38,11 @@ def test_bytes_of_a_server_s_rows_are_limited_and_said_to_be() -> None:
     """A cut list says so, and a first row that is too large is an error: leaving it out would say "nothing"."""
     with BoltServer(columns=["name"], rows=[["a" * 30], ["b" * 30]]) as server:
         engine = Neo4j(address(server))
-        found = engine.run(MENTIONS, {"setting": "x"}, Limits(size=59))
+        found = engine.run(MENTIONS, {"setting": "x"}, StatementLimits(size=59))
         assert (len(found.rows), found.cut) == (1, "there are more than 59 bytes: the first 1 rows were taken")
-        assert engine.run(MENTIONS, {"setting": "x"}, Limits(size=60)).cut == ""
+        assert engine.run(MENTIONS, {"setting": "x"}, StatementLimits(size=60)).cut == ""
         with pytest.raises(SourceUnavailable, match="The lookup 'one' has a row of more than 29 bytes"):
-            engine.run(MENTIONS, {"setting": "x"}, Limits(size=29), "the lookup 'one'")
+            engine.run(MENTIONS, {"setting": "x"}, StatementLimits(size=29), "the lookup 'one'")
         engine.close()
 
 
@@ -72,7 +72,7 @@ def test_what_the_server_refuses_is_said_without_secrets(code: str, way_out: str
     with BoltServer(failure=code) as server:
         engine = Neo4j(address(server))
         with pytest.raises(SourceUnavailable) as caught:
-            engine.run(MENTIONS, {"setting": "x"}, Limits(), "the lookup 'one'")
+            engine.run(MENTIONS, {"setting": "x"}, StatementLimits(), "the lookup 'one'")
         engine.close()
     assert code in caught.value.message
     assert way_out in caught.value.way_out
@@ -85,7 +85,7 @@ def test_a_server_that_is_away_cannot_be_asked() -> None:
         gone = address(server)
     engine = Neo4j(gone)
     with pytest.raises(SourceUnavailable, match=r"127\.0\.0\.1"):
-        engine.run(MENTIONS, {"setting": "x"}, Limits())
+        engine.run(MENTIONS, {"setting": "x"}, StatementLimits())
     engine.close()
 
 

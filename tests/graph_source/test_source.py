@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.lookups.graph import GraphSource, Ladybug, Limits
+from adapters.lookups.graph import GraphSource, Ladybug, StatementLimits
 from adapters.lookups.graph.naming import named_in, resolve_name
 from contracts.enums import Language, RequestType, Source
 from contracts.errors import SourceUnavailable
@@ -119,7 +119,7 @@ async def test_lookups_that_answer_a_question_equally_are_both_run(file: Path) -
 
 async def test_more_rows_than_are_allowed_are_said_to_be_left_out(file: Path) -> None:
     """A cut answer never looks whole."""
-    source = GraphSource(Ladybug(file), [lookup(MENTIONS)], Limits(rows=2))
+    source = GraphSource(Ladybug(file), [lookup(MENTIONS)], StatementLimits(rows=2))
     reply = await source.search(SearchRequest("Which pages mention the setting ORCHARD_MODE?"))
     assert len(reply.items) == 2
     assert "there are more than 2 rows" in reply.trace.degraded
@@ -131,12 +131,12 @@ async def test_bytes_are_limited_as_loudly_as_rows(file: Path) -> None:
     """What does not fit is counted as "and more"; where not even one row fits, "none" would be a lie."""
     query = "Which pages mention the setting ORCHARD_MODE?"
     for size, found in ((60, ["1+"]), (1000, ["3", "3", "3"])):
-        source = GraphSource(Ladybug(file), [lookup(MENTIONS)], Limits(size=size))
+        source = GraphSource(Ladybug(file), [lookup(MENTIONS)], StatementLimits(size=size))
         reply = await source.search(SearchRequest(query))
         source.close()
         assert [item.found for item in reply.items] == found
         assert bool(reply.trace.degraded) is (len(found) == 1)
-    source = GraphSource(Ladybug(file), [lookup(MENTIONS)], Limits(size=10))
+    source = GraphSource(Ladybug(file), [lookup(MENTIONS)], StatementLimits(size=10))
     with pytest.raises(SourceUnavailable, match="a row of more than 10 bytes"):
         await source.search(SearchRequest(query))
     source.close()

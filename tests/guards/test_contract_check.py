@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from contracts.enums import CheckStatus, DraftKind, Language, RequiredAction, ResponseFormat, Track
 from contracts.reasons import write_reasons
-from contracts.spec import ArchitectSpec, Section
+from contracts.spec import ArchitectSpec, RequiredSection
 from guards.contract_check import check_contract, missing_sections
 
-STEPS = Section(
+STEPS = RequiredSection(
     name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}, aliases=("Порядок действий",)
 )
 
@@ -23,7 +23,7 @@ MARKDOWN, JSON, HYBRID = ResponseFormat.MARKDOWN, ResponseFormat.JSON, ResponseF
 
 
 def spec(
-    *sections: Section,
+    *sections: RequiredSection,
     forbidden: tuple[str, ...] = (),
     terms: tuple[str, ...] = (),
     form: ResponseFormat = MARKDOWN,
@@ -135,7 +135,7 @@ def test_a_section_that_comes_twice_is_there_where_it_says_something() -> None:
 
 def test_every_missing_section_is_named_in_order() -> None:
     """One retry can add them all."""
-    wanted = spec(STEPS, Section(name="Cause"), Section(name="Remedy"))
+    wanted = spec(STEPS, RequiredSection(name="Cause"), RequiredSection(name="Remedy"))
     finding = check_contract("## Cause\n\nDust.", wanted, track=Track.QUALITY, kind=DraftKind.ANSWER)
     assert write_reasons(finding.reasons) == ("missing_required_sections=[Steps, Remedy]",)
     assert finding.actions == (RequiredAction.ADD_REQUIRED_SECTIONS, RequiredAction.REGENERATE_DRAFT)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from adapters.hand_off.folder import HandOffFolder
-from adapters.hand_off.outbox import MOST_REFUSALS, Entry, Outbox
+from adapters.hand_off.outbox import MOST_REFUSALS, Outbox, OutboxEntry
 from adapters.hand_off.outbox_sink import OutboxSink
 from adapters.hand_off.webhook import SIGNATURE, Webhook
 from adapters.models.retries import Pauses
@@ -29,7 +29,7 @@ from tests.support.timed import LOADED
 SECRET = "key-of-the-desk"  # noqa: S105  # nobody's
 
 
-async def entries(folder: Path) -> list[Entry]:
+async def entries(folder: Path) -> list[OutboxEntry]:
     return await Outbox(folder / "hand_offs.db", "tests").entries()
 
 

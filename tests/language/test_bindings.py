@@ -9,7 +9,7 @@ import pytest
 from language.fidelity.bindings import bound_wrongly, takes_argument
 from language.fidelity.number_pairs import swapped_numbers
 from language.fidelity.tables import from_other_rows
-from language.figures.passage import Passage, passage
+from language.figures.passage import ReadPassage, passage
 
 SHELF = passage("""# Shelves
 
@@ -52,7 +52,7 @@ of the card.
     ],
 )  # fmt: skip
 def test_what_is_said_of_another_value_is_found(
-    find: Callable[[str, list[Passage]], list[str]], claim: str, found: list[str]
+    find: Callable[[str, list[ReadPassage]], list[str]], claim: str, found: list[str]
 ) -> None:
     """A real command for something else, two numbers exchanged, a cell of another row; and each as the source has it."""
     assert find(claim, [SHELF]) == found

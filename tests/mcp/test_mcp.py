@@ -26,7 +26,7 @@ from assistant.deployment import deployment
 from assistant.handbook import handbook
 from assistant.mcp.server import MOST_ARTICLES
 from assistant.turns.views import Answer
-from assistant.web.app import Options
+from assistant.web.app import ServerOptions
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 from tests.support.wire.server_process import FakeServer, fake_server
@@ -56,7 +56,7 @@ def keyed(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     """A server that asks for keys."""
     desk = library.copied(tmp_path_factory.mktemp("keyed") / "data")
     roles = {"anna": "user", "boris": "user", "olga": "operator"}
-    with serving(deployment(environment=desk.environment), Options(mcp=True), roles) as running:
+    with serving(deployment(environment=desk.environment), ServerOptions(mcp=True), roles) as running:
         yield running
 
 
@@ -71,7 +71,7 @@ def slow(library: Desk, model: FakeServer, tmp_path_factory: pytest.TempPathFact
     """A server that asks for no keys, and a model whose replies a test can hold back."""
     names = {"GUARDIAN_MODEL": "fake-model", "OPENAI_BASE_URL": model.url}
     desk = library.copied(tmp_path_factory.mktemp("slow") / "data").having(**names)
-    with serving(deployment(environment=desk.environment), Options(mcp=True)) as running:
+    with serving(deployment(environment=desk.environment), ServerOptions(mcp=True)) as running:
         yield running
 
 
@@ -424,7 +424,7 @@ async def test_a_tool_shows_nobody_the_servers_files(library: Desk, tmp_path: Pa
     """Documents that cannot be read are an error in the question's language, for an operator, too."""
     desk = library.copied(tmp_path / "data")
     deployed = deployment(environment=desk.environment)
-    with serving(deployed, Options(role="operator", mcp=True)) as running:
+    with serving(deployed, ServerOptions(role="operator", mcp=True)) as running:
         shutil.rmtree(desk.folder / "knowledge")
         async with connected(running) as client:
             result = await client.call_tool("get_articles", {"query": "Где лежат резервные копии?"})

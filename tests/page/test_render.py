@@ -18,7 +18,7 @@ from assistant.web.page.languages import language_of
 from assistant.web.page.markdown import leads_out, safe_html, words
 from assistant.web.page.render import (
     Look,
-    Progress,
+    TurnProgress,
     answer_body,
     cited_of,
     export_conversation,
@@ -310,7 +310,7 @@ def test_a_half_finished_turn_offers_to_be_finished_or_dropped() -> None:
 
 def test_progress_has_stages_and_intent_and_for_users_no_step() -> None:
     """Of the same events an operator sees the nodes' names too, in no case more than was told."""
-    user, operator = Progress("t", "What?", EN), Progress("t", "What?", OPERATOR)
+    user, operator = TurnProgress("t", "What?", EN), TurnProgress("t", "What?", OPERATOR)
     events = [
         NodeStarted(turn_id="t", node="moderation"),
         NodeStarted(turn_id="t", node="sgr_plan"),

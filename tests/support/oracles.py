@@ -11,7 +11,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from contracts.decisions import all_tables
-from contracts.decisions.engine import Choice, DecisionTable, Number
+from contracts.decisions.engine import ChoiceColumn, DecisionTable, Number
 from contracts.decisions.evidence import EvidenceRule
 from contracts.decisions.exits import Exit
 from contracts.decisions.output import ChannelView
@@ -260,7 +260,7 @@ def inputs_of(table: DecisionTable[Any]) -> st.SearchStrategy[dict[str, Any]]:
     columns: dict[str, st.SearchStrategy[Any]] = {}
     for name, column in table.columns.items():
         match column:
-            case Choice(members):
+            case ChoiceColumn(members):
                 columns[name] = st.sampled_from(members)
             case Number(low, high):
                 columns[name] = st.floats(low, high) | st.sampled_from([low, high, *edges])

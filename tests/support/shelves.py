@@ -14,7 +14,7 @@ from adapters.index.ranking.embedder import Embedder
 from adapters.index.ranking.embeddings import HttpEmbedder
 from adapters.index.ranking.requests import RankingAccess
 from adapters.index.ranking.rerank import Reranker, Shape
-from adapters.index.vectors import FillReport, Progress, fill
+from adapters.index.vectors import Progress, VectorReport, fill
 from adapters.models.retries import Pauses
 from contracts.enums import Language
 from tests.support.markdown_pages import write
@@ -64,5 +64,5 @@ def shelf(root: Path, pages: Mapping[str, str] = PAGES) -> Path:
     return root / "kb"
 
 
-def filled(directory: Path, model: Embedder, on_progress: Progress | None = None) -> FillReport:
+def filled(directory: Path, model: Embedder, on_progress: Progress | None = None) -> VectorReport:
     return asyncio.run(fill(directory, model, on_progress))

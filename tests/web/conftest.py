@@ -18,7 +18,7 @@ import uvicorn
 from assistant.deployment import Deployment, deployment
 from assistant.keys import keys_of
 from assistant.service import Service
-from assistant.web.app import Options, create_app
+from assistant.web.app import ServerOptions, create_app
 from tests.support.cli_helpers import Desk
 
 ROLES = {"anna": "user", "boris": "user", "olga": "operator"}
@@ -67,7 +67,7 @@ class Running:
 
 @contextmanager
 def serving(
-    deployed: Deployment, options: Options | None = None, keys: dict[str, str] | None = None
+    deployed: Deployment, options: ServerOptions | None = None, keys: dict[str, str] | None = None
 ) -> Generator[Running]:
     """Serve a deployment in a thread of this process.
 

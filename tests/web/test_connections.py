@@ -17,7 +17,7 @@ from assistant.web.serving import open_socket
 
 
 @contextmanager
-def served(kind: type[connections.Connection]) -> Generator[tuple[str, int]]:
+def served(kind: type[connections.HttpConnection]) -> Generator[tuple[str, int]]:
     """Serve one page."""
     app = FastAPI()
     app.get("/")(lambda: "here")
@@ -45,7 +45,7 @@ def served(kind: type[connections.Connection]) -> Generator[tuple[str, int]]:
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     """A server of one page whose requests must come within half a second."""
     monkeypatch.setattr(connections, "REQUEST_S", 0.5)
-    with served(connections.Connection) as place:
+    with served(connections.HttpConnection) as place:
         yield place
 
 

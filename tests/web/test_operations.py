@@ -20,8 +20,8 @@ from starlette.responses import PlainTextResponse
 from assistant.deployment import deployment
 from assistant.keys import Keys
 from assistant.service import Caller, Question, Service
-from assistant.web.app import Options, create_app
-from assistant.web.limits import WRONG_KEYS, RateLimits, Window
+from assistant.web.app import ServerOptions, create_app
+from assistant.web.limits import WRONG_KEYS, RateLimits, RateWindow
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
 
 LOOPBACK = "http://127.0.0.1:8000"
@@ -53,7 +53,7 @@ def own(shelf: Desk, tmp_path: Path) -> Desk:
 
 
 @asynccontextmanager
-async def opened(desk: Desk, options: Options | None = None) -> AsyncGenerator[tuple[AsyncClient, FastAPI]]:
+async def opened(desk: Desk, options: ServerOptions | None = None) -> AsyncGenerator[tuple[AsyncClient, FastAPI]]:
     """Open an application, and a client that calls it 127.0.0.1 and is told of no exception."""
     app = create_app(deployment(environment=desk.environment), options)
     async with app.router.lifespan_context(app), AsyncClient(transport=ASGITransport(app), base_url=LOOPBACK) as client:
@@ -155,7 +155,7 @@ async def test_a_fault_of_the_server_shows_nobody_its_files(
 ) -> None:
     """Documents or storage that cannot be read are 503 in the question's language; paths stand in the log alone."""
     question = "Где лежат резервные копии?"
-    async with opened(own, Options(role=role)) as (client, _):
+    async with opened(own, ServerOptions(role=role)) as (client, _):
         with sqlite3.connect(own.folder / "threads.db") as other:
             other.execute("DROP TABLE turns")
         other.close()
@@ -427,7 +427,7 @@ async def test_while_the_keys_cannot_be_read_nobody_gets_in(own: Desk) -> None:
 def test_a_minute_is_counted_from_each_request() -> None:
     """There is room again a minute after the oldest that counts, not at a full minute."""
     clock = Clock()
-    window = Window(clock)
+    window = RateWindow(clock)
     for _ in range(3):
         assert window.wait_s(3) == 0
         window.add()
@@ -513,7 +513,7 @@ async def test_with_keys_or_to_other_machines_any_name_will_do(own: Desk, shelf:
     key = keys_at(own).add("anna", "operator")
     async with opened(own) as (client, _):
         assert (await client.get("/metrics", headers={"Host": "desk.example", **bearing(key)})).status_code == 200
-    async with opened(shelf, Options(loopback=False)) as (client, _):
+    async with opened(shelf, ServerOptions(loopback=False)) as (client, _):
         assert (await client.get("/metrics", headers={"Host": "desk.example"})).status_code == 200
 
 

@@ -16,7 +16,7 @@ from contracts.enums import DraftKind, Language, RequestType, RequiredAction, Re
 from contracts.errors import DraftingFailed
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Draft, DraftRequest, Exchange
-from contracts.spec import CITED_SOURCES, ArchitectSpec, Section
+from contracts.spec import CITED_SOURCES, ArchitectSpec, RequiredSection
 from guards.contract_check import check_contract
 from tests.support.examples import examples
 from tests.support.wire.models import DRAFTED, EVIDENCE, asked_of, bench, roles, size_of
@@ -141,7 +141,9 @@ def test_evidence_that_was_cut_to_nothing_keeps_the_numbers_of_the_others() -> N
 async def test_the_contract_is_part_of_the_task(server: FakeServer) -> None:
     """Sections by their titles in the answer's language, what must not and what must be said."""
     spec = ArchitectSpec(
-        required_sections=(Section(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),),
+        required_sections=(
+            RequiredSection(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),
+        ),
         forbidden_content=("guaranteed",),
         domain_terms=("kettle",),
     )
@@ -153,7 +155,7 @@ async def test_the_contract_is_part_of_the_task(server: FakeServer) -> None:
 
 def test_the_form_of_the_answer_is_part_of_the_task() -> None:
     """JSON by an example that has the sections' titles as its keys, hybrid by its block, Markdown by headings alone."""
-    sections = tuple(Section(name=name, title={Language.RU: f"«{name}»"}) for name in ("Cause", "Remedy"))
+    sections = tuple(RequiredSection(name=name, title={Language.RU: f"«{name}»"}) for name in ("Cause", "Remedy"))
     tasks: dict[ResponseFormat, str] = {}
     for form in ResponseFormat:
         spec = ArchitectSpec(response_format=form, required_sections=sections)

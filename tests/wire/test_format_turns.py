@@ -18,7 +18,7 @@ from contracts.context import STEPS_PER_TURN, Context
 from contracts.enums import CallPurpose, DraftKind, Language, RequestType, ResponseFormat, Source
 from contracts.ports import Draft, Drafter
 from contracts.result import StructuredAgentResult
-from contracts.spec import ArchitectSpec, Section
+from contracts.spec import ArchitectSpec, RequiredSection
 from graph.build import Graph, Ports, build_graph
 from tests.support.turn import PROFILE, SAFE, passage, plan
 from tests.support.wire.models import asked_of
@@ -27,7 +27,7 @@ from tests.support.wire.turns import graph_on
 
 QUESTION = "When does the kettle boil?"
 FOUND = [passage(2), passage(1)]
-SECTION = Section(name="Answer", title={Language.EN: "In short", Language.RU: "Кратко"})
+SECTION = RequiredSection(name="Answer", title={Language.EN: "In short", Language.RU: "Кратко"})
 BROKEN = {"text": '{"In short": ["The kettle boils at 100 degrees [1]."'}
 MENDED = {"text": '{"In short": ["The kettle boils at 100 degrees [2]."], "degrees": 100, "sources": [2, 1]}'}
 BLOCK = '```json\n{"degrees": 100, "sources": [2]}\n```'

@@ -28,7 +28,7 @@ from adapters.fakes.command import SCRIPT
 from adapters.fakes.model import PLAN_TOOL as THEIR_PLAN_TOOL
 from adapters.fakes.model import ModelRequest
 from adapters.fakes.scripts import REPLY, WHEN, Script, parse_script
-from adapters.fakes.server import Options, ScriptedServer, decide, main
+from adapters.fakes.server import FakeServerOptions, ScriptedServer, decide, main
 from adapters.fakes.strict import breach_of
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from tests.support.cli_helpers import Desk, interruptible
@@ -323,7 +323,7 @@ def test_whatever_is_asked_has_a_reply(body: dict[str, Any]) -> None:
     """No body makes the server fail: each gets a reply that is JSON or a stream, strict or not."""
     asked = ModelRequest("POST", "/v1/chat/completions", "", body)
     for strict in (False, True):
-        step, answer = decide(Script(), Options(strict=strict), asked, "", 1)
+        step, answer = decide(Script(), FakeServerOptions(strict=strict), asked, "", 1)
         assert (step, answer.status) == (None, 400 if strict and breach_of(asked.messages) else 200)
         if answer.streamed:
             assert all(piece.startswith(b"data: ") and piece.endswith(b"\n\n") for piece in answer.pieces)

@@ -15,8 +15,8 @@ from adapters.models.memory import WireMemory
 from adapters.models.window import (
     OPENAI_WINDOW,
     UNKNOWN_WINDOW,
+    ContextWindow,
     Parts,
-    Window,
     cut_to,
     list_models,
 )
@@ -185,7 +185,7 @@ async def test_the_setting_stands_above_the_server(server: FakeServer) -> None:
 
 async def test_openais_own_models_are_not_asked_about() -> None:
     """Its server does not say, so nothing is sent."""
-    assert await Window(ModelAccess("m"), NO_CLIENT, WireMemory()).tokens() == OPENAI_WINDOW
+    assert await ContextWindow(ModelAccess("m"), NO_CLIENT, WireMemory()).tokens() == OPENAI_WINDOW
 
 
 async def test_what_the_server_said_is_remembered(server: FakeServer, tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ async def test_the_models_of_a_server_can_be_listed(server: FakeServer) -> None:
 async def test_a_rate_is_at_most_one_token_for_a_byte(size: int, tokens: int | None) -> None:
     """Whatever a server counts, no more is believed than a byte-level tokenizer could make."""
     access, memory = ModelAccess("m"), WireMemory()
-    window = Window(access, NO_CLIENT, memory)
+    window = ContextWindow(access, NO_CLIENT, memory)
     await window.learn(size, ModelCall(purpose=CallPurpose.PLAN, model="m", server="x", prompt_tokens=tokens))
     rate = memory.get(access, "tokens_per_byte")
     assert rate is None or 0 <= rate <= 1

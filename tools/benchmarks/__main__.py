@@ -13,7 +13,7 @@ from pathlib import Path
 from platform import python_version
 
 from tools.benchmarks.page import renew_sections, section
-from tools.benchmarks.report import Line, table
+from tools.benchmarks.report import Measurement, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 SERVERS = ("qdrant", "postgres")
@@ -95,11 +95,11 @@ def command_of(arguments: Sequence[str]) -> str:
     return f'make bench ARGS="{given}"' if given else "make bench"
 
 
-def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Callable[[], list[Line]]]]:
+def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Callable[[], list[Measurement]]]]:
     from tools.benchmarks import earlier, engines, models, retrieval, sources
 
     sizes, server_sizes = tuple(options.sizes), tuple(options.server_sizes)
-    known: dict[str, tuple[str, Callable[[], list[Line]]]] = {
+    known: dict[str, tuple[str, Callable[[], list[Measurement]]]] = {
         "turns": ("Turns", lambda: _turns(place, options.turns)),
         "earlier": ("An earlier version", lambda: earlier.measure(place, options.earlier)),
         "models": ("Language model", models.measure),
@@ -119,7 +119,7 @@ def _describe_sizes(sizes: Sequence[int]) -> str:
     return f"{' and '.join(f'{size:,}' for size in sizes)} passages"
 
 
-def _turns(place: Path, turns: int) -> list[Line]:
+def _turns(place: Path, turns: int) -> list[Measurement]:
     from assistant.deployment import deployment
     from tools.benchmarks import turns as turn_costs
 
@@ -127,14 +127,14 @@ def _turns(place: Path, turns: int) -> list[Line]:
     return turn_costs.measure(place, deployment("handbook"), turns)
 
 
-def _start(place: Path) -> list[Line]:
+def _start(place: Path) -> list[Measurement]:
     from tools.benchmarks import startup
 
     _index_handbook()
     return startup.measure(place / "data")
 
 
-def _load(place: Path, clients: Sequence[int], memory_turns: int) -> list[Line]:
+def _load(place: Path, clients: Sequence[int], memory_turns: int) -> list[Measurement]:
     from tools.benchmarks import load
 
     _index_handbook()

@@ -25,7 +25,7 @@ def build(folder: Path, texts: Iterable[tuple[str, str]]) -> None:
     writer.wait_merging_threads()
 
 
-class Bare:
+class BareIndex:
     """An index that `build` made."""
 
     def __init__(self, folder: Path) -> None:

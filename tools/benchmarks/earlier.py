@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import IO, cast
 
-from tools.benchmarks.report import Line
+from tools.benchmarks.report import Measurement
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 6
@@ -49,7 +49,7 @@ QUESTIONS = (
 """Of the labelled ones about the handbook, a quarter of those that both versions answer."""
 
 
-def measure(place: Path, commit: str) -> list[Line]:
+def measure(place: Path, commit: str) -> list[Measurement]:
     """Compare with a commit of this repository, which runs with the packages of this environment.
 
     Each version is a process of its own and has our handbook indexed. Of a question the fastest of the rounds counts:
@@ -73,7 +73,7 @@ def measure(place: Path, commit: str) -> list[Line]:
         rounds = [[ask() for ask in both] for _ in range(ROUNDS)]
     ours, theirs = (fmean(map(min, zip(*costs, strict=True))) for costs in zip(*rounds, strict=True))
     return [
-        Line(
+        Measurement(
             "of the processor, a turn takes, without a language model", ours, theirs, "ms", f"commit {commit}", aim=0.6
         )
     ]

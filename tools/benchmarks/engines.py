@@ -16,21 +16,21 @@ from contracts.enums import Language, Source
 from contracts.ports import SearchRequest
 from tools.benchmarks import memory, servers
 from tools.benchmarks.corpus import queries
-from tools.benchmarks.report import Line, percentile
+from tools.benchmarks.report import Measurement, percentile
 from tools.benchmarks.retrieval import QUERIES, TOP, knowledge_of, len_of, make_index
 from tools.benchmarks.timing import bytes_in, time_interleaved
 
 MIB: Final = 2**20
 EMBEDDED: Final = "the embedded index"
-SERVERS: Final[Mapping[str, Callable[[], AbstractContextManager[servers.Server]]]] = {
+SERVERS: Final[Mapping[str, Callable[[], AbstractContextManager[servers.BenchmarkServer]]]] = {
     "qdrant": servers.qdrant,
     "postgres": servers.postgres,
 }
 
 
-def measure(folder: Path, sizes: tuple[int, ...], kinds: Sequence[str] = tuple(SERVERS)) -> list[Line]:
+def measure(folder: Path, sizes: tuple[int, ...], kinds: Sequence[str] = tuple(SERVERS)) -> list[Measurement]:
     """Fill servers with corpora of these many passages, and ask them; `folder` is where the corpora are, or will be."""
-    lines: list[Line] = []
+    lines: list[Measurement] = []
     for size in sizes:
         base, seconds = knowledge_of(folder, size), make_index(folder, size)
         for kind in kinds:
@@ -40,7 +40,7 @@ def measure(folder: Path, sizes: tuple[int, ...], kinds: Sequence[str] = tuple(S
     return lines
 
 
-def _measure_filling(server: servers.Server, base: Path, seconds: float) -> list[Line]:
+def _measure_filling(server: servers.BenchmarkServer, base: Path, seconds: float) -> list[Measurement]:
     engine = engine_at(server.url, profile=servers.COLLECTION)
     size = len_of(base)
     what = f"{server.name}, {size:,} passages"
@@ -59,18 +59,20 @@ def _measure_filling(server: servers.Server, base: Path, seconds: float) -> list
         engine.close()
     disk = bytes_in(server.folder) - empty
     return [
-        Line(f"filling {what}", first, seconds, "s", "indexing the documents"),
-        Line(f"passages filled in a second, {what}", size / first, size / seconds, "/s", "indexing the documents"),
-        Line(f"tidying up after that, {what}", settled, first, "s", "the fill"),
-        Line(f"a second fill of the same, {what}", again, first, "s", "the fill", aim=0.1),
-        Line(f"disk, {what}", disk / MIB, bytes_in(base) / MIB, "MiB", f"{EMBEDDED} with its record"),
+        Measurement(f"filling {what}", first, seconds, "s", "indexing the documents"),
+        Measurement(
+            f"passages filled in a second, {what}", size / first, size / seconds, "/s", "indexing the documents"
+        ),
+        Measurement(f"tidying up after that, {what}", settled, first, "s", "the fill"),
+        Measurement(f"a second fill of the same, {what}", again, first, "s", "the fill", aim=0.1),
+        Measurement(f"disk, {what}", disk / MIB, bytes_in(base) / MIB, "MiB", f"{EMBEDDED} with its record"),
     ]
 
 
-def _measure_searching(server: servers.Server, base: Path) -> list[Line]:
+def _measure_searching(server: servers.BenchmarkServer, base: Path) -> list[Measurement]:
     what = f"{server.name}, {len_of(base):,} passages"
     engine = engine_at(server.url, profile=servers.COLLECTION)
-    lines: list[Line] = []
+    lines: list[Measurement] = []
     with KnowledgeBase(base) as embedded, RemoteKnowledge(engine) as remote:
         known: dict[str, KnowledgeBase | RemoteKnowledge] = {"server": remote, "embedded": embedded}
         for language in (None, Language.EN):
@@ -78,7 +80,7 @@ def _measure_searching(server: servers.Server, base: Path) -> list[Line]:
             times = time_interleaved({name: _way(where, language) for name, where in known.items()}, asked)
             limited = f"{what}, documents of one language" if language else what
             lines += [
-                Line(
+                Measurement(
                     f"query p{share * 100:.0f}, {limited}",
                     percentile(times["server"], share),
                     percentile(times["embedded"], share),
@@ -95,7 +97,7 @@ def _way(where: KnowledgeBase | RemoteKnowledge, language: Language | None) -> C
     return lambda text: where.search_now(SearchRequest(query=text, top_k=TOP, language=language), Source.DOC)
 
 
-def _memory(server: servers.Server, base: Path) -> list[Line]:
+def _memory(server: servers.BenchmarkServer, base: Path) -> list[Measurement]:
     # While the connection of the searches is open: what a server keeps for nobody is not counted as anybody's.
     embedded = memory.of_a_fresh_process("ours", str(base))
     client = memory.of_a_fresh_process("server", server.url)
@@ -104,7 +106,9 @@ def _memory(server: servers.Server, base: Path) -> list[Line]:
         return []
     what = f"{server.name}, {len_of(base):,} passages"
     return [
-        Line(f"memory of the server, {what}", taken.resident / MIB, embedded.resident / MIB, "MiB", EMBEDDED),
-        Line(f"of it no pages of files, {what}", taken.private / MIB, embedded.private / MIB, "MiB", EMBEDDED),
-        Line(f"memory of the assistant, {what}", client.resident / MIB, embedded.resident / MIB, "MiB", EMBEDDED),
+        Measurement(f"memory of the server, {what}", taken.resident / MIB, embedded.resident / MIB, "MiB", EMBEDDED),
+        Measurement(f"of it no pages of files, {what}", taken.private / MIB, embedded.private / MIB, "MiB", EMBEDDED),
+        Measurement(
+            f"memory of the assistant, {what}", client.resident / MIB, embedded.resident / MIB, "MiB", EMBEDDED
+        ),
     ]

@@ -23,7 +23,7 @@ from typing import Any, Final, cast
 
 from tools.benchmarks import memory
 from tools.benchmarks.models import SECONDS_PER_CALL, model_server
-from tools.benchmarks.report import Line, percentile
+from tools.benchmarks.report import Measurement, percentile
 from tools.benchmarks.turns import QUESTIONS
 
 CLIENTS: Final = (1, 10, 50)
@@ -41,7 +41,7 @@ _CONFIDENCE: Final = 1.959964
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class LoadedServer:
     """A server that runs: its address, and the id of its process."""
 
     url: str
@@ -70,7 +70,7 @@ class ClientTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ClientRun:
     """What some clients asked.
 
     Attributes:
@@ -150,7 +150,7 @@ def summarise_answer(answer: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 @contextmanager
-def run_server(data: Path, profile: str = "handbook", **variables: str) -> Generator[Server]:
+def run_server(data: Path, profile: str = "handbook", **variables: str) -> Generator[LoadedServer]:
     """Run `guardian serve` on a data directory in which the profile's documents are indexed.
 
     Raises:
@@ -168,7 +168,7 @@ def run_server(data: Path, profile: str = "handbook", **variables: str) -> Gener
                 raise RuntimeError(f"guardian serve did not start: {said or 'it said nothing'}")
             with urllib.request.urlopen(f"{address[0]}/readyz", timeout=60):  # noqa: S310  # our own server
                 pass
-            yield Server(address[0], process.pid)
+            yield LoadedServer(address[0], process.pid)
         finally:
             process.terminate()
 
@@ -176,7 +176,7 @@ def run_server(data: Path, profile: str = "handbook", **variables: str) -> Gener
 # ------------------------------------------------------------------------------------------------------------ clients
 
 
-def drive(server: Server, clients: int, turns: int, *, name: str = "load", on_turn: Any = None) -> Run:
+def drive(server: LoadedServer, clients: int, turns: int, *, name: str = "load", on_turn: Any = None) -> ClientRun:
     """Let some clients ask so many questions each, all at once, and read their conversations afterwards.
 
     Args:
@@ -189,7 +189,7 @@ def drive(server: Server, clients: int, turns: int, *, name: str = "load", on_tu
     return asyncio.run(_drive(server, clients, turns, name, on_turn))
 
 
-async def _drive(server: Server, clients: int, turns: int, name: str, on_turn: Any) -> Run:
+async def _drive(server: LoadedServer, clients: int, turns: int, name: str, on_turn: Any) -> ClientRun:
     import httpx
 
     asked: list[ClientTurn] = []
@@ -209,10 +209,10 @@ async def _drive(server: Server, clients: int, turns: int, name: str, on_turn: A
         for thread in sorted({one.thread for one in asked}):
             reply = await http.get(f"/v1/threads/{thread}")
             recorded[thread] = reply.json()["turns"] if reply.is_success else []
-    return Run(asked, recorded, seconds, busy)
+    return ClientRun(asked, recorded, seconds, busy)
 
 
-def _processor_s(server: Server) -> float:
+def _processor_s(server: LoadedServer) -> float:
     import psutil
 
     times = psutil.Process(server.process).cpu_times()
@@ -241,7 +241,7 @@ async def _ask(http: Any, name: str, client: int, turn: int) -> ClientTurn:
 # ----------------------------------------------------------------------------------------------------------- measured
 
 
-def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = MEMORY_TURNS) -> list[Line]:
+def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = MEMORY_TURNS) -> list[Measurement]:
     """Drive a server with the offline engine, and one with the scripted model; then watch the memory of the former.
 
     Args:
@@ -263,24 +263,26 @@ def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = ME
 
 
 def _compare(
-    server: Server, engine: str, clients: Sequence[int], turns: Mapping[int, int], waited: float | None = None
-) -> list[Line]:
+    server: LoadedServer, engine: str, clients: Sequence[int], turns: Mapping[int, int], waited: float | None = None
+) -> list[Measurement]:
     """Drive one server with each number of clients."""
     name = engine[0]
     drive(server, 1, 10, name=f"{name}warm")
     runs = {one: drive(server, one, turns[one], name=f"{name}{one}of") for one in clients}
     first = runs[clients[0]]
     verdicts = {asked.plain: summarise_answer(asked.answer) for asked in first.asked if asked.answer}
-    lines: list[Line] = []
+    lines: list[Measurement] = []
     for number, run in runs.items():
         _tell(run, engine, number)
         who = f"{engine}, {number} {'client' if number == 1 else 'clients'}"
         against = f"{clients[0]} {'client' if clients[0] == 1 else 'clients'}"
         lines += [
-            Line(f"turns a second, {who}", run.per_second, first.per_second, "/s", against),
-            Line(f"of the processor, a turn takes, {who}", run.ms_busy, first.ms_busy, "ms", against),
-            Line(f"a turn p50, {who}", run.ms(0.5), waited or first.ms(0.5), "ms", "its calls" if waited else against),
-            Line(
+            Measurement(f"turns a second, {who}", run.per_second, first.per_second, "/s", against),
+            Measurement(f"of the processor, a turn takes, {who}", run.ms_busy, first.ms_busy, "ms", against),
+            Measurement(
+                f"a turn p50, {who}", run.ms(0.5), waited or first.ms(0.5), "ms", "its calls" if waited else against
+            ),
+            Measurement(
                 f"a turn p95, {who}", run.ms(0.95), waited or first.ms(0.95), "ms", "its calls" if waited else against
             ),
             *_account(run, who, verdicts),
@@ -288,7 +290,7 @@ def _compare(
     return lines
 
 
-def _account(run: Run, who: str, verdicts: Mapping[str, object]) -> list[Line]:
+def _account(run: ClientRun, who: str, verdicts: Mapping[str, object]) -> list[Measurement]:
     """Say that nothing was lost or mixed up, or how much was."""
     sent = len(run.asked)
     counted = (
@@ -296,15 +298,17 @@ def _account(run: Run, who: str, verdicts: Mapping[str, object]) -> list[Line]:
         ("answers to the client's own question", run.own),
         ("outcomes, verdicts and sources as for one client", run.like(verdicts)),
     )
-    return [Line(f"{what}, {who}", got, sent, "turns", "sent", 1.0, more_is_better=True) for what, got in counted]
+    return [
+        Measurement(f"{what}, {who}", got, sent, "turns", "sent", 1.0, more_is_better=True) for what, got in counted
+    ]
 
 
-def _tell(run: Run, engine: str, clients: int) -> None:
+def _tell(run: ClientRun, engine: str, clients: int) -> None:
     for asked in [asked for asked in run.asked if asked.fault][:5]:
         print(f"{engine}, {clients} clients: {asked.turn_id}: {asked.fault}", file=sys.stderr, flush=True)
 
 
-def _memory(server: Server, turns: int) -> list[Line]:
+def _memory(server: LoadedServer, turns: int) -> list[Measurement]:
     """Watch the resident memory of a server while it is asked; nothing where the system does not tell it."""
     taken: dict[int, float] = {}
 
@@ -320,14 +324,14 @@ def _memory(server: Server, turns: int) -> list[Line]:
     begun = min(settled)
     slope, low, high = slope_of([(at, size * 1024) for at, size in settled.items()])
     lines = [
-        Line(
+        Measurement(
             f"memory after {at:,} turns", size, settled[begun], "MiB", f"after {begun:,}", 1.02 if at == turns else None
         )
         for at, size in taken.items()
         if at % TOLD_STEP == 0 or at == turns
     ]
     more = f"memory that a turn adds after turn {begun:,} (95 % interval {low:+.1f} to {high:+.1f} KiB)"
-    return [*lines, Line(more, slope, settled[begun] * 1024, "KiB", f"all of it after {begun:,}")]
+    return [*lines, Measurement(more, slope, settled[begun] * 1024, "KiB", f"all of it after {begun:,}")]
 
 
 def slope_of(points: Sequence[tuple[float, float]]) -> tuple[float, float, float]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tools.benchmarks.report import Line
+from tools.benchmarks.report import Measurement
 
 QUERIES: Final = 300
 TOP: Final = 20
@@ -68,7 +68,7 @@ def of_a_fresh_process(what: str, where: str) -> Memory | None:
     return Memory(**told) if told else None
 
 
-def lines(size: int, ours: Memory | None, bare: Memory | None, against: str = "bare tantivy") -> list[Line]:
+def lines(size: int, ours: Memory | None, bare: Memory | None, against: str = "bare tantivy") -> list[Measurement]:
     """Return the lines of a size; none where the system does not say."""
     if ours is None or bare is None:
         return []
@@ -77,14 +77,16 @@ def lines(size: int, ours: Memory | None, bare: Memory | None, against: str = "b
         ("of it no pages of files", ours.private, bare.private),
         ("memory at most", ours.peak, bare.peak),
     )
-    return [Line(f"{what}, {size:,} passages", one / MIB, other / MIB, "MiB", against) for what, one, other in told]
+    return [
+        Measurement(f"{what}, {size:,} passages", one / MIB, other / MIB, "MiB", against) for what, one, other in told
+    ]
 
 
 def _asker(what: str, where: str) -> Callable[[str], object]:
     if what == "bare":
-        from tools.benchmarks.bare import Bare
+        from tools.benchmarks.bare import BareIndex
 
-        return Bare(Path(where)).search
+        return BareIndex(Path(where)).search
     from contracts.enums import Source
     from contracts.ports import SearchRequest
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from assistant.deployment import deployment
 from assistant.wiring.ports import open_ports
 from assistant.wiring.turns import open_runner
-from tools.benchmarks.report import Line, percentile
+from tools.benchmarks.report import Measurement, percentile
 from tools.benchmarks.turns import QUESTIONS
 
 SECONDS_PER_CALL: Final = 0.3
@@ -29,7 +29,7 @@ WRONG: Final = {"when": {"purpose": "draft"}, "times": 1, "reply": {"text": "It 
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class MeasuredTurn:
     """One turn: how it ended, its seconds, and what it took."""
 
     outcome: str
@@ -39,7 +39,7 @@ class Turn:
     tokens: int
 
 
-def measure() -> list[Line]:
+def measure() -> list[Measurement]:
     """Ask the handbook's questions of the scripted model, plainly, with a retry, and with a moderation model."""
     with model_server(SECONDS_PER_CALL) as server:
         plain = asyncio.run(_turns("plain", server))
@@ -50,11 +50,11 @@ def measure() -> list[Line]:
     plain = [turn for turn in plain if not turn.retries]
     once = [turn for turn in retried if turn.retries == 1]
     return [
-        Line("calls of an answered turn", _calls(plain), 2, "calls", "a plan and a draft", aim=1.0),
-        Line("calls of a turn with one retry", _calls(once), 3, "calls", "a plan and two drafts", aim=1.0),
-        Line("tokens of a turn with one retry", _tokens(once), _tokens(plain), "tokens", "an answered turn"),
-        Line("a turn (median)", _ms(plain), _measure_waiting(plain), "ms", "its calls, 300 ms each", aim=1.05),
-        Line(
+        Measurement("calls of an answered turn", _calls(plain), 2, "calls", "a plan and a draft", aim=1.0),
+        Measurement("calls of a turn with one retry", _calls(once), 3, "calls", "a plan and two drafts", aim=1.0),
+        Measurement("tokens of a turn with one retry", _tokens(once), _tokens(plain), "tokens", "an answered turn"),
+        Measurement("a turn (median)", _ms(plain), _measure_waiting(plain), "ms", "its calls, 300 ms each", aim=1.05),
+        Measurement(
             "a turn with one retry (median)",
             _ms(once),
             _measure_waiting(once),
@@ -62,14 +62,16 @@ def measure() -> list[Line]:
             "its calls, 300 ms each",
             aim=1.05,
         ),
-        Line(
+        Measurement(
             "a turn with a moderation model (median)",
             _ms(behind),
             _measure_waiting(behind),
             "ms",
             "its calls, 300 ms each",
         ),
-        Line("a turn that plans beside moderation (median)", _ms(beside), _ms(behind), "ms", "one after the other"),
+        Measurement(
+            "a turn that plans beside moderation (median)", _ms(beside), _ms(behind), "ms", "one after the other"
+        ),
     ]
 
 
@@ -85,7 +87,7 @@ def model_server(seconds_per_call: float) -> Generator[str]:
             process.terminate()
 
 
-async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables: str) -> list[Turn]:
+async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables: str) -> list[MeasuredTurn]:
     environment = {
         **os.environ,
         "GUARDIAN_HANDOFF_TO": "",  # a measured turn opens no ticket
@@ -94,7 +96,7 @@ async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables
         **variables,
     }
     deployed = deployment("handbook", environment)
-    measured: list[Turn] = []
+    measured: list[MeasuredTurn] = []
     async with open_ports(deployed) as ports, open_runner(deployed, ports) as runner:
         _put_script(server, [])
         await runner.run(f"{name}-warm", QUESTIONS[0])  # imports, connections, what is remembered of the server
@@ -105,7 +107,7 @@ async def _turns(name: str, server: str, script: Sequence[Any] = (), **variables
             seconds = time.perf_counter() - began
             figures = result["diagnostics"]
             spent = figures["tokens"].get("prompt", 0) + figures["tokens"].get("completion", 0)
-            measured.append(Turn(result["outcome"], seconds, figures["model_calls"], figures["retries"], spent))
+            measured.append(MeasuredTurn(result["outcome"], seconds, figures["model_calls"], figures["retries"], spent))
     return [turn for turn in measured if turn.outcome == "answered"]
 
 
@@ -115,17 +117,17 @@ def _put_script(server: str, script: Sequence[Any]) -> None:
         pass
 
 
-def _calls(turns: Sequence[Turn]) -> float:
+def _calls(turns: Sequence[MeasuredTurn]) -> float:
     return mean(turn.calls for turn in turns)
 
 
-def _tokens(turns: Sequence[Turn]) -> float:
+def _tokens(turns: Sequence[MeasuredTurn]) -> float:
     return mean(turn.tokens for turn in turns)
 
 
-def _ms(turns: Sequence[Turn]) -> float:
+def _ms(turns: Sequence[MeasuredTurn]) -> float:
     return percentile([turn.seconds * 1000 for turn in turns], 0.5)
 
 
-def _measure_waiting(turns: Sequence[Turn]) -> float:
+def _measure_waiting(turns: Sequence[MeasuredTurn]) -> float:
     return percentile([turn.calls * SECONDS_PER_CALL * 1000 for turn in turns], 0.5)

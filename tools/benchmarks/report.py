@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Measurement:
     """One measured thing.
 
     Attributes:
@@ -56,7 +56,7 @@ class Line:
 HEAD = ["what", "ours", "baseline", "the baseline is", "ratio", "aim", "met"]
 
 
-def table(lines: Sequence[Line]) -> str:
+def table(lines: Sequence[Measurement]) -> str:
     """Write the lines as a Markdown table."""
     rows = [HEAD, ["---"] * len(HEAD), *(line.cells() for line in lines)]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)

@@ -12,24 +12,24 @@ from adapters.index.store import NAME
 from contracts.enums import Language, Source
 from contracts.ports import SearchRequest
 from tools.benchmarks import memory
-from tools.benchmarks.bare import TOP, Bare, build
+from tools.benchmarks.bare import TOP, BareIndex, build
 from tools.benchmarks.corpus import LANGUAGES, misspelt, queries, write_pages
-from tools.benchmarks.report import Line, percentile
+from tools.benchmarks.report import Measurement, percentile
 from tools.benchmarks.timing import bytes_in, time_interleaved
 
 QUERIES = 300
 MIB = 2**20
 
 
-def measure(folder: Path, sizes: tuple[int, ...]) -> list[Line]:
+def measure(folder: Path, sizes: tuple[int, ...]) -> list[Measurement]:
     """Index and search corpora of these many passages."""
-    lines: list[Line] = []
+    lines: list[Measurement] = []
     for size in sizes:
         base, bare = knowledge_of(folder, size), folder / f"bare-{size}"
         lines += _measure_indexing(folder, size, bare)
         count = len_of(base)
         lines.append(
-            Line(
+            Measurement(
                 f"disk, {count:,} passages",
                 bytes_in(base) / MIB,
                 bytes_in(bare) / MIB,
@@ -73,7 +73,7 @@ def _once(place: Path, make: Callable[[], object]) -> float:
     return float(noted.read_text("ascii"))
 
 
-def _measure_indexing(folder: Path, size: int, bare: Path) -> list[Line]:
+def _measure_indexing(folder: Path, size: int, bare: Path) -> list[Measurement]:
     base = knowledge_of(folder, size)
     first = make_index(folder, size)
     count = len_of(base)
@@ -83,14 +83,14 @@ def _measure_indexing(folder: Path, size: int, bare: Path) -> list[Line]:
     again = time.perf_counter() - began
     against = "bare tantivy, texts already cut"
     return [
-        Line(f"first run over {count:,} passages", first, baseline, "s", against),
-        Line(f"passages indexed a second, of {count:,}", count / first, count / baseline, "/s", against),
-        Line(f"second run over {count:,} unchanged passages", again, first, "s", "the first run", aim=0.1),
+        Measurement(f"first run over {count:,} passages", first, baseline, "s", against),
+        Measurement(f"passages indexed a second, of {count:,}", count / first, count / baseline, "/s", against),
+        Measurement(f"second run over {count:,} unchanged passages", again, first, "s", "the first run", aim=0.1),
     ]
 
 
-def _measure_searching(base: Path, bare: Path, size: int) -> list[Line]:
-    other = Bare(bare)
+def _measure_searching(base: Path, bare: Path, size: int) -> list[Measurement]:
+    other = BareIndex(bare)
     asked = list(queries(QUERIES))
     with KnowledgeBase(base) as knowledge:
         search = _way(knowledge)
@@ -120,9 +120,11 @@ def _way(knowledge: KnowledgeBase, language: Language | None = None) -> Callable
     return lambda text: knowledge.search_now(SearchRequest(query=text, top_k=TOP, language=language), Source.DOC)
 
 
-def _lines(what: str, ours: list[float], baseline: list[float], against: str, aim: float | None = None) -> list[Line]:
+def _lines(
+    what: str, ours: list[float], baseline: list[float], against: str, aim: float | None = None
+) -> list[Measurement]:
     return [
-        Line(
+        Measurement(
             f"query p{share * 100:.0f}, {what}",
             percentile(ours, share),
             percentile(baseline, share),

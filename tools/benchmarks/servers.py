@@ -20,7 +20,7 @@ COLLECTION: Final = "bench"
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class BenchmarkServer:
     """A server that runs.
 
     Attributes:
@@ -39,7 +39,7 @@ class Server:
 
 
 @contextmanager
-def qdrant() -> Generator[Server]:
+def qdrant() -> Generator[BenchmarkServer]:
     """Run Qdrant's engine in a process of its own, and forget what it held."""
     with (
         tempfile.TemporaryDirectory() as name,
@@ -58,12 +58,12 @@ def qdrant() -> Generator[Server]:
             told.flush()
             said.readline()
 
-        yield Server("Qdrant", f"{url}/{COLLECTION}", Path(name), lambda: [process.pid], settle)
+        yield BenchmarkServer("Qdrant", f"{url}/{COLLECTION}", Path(name), lambda: [process.pid], settle)
         told.close()
 
 
 @contextmanager
-def postgres() -> Generator[Server]:
+def postgres() -> Generator[BenchmarkServer]:
     """Run PostgreSQL as it comes out of its wheel, with its default settings, and forget what it held."""
     import psutil
 
@@ -82,7 +82,7 @@ def postgres() -> Generator[Server]:
                 first = int((folder / "postmaster.pid").read_text("utf-8").splitlines()[0])
                 return [first, *(child.pid for child in psutil.Process(first).children(recursive=True))]
 
-            yield Server("PostgreSQL", server.get_uri(), folder, processes, lambda: None)
+            yield BenchmarkServer("PostgreSQL", server.get_uri(), folder, processes, lambda: None)
 
 
 def main() -> None:

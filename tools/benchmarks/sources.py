@@ -20,7 +20,7 @@ from contracts.profile import Profile
 from contracts.state import fresh_turn
 from contracts.views import RetrieveView
 from nodes.retrieve import retrieve
-from tools.benchmarks.report import Line
+from tools.benchmarks.report import Measurement
 
 RUNS: Final = 5
 SECONDS: Final[Mapping[Source, float]] = {Source.DOC: 0.1, Source.POLICY: 0.2, Source.NEO4J: 0.3}
@@ -53,7 +53,7 @@ class SlowSource:
         return SearchReply((), trace)
 
 
-def measure() -> list[Line]:
+def measure() -> list[Measurement]:
     """Time the node that retrieves, with sources of 100, 200 and 300 ms."""
     slowest, together = max(SECONDS.values()), sum(SECONDS.values())
     asked = ", ".join(f"{seconds * 1000:.0f}" for seconds in SECONDS.values())
@@ -62,10 +62,10 @@ def measure() -> list[Line]:
     several = _seconds(SUBQUERIES, blocking=True)
     what = f"a turn's retrieval, sources of {asked} ms"
     return [
-        Line(what, one * 1000, slowest * 1000, "ms", "the slowest source", aim=1.1),
-        Line(what, one * 1000, together * 1000, "ms", "all sources, one after the other"),
-        Line(f"{what}, in threads", threads * 1000, slowest * 1000, "ms", "the slowest source", aim=1.1),
-        Line(
+        Measurement(what, one * 1000, slowest * 1000, "ms", "the slowest source", aim=1.1),
+        Measurement(what, one * 1000, together * 1000, "ms", "all sources, one after the other"),
+        Measurement(f"{what}, in threads", threads * 1000, slowest * 1000, "ms", "the slowest source", aim=1.1),
+        Measurement(
             f"{what}, in threads, {SUBQUERIES} sub-queries",
             several * 1000,
             slowest * 1000,

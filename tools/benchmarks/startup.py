@@ -10,18 +10,18 @@ import time
 from pathlib import Path
 
 from assistant.config.profiles import PROJECT
-from tools.benchmarks.report import Line
+from tools.benchmarks.report import Measurement
 
 RUNS = 5
 FIRST_ANSWER_SECONDS = 2.0
 HELP_SECONDS = 0.5
 
 
-def measure(data_dir: Path) -> list[Line]:
+def measure(data_dir: Path) -> list[Measurement]:
     """Time whole processes; `data_dir` holds an index of the handbook. The aims are seconds, given as ratios."""
     nothing = _seconds(["-c", "pass"], data_dir)
     return [
-        Line(
+        Measurement(
             "guardian --help",
             _seconds(["-m", "assistant.cli.main", "--help"], data_dir) * 1000,
             nothing * 1000,
@@ -29,14 +29,14 @@ def measure(data_dir: Path) -> list[Line]:
             "`python -c pass`",
             aim=round(HELP_SECONDS / nothing, 1),
         ),
-        Line(
+        Measurement(
             "import assistant, graph",
             _seconds(["-c", "import assistant, graph.build"], data_dir) * 1000,
             nothing * 1000,
             "ms",
             "`python -c pass`",
         ),
-        Line(
+        Measurement(
             "first answer from a cold start",
             _seconds(["-m", "assistant.cli.main", "ask", "How do I add my own documents?", "--quiet"], data_dir) * 1000,
             nothing * 1000,

@@ -25,7 +25,7 @@ from assistant.wiring.documents import knowledge_base
 from assistant.wiring.ports import ports
 from contracts.state import add_to_window
 from graph.build import build_graph
-from tools.benchmarks.report import Line, percentile
+from tools.benchmarks.report import Measurement, percentile
 
 NODES = 9
 QUESTIONS = (
@@ -151,27 +151,27 @@ async def ours(file: Path, deployed: Deployment) -> AsyncGenerator[Ask]:
         yield ask
 
 
-def measure(folder: Path, deployed: Deployment, turns: int) -> list[Line]:
+def measure(folder: Path, deployed: Deployment, turns: int) -> list[Measurement]:
     """Run each for so many turns on one thread."""
     product, empty, kept, storage = asyncio.run(_series(folder, deployed, turns))
     tenth, last = 10, turns
     late = slice(turns - 20, turns)
     return [
-        Line(
+        Measurement(
             "a turn, first ten (median)",
             percentile(product.ms[:10], 0.5),
             percentile(empty.ms[:10], 0.5),
             "ms",
             "nine empty nodes, stock saver",
         ),
-        Line(
+        Measurement(
             f"a turn around turn {last} (median)",
             percentile(product.ms[late], 0.5),
             percentile(empty.ms[late], 0.5),
             "ms",
             "nine empty nodes, stock saver",
         ),
-        Line(
+        Measurement(
             f"a turn around turn {last} (median)",
             percentile(product.ms[late], 0.5),
             percentile(kept.ms[late], 0.5),
@@ -179,7 +179,7 @@ def measure(folder: Path, deployed: Deployment, turns: int) -> list[Line]:
             "our graph, stock saver, all messages",
             aim=0.5,
         ),
-        Line(
+        Measurement(
             f"storing a turn around turn {last} (nine empty nodes)",
             percentile(storage.ms[late], 0.5),
             percentile(empty.ms[late], 0.5),
@@ -187,7 +187,7 @@ def measure(folder: Path, deployed: Deployment, turns: int) -> list[Line]:
             "nine empty nodes, stock saver",
             aim=0.5,
         ),
-        Line(
+        Measurement(
             f"bytes a turn adds at turn {last}",
             product.added(last) / 1024,
             product.added(tenth) / 1024,
@@ -195,14 +195,14 @@ def measure(folder: Path, deployed: Deployment, turns: int) -> list[Line]:
             f"ours at turn {tenth}",
             aim=1.1,
         ),
-        Line(
+        Measurement(
             f"bytes a turn adds at turn {last}",
             product.added(last) / 1024,
             kept.added(last) / 1024,
             "KiB",
             "our graph, stock saver, all messages",
         ),
-        Line(
+        Measurement(
             f"bytes kept after {last} turns",
             product.kept[-1] / 1024,
             kept.kept[-1] / 1024,

@@ -8,7 +8,7 @@ from typing import Final
 
 from contracts.enums import DraftKind, Language, RequestType
 from contracts.evidence import EvidenceItem
-from evals.cases import DraftCase, Label
+from evals.cases import DraftCase, DraftLabel
 
 _EN, _RU = Language.EN, Language.RU
 
@@ -159,7 +159,7 @@ def abstentions(language: Language, mine: Sequence[EvidenceItem], dice: Random, 
             DraftCase(
                 id="new",
                 language=language,
-                label=Label.ABSTENTION,
+                label=DraftLabel.ABSTENTION,
                 question=question,
                 request_type=dice.choice((RequestType.KNOWLEDGE_QA, RequestType.HOWTO_POLICY)),
                 evidence=evidence,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from contracts.enums import Language, RequestType
 from contracts.evidence import EvidenceItem
-from evals.cases import DraftCase, Label
+from evals.cases import DraftCase, DraftLabel
 from tools.making.abstaining import abstentions
 from tools.making.faults import FAULTS, faulty_drafts, thin_drafts
 from tools.making.good import good_drafts
@@ -21,11 +21,11 @@ SEED: Final = 20261122
 GOOD: Final = 580
 """Good drafts made per language, beside those written by hand."""
 FAULTY: Final = {
-    Label.WRONG_NUMBER: 110,
-    Label.SWAPPED_ENTITY: 90,
-    Label.INVENTED_CITATION: 80,
-    Label.LEAKED_SECRET: 102,
-    Label.NEGATION: 80,
+    DraftLabel.WRONG_NUMBER: 110,
+    DraftLabel.SWAPPED_ENTITY: 90,
+    DraftLabel.INVENTED_CITATION: 80,
+    DraftLabel.LEAKED_SECRET: 102,
+    DraftLabel.NEGATION: 80,
 }
 """Drafts per fault and language; of the others, `FEWER`."""
 FEWER: Final = 66
@@ -78,7 +78,7 @@ def _read_written(language: Language, passages: Mapping[str, EvidenceItem]) -> l
             DraftCase(
                 id=f"{language}-written-{number:03}",
                 language=language,
-                label=Label.GOOD,
+                label=DraftLabel.GOOD,
                 note="written by hand",
                 question=draft["question"],
                 request_type=RequestType(draft.get("type", "KNOWLEDGE_QA")),
@@ -89,9 +89,9 @@ def _read_written(language: Language, passages: Mapping[str, EvidenceItem]) -> l
     return made
 
 
-def _read_dropped() -> dict[Label, frozenset[str]]:
+def _read_dropped() -> dict[DraftLabel, frozenset[str]]:
     """Return, by label, the bases whose edit was found doubtful when it was read."""
     lines = [
         line.split() for line in (HERE / "dropped.txt").read_text("utf-8").splitlines() if line[:1] not in ("", "#")
     ]
-    return {label: frozenset(base for name, base, *_ in lines if name == label) for label in Label}
+    return {label: frozenset(base for name, base, *_ in lines if name == label) for label in DraftLabel}

@@ -15,7 +15,7 @@ from typing import Final
 
 from contracts.enums import Language, RequestType
 from contracts.evidence import EvidenceItem
-from evals.cases import DraftCase, Edit, Label
+from evals.cases import DraftCase, DraftLabel, Edit
 from tools.making.good import HEADINGS
 from tools.making.shapes import SHAPES, Shape
 
@@ -517,7 +517,7 @@ def forbidden_phrases(told: CitedDraft, dice: Random) -> Iterator[Found]:
 # ---------------------------------------------------------------------------------------------------------- policy
 
 
-def add_shape(label: Label) -> Callable[[CitedDraft, Random], Iterator[Found]]:
+def add_shape(label: DraftLabel) -> Callable[[CitedDraft, Random], Iterator[Found]]:
     """Return what adds a value of a shape that no answer may have, in a cited sentence or in code."""
 
     def add(told: CitedDraft, dice: Random) -> Iterator[Found]:
@@ -549,22 +549,22 @@ def thin_evidence(told: CitedDraft, dice: Random) -> tuple[tuple[str | EvidenceI
     return (first.model_copy(update={"confidence": round(dice.uniform(0.5, 0.58), 2)}),), "one weak passage"
 
 
-FAULTS: Final[dict[Label, Callable[[CitedDraft, Random], Iterable[Found]]]] = {
-    Label.WRONG_NUMBER: wrong_numbers,
-    Label.SWAPPED_ENTITY: swapped_entities,
-    Label.NEGATION: negations,
-    Label.INVENTED_CITATION: invented_citations,
-    Label.MISSING_CITATION: missing_citations,
-    Label.MISSING_SECTION: missing_sections,
-    Label.FORBIDDEN_PHRASE: forbidden_phrases,
-    Label.LEAKED_SECRET: add_shape(Label.LEAKED_SECRET),
-    Label.PERSONAL_DATA: add_shape(Label.PERSONAL_DATA),
-    Label.FOREIGN_LINK: add_shape(Label.FOREIGN_LINK),
+FAULTS: Final[dict[DraftLabel, Callable[[CitedDraft, Random], Iterable[Found]]]] = {
+    DraftLabel.WRONG_NUMBER: wrong_numbers,
+    DraftLabel.SWAPPED_ENTITY: swapped_entities,
+    DraftLabel.NEGATION: negations,
+    DraftLabel.INVENTED_CITATION: invented_citations,
+    DraftLabel.MISSING_CITATION: missing_citations,
+    DraftLabel.MISSING_SECTION: missing_sections,
+    DraftLabel.FORBIDDEN_PHRASE: forbidden_phrases,
+    DraftLabel.LEAKED_SECRET: add_shape(DraftLabel.LEAKED_SECRET),
+    DraftLabel.PERSONAL_DATA: add_shape(DraftLabel.PERSONAL_DATA),
+    DraftLabel.FOREIGN_LINK: add_shape(DraftLabel.FOREIGN_LINK),
 }
 
 
 def faulty_drafts(
-    label: Label,
+    label: DraftLabel,
     good: Sequence[DraftCase],
     passages: Mapping[str, EvidenceItem],
     seed: str,
@@ -581,7 +581,7 @@ def faulty_drafts(
     for told in shuffle(good, passages, seed):
         base, dice = told.case, _dice(f"{seed} {told.case.id}")
         found = [*FAULTS[label](told, dice)]
-        if label is Label.WRONG_NUMBER and not found and words < NUMBER_WORDS:
+        if label is DraftLabel.WRONG_NUMBER and not found and words < NUMBER_WORDS:
             found = [*number_words(told, dice)]
             words += bool(found)
         found = [one for one in found if one[0].old != one[0].new and told.text.count(one[0].old) == 1]
@@ -602,7 +602,7 @@ def thin_drafts(
     for told in shuffle(good, passages, seed):
         if thin := thin_evidence(told, _dice(f"{seed} {told.case.id}")):
             evidence, note = thin
-            fields = {"id": "new", "language": told.case.language, "label": Label.THIN_EVIDENCE, "note": note}
+            fields = {"id": "new", "language": told.case.language, "label": DraftLabel.THIN_EVIDENCE, "note": note}
             made.append(DraftCase.model_validate({**fields, "base": told.case.id, "evidence": evidence}))
         if len(made) == count:
             break

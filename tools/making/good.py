@@ -10,8 +10,8 @@ from typing import Final
 
 from contracts.enums import Language, RequestType, Source
 from contracts.evidence import EvidenceItem
-from evals.cases import DraftCase, Label
-from evals.copies.pieces import Piece, PieceKind, pieces
+from evals.cases import DraftCase, DraftLabel
+from evals.copies.pieces import CopyPiece, PieceKind, pieces
 from evals.copies.rewriting import rewrite
 
 _T = RequestType
@@ -77,7 +77,7 @@ MOST_CHARS: Final = 1100
 
 
 @dataclass(slots=True)
-class _Draft:
+class _DraftInTheMaking:
     """A draft in the making: its blocks, the passages it cites, and how it was made."""
 
     language: Language
@@ -139,7 +139,7 @@ def good_drafts(language: Language, passages: Mapping[str, EvidenceItem], dice: 
         for piece in chosen:
             if room <= 0:
                 break
-            draft = _Draft(language, dice, recipe, after=dice.random() < 0.25)
+            draft = _DraftInTheMaking(language, dice, recipe, after=dice.random() < 0.25)
             question, request_type = _question(piece, recipe, language)
             _write(draft, piece, of[_K.PROSE] + of[_K.TABLE], request_type)
             case = _case(draft, question, request_type, mine)
@@ -152,7 +152,7 @@ def good_drafts(language: Language, passages: Mapping[str, EvidenceItem], dice: 
     return [case.model_copy(update={"id": f"{language}-good-{n:03}"}) for n, case in enumerate(made, 1)]
 
 
-def _question(piece: Piece, recipe: str, language: Language) -> tuple[str, RequestType]:
+def _question(piece: CopyPiece, recipe: str, language: Language) -> tuple[str, RequestType]:
     heading = re.sub(r"\s*\([^()]*\)", "", piece.heading).replace("`", "").strip()
     asks = heading.rstrip("?").split("?")[0].strip()
     if not _ASKS.match(asks):
@@ -169,7 +169,7 @@ def _question(piece: Piece, recipe: str, language: Language) -> tuple[str, Reque
     return question, _T.KNOWLEDGE_QA
 
 
-def _write(draft: _Draft, piece: Piece, others: Sequence[Piece], request_type: RequestType) -> None:
+def _write(draft: _DraftInTheMaking, piece: CopyPiece, others: Sequence[CopyPiece], request_type: RequestType) -> None:
     dice, language = draft.dice, draft.language
     if section := HEADINGS.get((request_type, language)):
         draft.blocks.append(f"{dice.choice(('##', '##', '###'))} {dice.choice(section)}")
@@ -187,16 +187,16 @@ def _write(draft: _Draft, piece: Piece, others: Sequence[Piece], request_type: R
         draft.names.append("closing")
 
 
-def _one_of(group: Sequence[str], piece: Piece) -> str:
+def _one_of(group: Sequence[str], piece: CopyPiece) -> str:
     return group[len(piece.parts[0]) % len(group)]
 
 
-def _near(one: Piece, piece: Piece, dice: Random) -> bool:
+def _near(one: CopyPiece, piece: CopyPiece, dice: Random) -> bool:
     same_page = one.ref.split("#")[0] == piece.ref.split("#")[0]
     return same_page or dice.random() < 0.02
 
 
-def _tell(draft: _Draft, piece: Piece) -> None:
+def _tell(draft: _DraftInTheMaking, piece: CopyPiece) -> None:
     match piece.kind:
         case PieceKind.PROSE:
             _tell_prose(draft, piece)
@@ -211,7 +211,7 @@ def _tell(draft: _Draft, piece: Piece) -> None:
             draft.blocks += [draft.told(lead, piece.ref), piece.parts[0]]
 
 
-def _tell_prose(draft: _Draft, piece: Piece) -> None:
+def _tell_prose(draft: _DraftInTheMaking, piece: CopyPiece) -> None:
     dice = draft.dice
     most = 2 if draft.recipe == "two passages" else 4
     length = dice.randint(1, min(most, len(piece.parts)))
@@ -227,7 +227,7 @@ def _tell_prose(draft: _Draft, piece: Piece) -> None:
         draft.blocks.append(" ".join(sentences))
 
 
-def _halves(text: str, draft: _Draft) -> list[str]:
+def _halves(text: str, draft: _DraftInTheMaking) -> list[str]:
     """Split a sentence at its semicolon, now and then."""
     if draft.dice.random() > 0.3 or text.count(";") != 1 or re.search(r"[`\"«“][^`\"»”]*;", text) or "(" in text:
         return [text]
@@ -239,7 +239,7 @@ def _halves(text: str, draft: _Draft) -> list[str]:
     return [f"{first}.", f"{second[0].upper()}{second[1:]}"]
 
 
-def _tell_list(draft: _Draft, piece: Piece) -> None:
+def _tell_list(draft: _DraftInTheMaking, piece: CopyPiece) -> None:
     dice = draft.dice
     if piece.lead and dice.random() < 0.5:
         draft.blocks.append(draft.told(piece.lead, piece.ref))
@@ -256,7 +256,7 @@ def _tell_list(draft: _Draft, piece: Piece) -> None:
     draft.blocks.append("\n".join(items))
 
 
-def _tell_table(draft: _Draft, piece: Piece) -> None:
+def _tell_table(draft: _DraftInTheMaking, piece: CopyPiece) -> None:
     dice = draft.dice
     head, rows = piece.parts[0].split("\t"), [row.split("\t") for row in piece.parts[1:]]
     rows = _some(rows, 5, dice)
@@ -270,7 +270,7 @@ def _tell_table(draft: _Draft, piece: Piece) -> None:
     )
 
 
-def _tell_rows(draft: _Draft, piece: Piece) -> None:
+def _tell_rows(draft: _DraftInTheMaking, piece: CopyPiece) -> None:
     dice = draft.dice
     head, rows = piece.parts[0].split("\t"), [row.split("\t") for row in piece.parts[1:]]
     rows = _some(rows, 2 if draft.recipe == "two passages" else 4, dice)
@@ -298,7 +298,9 @@ def _row(head: Sequence[str], row: Sequence[str]) -> str:
     return f"{row[0]}: " + "; ".join(f"{name} — {cell}" if name else cell for name, cell in cells)
 
 
-def _case(draft: _Draft, question: str, request_type: RequestType, mine: Sequence[EvidenceItem]) -> DraftCase:
+def _case(
+    draft: _DraftInTheMaking, question: str, request_type: RequestType, mine: Sequence[EvidenceItem]
+) -> DraftCase:
     dice = draft.dice
     evidence = list(draft.cites)
     page = evidence[0].split("#")[0]
@@ -321,7 +323,7 @@ def _case(draft: _Draft, question: str, request_type: RequestType, mine: Sequenc
     return DraftCase(
         id="new",
         language=draft.language,
-        label=Label.GOOD,
+        label=DraftLabel.GOOD,
         note=names,
         question=question,
         request_type=request_type,

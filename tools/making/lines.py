@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from evals.cases import DraftCase, Label
+from evals.cases import DraftCase, DraftLabel
 
-_SHAPED = (Label.LEAKED_SECRET, Label.PERSONAL_DATA)
+_SHAPED = (DraftLabel.LEAKED_SECRET, DraftLabel.PERSONAL_DATA)
 
 
 def as_lines(cases: Iterable[DraftCase]) -> str:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Final
 
 from contracts.enums import Language
-from evals.cases import Label
+from evals.cases import DraftLabel
 
 _EN, _RU = Language.EN, Language.RU
 _LETTERS = string.ascii_letters + string.digits
@@ -341,8 +341,8 @@ _LINKS: Final = (
         {_EN: ("Open <a href={value}>the page</a> {mark}.",), _RU: ("Откройте <a href={value}>страницу</a> {mark}.",)},
     ),
 )
-SHAPES: Final[dict[Label, tuple[Shape, ...]]] = {
-    Label.LEAKED_SECRET: _SECRETS,
-    Label.PERSONAL_DATA: _PERSONAL,
-    Label.FOREIGN_LINK: _LINKS,
+SHAPES: Final[dict[DraftLabel, tuple[Shape, ...]]] = {
+    DraftLabel.LEAKED_SECRET: _SECRETS,
+    DraftLabel.PERSONAL_DATA: _PERSONAL,
+    DraftLabel.FOREIGN_LINK: _LINKS,
 }

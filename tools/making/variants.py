@@ -10,7 +10,7 @@ from typing import Final
 
 from contracts.enums import Language
 from contracts.evidence import EvidenceItem
-from evals.cases import DraftCase, Edit, Label
+from evals.cases import DraftCase, DraftLabel, Edit
 from evals.copies.rewriting import REWRITES, outside_quotes, reshape
 from tools.making.faults import CitedDraft, shuffle
 
@@ -33,7 +33,7 @@ def variants(
         # The rarest first: there are few places with a unit or a date.
         kind, edit = min(found, key=lambda one: (kinds[one[0]], one[0]))
         kinds[kind] += 1
-        fields = {"id": "new", "language": language, "label": Label.GOOD, "note": kind}
+        fields = {"id": "new", "language": language, "label": DraftLabel.GOOD, "note": kind}
         made.append(DraftCase.model_validate({**fields, "base": told.case.id, "edits": (edit,)}))
     return made
 

@@ -23,7 +23,7 @@ from adapters.index.queries import UNVERSIONED, version_of, version_term
 from adapters.index.scoring import WEIGHTS
 from adapters.index.spelling import Vocabulary
 from adapters.index.store import NAME as RECORD
-from adapters.index.store import Entry
+from adapters.index.store import IndexEntry
 from contracts.errors import IndexBusy, KnowledgeError
 from language.figures.versions import natural
 from language.words import own_stems, stems, stop_words
@@ -93,7 +93,7 @@ def _schema() -> Schema:
     return builder.build()
 
 
-class Writer:
+class PassageWriter:
     """The writing side. Nothing is seen by readers, nor kept, before `commit`.
 
     Raises:
@@ -136,7 +136,7 @@ class Writer:
             self._index.reload()
             return self._index.searcher().num_docs
 
-    def add(self, entry: Entry, words: str, heading_words: str, title_words: str) -> None:
+    def add(self, entry: IndexEntry, words: str, heading_words: str, title_words: str) -> None:
         from tantivy import Document
 
         values = {
@@ -182,9 +182,9 @@ class Writer:
 
 
 @contextmanager
-def open_writer(directory: Path) -> Generator[Writer]:
+def open_writer(directory: Path) -> Generator[PassageWriter]:
     """Open the index for writing, and let go of it however that ends."""
-    writer = Writer(directory)
+    writer = PassageWriter(directory)
     try:
         yield writer
         writer.close()
@@ -193,7 +193,7 @@ def open_writer(directory: Path) -> Generator[Writer]:
         raise
 
 
-def add(writer: Writer, entries: Iterable[Entry]) -> int:
+def add(writer: PassageWriter, entries: Iterable[IndexEntry]) -> int:
     """Analyse chunks and hand them to the index; return how many there were."""
     count, last, title_words = 0, None, ""
     for entry in entries:

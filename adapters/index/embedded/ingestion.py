@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from adapters.data_folder import hold_lock, owner_only
-from adapters.index.embedded.index import Writer, add, analyser, open_writer
+from adapters.index.embedded.index import PassageWriter, add, analyser, open_writer
 from adapters.index.store import FileRow, FolderRow, Header, Identity, Store, our_errors
 from adapters.reading import chunks, files, front_matter
 from adapters.reading.dialects import DialectSettings, is_part
 from adapters.reading.document import Unfit
 from adapters.reading.files import FoundFile, SkippedFile
 from adapters.reading.pdf import PAGE_HEADING
-from adapters.reading.texts import Text, Texts, as_written, serialise_reading
+from adapters.reading.texts import Text, TextReader, as_written, serialise_reading
 from contracts.enums import Source
 from contracts.errors import IndexBusy, KnowledgeError
 from language.attacks.orders import orders_in
@@ -120,8 +120,8 @@ def ingest(
         try:
             with open_writer(directory) as writer:
                 recover(store, writer)
-                with Texts() as texts:
-                    run = _Run(store, texts, kb_ids_from, max_bytes, on_progress)
+                with TextReader() as texts:
+                    run = _IngestionRun(store, texts, kb_ids_from, max_bytes, on_progress)
                     run.survey(wanted, only=only)
                     count = run.apply(writer)
             return run.report(count, time.perf_counter() - started)
@@ -190,7 +190,7 @@ def alone(directory: Path) -> Generator[None]:
         lock.release()
 
 
-def recover(store: Store, writer: Writer) -> None:
+def recover(store: Store, writer: PassageWriter) -> None:
     """Finish what a killed run left, and make the index again where it is not that of the store."""
     current = analyser()
     moving = store.in_motion()
@@ -210,7 +210,7 @@ def recover(store: Store, writer: Writer) -> None:
         _settle(store, current)
 
 
-def _write_anew(store: Store, writer: Writer) -> None:
+def _write_anew(store: Store, writer: PassageWriter) -> None:
     """Put everything that shall be there into fresh segments.
 
     tantivy counts deleted passages in its statistics until their segment is merged, so that the same documents
@@ -232,11 +232,11 @@ _Key = tuple[int, str]
 
 
 @dataclass(slots=True)
-class _Run:
+class _IngestionRun:
     """One run: what was there, what is found, and the difference."""
 
     store: Store
-    texts: Texts
+    texts: TextReader
     kb_ids_from: int | None
     max_bytes: int
     on_progress: Progress | None
@@ -344,7 +344,7 @@ class _Run:
 
     # --------------------------------------------------------------------------------------------------- changes
 
-    def apply(self, writer: Writer) -> int:
+    def apply(self, writer: PassageWriter) -> int:
         """Make the difference, in the three steps; return how many chunks were written."""
         existing = self.store.documents()
         desired = self._list_desired()
@@ -390,7 +390,7 @@ class _Run:
             )
         return {Identity(name, *content, FORMAT): key for content, (name, key) in first.items()}
 
-    def _write(self, writer: Writer | None, identity: Identity, key: _Key) -> int | None:
+    def _write(self, writer: PassageWriter | None, identity: Identity, key: _Key) -> int | None:
         """Write one document down and hand it to the index, if one is given; `None` where its file changed meanwhile."""
         folder = {**self.named, **self.others}[key[0]]
         try:
@@ -497,7 +497,7 @@ _MOST_NAMED = 5
 """Lines of a file that a warning names."""
 
 
-def _page(text: Text, key: str) -> tuple[Header, chunks.Page]:
+def _page(text: Text, key: str) -> tuple[Header, chunks.ChunkedPage]:
     matter = front_matter.read(text.text)
     page = chunks.read(text.text, title=matter.title, skip=matter.lines)
     # The heading of a PDF's page names no document.

@@ -45,7 +45,7 @@ from adapters.index.queries import (
 )
 from adapters.index.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
 from adapters.index.scoring import FEEDBACK_CANDIDATES, FEEDBACK_DOCUMENTS, confidence, feedback
-from adapters.index.store import NAME, SCHEMA, Reader
+from adapters.index.store import NAME, SCHEMA, IndexReader
 from adapters.threads import in_thread
 from contracts.enums import Source
 from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
@@ -74,7 +74,7 @@ class _Moved(Exception):
     """The index was renewed between asking it and reading the rows it named."""
 
 
-class _Ranking(NamedTuple):
+class _RankedPassages(NamedTuple):
     """Passages in their order, by their numbers; what is known of each is put together for those that are read.
 
     Attributes:
@@ -120,7 +120,7 @@ class KnowledgeBase:
         self._vectors: tuple[tuple[object, ...], Vectors] | None = None
         self._loading = threading.Lock()
         self._refreshing = threading.Lock()
-        self._idle: list[Reader] = []
+        self._idle: list[IndexReader] = []
         self._seen: tuple[int, int, int, int] | None = None
         self._opened_at = -math.inf
         self._take: Callable[[], Snapshot]
@@ -250,7 +250,7 @@ class KnowledgeBase:
         with _unavailable(Source.DOC):
             return self._ask_settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
 
-    def _on_topic(self, snapshot: Snapshot, reader: Reader, text: str, meaning: QueryMeaning) -> float:
+    def _on_topic(self, snapshot: Snapshot, reader: IndexReader, text: str, meaning: QueryMeaning) -> float:
         query = parse_query(snapshot, text, snapshot.versions)
         if not query.words:
             return 0.0
@@ -310,7 +310,7 @@ class KnowledgeBase:
     # --------------------------------------------------------------------------------------------------- ranking
 
     def _search(
-        self, snapshot: Snapshot, reader: Reader, request: SearchRequest, kind: Source, meaning: QueryMeaning
+        self, snapshot: Snapshot, reader: IndexReader, request: SearchRequest, kind: Source, meaning: QueryMeaning
     ) -> SearchOutcome:
         query = parse_query(snapshot, request.query, snapshot.versions)
         meaning = self._ready(snapshot, reader, meaning)
@@ -333,14 +333,14 @@ class KnowledgeBase:
     def _different(
         self,
         snapshot: Snapshot,
-        reader: Reader,
+        reader: IndexReader,
         query: Query,
         where: Filter,
         request: SearchRequest,
         meaning: QueryMeaning,
     ) -> Different[Hit]:
         """Return the best passages without those that another one stands for."""
-        ranking = _Ranking()
+        ranking = _RankedPassages()
         ranked_to = 0
 
         def best(count: int) -> list[Hit]:
@@ -356,12 +356,12 @@ class KnowledgeBase:
     def _rank(
         self,
         snapshot: Snapshot,
-        reader: Reader,
+        reader: IndexReader,
         query: Query,
         where: Filter,
         request: SearchRequest,
         meaning: QueryMeaning,
-    ) -> _Ranking:
+    ) -> _RankedPassages:
         """Return the best passages by their numbers; where meaning takes part, all that either has found."""
         weights = query.weights()
         if request.expand:
@@ -382,12 +382,12 @@ class KnowledgeBase:
         own = snapshot.scores(query.weights(), list(ranked)) if request.expand and ranked else ranked
         by_words = _order(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
         if compared is None:
-            return _Ranking([(number, 0.0) for number in by_words], ranked, own)
+            return _RankedPassages([(number, 0.0) for number in by_words], ranked, own)
         fusing, similarities = self._make_fusion(meaning, compared), _similarities(compared, list(ranked))
         order = fusing.ordered({number: ranked[number] for number in (*by_words, *near)}, similarities)
-        return _Ranking(order, ranked, own, similarities, fusing)
+        return _RankedPassages(order, ranked, own, similarities, fusing)
 
-    def _hits(self, reader: Reader, query: Query, ranking: _Ranking, count: int) -> list[Hit]:
+    def _hits(self, reader: IndexReader, query: Query, ranking: _RankedPassages, count: int) -> list[Hit]:
         """Return the first so many of what was ranked, with the passages."""
         first = ranking.order[:count]
         rows = _all(reader.passages([number for number, _ in first]), len(first))
@@ -409,7 +409,7 @@ class KnowledgeBase:
 
     # ---------------------------------------------------------------------------------------------------- meaning
 
-    def _ready(self, snapshot: Snapshot, reader: Reader, meaning: QueryMeaning) -> QueryMeaning:
+    def _ready(self, snapshot: Snapshot, reader: IndexReader, meaning: QueryMeaning) -> QueryMeaning:
         """Add the passages' vectors, as far as they can be used."""
         if self._embedder is None or meaning.vector is None:
             return meaning
@@ -423,7 +423,7 @@ class KnowledgeBase:
         compared = Comparison(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
         return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
 
-    def _load_vectors(self, reader: Reader, embedder: Embedder) -> Vectors:
+    def _load_vectors(self, reader: IndexReader, embedder: Embedder) -> Vectors:
         with self._loading:
             names = (file_key(embedder.name), calibration_key(embedder.name))
             key = (self._seen, *map(reader.meta, names))
@@ -433,7 +433,7 @@ class KnowledgeBase:
 
     # -------------------------------------------------------------------------------------------------- freshness
 
-    def _ask_settled(self, ask: Callable[[Snapshot, Reader], _Row]) -> _Row:
+    def _ask_settled(self, ask: Callable[[Snapshot, IndexReader], _Row]) -> _Row:
         """Ask a snapshot and the rows it names; again, where both were renewed in between."""
         for attempt in range(_TRIES):
             snapshot = self._snapshot(renew=attempt > 0)
@@ -459,11 +459,11 @@ class KnowledgeBase:
             return self._current
 
     @contextmanager
-    def _reader(self) -> Generator[Reader]:
+    def _reader(self) -> Generator[IndexReader]:
         try:
             reader = self._idle.pop()
         except IndexError:
-            reader = Reader(self._directory)
+            reader = IndexReader(self._directory)
         try:
             yield reader
         except BaseException:
@@ -475,7 +475,7 @@ class KnowledgeBase:
             reader.close()
 
 
-def _close_all(idle: list[Reader]) -> None:
+def _close_all(idle: list[IndexReader]) -> None:
     while idle:
         idle.pop().close()
 
@@ -495,7 +495,7 @@ def _unavailable(kind: Source) -> Generator[None]:
 
 
 def _best(
-    snapshot: Snapshot, reader: Reader, weights: Sequence[tuple[Sequence[str], float]], where: Filter, limit: int
+    snapshot: Snapshot, reader: IndexReader, weights: Sequence[tuple[Sequence[str], float]], where: Filter, limit: int
 ) -> list[tuple[int, float]]:
     """Return numbers and scores of the best passages that may be returned.
 
@@ -513,7 +513,7 @@ def _best(
     return snapshot.search(weights, where, limit)
 
 
-def _order(reader: Reader, scores: Mapping[int, float]) -> list[int]:
+def _order(reader: IndexReader, scores: Mapping[int, float]) -> list[int]:
     """Return passages by their scores, best first; of equal ones the order of documents and in them, read for these alone."""
     times = Counter(scores.values())
     tied = [number for number, score in scores.items() if times[score] > 1]
@@ -533,7 +533,7 @@ def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
 _MAKING = "They are being made, or `guardian index` makes them."
 
 
-def _says(snapshot: Snapshot, reader: Reader, word: str) -> bool:
+def _says(snapshot: Snapshot, reader: IndexReader, word: str) -> bool:
     """Whether one of the passages that have a word's stem has the word in that very form."""
     found = snapshot.search([((stem(word),), 1.0)], Filter(), MOST_READ)
     return says(reader.passages([number for number, _ in found]).values(), word)
@@ -565,7 +565,7 @@ def _similarities(compared: Comparison | None, numbers: Sequence[int]) -> dict[i
     return compared.vectors.of(numbers, compared.similarities) if compared else {}
 
 
-def _read_vectors(directory: Path, reader: Reader, embedder: Embedder) -> Vectors:
+def _read_vectors(directory: Path, reader: IndexReader, embedder: Embedder) -> Vectors:
     import numpy as np
 
     chunks, rows = np.zeros(0, np.int64), np.zeros((0, 0), np.float16)

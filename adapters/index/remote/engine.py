@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from adapters.index.remote.sparse import Vector
-from adapters.index.store import Passage
+from adapters.index.store import StoredPassage
 
 if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedding
@@ -38,7 +38,7 @@ class EngineFault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """What a search may return; `None` stands for no limit. Versions are as in the index (`version_term`).
 
     `ids` are those of passages (`Row.id`); only `Engine.nearest` is asked with them, and misses none then.
@@ -51,7 +51,7 @@ class Limits:
     ids: tuple[str, ...] | None = None
 
 
-class Row(NamedTuple):
+class PassageRow(NamedTuple):
     """A passage as a server keeps it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
     id: str
     fingerprint: str
-    passage: Passage
+    passage: StoredPassage
     body: str
     meaning: Embedding | None = None
 
@@ -71,13 +71,13 @@ class Row(NamedTuple):
 class EngineHit(NamedTuple):
     """A hit. `vector`, by words, and `body` are empty unless they were asked for."""
 
-    passage: Passage
+    passage: StoredPassage
     score: float
     vector: Vector
     body: str
 
 
-class Engine(Protocol):
+class IndexEngine(Protocol):
     """A server that keeps passages. Every method is blocking, may be called from any thread, and ends in time.
 
     Raises:
@@ -93,7 +93,9 @@ class Engine(Protocol):
         """Return a note; `None` where there is none, or nothing at all yet."""
         ...
 
-    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[EngineHit]:
+    def search(
+        self, query: Vector, limits: SearchLimits, count: int, *, whole: bool, seconds: float
+    ) -> list[EngineHit]:
         """Return the passages with the highest inner products, best first.
 
         Args:
@@ -105,7 +107,7 @@ class Engine(Protocol):
         """
         ...
 
-    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
+    def nearest(self, meaning: Embedding, limits: SearchLimits, count: int, *, seconds: float) -> list[EngineHit]:
         """Return the passages whose vectors by the embedding model have the highest scalar products, best first.
 
         They have their vectors by words with them. An engine may miss some, as its index of neighbours does.
@@ -118,7 +120,7 @@ class Engine(Protocol):
         """
         ...
 
-    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
+    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[StoredPassage]:
         """Return every passage of the documents that have a key or a number, in any order."""
         ...
 
@@ -138,7 +140,7 @@ class Engine(Protocol):
         """Yield id and fingerprint of every passage."""
         ...
 
-    def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
+    def put(self, rows: Sequence[tuple[PassageRow, Vector]]) -> None:
         """Write passages, over those with the same ids; all of them or none."""
         ...
 

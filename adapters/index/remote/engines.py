@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
-    from adapters.index.remote.engine import Engine
+    from adapters.index.remote.engine import IndexEngine
 
 SCHEMES: Final = ("qdrant", "qdrants", "postgresql")
 """Of the addresses that are understood; `qdrants` is Qdrant over https."""
@@ -20,7 +20,7 @@ _QDRANT_PORT: Final = 6333
 _FORMS: Final = "qdrant://host:6333, qdrants://host:6333 or postgresql://user@host/database"
 
 
-def engine_at(url: str, *, profile: str, key: str = "", lock: Path | None = None) -> Engine:
+def engine_at(url: str, *, profile: str, key: str = "", lock: Path | None = None) -> IndexEngine:
     """Return the index at an address; nothing is asked of it yet.
 
     Args:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from adapters.index.embedded.index import VENDOR_ERRORS, analyser, open_index
 from adapters.index.ranking.similarity import calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.index.ranking.spreads import directions_key
-from adapters.index.remote.engine import ANOTHER_PLACE, Engine, EngineFault, Row, id_of
-from adapters.index.remote.sparse import Averages, Statistics, Vector, Words, count_words, have_drifted, passage
+from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, IndexEngine, PassageRow, id_of
+from adapters.index.remote.sparse import Averages, FieldStems, Statistics, Vector, count_words, have_drifted, passage
 from adapters.index.remote.state import (
     FORMAT,
     STATE,
@@ -37,7 +37,7 @@ from adapters.index.remote.state import (
     part_key,
     unpack_statistics,
 )
-from adapters.index.store import NAME, SCHEMA, Passage
+from adapters.index.store import NAME, SCHEMA, StoredPassage
 from contracts.errors import ConfigError, KnowledgeError, NoIndex
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class _Head(NamedTuple):
 
 def fill(
     directory: Path,
-    engine: Engine,
+    engine: IndexEngine,
     embedder: Embedder | None = None,
     *,
     batch: int = BATCH,
@@ -137,7 +137,7 @@ def fill(
 def _fill(
     record: sqlite3.Connection,
     directory: Path,
-    engine: Engine,
+    engine: IndexEngine,
     embedder: Embedder | None,
     batch: int,
     on_counted: Progress | None,
@@ -196,9 +196,9 @@ def _fill(
     return FillReport(len(changed), len(gone), len(wanted) - len(changed), len(wanted), 0.0)
 
 
-def _words(record: sqlite3.Connection, total: int, batch: int, on_counted: Progress | None) -> Iterator[Words]:
+def _words(record: sqlite3.Connection, total: int, batch: int, on_counted: Progress | None) -> Iterator[FieldStems]:
     for done, row in enumerate(record.execute(_TEXTS), 1):
-        yield Words.of(*row)
+        yield FieldStems.of(*row)
         if on_counted and done % batch == 0:
             on_counted(done, total)
 
@@ -234,15 +234,15 @@ def _encode_passages(
     fingerprints: dict[str, str],
     averages: Averages,
     dense: Dense | None,
-) -> list[tuple[Row, Vector]]:
+) -> list[tuple[PassageRow, Vector]]:
     sql = f"{_ROWS} ({','.join('?' * len(numbers))})"
-    read = [(Passage(*fields), headings, body) for *fields, headings, body in record.execute(sql, numbers)]
+    read = [(StoredPassage(*fields), headings, body) for *fields, headings, body in record.execute(sql, numbers)]
     vectors = _vectors(record, dense, read) if dense else {}
-    made: list[tuple[Row, Vector]] = []
+    made: list[tuple[PassageRow, Vector]] = []
     for shown, headings, body in read:
         name = id_of(shown.key, shown.ordinal)
-        row = Row(name, fingerprints[name], shown, body, vectors.get(shown.id))
-        made.append((row, passage(Words.of(shown.title, headings, body), averages)))
+        row = PassageRow(name, fingerprints[name], shown, body, vectors.get(shown.id))
+        made.append((row, passage(FieldStems.of(shown.title, headings, body), averages)))
     return made
 
 
@@ -279,13 +279,13 @@ def _directions(record: sqlite3.Connection, model: str) -> str:
     return found[0] if found else ""
 
 
-def _note_directions(record: sqlite3.Connection, engine: Engine, dense: Dense | None) -> None:
+def _note_directions(record: sqlite3.Connection, engine: IndexEngine, dense: Dense | None) -> None:
     if dense and dense.directions and (differ := _directions(record, dense.model)):
         engine.keep_note(directions_note(dense.directions), differ)
 
 
 def _agree_on_vectors(
-    engine: Engine, there: Dense | None, here: Dense | None, embedder: Embedder | None
+    engine: IndexEngine, there: Dense | None, here: Dense | None, embedder: Embedder | None
 ) -> Dense | None:
     """Return what a server's vectors are to be made with.
 
@@ -310,7 +310,7 @@ def _agree_on_vectors(
 
 
 def _vectors(
-    record: sqlite3.Connection, dense: Dense, read: Sequence[tuple[Passage, str, str]]
+    record: sqlite3.Connection, dense: Dense, read: Sequence[tuple[StoredPassage, str, str]]
 ) -> dict[int, Embedding]:
     """Return the vectors of passages in the model's languages, by the number of the passage.
 
@@ -345,7 +345,7 @@ def _missing_vectors_error(model: str) -> KnowledgeError:
 def _note_statistics(
     record: sqlite3.Connection,
     directory: Path,
-    engine: Engine,
+    engine: IndexEngine,
     statistics: Statistics,
     digest: str,
     dense: Dense | None,
@@ -360,7 +360,7 @@ def _note_statistics(
     return FinishedFill(revision, len(parts), digest, there, default, dict(documents), dense)
 
 
-def _readable(engine: Engine, filled: FinishedFill) -> bool:
+def _readable(engine: IndexEngine, filled: FinishedFill) -> bool:
     """Tell whether searches can read the statistics of a fill: what is damaged there is written anew."""
     parts = [engine.note(part_key(filled.revision, number), _NOTE_S) for number in range(filled.parts)]
     try:
@@ -409,7 +409,7 @@ def _record(directory: Path) -> Generator[sqlite3.Connection]:
 
 
 @contextmanager
-def _our_errors(directory: Path, engine: Engine) -> Generator[None]:
+def _our_errors(directory: Path, engine: IndexEngine) -> Generator[None]:
     try:
         yield
     except EngineFault as fault:

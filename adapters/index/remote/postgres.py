@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 from adapters.index.queries import version_term
-from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, Limits, Row
+from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, PassageRow, SearchLimits
 from adapters.index.remote.sparse import Vector
-from adapters.index.store import Passage
+from adapters.index.store import StoredPassage
 from contracts.errors import ConfigError, IndexBusy
 
 if TYPE_CHECKING:
@@ -189,7 +189,9 @@ class PostgresEngine:
 
         return self._ask(ask, seconds)
 
-    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[EngineHit]:
+    def search(
+        self, query: Vector, limits: SearchLimits, count: int, *, whole: bool, seconds: float
+    ) -> list[EngineHit]:
         values = {
             "words": [number - _SIGN for number in query],
             "weights": list(query.values()),
@@ -198,7 +200,7 @@ class PostgresEngine:
         sql = self._complete(_SEARCH, limits, whole=_WHOLE if whole else _BARE)
         return [_read_row(row) for row in self._ask(lambda one: one.execute(sql, values).fetchall(), seconds)]
 
-    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
+    def nearest(self, meaning: Embedding, limits: SearchLimits, count: int, *, seconds: float) -> list[EngineHit]:
         values = {
             "meaning": _format_vector(meaning.tolist()),
             "ids": list(limits.ids or ()),
@@ -214,12 +216,12 @@ class PostgresEngine:
 
         return [_read_row(row) for row in self._ask(ask, seconds)]
 
-    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
+    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[StoredPassage]:
         sql = self._sql(_ARTICLES)
         rows = self._ask(lambda one: one.execute(sql, (key, kb_id)).fetchall(), seconds)
-        return [Passage(*row) for row in rows]
+        return [StoredPassage(*row) for row in rows]
 
-    def _complete(self, sql: str, limits: Limits, **parts: str) -> Any:
+    def _complete(self, sql: str, limits: SearchLimits, **parts: str) -> Any:
         without = _WITHOUT if limits.excluded else ""
         return self._sql(sql, allowed=_SCOPES, shown=_SHOWN, without=without, **parts)
 
@@ -295,7 +297,7 @@ class PostgresEngine:
         sql = self._sql("SELECT id::text, fingerprint FROM {passages}")
         yield from self._ask(lambda connection: connection.execute(sql).fetchall(), FILL_S)
 
-    def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
+    def put(self, rows: Sequence[tuple[PassageRow, Vector]]) -> None:
         def write(connection: psycopg.Connection[Any]) -> None:
             with connection.transaction(), connection.cursor() as cursor:
                 cursor.execute(self._sql(_DROP), ([row.id for row, _ in rows],))
@@ -462,7 +464,7 @@ def _shut_after(connection: psycopg.Connection[Any], seconds: float) -> Generato
         handle.detach()
 
 
-def _limit_parameters(limits: Limits, count: int) -> dict[str, object]:
+def _limit_parameters(limits: SearchLimits, count: int) -> dict[str, object]:
     return {
         "source": limits.source,
         "versions": list(limits.versions) if limits.versions is not None else None,
@@ -487,11 +489,11 @@ def _storable(text: str) -> str:
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _scope(row: Row) -> tuple[str, str, str]:
+def _scope(row: PassageRow) -> tuple[str, str, str]:
     return row.passage.source, _storable(version_term(row.passage.version)), row.passage.language
 
 
-def _values(row: Row, vector: Vector, scope: int) -> tuple[object, ...]:
+def _values(row: PassageRow, vector: Vector, scope: int) -> tuple[object, ...]:
     shown = row.passage
     texts = (shown.title, shown.url, shown.kb_id, shown.updated, shown.heading)
     return (
@@ -514,7 +516,7 @@ def _values(row: Row, vector: Vector, scope: int) -> tuple[object, ...]:
 def _read_row(row: Sequence[Any]) -> EngineHit:
     *shown, score, words, weights, body = row
     vector: Vector = {word + _SIGN: weight for word, weight in zip(words or (), weights or (), strict=True)}
-    return EngineHit(Passage(*shown), float(score), vector, body)
+    return EngineHit(StoredPassage(*shown), float(score), vector, body)
 
 
 def _only(row: object) -> int:

@@ -20,9 +20,9 @@ from uuid import UUID
 
 from adapters.data_folder import hold_lock
 from adapters.index.queries import version_term
-from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, Limits, Row
+from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, PassageRow, SearchLimits
 from adapters.index.remote.sparse import Vector
-from adapters.index.store import Passage
+from adapters.index.store import StoredPassage
 from contracts.errors import IndexBusy, KnowledgeError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _DIGITS: Final = 8
 _LIMITED: Final = ("source", "scope", "language", "key")
 """What searches are limited by, versions as in the index (`scope`); Qdrant filters quickly by fields with an index of their own."""
 _PAGE: Final = 5000
-_SHOWN: Final = Passage._fields[1:]
+_SHOWN: Final = StoredPassage._fields[1:]
 """A passage's number in the record means nothing elsewhere."""
 _WAY_OUT: Final = "See that the server runs and its address and key are right."
 
@@ -96,14 +96,16 @@ class QdrantEngine:
         with _readable():
             return str(found[0]["payload"]["value"]) if found else None
 
-    def search(self, query: Vector, limits: Limits, count: int, *, whole: bool, seconds: float) -> list[EngineHit]:
+    def search(
+        self, query: Vector, limits: SearchLimits, count: int, *, whole: bool, seconds: float
+    ) -> list[EngineHit]:
         return self._query(_WORDS, _sparse(query), limits, count, seconds, whole=whole)
 
-    def nearest(self, meaning: Embedding, limits: Limits, count: int, *, seconds: float) -> list[EngineHit]:
+    def nearest(self, meaning: Embedding, limits: SearchLimits, count: int, *, seconds: float) -> list[EngineHit]:
         return self._query(_MEANING, _numbers(meaning), limits, count, seconds, whole=True)
 
     def _query(
-        self, vector: str, nearest: object, limits: Limits, count: int, seconds: float, *, whole: bool
+        self, vector: str, nearest: object, limits: SearchLimits, count: int, seconds: float, *, whole: bool
     ) -> list[EngineHit]:
         body = {
             "query": {"nearest": nearest},
@@ -117,7 +119,7 @@ class QdrantEngine:
         with _readable():
             return [_read_point(point) for point in result["points"]]
 
-    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[Passage]:
+    def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[StoredPassage]:
         wanted = {"key": key, **({} if kb_id is None else {"kb_id": kb_id})}
         either = [{"key": name, "match": {"any": [value]}} for name, value in wanted.items()]
         end = time.monotonic() + seconds
@@ -171,7 +173,7 @@ class QdrantEngine:
             for point in self._scroll("fingerprint"):
                 yield str(point["id"]), point["payload"]["fingerprint"]
 
-    def put(self, rows: Sequence[tuple[Row, Vector]]) -> None:
+    def put(self, rows: Sequence[tuple[PassageRow, Vector]]) -> None:
         self._ask("PUT", "/points?wait=true", {"points": [_point(row, vector) for row, vector in rows]}, FILL_S)
 
     def drop(self, ids: Sequence[str]) -> None:
@@ -308,7 +310,7 @@ def _numbers(vector: Embedding) -> list[float]:
     return [round(number, _DIGITS) for number in vector.tolist()]
 
 
-def _point(row: Row, vector: Vector) -> dict[str, Any]:
+def _point(row: PassageRow, vector: Vector) -> dict[str, Any]:
     payload = {name: getattr(row.passage, name) for name in _SHOWN}
     payload |= {"scope": version_term(row.passage.version), "body": row.body, "fingerprint": row.fingerprint}
     # A passage of stop words alone has an empty vector; Qdrant takes none with no numbers.
@@ -318,7 +320,7 @@ def _point(row: Row, vector: Vector) -> dict[str, Any]:
     return {"id": row.id, "vector": vectors, "payload": payload}
 
 
-def _filter(limits: Limits) -> dict[str, Any]:
+def _filter(limits: SearchLimits) -> dict[str, Any]:
     wanted = {
         "source": [limits.source] if limits.source else None,
         "scope": list(limits.versions) if limits.versions is not None else None,
@@ -336,8 +338,8 @@ def _filter(limits: Limits) -> dict[str, Any]:
 _EMPTY: Final = _sparse({})
 
 
-def _passage(payload: dict[str, Any]) -> Passage:
-    return Passage(0, *(payload[name] for name in _SHOWN))
+def _passage(payload: dict[str, Any]) -> StoredPassage:
+    return StoredPassage(0, *(payload[name] for name in _SHOWN))
 
 
 def _read_point(point: dict[str, Any]) -> EngineHit:

@@ -40,11 +40,19 @@ from adapters.index.queries import (
     widen,
 )
 from adapters.index.ranking.spreads import spread_of
-from adapters.index.remote.engine import ANOTHER_PLACE, Engine, EngineFault, EngineHit, Limits, id_of, storable
+from adapters.index.remote.engine import (
+    ANOTHER_PLACE,
+    EngineFault,
+    EngineHit,
+    IndexEngine,
+    SearchLimits,
+    id_of,
+    storable,
+)
 from adapters.index.remote.sparse import Statistics, Vector, best_of
 from adapters.index.remote.state import STATE, Dense, FinishedFill, State, directions_note, part_key, unpack_statistics
 from adapters.index.scoring import FEEDBACK_CANDIDATES, FEEDBACK_DOCUMENTS, confidence, feedback
-from adapters.index.store import Passage
+from adapters.index.store import StoredPassage
 from adapters.threads import in_thread
 from contracts.enums import Source
 from contracts.errors import SourceUnavailable
@@ -105,7 +113,7 @@ class RemoteKnowledge:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: IndexEngine,
         *,
         norm_midpoint: float = MIDPOINT,
         default_version: str | None = None,
@@ -162,7 +170,7 @@ class RemoteKnowledge:
             known = self._statistics(clock)
 
             def said_so(word: str) -> bool:
-                found = self._rank(known, [((stem(word),), 1.0)], Limits(), MOST_READ, clock)
+                found = self._rank(known, [((stem(word),), 1.0)], SearchLimits(), MOST_READ, clock)
                 return says([one.passage for one in found], word)
 
             return mend(known.statistics, text, said_so)
@@ -184,7 +192,7 @@ class RemoteKnowledge:
 
             def has(word: str) -> bool:
                 return all_of_them or any(
-                    self._rank(known, [((word,), 1.0)], Limits(kind), 1, clock) for kind in sorted(kinds)
+                    self._rank(known, [((word,), 1.0)], SearchLimits(kind), 1, clock) for kind in sorted(kinds)
                 )
 
             return unknown_words(known.statistics, text, has)
@@ -222,7 +230,7 @@ class RemoteKnowledge:
             query = parse_query(known.statistics, text, known.filled.versions)
             if not query.words:
                 return 0.0
-            limits = Limits(versions=self._versions(known, SearchRequest(text)))
+            limits = SearchLimits(versions=self._versions(known, SearchRequest(text)))
             meaning = self._ready(known, meaning)
             request = SearchRequest(text, top_k=1 if meaning.vector is None else DEPTH)
             hits = self._different(known, query, limits, request, meaning, clock)
@@ -257,7 +265,7 @@ class RemoteKnowledge:
             return SearchOutcome(Different([], []), (), meaning.degraded, {}, meaning.spread)
         excluded = frozenset(key for key in request.exclude if storable(key))
         languages = (request.language,) if request.language else None
-        limits = Limits(kind, self._versions(known, request), languages, excluded)
+        limits = SearchLimits(kind, self._versions(known, request), languages, excluded)
         hits = self._different(known, query, limits, request, meaning, clock)
         if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
@@ -268,7 +276,7 @@ class RemoteKnowledge:
         self,
         known: _Revision,
         query: Query,
-        limits: Limits,
+        limits: SearchLimits,
         request: SearchRequest,
         meaning: QueryMeaning,
         clock: _Clock,
@@ -305,7 +313,7 @@ class RemoteKnowledge:
         return enough(search, face, request.top_k)
 
     def _weights(
-        self, known: _Revision, query: Query, limits: Limits, request: SearchRequest, clock: _Clock
+        self, known: _Revision, query: Query, limits: SearchLimits, request: SearchRequest, clock: _Clock
     ) -> list[tuple[Sequence[str], float]]:
         """Return what the words of a query weigh, widened where that is wanted."""
         if not request.expand:
@@ -325,7 +333,7 @@ class RemoteKnowledge:
     def _near(
         self,
         known: _Revision,
-        limits: Limits,
+        limits: SearchLimits,
         meaning: QueryMeaning,
         clock: _Clock,
         places: Sequence[_Place] | None = None,
@@ -376,7 +384,7 @@ class RemoteKnowledge:
         self,
         known: _Revision,
         weights: Sequence[tuple[Sequence[str], float]],
-        limits: Limits,
+        limits: SearchLimits,
         count: int,
         clock: _Clock,
         *,
@@ -458,7 +466,7 @@ class RemoteKnowledge:
             ) from fault
 
 
-def _place(passage: Passage) -> _Place:
+def _place(passage: StoredPassage) -> _Place:
     return passage.key, passage.ordinal
 
 

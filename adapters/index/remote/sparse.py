@@ -68,7 +68,7 @@ def round_length(length: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class FieldStems:
     """The stems of one passage, by field, in the order of `FIELDS`."""
 
     fields: tuple[list[str], ...]
@@ -79,7 +79,7 @@ class Words:
         return cls((stems(title), stems(headings), stems(body)))
 
 
-def passage(words: Words, averages: Averages) -> Vector:
+def passage(words: FieldStems, averages: Averages) -> Vector:
     """Return a passage as a vector."""
     vector: Vector = {}
     for field, found, average in zip(FIELDS, words.fields, averages, strict=True):
@@ -131,7 +131,7 @@ class Statistics:
         return Vocabulary((word, max(found)) for word, found in self.frequencies.items())
 
 
-def count_words(passages: Iterable[Words]) -> Statistics:
+def count_words(passages: Iterable[FieldStems]) -> Statistics:
     """Count the words of all passages, with their exact average lengths."""
     size = 0
     lengths = [0, 0, 0]

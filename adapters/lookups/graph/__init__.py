@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from adapters.lookups.graph.building import Built as Built
     from adapters.lookups.graph.building import build as build
-    from adapters.lookups.graph.engine import Engine as Engine
-    from adapters.lookups.graph.engine import Limits as Limits
+    from adapters.lookups.graph.engine import GraphEngine as GraphEngine
+    from adapters.lookups.graph.engine import StatementLimits as StatementLimits
     from adapters.lookups.graph.ladybug import Ladybug as Ladybug
     from adapters.lookups.graph.neo4j import Neo4j as Neo4j
     from adapters.lookups.graph.source import GraphSource as GraphSource
 
 _HOMES = {
     "Built": "building",
-    "Engine": "engine",
+    "GraphEngine": "engine",
     "GraphSource": "source",
     "Ladybug": "ladybug",
-    "Limits": "engine",
+    "StatementLimits": "engine",
     "Neo4j": "neo4j",
     "build": "building",
 }

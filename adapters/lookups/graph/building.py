@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adapters.data_folder import hold_lock, owner_only
 from adapters.index.store import NAME
-from adapters.lookups.graph.engine import Limits
+from adapters.lookups.graph.engine import StatementLimits
 from adapters.lookups.graph.ladybug import LARGEST, POOL, Ladybug
-from adapters.lookups.graph.pages import Page, PageGraph, find
+from adapters.lookups.graph.pages import PageGraph, RecordedPage, find
 from contracts.errors import KnowledgeError, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -118,12 +118,12 @@ def _signature(record: sqlite3.Connection) -> str:
     return sha256(repr(told).encode("utf-8", "replace")).hexdigest()
 
 
-def _pages(record: sqlite3.Connection) -> list[Page]:
+def _pages(record: sqlite3.Connection) -> list[RecordedPage]:
     texts: dict[int, list[str]] = {}
     for document, text in record.execute("SELECT document, text FROM chunks ORDER BY document, ordinal"):
         texts.setdefault(document, []).append(text)
     return [
-        Page(key, title, kb_id, url, language, version, source, tuple(texts.get(number, ())))
+        RecordedPage(key, title, kb_id, url, language, version, source, tuple(texts.get(number, ())))
         for number, key, title, kb_id, url, language, version, source, *_ in record.execute(_PAGES)
     ]
 
@@ -148,7 +148,7 @@ def _read_signature(file: Path) -> str:
         return ""
     engine = Ladybug(file)
     try:
-        rows = engine.run(_SIGNATURE, {}, Limits(rows=1)).rows
+        rows = engine.run(_SIGNATURE, {}, StatementLimits(rows=1)).rows
     except SourceUnavailable:
         return ""
     finally:

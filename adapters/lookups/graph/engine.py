@@ -34,7 +34,7 @@ TOO_LARGE: Final = "Return less in it, or raise database.max_bytes in the profil
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StatementLimits:
     """How much of a graph one statement may take.
 
     Attributes:
@@ -56,10 +56,12 @@ class RowSet:
     cut: str = ""
 
 
-class Engine(Protocol):
+class GraphEngine(Protocol):
     """A graph that statements are run on; safe to use from several threads."""
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> RowSet:
+    def run(
+        self, statement: str, parameters: Mapping[str, Value], limits: StatementLimits, asked: str = UNNAMED
+    ) -> RowSet:
         """Return the rows of one statement, in its order, each by the names of its columns.
 
         Args:
@@ -115,7 +117,7 @@ def name_statement(lookup: str) -> str:
     return f"the lookup {lookup!r}"
 
 
-def take_rows(rows: Iterable[Row], limits: Limits, asked: str) -> RowSet:
+def take_rows(rows: Iterable[Row], limits: StatementLimits, asked: str) -> RowSet:
     """Take rows until a limit, whole ones only; what was left out is said, for half a list looks like a whole one.
 
     Raises:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, Row, RowSet, Value, plain_value, take_rows
+from adapters.lookups.graph.engine import SLOW, UNNAMED, Row, RowSet, StatementLimits, Value, plain_value, take_rows
 from contracts.errors import SourceUnavailable
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ class Ladybug:
         self._database: ladybug.Database | None = None
         self._idle: list[ladybug.Connection] = []
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> RowSet:
+    def run(
+        self, statement: str, parameters: Mapping[str, Value], limits: StatementLimits, asked: str = UNNAMED
+    ) -> RowSet:
         """Return the rows of a statement; see `Engine.run`."""
         if not self._places.acquire(timeout=limits.seconds):
             raise SourceUnavailable(f"The graph was too busy for {limits.seconds:g} s ({asked}).", SLOW)
@@ -52,7 +54,7 @@ class Ladybug:
         finally:
             self._places.release()
 
-    def _ask(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> RowSet:
+    def _ask(self, statement: str, parameters: Mapping[str, Value], limits: StatementLimits, asked: str) -> RowSet:
         try:
             connection = self._connection()
         except FileNotFoundError as error:
@@ -86,7 +88,7 @@ class Ladybug:
         connection: ladybug.Connection,
         statement: str,
         parameters: Mapping[str, Value],
-        limits: Limits,
+        limits: StatementLimits,
         asked: str,
     ) -> RowSet:
         connection.set_query_timeout(max(1, int(limits.seconds * 1000)))
@@ -137,7 +139,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _fault(said: str, limits: Limits, asked: str) -> SourceUnavailable:
+def _fault(said: str, limits: StatementLimits, asked: str) -> SourceUnavailable:
     """Return what to say of a statement that failed in a graph that could be opened."""
     if said == "Interrupted.":
         return SourceUnavailable(f"The graph did not answer within {limits.seconds:g} s ({asked}).", SLOW)

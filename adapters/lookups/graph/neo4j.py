@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from adapters.lookups.graph.engine import SLOW, UNNAMED, Limits, RowSet, Value, plain_value, take_rows
+from adapters.lookups.graph.engine import SLOW, UNNAMED, RowSet, StatementLimits, Value, plain_value, take_rows
 from contracts.errors import ConfigError, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ class Neo4j:
         self._opening = threading.Lock()
         self._driver: neo4j.Driver | None = None
 
-    def run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str = UNNAMED) -> RowSet:
+    def run(
+        self, statement: str, parameters: Mapping[str, Value], limits: StatementLimits, asked: str = UNNAMED
+    ) -> RowSet:
         """Return the rows of a statement; see `Engine.run`."""
         try:
             from neo4j.exceptions import DriverError, Neo4jError
@@ -75,7 +77,7 @@ class Neo4j:
         if driver is not None:
             driver.close()
 
-    def _run(self, statement: str, parameters: Mapping[str, Value], limits: Limits, asked: str) -> RowSet:
+    def _run(self, statement: str, parameters: Mapping[str, Value], limits: StatementLimits, asked: str) -> RowSet:
         import neo4j
 
         with (

@@ -60,7 +60,7 @@ _REMEDIES: Final = _WORDING.words("remedies")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordedPage:
     """A document of the record, with its passages in order."""
 
     path: str
@@ -74,7 +74,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A heading and what stands below it.
 
     Attributes:
@@ -91,7 +91,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ErrorEntry:
     """An error, and what to do about it."""
 
     id: str
@@ -104,9 +104,9 @@ class Fault:
 class PageGraph:
     """Nodes by their names and relations as pairs of names, each once; in the order in which the pages have them."""
 
-    pages: list[Page] = field(default_factory=list[Page])
-    sections: list[Section] = field(default_factory=list[Section])
-    faults: list[Fault] = field(default_factory=list[Fault])
+    pages: list[RecordedPage] = field(default_factory=list[RecordedPage])
+    sections: list[PageSection] = field(default_factory=list[PageSection])
+    faults: list[ErrorEntry] = field(default_factory=list[ErrorEntry])
     settings: dict[str, None] = field(default_factory=dict[str, None])
     commands: dict[str, None] = field(default_factory=dict[str, None])
     relations: dict[tuple[str, str, str], dict[tuple[str, str], None]] = field(
@@ -119,7 +119,7 @@ class PageGraph:
         self.relations.setdefault((name, start[0], end[0]), {})[start[1], end[1]] = None
 
 
-def find(pages: Iterable[Page], keys: dict[str, str]) -> PageGraph:
+def find(pages: Iterable[RecordedPage], keys: dict[str, str]) -> PageGraph:
     """Return what the pages say.
 
     Args:
@@ -133,7 +133,7 @@ def find(pages: Iterable[Page], keys: dict[str, str]) -> PageGraph:
         f"{PROGRAM}{match.group(1)}" for code in spans if (match := _COMMAND.fullmatch(" ".join(code.split())))
     )
     settings = frozenset(name for _, sections in parts for part in sections for name in _find_presented_settings(part))
-    names = _Names(commands, settings)
+    names = _KnownNames(commands, settings)
     for page, sections in parts:
         for part in sections:
             _read(page, part, names, keys, found)
@@ -144,7 +144,7 @@ def find(pages: Iterable[Page], keys: dict[str, str]) -> PageGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _KnownNames:
     """What the pages present, all together: only these are looked for in each."""
 
     commands: frozenset[str]
@@ -152,16 +152,16 @@ class _Names:
 
 
 @dataclass(slots=True)
-class _Part:
+class _PagePart:
     heading: str
     anchor: str
     blocks: list[Block] = field(default_factory=list[Block])
 
 
-def _sections(page: Page) -> Iterator[_Part]:
+def _sections(page: RecordedPage) -> Iterator[_PagePart]:
     """Yield a page's sections that say anything; a passage without a heading goes on where the one before it ended."""
     taken: dict[str, int] = {}
-    current = _Part(page.title, "")
+    current = _PagePart(page.title, "")
     for passage in page.passages:
         for block in blocks(passage):
             if block.kind is not BlockKind.HEADING:
@@ -174,16 +174,16 @@ def _sections(page: Page) -> Iterator[_Part]:
             title = heading_text(written)
             anchor = named.group(1) if named else slug(title)
             taken[anchor] = taken.get(anchor, 0) + 1
-            current = _Part(title, anchor if taken[anchor] == 1 else f"{anchor}-{taken[anchor] - 1}")
+            current = _PagePart(title, anchor if taken[anchor] == 1 else f"{anchor}-{taken[anchor] - 1}")
     if current.blocks:
         yield current
 
 
-def _read(page: Page, part: _Part, names: _Names, keys: dict[str, str], found: PageGraph) -> None:
+def _read(page: RecordedPage, part: _PagePart, names: _KnownNames, keys: dict[str, str], found: PageGraph) -> None:
     number = f"{page.path}#{part.anchor}"
     me = ("Section", number)
     trouble = bool(_trouble().find(f"{page.title}\n{part.heading}"))
-    found.sections.append(Section(number, page.path, part.heading, part.anchor, _opening(part), trouble))
+    found.sections.append(PageSection(number, page.path, part.heading, part.anchor, _opening(part), trouble))
     found.relate("HAS_SECTION", ("Page", page.path), me)
     for target in _targets(part, page.path, keys):
         found.relate("LINKS_TO", me, ("Page", target))
@@ -200,7 +200,7 @@ def _read(page: Page, part: _Part, names: _Names, keys: dict[str, str], found: P
             _read_table(block, me, names, found)
 
 
-def _read_table(block: Block, me: tuple[str, str], names: _Names, found: PageGraph) -> None:
+def _read_table(block: Block, me: tuple[str, str], names: _KnownNames, found: PageGraph) -> None:
     head, *rows = [_cells(row) for row in block.parts]
     remedies = len(head) > 1 and fold(plain(head[-1])).strip() in _REMEDIES
     presents = _presents_settings(head)
@@ -218,7 +218,7 @@ def _read_table(block: Block, me: tuple[str, str], names: _Names, found: PageGra
         if remedies and plain(first).strip() and len(cells) > 1:
             # Counted over all tables of a section: one that was cut is two.
             number = sum(fault.section == me[1] for fault in found.faults)
-            fault = Fault(f"{me[1]}/{number}", me[1], _write_cell(first), _write_cell(cells[-1]))
+            fault = ErrorEntry(f"{me[1]}/{number}", me[1], _write_cell(first), _write_cell(cells[-1]))
             found.faults.append(fault)
             found.relate("NAMES", me, ("Error", fault.id))
             # A message names a variable without marking it as code.
@@ -235,7 +235,7 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in _CELL.split(row.strip().strip("|"))]
 
 
-def _opening(part: _Part) -> str:
+def _opening(part: _PagePart) -> str:
     """Return the first sentences of a section that stand alone: what ends on a colon needs what follows it."""
     prose = next((block for block in part.blocks if block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE)), None)
     if prose is None:
@@ -267,7 +267,7 @@ def _inline(text: str) -> Iterator[str]:
     return (match.group(2).strip() for match in _CODE.finditer(text))
 
 
-def _nodes(codes: Iterable[str], names: _Names, found: PageGraph) -> Iterator[tuple[str, str]]:
+def _nodes(codes: Iterable[str], names: _KnownNames, found: PageGraph) -> Iterator[tuple[str, str]]:
     """Yield the settings and commands that pieces of code name, and write them down as nodes."""
     pieces = list(codes)
     for name in _variables_and_keys(pieces, names.settings):
@@ -278,7 +278,7 @@ def _nodes(codes: Iterable[str], names: _Names, found: PageGraph) -> Iterator[tu
         yield "Command", name
 
 
-def _find_presented_settings(part: _Part) -> Iterator[str]:
+def _find_presented_settings(part: _PagePart) -> Iterator[str]:
     """Yield what a section presents as a setting: in its heading, in a table of settings, or by giving it a value."""
     yield from _variables_and_keys([part.heading], None)
     yield from _find_assigned_variables(part.blocks)
@@ -369,7 +369,7 @@ def _trouble() -> Phrases:
 # ---------------------------------------------------------------------------------------------------------- links
 
 
-def _targets(part: _Part, path: str, keys: dict[str, str]) -> Iterator[str]:
+def _targets(part: _PagePart, path: str, keys: dict[str, str]) -> Iterator[str]:
     for block in part.blocks:
         if block.kind is BlockKind.CODE:
             continue

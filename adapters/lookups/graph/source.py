@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from adapters.lookups.graph.engine import Engine, Limits, check, name_statement
+from adapters.lookups.graph.engine import GraphEngine, StatementLimits, check, name_statement
 from adapters.lookups.graph.naming import (
     NameMatch,
     NamePlace,
@@ -24,7 +24,7 @@ from contracts.lookups import Lookup, LookupCall, LookupValue, Value
 from contracts.ports import SearchReply, SearchRequest
 
 MOST_NAMES = 20_000
-_NAMES = Limits(rows=MOST_NAMES, size=2_000_000)
+_NAMES = StatementLimits(rows=MOST_NAMES, size=2_000_000)
 _LANGUAGE = "language"
 
 
@@ -49,14 +49,14 @@ class GraphSource:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: GraphEngine,
         lookups: Sequence[Lookup],
-        limits: Limits | None = None,
+        limits: StatementLimits | None = None,
         *,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._engine = engine
-        self._limits = limits or Limits()
+        self._limits = limits or StatementLimits()
         self._lookups = {lookup.name: lookup for lookup in lookups if lookup.source is Source.NEO4J}
         for lookup in self._lookups.values():
             check(lookup.statement, lookup.name)

@@ -178,7 +178,7 @@ def _written_anew(text: str, allowed: TextToSql, dialect: str, most_rows: int) -
     functions = FUNCTIONS[dialect] | {name.lower() for name in allowed.functions}
     for node in tree.walk():
         _check_node(node, dialect, functions)
-    _Names(allowed).settle(tree)
+    _FullNames(allowed).settle(tree)
     _limit(tree, most_rows + 1)
     try:
         return tree.sql(dialect=dialect, identify=True, comments=False, pretty=False)
@@ -304,7 +304,7 @@ _Columns = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
+class _NameScope:
     """What a name can mean: relations, the nearest first; sub-queries of `WITH`; what the SELECT itself has named."""
 
     relations: tuple[Mapping[str, _Columns], ...] = ()
@@ -315,7 +315,7 @@ class _Scope:
         return (self.queries or {}).get(name)
 
 
-class _Names:
+class _FullNames:
     """Gives every table and column its full name.
 
     Resolving by the language's own rules and writing the result out leaves an engine nothing to find by itself: a
@@ -339,32 +339,32 @@ class _Names:
         Raises:
             RefusedStatement: One means nothing that is allowed.
         """
-        self._select(tree, _Scope())
+        self._select(tree, _NameScope())
         if not self._read:
             raise RefusedStatement("it reads no table")
 
-    def _select(self, node: exp.Select, outer: _Scope, *, exists: bool = False) -> _Columns:
+    def _select(self, node: exp.Select, outer: _NameScope, *, exists: bool = False) -> _Columns:
         queries = dict(outer.queries or {})
         if with_ := node.args.get("with_"):
             for query in with_.expressions:
                 name = self._new_name(query)
                 # Not yet among them while its own statement is looked at: there, its name would mean a table.
-                queries[name] = self._select(_select_in(query.this), _Scope(outer.relations, queries))
-        around = _Scope(outer.relations, queries)
+                queries[name] = self._select(_select_in(query.this), _NameScope(outer.relations, queries))
+        around = _NameScope(outer.relations, queries)
         sources: dict[str, _Columns] = {}
         for relation in _relations(node):
             name, columns = self._relation(relation, around)
             if name in sources:
                 raise RefusedStatement(f"two tables are called {name}; give each its own alias")
             sources[name] = columns
-        inner = _Scope((sources, *outer.relations), queries)
+        inner = _NameScope((sources, *outer.relations), queries)
         for join in _joins(node):
             if on := join.args.get("on"):
                 self._all(on, inner)
         outputs, aliases = self._outputs(node, inner, exists=exists)
         if where := node.args.get("where"):
             self._below(where, inner)
-        named = _Scope(inner.relations, queries, aliases)
+        named = _NameScope(inner.relations, queries, aliases)
         for part in ("group", "having", "order"):
             if clause := node.args.get(part):
                 self._below(clause, named)
@@ -378,7 +378,7 @@ class _Names:
         _rename(query.args["alias"], name)
         return name
 
-    def _relation(self, node: exp.Expr, around: _Scope) -> tuple[str, _Columns]:
+    def _relation(self, node: exp.Expr, around: _NameScope) -> tuple[str, _Columns]:
         from sqlglot import exp
 
         if isinstance(node, exp.Subquery):
@@ -410,7 +410,7 @@ class _Names:
         self._read += 1
         return columns
 
-    def _outputs(self, node: exp.Select, scope: _Scope, *, exists: bool) -> tuple[_Columns, Mapping[str, exp.Expr]]:
+    def _outputs(self, node: exp.Select, scope: _NameScope, *, exists: bool) -> tuple[_Columns, Mapping[str, exp.Expr]]:
         from sqlglot import exp
 
         if not node.expressions:
@@ -438,11 +438,11 @@ class _Names:
         node.set("expressions", settled)
         return outputs, aliases
 
-    def _below(self, node: exp.Expr, scope: _Scope) -> None:
+    def _below(self, node: exp.Expr, scope: _NameScope) -> None:
         for child in list(node.iter_expressions()):
             self._all(child, scope)
 
-    def _all(self, node: exp.Expr, scope: _Scope) -> None:
+    def _all(self, node: exp.Expr, scope: _NameScope) -> None:
         from sqlglot import exp
 
         match node:
@@ -451,22 +451,22 @@ class _Names:
             case exp.Subquery():
                 if node.args.get("alias"):
                     raise RefusedStatement("a sub-query in an expression has no alias")
-                self._select(_select_in(node.this), _Scope(scope.relations, scope.queries))
+                self._select(_select_in(node.this), _NameScope(scope.relations, scope.queries))
             case exp.Select():
                 exists = isinstance(node.parent, exp.Exists)
-                self._select(node, _Scope(scope.relations, scope.queries), exists=exists)
+                self._select(node, _NameScope(scope.relations, scope.queries), exists=exists)
             case exp.Ordered() if isinstance(node.this, exp.Column) and not node.this.table:
                 # What the SELECT has named comes first in ORDER BY, and second everywhere else.
                 if not self._by_alias(node.this, scope):
                     self._below(node, scope)
             case exp.Window():
-                self._below(node, _Scope(scope.relations, scope.queries))
+                self._below(node, _NameScope(scope.relations, scope.queries))
             case exp.Table() | exp.From() | exp.Join() | exp.With():
                 raise RefusedStatement("a table stands where none can")
             case _:
                 self._below(node, scope)
 
-    def _column(self, node: exp.Column, scope: _Scope) -> None:
+    def _column(self, node: exp.Column, scope: _NameScope) -> None:
         name, table = node.name.lower(), node.table.lower()
         for level in scope.relations:
             if table and table not in level:
@@ -484,7 +484,7 @@ class _Names:
             whole = f"{node.table}.{node.name}" if table else node.name
             raise RefusedStatement(f"there is no column {whole[:80]!r} to ask; a text stands in single quotes")
 
-    def _by_alias(self, node: exp.Column, scope: _Scope) -> bool:
+    def _by_alias(self, node: exp.Column, scope: _NameScope) -> bool:
         from sqlglot import exp
 
         value = (scope.aliases or {}).get(node.name.lower())

@@ -52,7 +52,7 @@ _FOR_STUDIO = ("langgraph-cli", "langgraph-api")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """One thing looked at: whether it is well, what was seen, and what to do about it; a note alone is no complaint."""
 
     what: str
@@ -76,22 +76,22 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(finding.ok or finding.note for finding in findings) else 1
 
 
-def _look(profile: str | None) -> Iterator[Finding]:
+def _look(profile: str | None) -> Iterator[Diagnosis]:
     right = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    yield Finding("python", right, platform.python_version(), "Use Python 3.11, 3.12 or 3.13.")
+    yield Diagnosis("python", right, platform.python_version(), "Use Python 3.11, 3.12 or 3.13.")
     yield _packages("packages", _NEEDED, "Run `make install`.")
     studio = _packages("studio", _FOR_STUDIO, "")
     # Studio is an extra: its absence is worth a line, but nothing that needs attention.
-    yield Finding("studio", True, studio.seen if studio.ok else "not installed; `langgraph dev` needs the dev extra")
+    yield Diagnosis("studio", True, studio.seen if studio.ok else "not installed; `langgraph dev` needs the dev extra")
     what = "settings"
     try:
         Settings.read()
         what = "profile"
         deployed = deployment(profile)
     except GuardianError as error:
-        yield Finding(what, False, error.message, error.way_out)
+        yield Diagnosis(what, False, error.message, error.way_out)
         return
-    yield Finding("profile", True, f"{deployed.profile.name}: {deployed.profile.product}")
+    yield Diagnosis("profile", True, f"{deployed.profile.name}: {deployed.profile.product}")
     for what, look in (
         ("data folder", _folder),
         ("index", _index),
@@ -113,16 +113,16 @@ def _look(profile: str | None) -> Iterator[Finding]:
     yield from _models(deployed)
 
 
-def _careful(what: str, look: Callable[[Deployment], Finding], deployed: Deployment) -> Finding:
+def _careful(what: str, look: Callable[[Deployment], Diagnosis], deployed: Deployment) -> Diagnosis:
     try:
         return look(deployed)
     except GuardianError as error:
-        return Finding(what, False, error.message, error.way_out)
+        return Diagnosis(what, False, error.message, error.way_out)
     except OSError as error:
-        return Finding(what, False, str(error), "Check that GUARDIAN_DATA_DIR can be read and written.")
+        return Diagnosis(what, False, str(error), "Check that GUARDIAN_DATA_DIR can be read and written.")
 
 
-def _packages(what: str, names: tuple[str, ...], way_out: str) -> Finding:
+def _packages(what: str, names: tuple[str, ...], way_out: str) -> Diagnosis:
     there: list[str] = []
     missing: list[str] = []
     for name in names:
@@ -130,20 +130,20 @@ def _packages(what: str, names: tuple[str, ...], way_out: str) -> Finding:
             there.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
-    return Finding(what, not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(there), way_out)
+    return Diagnosis(what, not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(there), way_out)
 
 
-def _folder(deployed: Deployment) -> Finding:
+def _folder(deployed: Deployment) -> Diagnosis:
     make_folder(deployed.folder)
     probe = deployed.folder / ".doctor"
     probe.write_bytes(b"")
     probe.unlink()
     free = shutil.disk_usage(deployed.folder).free // 2**20
     seen = f"{deployed.settings.data.folder} can be written, {free:,} MiB free"
-    return Finding("data folder", free >= 100, seen, "Free some space, or set GUARDIAN_DATA_DIR to another disk.")
+    return Diagnosis("data folder", free >= 100, seen, "Free some space, or set GUARDIAN_DATA_DIR to another disk.")
 
 
-def _index(deployed: Deployment) -> Finding:
+def _index(deployed: Deployment) -> Diagnosis:
     from adapters.index.embedded import KnowledgeBase
 
     base = knowledge_base(deployed)
@@ -159,36 +159,36 @@ def _index(deployed: Deployment) -> Finding:
     shown = "; ".join(f"{path}: {why}" for path, why in notes[:_MOST_NOTES])
     if notes:
         seen = f"{seen}; {count_noun(len(notes), 'file|files')} not as it might be: {shown}{'; …' if len(notes) > _MOST_NOTES else ''}"
-    return Finding("index", any(counts.values()), seen, f"Run `{index_command(deployed)}`.")
+    return Diagnosis("index", any(counts.values()), seen, f"Run `{index_command(deployed)}`.")
 
 
-def _graph(deployed: Deployment) -> Finding:
+def _graph(deployed: Deployment) -> Diagnosis:
     number = count_noun(len(deployed.profile.lookups_of(Source.NEO4J)), "lookup|lookups")
     source = graph_source(deployed)
     built_here = not deployed.settings.lookups.graph_url
     if source is None or (built_here and not graph_file(deployed).is_file()):
-        return Finding("graph", False, f"{number}, but not built yet", f"Run `{index_command(deployed)}`.")
+        return Diagnosis("graph", False, f"{number}, but not built yet", f"Run `{index_command(deployed)}`.")
     try:
         nodes = count_noun(source.count(), "node|nodes")
     finally:
         source.close()
     if not built_here:
-        return Finding(
+        return Diagnosis(
             "graph", True, f"{number} on {without_password(deployed.settings.lookups.graph_url)}, read only: {nodes}"
         )
     built = datetime.fromtimestamp(graph_file(deployed).stat().st_mtime, UTC)
-    return Finding("graph", True, f"{number} on the documents' own graph: {nodes}, built {built:%Y-%m-%d %H:%M} UTC")
+    return Diagnosis("graph", True, f"{number} on the documents' own graph: {nodes}, built {built:%Y-%m-%d %H:%M} UTC")
 
 
-def _embeddings(deployed: Deployment) -> Finding:
+def _embeddings(deployed: Deployment) -> Diagnosis:
     model = embedder(deployed.settings)
     if model is None:
         # Search by words needs nothing: that is worth a line, and no complaint.
-        return Finding("embeddings", True, without_meaning(deployed.settings))
+        return Diagnosis("embeddings", True, without_meaning(deployed.settings))
     question = _QUESTIONS[min(model.languages)]
     length = len(asyncio.run(model.embed_query(question)))
     seen = f"{_embedder_in_words(model, deployed)}; vectors of {length} numbers"
-    return Finding("embeddings", not (short := _without_vectors(deployed, question)), f"{seen}{short}", _INDEX_AGAIN)
+    return Diagnosis("embeddings", not (short := _without_vectors(deployed, question)), f"{seen}{short}", _INDEX_AGAIN)
 
 
 def _embedder_in_words(model: Embedder, deployed: Deployment) -> str:
@@ -212,14 +212,14 @@ def _without_vectors(deployed: Deployment, question: str) -> str:
     return f"; but {reply.trace.degraded.removeprefix('embeddings: ')}" if reply.trace.degraded else ""
 
 
-def _reranker(model: Reranker, deployed: Deployment) -> Finding:
+def _reranker(model: Reranker, deployed: Deployment) -> Diagnosis:
     settings = deployed.settings.reranker
     question = _QUESTIONS[min(settings.languages)]
     asyncio.run(model.scores(question, [question]))
-    return Finding("reranker", True, f"{_describe_model(settings)}; as {settings.shape}")
+    return Diagnosis("reranker", True, f"{_describe_model(settings)}; as {settings.shape}")
 
 
-def _entailment(deployed: Deployment) -> Finding:
+def _entailment(deployed: Deployment) -> Diagnosis:
     """Ask of a sentence whether it follows from itself, in one of the model's languages."""
     settings = deployed.settings.entailment
     sentence = _SENTENCES[min(settings.languages)]
@@ -232,7 +232,7 @@ def _entailment(deployed: Deployment) -> Finding:
     follows = [answer.entailment for answer in asyncio.run(ask()).answers if answer] == [Entailment.ENTAILED]
     mode = deployed.context_type().entailment
     seen = f"{_describe_model(settings)}; as {settings.shape}, its word is {mode}"
-    return Finding(
+    return Diagnosis(
         "entailment",
         follows,
         seen if follows else f"{seen}; but it says that a sentence does not follow from itself",
@@ -245,11 +245,11 @@ def _describe_model(ranker: RankerSettings) -> str:
     return f"{ranker.model or 'the model'} at {host_of(ranker.url)} answers, for {', '.join(sorted(ranker.languages))}"
 
 
-def _threads(deployed: Deployment) -> Finding:
+def _threads(deployed: Deployment) -> Diagnosis:
     from assistant.wiring.turns import open_store
 
     if not deployed.threads_file.exists():
-        return Finding("conversations", True, "none yet")
+        return Diagnosis("conversations", True, "none yet")
 
     async def count() -> tuple[int, list[str]]:
         async with open_store(deployed) as store:
@@ -258,12 +258,12 @@ def _threads(deployed: Deployment) -> Finding:
 
     number, half = asyncio.run(count())
     seen = f"{number}, half-finished: {', '.join(half) or 'none'}"
-    return Finding(
+    return Diagnosis(
         "conversations", not half, seen, f"Run `guardian threads resume {shlex.quote(half[0]) if half else ''}`."
     )
 
 
-def _database(deployed: Deployment) -> Finding:
+def _database(deployed: Deployment) -> Diagnosis:
     from assistant.wiring.lookups import database_source
 
     number = count_noun(len(deployed.profile.lookups_of(Source.DB)), "lookup|lookups")
@@ -272,16 +272,16 @@ def _database(deployed: Deployment) -> Finding:
     url = deployed.settings.lookups.database_url
     source = database_source(deployed)
     if not url and not deployed.threads_file.exists():
-        return Finding("database", True, f"{number} on the assistant's own conversations; none yet")
+        return Diagnosis("database", True, f"{number} on the assistant's own conversations; none yet")
     asyncio.run(source.check())
     shown = without_password(url) if url else "the assistant's own conversations"
-    return Finding("database", True, f"{number} on {shown}")
+    return Diagnosis("database", True, f"{number} on {shown}")
 
 
-def _moderation(deployed: Deployment) -> Finding:
+def _moderation(deployed: Deployment) -> Diagnosis:
     mode = deployed.context_type().guard_mode
     if "off" in (mode, deployed.settings.moderation.provider):
-        return Finding("moderation", True, "off: messages are not checked")
+        return Diagnosis("moderation", True, "off: messages are not checked")
 
     async def ask() -> ModerationResult:
         async with Servers(deployed) as servers:
@@ -290,10 +290,12 @@ def _moderation(deployed: Deployment) -> Finding:
     result = asyncio.run(ask())
     known = result.safety_level != "Safe"
     seen = f"{result.provider}, mode {mode}; a known attack is {result.safety_level}"
-    return Finding("moderation", known, seen, "Check that the moderator is a moderation model, for example Qwen3Guard.")
+    return Diagnosis(
+        "moderation", known, seen, "Check that the moderator is a moderation model, for example Qwen3Guard."
+    )
 
 
-def _hand_offs(deployed: Deployment) -> Finding:
+def _hand_offs(deployed: Deployment) -> Diagnosis:
     """Say where hand-offs go and what is kept; the receiver is not asked, as every request would be a hand-off."""
     entries = asyncio.run(outbox(deployed).entries())
     kept = [entry for entry in entries if entry.delivered_at is None]
@@ -304,25 +306,25 @@ def _hand_offs(deployed: Deployment) -> Finding:
         "Run `guardian hand-offs send`." if taking else "Set GUARDIAN_HANDOFF_TO, then run `guardian hand-offs send`."
     )
     why = next((entry.why for entry in reversed(kept) if entry.why), "")
-    return Finding("hand-offs", not kept, f"{to}{sums}", f"{why} {way_out}".strip())
+    return Diagnosis("hand-offs", not kept, f"{to}{sums}", f"{why} {way_out}".strip())
 
 
-def _check_tracing(deployed: Deployment) -> Finding:
-    return Finding("tracing", True, tracing_in_words(deployed.settings.tracing.content))
+def _check_tracing(deployed: Deployment) -> Diagnosis:
+    return Diagnosis("tracing", True, tracing_in_words(deployed.settings.tracing.content))
 
 
-def _models(deployed: Deployment) -> Iterator[Finding]:
+def _models(deployed: Deployment) -> Iterator[Diagnosis]:
     models = deployed.settings.models
     if not models.planner and not models.drafter:
         unused = " (OPENAI_BASE_URL is set, GUARDIAN_MODEL is not)" if models.url else ""
-        yield Finding("models", True, f"none: plans and answers are made without a language model{unused}")
+        yield Diagnosis("models", True, f"none: plans and answers are made without a language model{unused}")
         return
     print("asking the models; this may take a minute ...", file=sys.stderr)
     yield from asyncio.run(_ask_models(deployed))
 
 
-async def _ask_models(deployed: Deployment) -> list[Finding]:
-    found: list[Finding] = []
+async def _ask_models(deployed: Deployment) -> list[Diagnosis]:
+    found: list[Diagnosis] = []
     async with Servers(deployed) as servers:
         for part, access in servers.accesses().items():
             found.append(await _check_model(servers, part, access))
@@ -332,24 +334,24 @@ async def _ask_models(deployed: Deployment) -> list[Finding]:
     return found
 
 
-async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Finding:
+async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Diagnosis:
     """Ask a model for a word, and its server for its window."""
     try:
         await servers.ping(access)
     except GuardianError as error:
         there = await servers.names(access)
         listed = f" The server has: {', '.join(there[:8])}." if there and access.model not in there else ""
-        return Finding(part, False, error.message, f"{error.way_out}{listed}")
+        return Diagnosis(part, False, error.message, f"{error.way_out}{listed}")
     window = servers.window(access)
     await window.forget()  # it may have been changed since
-    return Finding(part, True, f"{access.model} at {access.server} answers, window {await window.tokens():,} tokens")
+    return Diagnosis(part, True, f"{access.model} at {access.server} answers, window {await window.tokens():,} tokens")
 
 
-async def _strategies(planner: ModelPlanner) -> list[Finding]:
+async def _strategies(planner: ModelPlanner) -> list[Diagnosis]:
     request = PlanRequest("How do I add my own documents?", Language.EN)
     tried = await planner.probe(request)
     works = [each for each in tried if each.works]
-    found = [Finding("plan", each.works, f"{each.strategy!s:<18} {each.result}", note=True) for each in tried]
+    found = [Diagnosis("plan", each.works, f"{each.strategy!s:<18} {each.result}", note=True) for each in tried]
     chosen = f"asked for as: {works[0].strategy}" if works else "no way of asking for a plan works"
     way_out = "Try another model, or set GUARDIAN_PLANNER_MODEL=offline to plan without one."
-    return [*found, Finding("plan", bool(works), chosen, way_out)]
+    return [*found, Diagnosis("plan", bool(works), chosen, way_out)]

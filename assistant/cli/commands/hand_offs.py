@@ -13,7 +13,7 @@ from assistant.wiring.hand_offs import hand_off_sink, outbox
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
-    from adapters.hand_off.outbox import Entry
+    from adapters.hand_off.outbox import OutboxEntry
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,7 +42,7 @@ async def _send(deployed: Deployment) -> None:
     await taking.send_kept(all_of_them=True)
 
 
-def _print(entries: list[Entry]) -> None:
+def _print(entries: list[OutboxEntry]) -> None:
     for entry in entries:
         where = f" to {entry.delivered_to}" if entry.delivered_to else ""
         tries = f", tried {entry.tries}×" if entry.tries and not where else ""
@@ -51,7 +51,7 @@ def _print(entries: list[Entry]) -> None:
             print(f"  → {entry.why}")
 
 
-def _sum_of(entries: list[Entry]) -> str:
+def _sum_of(entries: list[OutboxEntry]) -> str:
     states = Counter(entry.state for entry in entries)
     return ", ".join(f"{state}: {states[state]}" for state in ("delivered", "kept", "failed") if states[state]) or (
         "no hand-offs"

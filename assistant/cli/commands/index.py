@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tqdm import tqdm
 
-    from adapters.index.remote.engine import Engine
+    from adapters.index.remote.engine import IndexEngine
 
 
 def run(options: argparse.Namespace) -> int:
@@ -136,7 +136,7 @@ def _on(bar: tqdm[NoReturn]) -> Callable[[int, int], None]:
     return advance
 
 
-def _fill_engine(deployed: Deployment, engine: Engine) -> str:
+def _fill_engine(deployed: Deployment, engine: IndexEngine) -> str:
     """Bring an index in a server up to date with a progress bar, and return one line about it."""
     from adapters.index.remote.filling import fill
 

@@ -15,7 +15,7 @@ from contracts.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from assistant.deployment import Deployment
     from assistant.keys import Keys
-    from assistant.web.app import Options
+    from assistant.web.app import ServerOptions
 
 _PACKAGES = ("fastapi", "fastapi_offline", "uvicorn", "prometheus_client")
 
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
             "Install them: pip install 'guardian-assistant[serve]'.",
         )
     from assistant.keys import keys_of
-    from assistant.web.app import Options, create_app
+    from assistant.web.app import ServerOptions, create_app
     from assistant.web.limits import is_loopback
     from assistant.web.serving import open_socket
     from assistant.web.serving import run as serve
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     keys.all()
     # What is missing is told before anything listens.
     knowledge_base(deployed).close()
-    chosen = Options(
+    chosen = ServerOptions(
         role=options.role,
         page=find_spec("gradio") is not None,
         mcp=find_spec("mcp") is not None,
@@ -68,7 +68,7 @@ def _check_role(deployed: Deployment, role: str, *, exposed: bool) -> None:
         )
 
 
-def _announce(address: str, chosen: Options, keys: Keys) -> None:
+def _announce(address: str, chosen: ServerOptions, keys: Keys) -> None:
     """Say where what is, and who may ask."""
     say = phrases(own_language())
     page = f"{address}/" if chosen.page else say["http_missing"].format(extra="ui")

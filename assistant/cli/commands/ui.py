@@ -38,12 +38,12 @@ def run(options: argparse.Namespace) -> int:
     keys.all()  # a page that lets nobody in is not begun
     say = phrases(own_language())
     with open_socket(_HOST, options.port) as sock:
-        from assistant.web.app import Options, create_app
+        from assistant.web.app import ServerOptions, create_app
 
         address = f"http://{_HOST}:{sock.getsockname()[1]}/"
         who = say["page_keys"] if keys.wanted else say["page_role"].format(role=role)
         lines = (say["page_listening"].format(address=address), who, say["page_end"])
-        chosen = Options(role=role, page=True)
+        chosen = ServerOptions(role=role, page=True)
         serve(lambda: create_app(deployed, chosen), sock, lambda: print("\n".join(lines), flush=True))
     return 0
 

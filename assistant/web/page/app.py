@@ -24,7 +24,7 @@ from assistant.web.page import script
 from assistant.web.page.languages import language_of
 from assistant.web.page.render import (
     Look,
-    Progress,
+    TurnProgress,
     fault_text,
     header_html,
     notice_html,
@@ -62,7 +62,7 @@ class _Visit:
     """Of the caller's key: only what begins a turn counts here."""
 
 
-class Page:
+class ChatPage:
     """The page of one application.
 
     Args:
@@ -232,7 +232,7 @@ class Page:
             # Gradio sends the last changes once more at the end: they must not be those that emptied the input.
             yield {self.live: gr.skip()}
             while live := self._find_running(visit):
-                progress = Progress(live.turn_id, live.question, visit.look)
+                progress = TurnProgress(live.turn_id, live.question, visit.look)
                 said = ""
                 try:
                     async for event in live.follow():
@@ -266,7 +266,7 @@ class Page:
             for turn in turns
             if live is None or turn.turn_id != live.turn_id
         ]
-        running = Progress(live.turn_id, live.question, look).html() if live else ""
+        running = TurnProgress(live.turn_id, live.question, look).html() if live else ""
         say = look.words
         return {
             self.chat: "".join(shown) or ("" if live else welcome_html(look)),

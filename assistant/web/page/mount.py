@@ -73,11 +73,11 @@ def mount_page(app: FastAPI) -> None:
     import gradio as gr
     from gradio.themes import Default
 
-    from assistant.web.page.app import Page
+    from assistant.web.page.app import ChatPage
     from assistant.web.page.script import head
 
     app.include_router(_pages(app))
-    page = Page(app)
+    page = ChatPage(app)
     gr.mount_gradio_app(
         app,
         page.blocks,

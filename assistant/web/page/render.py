@@ -400,7 +400,7 @@ def _step(node: str, ms: float | None, decided: Sequence[DecisionRecord]) -> str
 
 
 @dataclass
-class Progress:
+class TurnProgress:
     """What is shown of a turn that runs; told each of its events in order."""
 
     turn_id: str

@@ -16,12 +16,12 @@ from contracts.decisions.engine import (
     AtLeast,
     Below,
     Cell,
-    Choice,
+    ChoiceColumn,
+    DecisionRow,
     DecisionTable,
     HitPolicy,
     Number,
     OneOf,
-    Row,
     one_of,
 )
 from contracts.errors import DecisionError, TableError
@@ -37,15 +37,15 @@ class Other(StrEnum):
     RED = "red"
 
 
-COLUMNS = {"colour": Choice(tuple(Colour)), "share": Number(0.0, 1.0), "old": YES_NO}
+COLUMNS = {"colour": ChoiceColumn(tuple(Colour)), "share": Number(0.0, 1.0), "old": YES_NO}
 
 
-def table(*rows: Row[str], hit: HitPolicy = HitPolicy.UNIQUE, **limits: float) -> DecisionTable[str]:
+def table(*rows: DecisionRow[str], hit: HitPolicy = HitPolicy.UNIQUE, **limits: float) -> DecisionTable[str]:
     return DecisionTable(id="T", title="Test", hit=hit, columns=COLUMNS, rows=rows, limits=limits)
 
 
-def row(name: str, then: str = "yes", **when: Cell) -> Row[str]:
-    return Row(name, when, then, "because")
+def row(name: str, then: str = "yes", **when: Cell) -> DecisionRow[str]:
+    return DecisionRow(name, when, then, "because")
 
 
 # ------------------------------------------------------------------------------------------------ wrongly written
@@ -64,7 +64,9 @@ def row(name: str, then: str = "yes", **when: Cell) -> Row[str]:
         ([row("a"), row("b"), row("a")], r"T: row ids used twice: \['a'\]"),
     ],
 )
-def test_a_table_that_is_written_wrongly_is_refused_when_it_is_built(rows: list[Row[str]], message: str) -> None:
+def test_a_table_that_is_written_wrongly_is_refused_when_it_is_built(
+    rows: list[DecisionRow[str]], message: str
+) -> None:
     """An unknown column, a cell that no value of its column can fit and a repeated id are errors at import."""
     with pytest.raises(TableError, match=message):
         table(*rows)

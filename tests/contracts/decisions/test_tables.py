@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from contracts.context import Threshold
 from contracts.decisions import all_tables, record, routing_table
-from contracts.decisions.engine import ANY, AtLeast, Below, Cell, Choice, DecisionTable, HitPolicy, Number, OneOf
+from contracts.decisions.engine import ANY, AtLeast, Below, Cell, ChoiceColumn, DecisionTable, HitPolicy, Number, OneOf
 from contracts.enums import SafetyLevel, SGRAction
 from contracts.errors import DecisionError, TableError
 from tests.support.oracles import ORACLES, TABLES, in_words, inputs_of
@@ -152,7 +152,9 @@ def test_the_defaults_are_those_of_the_specification() -> None:
 def test_an_unknown_word_is_refused_and_never_decided(table: Table, data: st.DataObject) -> None:
     """A column takes its own members only: not their spelling as plain text, not None, not a number for a word."""
     inputs = data.draw(inputs_of(table))
-    name = data.draw(st.sampled_from([name for name, column in table.columns.items() if isinstance(column, Choice)]))
+    name = data.draw(
+        st.sampled_from([name for name, column in table.columns.items() if isinstance(column, ChoiceColumn)])
+    )
     wrong: Any = data.draw(st.text() | st.none() | st.integers() | st.just(str(inputs[name])) | st.just([inputs[name]]))
     with pytest.raises(DecisionError, match=f"{table.id}: {name} is"):
         table.decide(**{**inputs, name: wrong})
@@ -218,9 +220,9 @@ def other_cells(table: Table) -> Iterator[tuple[str, Table]]:
                 yield f"{row.id}.{name} {cell}", with_cell(table, row.id, name, cell)
 
 
-def _others(cell: Cell, column: Choice | Number) -> Iterator[Cell]:
+def _others(cell: Cell, column: ChoiceColumn | Number) -> Iterator[Cell]:
     match column, cell:
-        case Choice(members), _:
+        case ChoiceColumn(members), _:
             fitting = tuple(member for member in members if cell.holds(member))
             for member in members:
                 if member in fitting:

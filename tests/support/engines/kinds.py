@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.index.ranking.embedder import Embedding
-from adapters.index.remote.engine import Engine, Limits
+from adapters.index.remote.engine import IndexEngine, SearchLimits
 from adapters.index.remote.engines import engine_at
 from adapters.index.remote.filling import fill
 from adapters.index.remote.search import RemoteKnowledge
@@ -31,7 +31,7 @@ class Servers:
         return self.qdrant.url if kind == "qdrant" else self.postgres()
 
     @contextmanager
-    def engine(self, kind: str, name: str = "", lock: Path | None = None) -> Generator[Engine]:
+    def engine(self, kind: str, name: str = "", lock: Path | None = None) -> Generator[IndexEngine]:
         """Open an engine: of the same name the same collection, without one a new one."""
         profile = name or new_name()
         engine = engine_at(self.url(kind), profile=profile, lock=lock)
@@ -54,10 +54,10 @@ def new_name() -> str:
     return f"test-{next(_numbers)}"
 
 
-def contents(engine: Engine, probe: Vector, meaning: Embedding | None = None) -> tuple[object, ...]:
+def contents(engine: IndexEngine, probe: Vector, meaning: Embedding | None = None) -> tuple[object, ...]:
     """Return all that an engine holds: its passages, their vectors as far as queries reach them, and its notes."""
-    found = engine.search(probe, Limits(), 10_000, whole=True, seconds=30)
-    near = engine.nearest(meaning, Limits(), 200, seconds=30) if meaning is not None else []
+    found = engine.search(probe, SearchLimits(), 10_000, whole=True, seconds=30)
+    near = engine.nearest(meaning, SearchLimits(), 200, seconds=30) if meaning is not None else []
     passages = {(hit.passage._replace(id=0), hit.body, tuple(sorted(hit.vector.items()))) for hit in found}
     notes = {key: engine.note(key, 30) for key in engine.notes()}
     return sorted(engine.held()), passages, notes, {(hit.passage._replace(id=0), round(hit.score, 6)) for hit in near}

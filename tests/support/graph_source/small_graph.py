@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapters.index.embedded import Folder, ingest
-from adapters.lookups.graph import Built, Ladybug, Limits, build
+from adapters.lookups.graph import Built, Ladybug, StatementLimits, build
 from adapters.lookups.graph.building import FILE
 from adapters.lookups.graph.engine import Row
 from contracts.lookups import Lookup
@@ -81,7 +81,7 @@ def rows(file: Path, statement: str, **values: str) -> list[Row]:
     """Run a statement."""
     engine = Ladybug(file)
     try:
-        return engine.run(statement, values, Limits(rows=1000, size=1_000_000)).rows
+        return engine.run(statement, values, StatementLimits(rows=1000, size=1_000_000)).rows
     finally:
         engine.close()
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from adapters.hand_off.delivery import Channel, Delivery
+from adapters.hand_off.delivery import Delivery, DeliveryChannel
 from adapters.hand_off.folder import HandOffFolder
 from adapters.hand_off.outbox import Outbox
 from adapters.hand_off.outbox_sink import OutboxSink
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Waiting:
     """A channel that stops before it sends, or after."""
 
-    def __init__(self, channel: Channel, point: str) -> None:
+    def __init__(self, channel: DeliveryChannel, point: str) -> None:
         self._channel = channel
         self._point = point
         self.name = channel.name
@@ -43,7 +43,7 @@ async def _stay(point: str) -> None:
     await asyncio.sleep(60)
 
 
-def channel_to(to: str) -> Channel:
+def channel_to(to: str) -> DeliveryChannel:
     return Webhook(to) if "://" in to else HandOffFolder(Path(to))
 
 

@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from adapters.drafting.model import tidy
 from adapters.models.wire import plain_text_of
 from contracts.decisions import all_tables, routing_table
-from contracts.decisions.engine import Choice, DecisionTable
+from contracts.decisions.engine import ChoiceColumn, DecisionTable
 from contracts.enums import (
     CallPurpose,
     CheckStatus,
@@ -416,7 +416,7 @@ def _inputs(line: DecisionRecord) -> dict[str, Any]:
 
 
 def _member(column: object, value: str | float | bool) -> Any:
-    if isinstance(column, Choice) and isinstance(value, str):
+    if isinstance(column, ChoiceColumn) and isinstance(value, str):
         [member] = [member for member in column.members if str(member) == value]
         return member
     return value

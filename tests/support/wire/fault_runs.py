@@ -30,7 +30,7 @@ from adapters.models.chat import ChatModel
 from adapters.models.exchange import AskedModel
 from adapters.models.memory import WireMemory
 from adapters.models.retries import Pauses
-from adapters.models.window import Window
+from adapters.models.window import ContextWindow
 from adapters.moderation.rules import RuleModerator
 from adapters.moderation.vllm import VllmModerator
 from adapters.planning.model import ModelPlanner
@@ -122,11 +122,11 @@ class Wire:
 
     def _planner(self, model: ChatModel) -> ModelPlanner:
         memory = WireMemory()
-        asked = AskedModel(model, Window(model.access, self._client, memory), PROFILE)
+        asked = AskedModel(model, ContextWindow(model.access, self._client, memory), PROFILE)
         return ModelPlanner(asked, memory, OfflinePlanner(FakeTopicProbe(), PROFILE))
 
     def _drafter(self, model: ChatModel) -> ModelDrafter:
-        window = Window(model.access, self._client, WireMemory())
+        window = ContextWindow(model.access, self._client, WireMemory())
         return ModelDrafter(AskedModel(model, window, PROFILE), ExtractiveDrafter(product=PROFILE.product))
 
     def prepared(self, case: Case, run: Run) -> Work:

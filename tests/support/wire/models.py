@@ -18,7 +18,7 @@ from adapters.models.chat import ChatModel
 from adapters.models.exchange import AskedModel
 from adapters.models.memory import WireMemory
 from adapters.models.retries import Pauses
-from adapters.models.window import Window
+from adapters.models.window import ContextWindow
 from adapters.planning.model import ModelPlanner, Strategy
 from contracts.enums import CallPurpose, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
@@ -67,8 +67,8 @@ class Bench:
     def chat(self, purpose: CallPurpose = CallPurpose.PLAN, pauses: Pauses = QUICK, **changes: Any) -> ChatModel:
         return ChatModel(replace(self.access, **changes), purpose, self.client, pauses=pauses)
 
-    def window(self, memory: WireMemory | None = None, **changes: Any) -> Window:
-        return Window(replace(self.access, **changes), self.client, memory or WireMemory())
+    def window(self, memory: WireMemory | None = None, **changes: Any) -> ContextWindow:
+        return ContextWindow(replace(self.access, **changes), self.client, memory or WireMemory())
 
     def planner(
         self,

@@ -86,14 +86,14 @@ class E5File:
         data = np.memmap(path, np.uint8, "r")
         if data[: len(MARK)].tobytes() != MARK:
             raise ValueError(f"{path.name} is no file of this kind")
-        reader = _Reader(data)
+        reader = _FileReader(data)
         try:
             return _read(reader)
         except (struct.error, IndexError, KeyError) as error:
             raise ValueError(f"{path.name} ends too early, or has something in it that is not known") from error
 
 
-def _read(reader: _Reader) -> E5File:
+def _read(reader: _FileReader) -> E5File:
     width, layers, heads, inner, _words, positions, _types = reader.take("7i")
     epsilon, block = reader.take("fi")
     if block != BLOCK:
@@ -114,7 +114,7 @@ def _read(reader: _Reader) -> E5File:
     )
 
 
-def _characters(reader: _Reader) -> dict[int, str]:
+def _characters(reader: _FileReader) -> dict[int, str]:
     count, size = reader.take("iI")
     part = reader.array("u1", size).tobytes()
     found: dict[int, str] = {}
@@ -127,7 +127,9 @@ def _characters(reader: _Reader) -> dict[int, str]:
     return found
 
 
-def _tensors(reader: _Reader, width: int, inner: int) -> tuple[dict[str, NDArray[np.float32]], dict[str, PackedMatrix]]:
+def _tensors(
+    reader: _FileReader, width: int, inner: int
+) -> tuple[dict[str, NDArray[np.float32]], dict[str, PackedMatrix]]:
     import numpy as np
 
     vectors: dict[str, NDArray[np.float32]] = {}
@@ -148,7 +150,7 @@ def _tensors(reader: _Reader, width: int, inner: int) -> tuple[dict[str, NDArray
     return vectors, matrices
 
 
-class _Reader:
+class _FileReader:
     """Reads a file from its beginning on."""
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
