@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.index.store import StoredPassage
+from adapters.index.records import StoredPassage
 
 
 @dataclass(frozen=True, slots=True)

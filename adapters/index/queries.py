@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from adapters.index.deduplication import Different, Face
 from adapters.index.hits import Hit
-from adapters.index.store import StoredPassage
+from adapters.index.records import StoredPassage
 from contracts.enums import Language, Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.ports import SearchReply, SearchRequest

@@ -11,18 +11,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from adapters.index.records import FileRow, FolderRow, Header, Identity, IndexEntry, our_errors
 from adapters.reading.chunks import Chunk
-from contracts.enums import Language, Source
+from contracts.enums import Source
 from contracts.errors import KnowledgeError
 
 NAME = "knowledge.sqlite"
 SCHEMA = 1
 """Raised when the tables change."""
-
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE folders (
@@ -50,7 +48,6 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_by_document ON chunks (document);
 """
-
 _EMBEDDINGS = """
 CREATE TABLE IF NOT EXISTS embeddings (
     model TEXT NOT NULL, hash TEXT NOT NULL, vector BLOB NOT NULL,  -- float16, of length 1
@@ -60,129 +57,6 @@ CREATE TABLE IF NOT EXISTS embeddings (
 """Made where an embedding model is used; a knowledge base without is the same as ever."""
 _OLDER = "DROP TABLE IF EXISTS vectors"
 """Where vectors were float32, before: they are made anew, and no document is read again for that."""
-
-_PASSAGES = """
-SELECT c.id, d.key, d.source, d.title, d.url, d.kb_id, d.updated, d.language,
-       c.ordinal, c.heading, c.first_line, c.last_line, c.text, d.version
-FROM chunks c JOIN documents d ON d.id = c.document
-"""
-_ARTICLES = f"""{_PASSAGES}
-WHERE d.state <> 'removing' AND (d.key = ? OR d.kb_id = ?) ORDER BY d.key, d.source, d.id, c.ordinal
-"""
-_LIMITS = """
-SELECT c.id, d.source, d.version, d.language FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN
-"""
-_PLACES = "SELECT c.id, d.key, c.ordinal FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN"
-_BODIES = "SELECT id, body FROM chunks WHERE id IN"
-_NUMBERS = "SELECT id FROM documents WHERE key IN"
-
-
-class FolderRow(NamedTuple):
-    """A folder that was read in; `label` begins the keys of its documents."""
-
-    id: int
-    label: str
-    path: str
-    source: str
-    version: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FileRow:
-    """What is known of a file, so that it need not be read again.
-
-    Attributes:
-        sha256: Of its content; `None` where the content is unfit.
-        unfit, warning: Why it is not indexed, or not as it should be; empty where it is.
-        left_out: Whether its number is below the deployment's `kb_ids_from`.
-    """
-
-    folder: int
-    path: str
-    size: int
-    mtime_ns: int
-    sha256: str | None = None
-    kb_id: int | None = None
-    source: str | None = None
-    version: str | None = None
-    unfit: str = ""
-    warning: str = ""
-    left_out: bool = False
-
-
-class Identity(NamedTuple):
-    """What makes two documents the same; `format` is the way they were cut."""
-
-    key: str
-    sha256: str
-    source: str
-    version: str | None
-    format: int
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What a document says of itself."""
-
-    title: str
-    kb_id: int | None
-    url: str | None
-    updated: str | None
-    language: Language
-
-
-class IndexEntry(NamedTuple):
-    """A chunk on its way into the index."""
-
-    id: int
-    document: int
-    source: str
-    version: str | None
-    language: str
-    title: str
-    headings: str
-    body: str
-
-
-class StoredPassage(NamedTuple):
-    """A chunk as a search returns it."""
-
-    id: int
-    key: str
-    source: str
-    title: str
-    url: str | None
-    kb_id: int | None
-    updated: str | None
-    language: str
-    ordinal: int
-    heading: str
-    first_line: int
-    last_line: int
-    text: str
-    version: str | None = None
-
-
-_DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-
-
-@contextmanager
-def our_errors(doing: str, directory: Path) -> Generator[None]:
-    """Turn SQLite's errors into ours."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        # The lowest byte of an extended code is the code itself.
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
-            raise KnowledgeError(
-                f"The knowledge base in {directory} is damaged: {error}.",
-                f"Delete the folder {directory} and index everything again.",
-            ) from error
-        raise KnowledgeError(
-            f"The knowledge base cannot be {doing}: {error}.",
-            "See that its disk has free space and its folder may be written to, then index again; "
-            "what was indexed before is whole.",
-        ) from error
 
 
 class Store:
@@ -414,95 +288,3 @@ class Store:
         self._db.execute("DELETE FROM chunks WHERE document IN (SELECT id FROM documents WHERE state = 'removing')")
         self._db.execute("DELETE FROM documents WHERE state = 'removing'")
         self._db.execute("UPDATE documents SET state = 'live' WHERE state = 'adding'")
-
-
-def _opened_for_reading(path: Path, how: str = "") -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode=ro{how}"
-    # A pool hands it from thread to thread, to one at a time.
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)
-
-
-def _has_log(path: Path) -> bool:
-    """Whether something was written that is not in the database itself yet."""
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
-
-
-class IndexReader:
-    """The reading side: one connection, which cannot write.
-
-    Attributes:
-        lasting: Whether it sees what others write after it was opened; one that does not is for one question.
-
-    Raises:
-        sqlite3.Error: From every method; the caller knows what was being asked.
-    """
-
-    lasting = True
-
-    def __init__(self, directory: Path) -> None:
-        self._db = _opened_for_reading(directory / NAME)
-        try:
-            self._db.execute("PRAGMA user_version")
-        except sqlite3.OperationalError as error:
-            self._db.close()
-            # In a folder that cannot be written, SQLite cannot say in a file of its own that somebody reads here.
-            unwritable = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-            if not unwritable or _has_log(directory / NAME):
-                raise
-            self._db = _opened_for_reading(directory / NAME, "&immutable=1")
-            self.lasting = False
-
-    def schema(self) -> int:
-        return self._db.execute("PRAGMA user_version").fetchone()[0]
-
-    def passages(self, ids: Collection[int]) -> dict[int, StoredPassage]:
-        sql = f"{_PASSAGES} WHERE c.id IN ({','.join('?' * len(ids))})"
-        rows = (StoredPassage(*row) for row in self._db.execute(sql, tuple(ids)))
-        return {row.id: row for row in rows}
-
-    def places(self, ids: Collection[int]) -> dict[int, tuple[str, int]]:
-        """Return of passages the keys of their documents and where they stand there."""
-        sql = f"{_PLACES} ({','.join('?' * len(ids))})"
-        return {number: (key, ordinal) for number, key, ordinal in self._db.execute(sql, tuple(ids))}
-
-    def article_passages(self, key: str, kb_id: int | None) -> list[StoredPassage]:
-        """Return every passage of the documents that have a key or a number, document by document and in order."""
-        return [StoredPassage(*row) for row in self._db.execute(_ARTICLES, (key, kb_id))]
-
-    def limits(self, ids: Collection[int]) -> dict[int, tuple[str, str | None, str]]:
-        """Return source, version and language of passages: what searches are limited by."""
-        sql = f"{_LIMITS} ({','.join('?' * len(ids))})"
-        return {row[0]: row[1:] for row in self._db.execute(sql, tuple(ids))}
-
-    def bodies(self, ids: Collection[int]) -> dict[int, str]:
-        """Return the words of passages as they were indexed."""
-        sql = f"{_BODIES} ({','.join('?' * len(ids))})"
-        return dict(self._db.execute(sql, tuple(ids)).fetchall())
-
-    def meta(self, key: str) -> str:
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else ""
-
-    def numbers(self, languages: Collection[str]) -> list[int]:
-        """Return the numbers of all passages in some languages, ascending."""
-        sql = "SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document WHERE d.state <> 'removing'"
-        sql += f" AND d.language IN ({','.join('?' * len(languages))}) ORDER BY c.id"
-        return [number for (number,) in self._db.execute(sql, tuple(languages))]
-
-    def document_ids(self, keys: Collection[str]) -> list[int]:
-        sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"
-        return [row[0] for row in self._db.execute(sql, tuple(keys))]
-
-    def count(self) -> dict[str, int]:
-        """Return how many documents there are of each kind of source."""
-        sql = "SELECT source, count(*) FROM documents WHERE state <> 'removing' GROUP BY source ORDER BY source"
-        return dict(self._db.execute(sql).fetchall())
-
-    def warnings(self) -> list[tuple[str, str]]:
-        """Return the files that are not indexed as they might be, by name, each with why."""
-        sql = "SELECT path, warning FROM files WHERE warning <> '' AND unfit = '' AND left_out = 0 ORDER BY path"
-        return self._db.execute(sql).fetchall()
-
-    def close(self) -> None:
-        self._db.close()

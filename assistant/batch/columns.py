@@ -14,7 +14,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from assistant.batch.html import Html, text_of
 from assistant.batch.subjects import Ask, question_of
-from assistant.batch.tables import Cell, Formula, Layout, SheetRow, write_cell
+from assistant.batch.table_writer import write_cell
+from assistant.batch.tables import Cell, Formula, Layout, SheetRow
 from assistant.turns.views import confidence_of, queries_asked
 from contracts.enums import Outcome
 from contracts.errors import ConfigError, InputError

@@ -28,19 +28,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from adapters.checkpoints.lock import ProcessLock
 from assistant.batch import html
 from assistant.batch.columns import Column, ColumnMap, QuestionColumns, cells_of, fault_of, find_columns, write_failure
-from assistant.batch.tables import (
-    MOST_COLUMNS,
-    MOST_ROWS,
-    Cell,
-    SheetRow,
-    Table,
-    digest,
-    kind_of,
-    needs_extra,
-    open_table,
-    open_writer,
-    unique,
-)
+from assistant.batch.table_reader import open_table
+from assistant.batch.table_writer import open_writer, unique
+from assistant.batch.tables import MOST_COLUMNS, MOST_ROWS, Cell, SheetRow, Table, digest, kind_of, needs_extra
 from assistant.service import Caller, Question, Service, open_service
 from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, ThreadBusy, ThreadError, UnknownThread

@@ -58,7 +58,7 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
             filling.start()
             opened.push_async_callback(asyncio.to_thread, filling.stop)
             if chosen.mcp:
-                from assistant.mcp.server import serving_mcp
+                from assistant.mcp.endpoint import serving_mcp
 
                 await opened.enter_async_context(serving_mcp(app, identify))
             yield
@@ -80,7 +80,7 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
     install_reference(app)
     paths.refuse_wrong_methods(app)
     if chosen.mcp:
-        from assistant.mcp.server import mount_mcp
+        from assistant.mcp.endpoint import mount_mcp
 
         mount_mcp(app, identify)
     if chosen.page:

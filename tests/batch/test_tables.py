@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from assistant.batch.tables import MOST_IN_CELL, Formula, Layout, cut_to_cell, open_table, open_writer, unique
+from assistant.batch.table_reader import open_table
+from assistant.batch.table_writer import MOST_IN_CELL, cut_to_cell, open_writer, unique
+from assistant.batch.tables import Formula, Layout
 from contracts.errors import GuardianError, InputError
 from tests.support.batch_files import cached, put, put_csv, put_xlsx, sheet_xml, table
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.index.embedded.index import Filter, open_index
+from adapters.index.records import IndexEntry
 from adapters.index.remote import sparse
 from adapters.index.remote.state import pack_statistics, unpack_statistics
-from adapters.index.store import IndexEntry, Store
+from adapters.index.store import Store
 from language.words import stems
 
 BODY_MODER, TITLE_UDAL = 3335894484, 3454643880

@@ -24,7 +24,7 @@ from mcp_types import CallToolResult, TextContent
 
 from assistant.deployment import deployment
 from assistant.handbook import handbook
-from assistant.mcp.server import MOST_ARTICLES
+from assistant.mcp.tools import MOST_ARTICLES
 from assistant.turns.views import Answer
 from assistant.web.app import ServerOptions
 from guards.message_check import MAX_MESSAGE_CHARS

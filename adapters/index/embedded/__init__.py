@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from adapters.index.embedded.ingestion import IngestReport as IngestReport
     from adapters.index.embedded.ingestion import ingest as ingest
     from adapters.index.embedded.ingestion import renew as renew
-    from adapters.index.embedded.search import DocumentSource as DocumentSource
     from adapters.index.embedded.search import KnowledgeBase as KnowledgeBase
+    from adapters.index.embedded.source import DocumentSource as DocumentSource
 
 _HOMES = {
     "DocumentSource": "search",

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from adapters.data_folder import make_folder
 from adapters.index.queries import UNVERSIONED, version_of, version_term
+from adapters.index.records import IndexEntry
 from adapters.index.scoring import WEIGHTS
 from adapters.index.spelling import Vocabulary
 from adapters.index.store import NAME as RECORD
-from adapters.index.store import IndexEntry
 from contracts.errors import IndexBusy, KnowledgeError
 from language.figures.versions import natural
 from language.words import own_stems, stems, stop_words

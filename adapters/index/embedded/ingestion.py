@@ -16,7 +16,8 @@ from pathlib import Path, PurePosixPath
 
 from adapters.data_folder import hold_lock, owner_only
 from adapters.index.embedded.index import PassageWriter, add, analyser, open_writer
-from adapters.index.store import FileRow, FolderRow, Header, Identity, Store, our_errors
+from adapters.index.records import FileRow, FolderRow, Header, Identity, our_errors
+from adapters.index.store import Store
 from adapters.reading import chunks, files, front_matter
 from adapters.reading.dialects import DialectSettings, is_part
 from adapters.reading.document import Unfit

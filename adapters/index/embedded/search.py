@@ -15,22 +15,34 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from adapters.index.deduplication import Different, enough
-from adapters.index.dense import DEPTH, NO_MEANING, Comparison, Fusion, QueryMeaning, meaning_of, other_length
+from adapters.index.dense import DEPTH, NO_MEANING, Comparison, Fusion, QueryMeaning, meaning_of
 from adapters.index.embedded.index import VENDOR_ERRORS, Filter, Snapshot, analyser, is_panic, open_index, signature
+from adapters.index.embedded.nearest import (
+    MAKING,
+    TRIES,
+    IndexMoved,
+    RowT,
+    all_rows,
+    best_by_words,
+    keep_undominated,
+    nearest_numbers,
+    open_vectors,
+    order_numbers,
+    says_word,
+    similarities_of,
+    why_unusable,
+)
 from adapters.index.hits import Hit
 from adapters.index.queries import (
-    MOST_READ,
-    Knowledge,
     Query,
     SearchOutcome,
     all_of,
@@ -38,40 +50,30 @@ from adapters.index.queries import (
     mend,
     parse_query,
     reply,
-    says,
     searched_versions,
     unknown_words,
     widen,
 )
-from adapters.index.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
+from adapters.index.ranking.similarity import Vectors, calibration_key, file_key
 from adapters.index.scoring import FEEDBACK_CANDIDATES, FEEDBACK_DOCUMENTS, confidence, feedback
-from adapters.index.store import NAME, SCHEMA, IndexReader
+from adapters.index.store import NAME, SCHEMA
+from adapters.index.store_reader import IndexReader
 from adapters.threads import in_thread
 from contracts.enums import Source
 from contracts.errors import KnowledgeError, NoIndex, SourceUnavailable
 from contracts.ports import SearchReply, SearchRequest
-from language.words import stem, stems
+from language.words import stems
 
 if TYPE_CHECKING:
-    from adapters.index.ranking.embedder import Embedder, Embedding
+    from adapters.index.ranking.embedder import Embedder
     from contracts.calls import ModelCall
     from contracts.evidence import EvidenceItem
 
+
 MIDPOINT = 0.12
-LARGE = 50_000
-"""Passages; in a smaller index, a limit costs less than looking at more."""
-_WORTH = 0.2
-"""The least share of an index that may be returned, for which more than that is looked at."""
-_TRIES = 5
-_NOWHERE = ("", 0)
 _OPENED_EVERY_S = 1.0
 _READ_OR_INDEX_AGAIN = "Let this user read its files, or index the documents again."
 """Of a passage whose place decides nothing."""
-_Row = TypeVar("_Row")
-
-
-class _Moved(Exception):
-    """The index was renewed between asking it and reading the rows it named."""
 
 
 class _RankedPassages(NamedTuple):
@@ -195,7 +197,9 @@ class KnowledgeBase:
     def mend_now(self, text: str) -> str:
         """Like `mend`, in this thread."""
         with _unavailable(Source.DOC):
-            return self._ask_settled(lambda snapshot, reader: mend(snapshot, text, partial(_says, snapshot, reader)))
+            return self._ask_settled(
+                lambda snapshot, reader: mend(snapshot, text, partial(says_word, snapshot, reader))
+            )
 
     async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
         """Return the content words of a text that no document of these kinds has (`WordProbe.unknown`).
@@ -257,12 +261,12 @@ class KnowledgeBase:
         where = Filter(versions=self._versions(snapshot, SearchRequest(text)))
         compared = self._ready(snapshot, reader, meaning).compared
         found = dict(snapshot.search(query.weights(), where, DEPTH if compared else 1))
-        near = _near(snapshot, where, compared)
+        near = nearest_numbers(snapshot, where, compared)
         if missing := [number for number in near if number not in found]:
             more = snapshot.scores(query.weights(), missing) if len(found) >= DEPTH else {}
             found |= dict.fromkeys(missing, 0.0) | more
-        fusing, similarities = self._make_fusion(meaning, compared), _similarities(compared, list(found))
-        best = _keep_undominated([(score, similarities.get(number)) for number, score in found.items()])
+        fusing, similarities = self._make_fusion(meaning, compared), similarities_of(compared, list(found))
+        best = keep_undominated([(score, similarities.get(number)) for number, score in found.items()])
         return max(
             (fusing.confidence(confidence(score, query.idf_sum, self._midpoint), near) for score, near in best),
             default=0.0,
@@ -365,32 +369,32 @@ class KnowledgeBase:
         """Return the best passages by their numbers; where meaning takes part, all that either has found."""
         weights = query.weights()
         if request.expand:
-            found = dict(_best(snapshot, reader, weights, where, FEEDBACK_CANDIDATES))
-            best = _order(reader, found)[:FEEDBACK_DOCUMENTS]
-            bodies = _all(reader.bodies(best), len(best))
+            found = dict(best_by_words(snapshot, reader, weights, where, FEEDBACK_CANDIDATES))
+            best = order_numbers(reader, found)[:FEEDBACK_DOCUMENTS]
+            bodies = all_rows(reader.bodies(best), len(best))
             texts = [(stems(bodies[number]), found[number]) for number in best]
             weights = widen(query, feedback([words[0] for words in query.words], texts))
         compared = meaning.compared
         wanted = request.top_k if compared is None else max(request.top_k, DEPTH)
-        ranked = dict(_best(snapshot, reader, weights, where, wanted))
-        near = [number for number in _near(snapshot, where, compared) if number not in ranked]
+        ranked = dict(best_by_words(snapshot, reader, weights, where, wanted))
+        near = [number for number in nearest_numbers(snapshot, where, compared) if number not in ranked]
         if near:
             # Fewer than wanted are all that have a word of the query.
             more = snapshot.scores(weights, near) if len(ranked) >= wanted else {}
             ranked |= dict.fromkeys(near, 0.0) | more
         # Confidence is the query's own: its widening is made of the documents and would always find them on topic.
         own = snapshot.scores(query.weights(), list(ranked)) if request.expand and ranked else ranked
-        by_words = _order(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
+        by_words = order_numbers(reader, dict(islice(ranked.items(), len(ranked) - len(near))))
         if compared is None:
             return _RankedPassages([(number, 0.0) for number in by_words], ranked, own)
-        fusing, similarities = self._make_fusion(meaning, compared), _similarities(compared, list(ranked))
+        fusing, similarities = self._make_fusion(meaning, compared), similarities_of(compared, list(ranked))
         order = fusing.ordered({number: ranked[number] for number in (*by_words, *near)}, similarities)
         return _RankedPassages(order, ranked, own, similarities, fusing)
 
     def _hits(self, reader: IndexReader, query: Query, ranking: _RankedPassages, count: int) -> list[Hit]:
         """Return the first so many of what was ranked, with the passages."""
         first = ranking.order[:count]
-        rows = _all(reader.passages([number for number, _ in first]), len(first))
+        rows = all_rows(reader.passages([number for number, _ in first]), len(first))
         hits: list[Hit] = []
         for number, fused in first:
             sure = confidence(ranking.own.get(number, 0.0), query.idf_sum, self._midpoint)
@@ -414,11 +418,11 @@ class KnowledgeBase:
         if self._embedder is None or meaning.vector is None:
             return meaning
         vectors = self._load_vectors(reader, self._embedder)
-        why = _unusable(vectors, meaning.vector)
+        why = why_unusable(vectors, meaning.vector)
         if why:
             return replace(meaning, vector=None, degraded=f"embeddings: {why}")
         missing = (
-            f"embeddings: {vectors.missing} passages have no vector yet, and are found by their words alone. {_MAKING}"
+            f"embeddings: {vectors.missing} passages have no vector yet, and are found by their words alone. {MAKING}"
         )
         compared = Comparison(vectors, vectors.similarities(meaning.vector)) if vectors.length else None
         return replace(meaning, compared=compared, degraded=missing if vectors.missing else "")
@@ -428,21 +432,21 @@ class KnowledgeBase:
             names = (file_key(embedder.name), calibration_key(embedder.name))
             key = (self._seen, *map(reader.meta, names))
             if self._vectors is None or self._vectors[0] != key:
-                self._vectors = (key, _read_vectors(self._directory, reader, embedder))
+                self._vectors = (key, open_vectors(self._directory, reader, embedder))
             return self._vectors[1]
 
     # -------------------------------------------------------------------------------------------------- freshness
 
-    def _ask_settled(self, ask: Callable[[Snapshot, IndexReader], _Row]) -> _Row:
+    def _ask_settled(self, ask: Callable[[Snapshot, IndexReader], RowT]) -> RowT:
         """Ask a snapshot and the rows it names; again, where both were renewed in between."""
-        for attempt in range(_TRIES):
+        for attempt in range(TRIES):
             snapshot = self._snapshot(renew=attempt > 0)
             try:
                 with self._reader() as reader:
                     return ask(snapshot, reader)
-            except _Moved:
+            except IndexMoved:
                 continue
-        raise _Moved("it changes faster than it can be read")
+        raise IndexMoved("it changes faster than it can be read")
 
     def _snapshot(self, *, renew: bool = False) -> Snapshot:
         seen = signature(self._directory)
@@ -486,126 +490,9 @@ def _unavailable(kind: Source) -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, (*VENDOR_ERRORS, sqlite3.Error, _Moved)) and not is_panic(error):
+        if not isinstance(error, (*VENDOR_ERRORS, sqlite3.Error, IndexMoved)) and not is_panic(error):
             raise
         raise SourceUnavailable(
             f"The {kind} source cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}.",
             _READ_OR_INDEX_AGAIN,
         ) from error
-
-
-def _best(
-    snapshot: Snapshot, reader: IndexReader, weights: Sequence[tuple[Sequence[str], float]], where: Filter, limit: int
-) -> list[tuple[int, float]]:
-    """Return numbers and scores of the best passages that may be returned.
-
-    Tantivy skips what cannot win only where nothing limits a search. So a large index is asked for more than is wanted
-    and without limits, and what may not be returned is left out: that is the same, in a third of the time.
-    """
-    share = snapshot.share(where)
-    if snapshot.size >= LARGE and not where.excluded and _WORTH <= share < 1:
-        count = math.ceil(limit / share * 1.5)
-        ranked = snapshot.search(weights, Filter(), count)
-        limits = _all(reader.limits([number for number, _ in ranked]), len(ranked))
-        fit = [(number, score) for number, score in ranked if where.admits(*limits[number])]
-        if len(fit) >= limit or len(ranked) < count:
-            return fit[:limit]
-    return snapshot.search(weights, where, limit)
-
-
-def _order(reader: IndexReader, scores: Mapping[int, float]) -> list[int]:
-    """Return passages by their scores, best first; of equal ones the order of documents and in them, read for these alone."""
-    times = Counter(scores.values())
-    tied = [number for number, score in scores.items() if times[score] > 1]
-    places = _all(reader.places(tied), len(tied)) if tied else {}
-    return sorted(scores, key=lambda number: (-scores[number], places.get(number, _NOWHERE)))
-
-
-def _all(rows: dict[int, _Row], expected: int) -> dict[int, _Row]:
-    if len(rows) < expected:
-        raise _Moved
-    return rows
-
-
-# -------------------------------------------------------------------------------------------------------- meaning
-
-
-_MAKING = "They are being made, or `guardian index` makes them."
-
-
-def _says(snapshot: Snapshot, reader: IndexReader, word: str) -> bool:
-    """Whether one of the passages that have a word's stem has the word in that very form."""
-    found = snapshot.search([((stem(word),), 1.0)], Filter(), MOST_READ)
-    return says(reader.passages([number for number, _ in found]).values(), word)
-
-
-def _keep_undominated(found: Iterable[tuple[float, float | None]]) -> Iterator[tuple[float, float | None]]:
-    """Yield the pairs of score and similarity of which no other one has both as high: the surest is one of them."""
-    nearest: float | None = None
-    alone = False
-    for score, near in sorted(found, key=lambda pair: -pair[0]):
-        if near is None:
-            if not alone:
-                yield score, near
-            alone = True
-        elif nearest is None or near > nearest:
-            nearest = near
-            yield score, near
-
-
-def _near(snapshot: Snapshot, where: Filter, compared: Comparison | None) -> list[int]:
-    """Return the passages that are nearest by meaning, best first."""
-    if compared is None:
-        return []
-    near = compared.vectors.nearest(compared.similarities, snapshot.admitted(where), DEPTH)
-    return [number for number, _ in near]
-
-
-def _similarities(compared: Comparison | None, numbers: Sequence[int]) -> dict[int, float]:
-    return compared.vectors.of(numbers, compared.similarities) if compared else {}
-
-
-def _read_vectors(directory: Path, reader: IndexReader, embedder: Embedder) -> Vectors:
-    import numpy as np
-
-    chunks, rows = np.zeros(0, np.int64), np.zeros((0, 0), np.float16)
-    # A fill that ends now has removed the file that was named a moment ago.
-    for _ in range(_TRIES):
-        name = reader.meta(file_key(embedder.name))
-        try:
-            chunks, rows = read_vectors(directory / name) if name else (chunks, rows)
-            break
-        except (OSError, ValueError):
-            continue
-    missing = int(np.setdiff1d(np.array(reader.numbers(embedder.languages), np.int64), chunks).size)
-    return Vectors(chunks, rows, missing, calibration_of(reader.meta(calibration_key(embedder.name))))
-
-
-def _unusable(vectors: Vectors, query: Embedding) -> str:
-    if not len(vectors.chunks) and vectors.missing:
-        return f"no passage has a vector of this model yet. {_MAKING}"
-    if vectors.length and vectors.length != len(query):
-        return other_length(len(query), vectors.length)
-    return ""
-
-
-class DocumentSource:
-    """One kind of the knowledge base's documents, as an evidence source of the graph.
-
-    Args:
-        knowledge: What is searched.
-        kind: `doc` or `policy`.
-    """
-
-    def __init__(self, knowledge: Knowledge, kind: Source = Source.DOC) -> None:
-        if kind not in (Source.DOC, Source.POLICY):
-            raise ValueError(f"documents are doc or policy, not {kind}")
-        self._knowledge = knowledge
-        self._kind = kind
-
-    @property
-    def kind(self) -> Source:
-        return self._kind
-
-    async def search(self, request: SearchRequest) -> SearchReply:
-        return await self._knowledge.search(request, self._kind)

@@ -9,8 +9,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from uuid import UUID
 
+from adapters.index.records import StoredPassage
 from adapters.index.remote.sparse import Vector
-from adapters.index.store import StoredPassage
 
 if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedding

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from adapters.index.embedded.index import VENDOR_ERRORS, analyser, open_index
 from adapters.index.ranking.similarity import calibration_key, calibration_of, hash_of, text_of, vector_of
 from adapters.index.ranking.spreads import directions_key
+from adapters.index.records import StoredPassage
 from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, IndexEngine, PassageRow, id_of
 from adapters.index.remote.sparse import Averages, FieldStems, Statistics, Vector, count_words, have_drifted, passage
 from adapters.index.remote.state import (
@@ -37,7 +38,7 @@ from adapters.index.remote.state import (
     part_key,
     unpack_statistics,
 )
-from adapters.index.store import NAME, SCHEMA, StoredPassage
+from adapters.index.store import NAME, SCHEMA
 from contracts.errors import ConfigError, KnowledgeError, NoIndex
 
 if TYPE_CHECKING:

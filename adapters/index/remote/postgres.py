@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 from adapters.index.queries import version_term
+from adapters.index.records import StoredPassage
 from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, PassageRow, SearchLimits
 from adapters.index.remote.sparse import Vector
-from adapters.index.store import StoredPassage
 from contracts.errors import ConfigError, IndexBusy
 
 if TYPE_CHECKING:

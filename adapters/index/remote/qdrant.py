@@ -20,9 +20,9 @@ from uuid import UUID
 
 from adapters.data_folder import hold_lock
 from adapters.index.queries import version_term
+from adapters.index.records import StoredPassage
 from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, PassageRow, SearchLimits
 from adapters.index.remote.sparse import Vector
-from adapters.index.store import StoredPassage
 from contracts.errors import IndexBusy, KnowledgeError
 
 if TYPE_CHECKING:

@@ -40,6 +40,7 @@ from adapters.index.queries import (
     widen,
 )
 from adapters.index.ranking.spreads import spread_of
+from adapters.index.records import StoredPassage
 from adapters.index.remote.engine import (
     ANOTHER_PLACE,
     EngineFault,
@@ -52,7 +53,6 @@ from adapters.index.remote.engine import (
 from adapters.index.remote.sparse import Statistics, Vector, best_of
 from adapters.index.remote.state import STATE, Dense, FinishedFill, State, directions_note, part_key, unpack_statistics
 from adapters.index.scoring import FEEDBACK_CANDIDATES, FEEDBACK_DOCUMENTS, confidence, feedback
-from adapters.index.store import StoredPassage
 from adapters.threads import in_thread
 from contracts.enums import Source
 from contracts.errors import SourceUnavailable

@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
             "The Model Context Protocol needs a package that is not installed.",
             "Install it: pip install 'guardian-assistant[mcp]'.",
         )
-    from assistant.mcp.server import serve_stdio
+    from assistant.mcp.stdio import serve_stdio
 
     deployed = deployment(options.profile)
     deployed.build_context(role=options.role)  # whether there is such a role

@@ -22,16 +22,9 @@ from assistant.web.faults import Unauthorized
 from assistant.web.limits import UNLIMITED, Allowance
 from assistant.web.page import script
 from assistant.web.page.languages import language_of
-from assistant.web.page.render import (
-    Look,
-    TurnProgress,
-    fault_text,
-    header_html,
-    notice_html,
-    threads_html,
-    turn_html,
-    welcome_html,
-)
+from assistant.web.page.look import Look
+from assistant.web.page.render import TurnProgress, turn_html
+from assistant.web.page.surroundings import fault_text, header_html, notice_html, threads_html, welcome_html
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
 

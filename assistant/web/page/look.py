@@ -1,0 +1,56 @@
+"""How the page looks to one caller: language, product, role."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
+
+from assistant.turns.progress import phrases
+from assistant.turns.transcript import Turn
+from assistant.web.page.markdown import words
+from contracts.enums import Language
+from contracts.profile import Profile
+
+
+@dataclass(frozen=True)
+class Look:
+    """For whom a page is made.
+
+    Attributes:
+        language: Of the page; an answer has its own.
+        operator: Whether the operator's view is shown.
+    """
+
+    profile: Profile
+    language: Language
+    operator: bool = False
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """The words of the page's language, as plain text."""
+        return phrases(self.language)
+
+    def say(self, key: str, **values: object) -> str:
+        """Return one of the page's texts as HTML."""
+        return words(self.words[f"page_{key}"].format(**values))
+
+
+def anchor_of(turn_id: str) -> str:
+    """Return the id of a turn's place on the page: turn ids may have any sign that can be shown."""
+    return f"t{hashlib.sha256(turn_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+def passage_url(turn: Turn, number: int, *, rank: bool = False) -> str:
+    """Return the address of a cited passage, by its number in the answer or by its rank."""
+    place = {"c": turn.thread_id, "t": turn.turn_id, "r" if rank else "n": number}
+    return f"/page/passage?{urlencode(place)}"
+
+
+def outward_link(href: str, title: str, look: Look) -> str:
+    """Return a link that opens in a new tab and tells nobody where it was."""
+    return (
+        f'<a href="{words(href)}" target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer">'
+        f'{words(title)}<span class="sr"> ({look.say("new_tab")})</span></a>'
+    )

@@ -1,0 +1,69 @@
+"""Pages of their own: a cited passage, an export."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assistant.turns.transcript import Turn
+from assistant.turns.views import user_view
+from assistant.web.page.look import Look
+from assistant.web.page.markdown import safe_html, words
+from assistant.web.page.panels import article_address, article_name
+from contracts.enums import ResponseFormat
+from contracts.evidence import EvidenceItem
+from contracts.profile import Profile
+from contracts.result import StructuredAgentResult
+from rendering.answers import cited_passages
+
+
+def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> list[EvidenceItem]:
+    """Return what an answer cites of one of its sources, or what a shown page was found by; nothing without such a source."""
+    refs = {page.ref for page in result.pages if page.number == number}
+    if refs:
+        return [item for item in result.final_articles if item.ref in refs]
+    view = user_view(result, profile)
+    if result.guardian is None or number not in {source.number for source in view.sources}:
+        return []
+    wanted = profile.spec_for(result.request_type).response_format if result.request_type else ResponseFormat.MARKDOWN
+    given = (result.guardian.draft, result.final_articles, profile.allowed_link_domains)
+    return cited_passages(*given, wanted).get(number, [])
+
+
+def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
+    """Return the small page that shows passages of one source; that there are none, where there are none."""
+    if not items:
+        title = look.say("no_passage")
+        body = f"<p>{look.say('no_passage_way_out')}</p>"
+    else:
+        title = words(article_name(items[0]))
+        place = f'<p class="dim">{article_address(items[0], look)}</p>'
+        note = f'<p class="dim">{look.say("passage_note")}</p>'
+        texts_of = (safe_html(item.snippet, look.profile.allowed_link_domains) for item in items)
+        body = place + "<hr>".join(f'<div class="answer">{html}</div>' for html in texts_of) + note
+    return _small_page(title, body, look)
+
+
+def no_export_html(look: Look) -> str:
+    """Return the small page that stands where a conversation was to be saved that there is not."""
+    back = f'<p><a href="/">{look.say("back")}</a></p>'
+    return _small_page(look.say("no_export"), f"<p>{look.say('no_export_way_out')}</p>{back}", look)
+
+
+def _small_page(title: str, body: str, look: Look) -> str:
+    return (
+        f'<!doctype html><html lang="{look.language}"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,"><link rel="stylesheet" href="/page/style.css"></head>'
+        f'<body class="passage"><main class="guardian"><h1>{title}</h1>{body}</main></body></html>'
+    )
+
+
+def export_conversation(turns: Sequence[Turn], look: Look) -> str:
+    """Return a conversation as Markdown: what its user saw."""
+    parts = [f"# {look.words['page_export_title'].format(product=look.profile.product)}"]
+    for turn in turns:
+        quoted = "\n".join(f"> {line}" for line in turn.question.split("\n"))
+        answer = turn.answer or look.words["page_export_unfinished"]
+        parts.append(f"## {look.words['page_you']}, {turn.started_at[:16].replace('T', ' ')} UTC\n\n{quoted}")
+        parts.append(f"## {look.words['page_assistant']}\n\n{answer}")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,122 @@
+"""What stands around a conversation: welcome, list of conversations, header, notices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from assistant.caller_faults import InsideFault, hidden
+from assistant.turns.transcript import ThreadSummary
+from assistant.web.faults import TooMany, Unauthorized
+from assistant.web.page.look import Look
+from assistant.web.page.markdown import words
+from contracts.enums import Language
+from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy, TurnStopped, UnknownThread
+from guards.message_check import MAX_MESSAGE_CHARS
+from rendering.texts import say as text_of
+
+_TITLE_LENGTH: Final = 80
+_LISTED: Final = 100
+"""Conversations in the list; older ones are found by their addresses."""
+_FAULTS: Final[dict[type[Exception], str]] = {
+    ThreadBusy: "page_busy",
+    ServerClosing: "page_closing",
+    UnknownThread: "page_unknown",
+    TurnStopped: "stopped",
+    Unauthorized: "page_unauthorized",
+}
+
+
+def welcome_html(look: Look) -> str:
+    """Return what stands on the page before the first question."""
+    profile = look.profile
+    product = profile.product
+    scope = profile.scope.description.get(look.language, "")
+    examples = "".join(
+        f'<button type="button" data-act="example" data-text="{text}">{text}</button>'
+        for text in (look.say(f"example_{n}", product=product) for n in (1, 2, 3))
+    )
+    about = f"<p>{look.say('scope', scope=scope)}</p>" if scope else ""
+    return (
+        f'<div class="welcome"><h2>{look.say("welcome", product=product)}</h2><p>{look.say("welcome_more")}</p>'
+        f'{about}<p class="dim">{look.say("examples")}:</p><div class="examples">{examples}</div></div>'
+    )
+
+
+def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look, *, known: bool = True) -> str:
+    """Return the list of conversations; it says to the script whether the current one is kept.
+
+    Args:
+        threads: Newest first; the first hundred are listed.
+        current: Which the browser shows; may be empty.
+        look: For whom.
+        known: Whether the caller has such a conversation.
+    """
+    heading = (
+        f'<h2 data-conversation="{words(current)}" data-known="{str(known).lower()}">{look.say("conversations")}</h2>'
+    )
+    if not threads:
+        return f'{heading}<p class="dim">{look.say("no_conversations")}</p>'
+    lines: list[str] = []
+    for summary in threads[:_LISTED]:
+        title = " ".join(summary.first_question.split())
+        title = title if len(title) <= _TITLE_LENGTH else f"{title[: _TITLE_LENGTH - 1]}…"
+        here = ' aria-current="true"' if summary.thread_id == current else ""
+        thread = words(summary.thread_id)
+        lines.append(
+            f'<li{here}><button type="button" class="open" data-act="open" data-thread="{thread}" '
+            f'title="{words(title)}">{words(title)}</button>'
+            f'<button type="button" class="drop" data-act="delete" data-thread="{thread}" '
+            f'data-sure="{look.say("delete_sure")}" aria-label="{look.say("delete")}: {words(title)}" '
+            f'title="{look.say("delete")}">×</button></li>'
+        )
+    return f"{heading}<ul>{''.join(lines)}</ul>"
+
+
+def header_html(look: Look, *, theme: bool = True) -> str:
+    """Return the page's head."""
+    other = Language.EN if look.language is Language.RU else Language.RU
+    title = look.say("title", product=look.profile.product)
+    view = f'<span class="chip view">{look.say("operator")}</span>' if look.operator else ""
+    light = (
+        f'<button type="button" data-act="theme" aria-label="{look.say("theme")}" title="{look.say("theme")}">◐</button>'
+        if theme
+        else ""
+    )
+    return (
+        f'<div class="bar" data-language="{look.language}" data-title="{title}">'
+        f'<a class="skip" href="#g-chat" data-act="skip" data-to="talk">{look.say("skip_talk")}</a>'
+        f'<a class="skip" href="#g-box" data-act="skip" data-to="box">{look.say("skip_box")}</a>'
+        f'<button type="button" class="menu" data-act="menu" aria-label="{look.say("menu")}" '
+        f'title="{look.say("menu")}">☰</button>'
+        f'<div class="name"><h1>{title}{view}</h1>'
+        f"<p>{look.say('subtitle')}</p></div>"
+        f'<div class="actions"><a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
+        f'title="{look.say("export_hint")}" hidden><span class="long">{look.say("export")}</span>'
+        f'<span class="short" aria-hidden="true">⤓</span></a>'
+        f'<button type="button" data-act="language" data-language="{other}" lang="{other}" '
+        f'aria-label="{look.say("language")}" title="{look.say("language_hint")}">'
+        f'<span class="long">{look.say("language")}</span>'
+        f'<span class="short" aria-hidden="true">{words(str(other).upper())}</span></button>{light}</div></div>'
+    )
+
+
+def notice_html(text: str) -> str:
+    """Return a notice above the input; nothing for an empty text."""
+    return f'<p class="notice" role="alert">{words(text)}</p>' if text else ""
+
+
+def fault_text(error: Exception, look: Look) -> str:
+    """Say an error in the page's language, with the way out; an error that is not ours by nothing but its kind."""
+    say = look.words
+    if isinstance(error, InputError) and error.key in ("empty", "too_long"):
+        return text_of(look.language, f"input_{error.key}", limit=MAX_MESSAGE_CHARS)
+    if isinstance(error, TooMany):
+        return say["page_too_many"].format(seconds=error.retry_after_s)
+    if key := next((key for kind, key in _FAULTS.items() if isinstance(error, kind)), ""):
+        return say[key]
+    if isinstance(error, GuardianError):
+        shown = hidden(error, look.language)
+        if look.operator or isinstance(shown, InsideFault):
+            return str(shown)
+    return f"{say['page_failed'].format(why=type(error).__name__)}. {say['page_failed_way_out']}"
