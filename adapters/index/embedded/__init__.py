@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adapters.index.embedded.source import DocumentSource as DocumentSource
 
 _HOMES = {
-    "DocumentSource": "search",
+    "DocumentSource": "source",
     "Folder": "ingestion",
     "IngestReport": "ingestion",
     "KnowledgeBase": "search",
