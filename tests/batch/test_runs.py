@@ -242,11 +242,11 @@ def test_a_run_whose_output_cannot_be_written_goes_on_and_asks_nothing_again(she
     threads = conversations(shelf)
     next(tmp_path.glob("*.part")).rmdir()
 
-    batch(shelf, source, out, "--lang", "ru").complains(2, "cannot go on", "settings", "--force")
+    batch(shelf, source, out, "--lang", "ru").complains(2, "cannot resume", "settings", "--force")
     whole = source.read_bytes()
     source.write_bytes(whole + b"Thanks\n")
     said = batch(shelf, source, out)
-    said.complains(2, "cannot go on", "IN is not the same", "--force")
+    said.complains(2, "cannot resume", "IN is not the same", "--force")
     assert "is kept" not in said.err
     source.write_bytes(whole)
     progress = tmp_path / "out.csv.progress"
