@@ -114,8 +114,8 @@ def section(judged: Sequence[JudgedCase], *, splits: bool) -> list[str]:
     return [
         "### What the Guardian finds, by guard",
         (
-            "Over drafts without a fault and those with a fault that this guard is there for; an edit may well be a fault for another "
-            "one, too, so what it says of the others' is left out."
+            "Each guard is measured over drafts without a fault, and over drafts with a fault that this guard is there for. An edit may "
+            "well be a fault for another guard, too. So what a guard says of the other guards' faults is left out."
         ),
         guard_table(judged, splits=splits),
         "### What the Guardian finds, by fault",

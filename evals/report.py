@@ -65,9 +65,9 @@ def turns_part(task: Task, folder: Path) -> str:
         {one.case.id: f"{one.case.says[-1]!r}: {why}" if (why := turns.describe_miss(one)) else "" for one in asked},
     )
     routed = sum(case.route is not None for case in cases)
-    about = f"{len(cases)} conversations, asked of {_engine(deployed)}"
+    about = f"{len(cases)} conversations with {_engine(deployed)}"
     if not task.own and routed < len(cases):
-        about += f"; the {len(cases) - routed} that are labelled by outcome and page were all tuned on"
+        about += f". The {len(cases) - routed} that are labelled by outcome and page were all tuned on"
     bars = {
         f"{name}, {figure}": [(str(route), getattr(turns.of_route(part, route), figure)) for route in SGRAction]
         for name, part in turns.languages([one for one in asked if task.shown(one.case)])
@@ -103,9 +103,9 @@ def answers_part(task: Task, folder: Path) -> str:
     held = "has been asked, too" if task.held_back else "has been left out"
     return _join(
         "## Answers judged by label",
-        f"Made by `make eval` on {_today()}: {len(found)} conversations, asked of the offline planner and drafter. Intervals are Wilson's at "
-        f"95 %. The third of the questions that is held back, by the hash of the page that they are about, {held}.",
-        *([f"Left out, for the data is not there: {'; '.join(missing)}."] if missing else []),
+        f"Made by `make eval` on {_today()}: {len(found)} conversations with the offline planner and drafter. Intervals are Wilson's at "
+        f"95 %. The hash of the page that a question is about decides whether it is held back. The held-back third {held}.",
+        *([f"Left out, because the data is not there: {'; '.join(missing)}."] if missing else []),
         *(report.draw(found, task.plots, held_back=task.held_back) if task.plots else []),
         *report.section(found, corpora, held_back=task.held_back),
     )
@@ -170,7 +170,7 @@ def moderation_part(task: Task, _folder: Path) -> str:
     return _join(
         "## Moderation",
         _describe_run(task, f"{len(judged)} messages, judged by {by}"),
-        *([f"{away} of them could not be judged: the moderator was not to be had."] if away else []),
+        *([f"{away} of them could not be judged: the moderator was not available."] if away else []),
         *(aims_table(of_messages(judged)) if task.aims else []),
         *messages.section(judged, splits=not task.own),
         *([] if task.own else _public(task)),
@@ -184,8 +184,8 @@ def _public(task: Task) -> list[str]:
     if not public:
         return ["Public sets are left out: the data is not there."]
     about = (
-        "Public sets, English all, with other people's labels; they lay beside the project while the rules were written, "
-        "so read them as a regression check."
+        "These are public sets, all in English, with other people's labels. They were next to the project while the rules "
+        "were written, so read them as a regression check."
     )
     return [about, messages.set_table(public, splits=False)]
 
@@ -214,9 +214,9 @@ def _today() -> str:
 
 def _describe_run(task: Task, what: str, which: str = "these cases") -> str:
     by = "`guardian eval`" if task.own else "`make eval`"
-    held = "" if task.own else f" A third of {which}, chosen by the hash of their ids, is held back"
+    held = "" if task.own else f" The hash of their ids decides which third of {which} is held back"
     ends = "" if task.own else ": nothing was tuned on it." if task.held_back else ", and has been left out."
-    return f"Made by {by} on {_today()}: {what}. Intervals are Wilson's at 95 %, those of F1 by bootstrap.{held}{ends}"
+    return f"Made by {by} on {_today()}: {what}. Intervals are Wilson's at 95 %, those of F1 are from the bootstrap.{held}{ends}"
 
 
 def _tell_misses(task: Task, missed: Mapping[str, str]) -> None:

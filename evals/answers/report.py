@@ -91,30 +91,31 @@ def ask(
 def section(found: Sequence[AnsweredQuestion], corpora: Sequence[AnswerCorpus], *, held_back: bool) -> list[str]:
     """Write the tables."""
     plain = [one.graded for one in found if one.plain]
-    labels = "; ".join(f"{corpus.name}: {corpus.labels}" for corpus in corpora)
+    labels = ", ".join(f"{corpus.name} ({corpus.labels})" for corpus in corpora)
     return [
         "### What became of the questions",
         (
-            f"Labels name, by documents: {labels}. An answer is correct where it states the labelled sentences for every part of the question, or, "
-            "where only pages are labelled, begins with such a page, which says less. *Unread* begins with a page that no label names: "
-            "somebody has to read whether it answers. The questions are sent here as they were written. Of the part that may be tuned on, labels were "
-            "completed after answers to it had been seen, and of the part that is held back they were not: there more is unread, so compare the two by "
-            "*correct*, and by wrong and unread together."
+            f"A label names pages or sentences: {labels}. An answer is correct if it states the labelled sentences for every part of the "
+            "question. If only pages are labelled, it is correct if it begins with such a page, which says less. An *unread* answer begins with a "
+            "page that no label names: somebody has to read whether it answers. The questions are sent here as they were written. The labels of the "
+            "part that may be tuned on were completed after answers to it had been seen. Those of the held-back part were not, so more is unread "
+            "there. Compare the two parts by *correct*, and by wrong and unread together."
         ),
         _corpus_table(found, held_back=held_back),
         "### What wrappings change",
         (
-            "The same questions with a sentence before, thanks and signature behind, a mail quoted below, inside a ticket's form, with two letters "
-            "swapped, two in one message, and as the last of two to four messages. *As the plain one*: with the same end."
+            "These are the same questions in seven wrappings. Four add text around a question: a sentence before, thanks and a signature after, a "
+            "mail quoted below, or a ticket's form. The others swap two letters, put two questions in one message, or make the question the last "
+            "of two to four messages. *As the plain one* counts those with the same end."
         ),
         _wrapping_table(found),
         "### How sure the assistant was of what it stated",
         (
-            "Plain questions. The estimate is that of relevance where the report has one, else the mean confidence of what the answer cites."
+            "Plain questions only. The estimate is that of relevance if the report has one. Otherwise it is the mean confidence of what the answer cites."
         ),
         estimate_table(plain),
         "### Why there is no answer",
-        "Plain questions.",
+        "Plain questions only.",
         cause_table(plain),
     ]
 

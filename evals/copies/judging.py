@@ -136,8 +136,8 @@ async def _judge(made: Sequence[_Copied]) -> list[JudgedCopy]:
 def section(judged: Sequence[JudgedCopy], *, held_back: bool) -> list[str]:
     """Write the tables on copies."""
     made = (
-        "Each draft is one sentence, list or row of a page, cited, with one thing changed; the words that are exchanged were written down by "
-        "somebody who had not seen the rules. Found is what grounding objected to. A third of the pages, by the hash of their paths, is held back."
+        "Each draft is one sentence, list or row of a page, cited, with one thing changed. Somebody who had not seen the rules wrote down the "
+        "words that are exchanged. *Found* counts what grounding objected to. A third of the pages is held back, by the hash of their paths."
     )
     return [made, fault_table(judged, held_back=held_back), good_table(judged, held_back=held_back)]
 

@@ -35,14 +35,14 @@ class ExpectedFigure:
 
 def compare(figures: Figures) -> str:
     """Write the table of all figures."""
-    rows = [["the design started from", "ours", "met where", "met", "why not, or what is to be known"]]
+    rows = [["the design started from", "ours", "met if", "met", "why not, or what to know"]]
     for one in EXPECTED:
         try:
             ours, met = one.ours(figures)
         except (KeyError, ValueError, ZeroDivisionError):
             rows.append([f"{one.what}: {one.said}", "not measured", one.where, "–", "the data was not there"])
             continue
-        why = one.why or "–" if met == one.found else f"not looked into: when it was, this was `{one.found}`"
+        why = one.why or "–" if met == one.found else f"not looked into: when we last looked, this was `{one.found}`"
         rows.append([f"{one.what}: {one.said}", ours, one.where, met, why])
     rows += [[f"{what}: {said}", "–", "–", "–", why] for what, said, why in NOT_MEASURED]
     return table(rows)
@@ -181,29 +181,29 @@ EXPECTED = (
         ".506 to .421",
         _titles,
         "the weight of 3 is worse everywhere",
-        "the weights here are 3; questions in other words than the pages' have a lower nDCG@10 to begin with",
+        "the weights here are 3. Questions in other words than the pages' have a lower nDCG@10 to begin with",
     ),
     ExpectedFigure(
         "Titles and headings weigh .5 to .7 at best",
         "–",
         _lighter,
         ".3 is nowhere better by more than .01",
-        ".3 is better on FastAPI's documents and no better on the handbook, all within the intervals; .6 is kept",
+        ".3 is better on FastAPI's documents and no better on the handbook, all within the intervals. We keep .6",
         found="no",
     ),
     ExpectedFigure(
         "Mixing three versions of one manual",
         ".847 to .484, 43 % lost",
         _versions,
-        "a quarter at least is lost",
-        "three releases that are as good by their words: one in three first places is right",
+        "at least a quarter is lost",
+        "the three releases are as good by their words, so one in three first places is right",
     ),
     ExpectedFigure(
         "Several questions: taking turns, one joined query",
         ".844, .555",
         _several,
         "taking turns is best everywhere; in part: on average",
-        "on the handbook in English one joined query is level with it, within the intervals: neighbouring pages use the same words. Elsewhere the order is the same, and the distances are smaller: of one such question alone about two thirds are found among ten, and two or three share those ten places",
+        "on the handbook in English one joined query is level with it, within the intervals: neighbouring pages use the same words. Elsewhere the order is the same, and the distances are smaller. Of a single such question about two thirds are found among ten, and two or three questions share those ten places",
         found="in part",
     ),
     ExpectedFigure(
@@ -211,7 +211,7 @@ EXPECTED = (
         ".558 to .803",
         _typos,
         "three fifths of what slips cost come back",
-        "one or two slips in a question; the share compares, the figures do not",
+        "one or two slips in a question. Compare the share, not the figures",
     ),
     ExpectedFigure("The same, without slips", "unchanged", _compare_untouched, "nothing is worse by more than .01"),
     ExpectedFigure(
@@ -219,14 +219,14 @@ EXPECTED = (
         "–",
         _feedback,
         "recall@20 rises everywhere; in part: on average",
-        "recall@20 rises in all four, but each rise lies within the intervals, and with other passages one of them was a fall. On the questions that may be tuned on, 4, 8 and 16 passages, 10 and 20 terms, .5 and .7 were tried: none does better everywhere",
+        "recall@20 rises in all four, but each rise is within the intervals, and with other passages one of them was a fall. On the questions that may be tuned on, we tried 4, 8 and 16 passages, 10 and 20 terms, .5 and .7: none does better everywhere",
     ),
     ExpectedFigure(
         "Size of passages, 600 to 3,000 characters",
         "flat",
         _sizes,
         "all within .05; in part: somewhere",
-        "passages of 600 cost up to .06 on FastAPI's documents; from there on the differences are small beside the intervals, and the 2,000 of the product lies on the flat part",
+        "passages of 600 cost up to .06 on FastAPI's documents; from there on the differences are small compared with the intervals. The 2,000 of the product is on the flat part",
         found="in part",
     ),
     ExpectedFigure(
@@ -234,7 +234,7 @@ EXPECTED = (
         ".98 to 1.00 (raw .87 to .95)",
         _area,
         "all .98 at least; in part: plainly asked, on average",
-        "requests to a bank use the words of every support desk (change, send, account); and a question that shares no word with its page cannot be told by words: an embedding model or a planner with a language model is for those",
+        "requests to a bank use the words of every support desk (change, send, account). Words cannot tell that a question belongs to a page with which it shares no word: an embedding model or a planner with a language model is for those",
         found="in part",
     ),
     ExpectedFigure(
@@ -242,7 +242,7 @@ EXPECTED = (
         "AUC .91 to .99 against poor",
         _better_than_raw,
         "everywhere; in part: on average",
-        "where questions in other words have scarcely a word in common with the pages, a longer question has the greater raw score",
+        "if questions in other words share hardly a word with the pages, a longer question has the greater raw score",
         found="in part",
     ),
     ExpectedFigure(
@@ -250,7 +250,7 @@ EXPECTED = (
         "95 to 100 %",
         _compare_kept,
         "all .95 at least; in part: plainly asked",
-        "questions near the pages' words are kept, and the assistant was tuned on them; of those in other words a search by words is not sure",
+        "questions near the pages' words are kept, and the assistant was tuned on them. A search by words is not sure of questions in other words",
         found="in part",
     ),
     ExpectedFigure(
@@ -258,13 +258,13 @@ EXPECTED = (
         "8 to 11 %",
         _through,
         "all .11 at most; in part: encyclopedia",
-        "a short request has three or four content words, and one that the documents also have can be enough for one half; the table of midpoints says what another setting would do",
+        "a short request has three or four content words, and one that the documents also have can be enough for one half. The table of midpoints says what another setting would do",
         found="in part",
     ),
 )
 
 NOT_MEASURED = (
-    ("An English-only embedding ruins Russian where it ranks, too", ".954 to .607", "the model that ships knows both languages; a query in a language that a model does not declare never reaches it, and the tests of ranking hold that"),
-    ("PostgreSQL hybrid search that needs every word", ".094 against .391", "no such query is built: any word of a question counts, in every engine; one suite holds that they rank alike"),
+    ("An English-only embedding ruins Russian where it ranks, too", ".954 to .607", "the model that ships knows both languages. A query in a language that a model does not declare never reaches it, and the tests of ranking check that"),
+    ("PostgreSQL hybrid search that needs every word", ".094 against .391", "no such query is built. Any word of a question counts, in every engine, and one suite checks that they rank alike"),
     ("Engines at a million passages", "tantivy 2.3 ms at p50, 113 MB", "speed and size are in the measurements, `make bench`"),
 )  # fmt: skip

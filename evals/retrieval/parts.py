@@ -68,7 +68,7 @@ def measure_ranking(every: Sequence[RetrievalCorpus]) -> ReportPart:
                     rows.append(_found_row(f"{corpus.name}, held back", language, *picked))
     about = (
         "One question at a time, as the embedded index ranks it: pages in the order of their best passages, both "
-        f"languages in one index. *First*: a page that answers comes first; *among {SENT} passages*: it is among what a "
+        f"languages in one index. *First*: a page that answers comes first. *Among {SENT} passages*: it is among what a "
         "draft may see."
     )
     return ReportPart("Which pages are found", about, rows, figures)
@@ -113,8 +113,8 @@ def misspellings(every: Sequence[RetrievalCorpus]) -> ReportPart:
                 names = ("right", "exact", "lost", "forgiven")
                 figures |= {f"{n} {corpus.name} {language}": f.value for n, f in zip(names, told, strict=True)}
     about = (
-        "nDCG@10. One slip (a letter changed, lost, added, or two neighbours swapped) in each of one or two words of five "
-        "letters or more, drawn by seed. *Words exact*: with the matching of unknown words switched off."
+        "nDCG@10. One or two words of five letters or more have one slip each, drawn by seed. A slip is a letter changed, "
+        "lost or added, or two neighbours swapped. *Words exact*: with the matching of unknown words switched off."
     )
     return ReportPart("Misspelt questions", about, rows, figures)
 
@@ -141,8 +141,8 @@ def several(every: Sequence[RetrievalCorpus]) -> ReportPart:
                 figures |= {f"{n} {corpus.name} {language}": f.value for n, f in zip(names, told, strict=True)}
     about = (
         "Recall@10 of messages made of two or three questions. *Split right*: the offline planner makes as many "
-        "sub-queries as there are questions. *Taking turns* is what the product does with their rankings; "
-        "*one joined query* is what it does not."
+        "sub-queries as there are questions. *Taking turns* is what the product does with their rankings. "
+        "*One joined query* is what it does not do."
     )
     return ReportPart("Several questions in one message", about, rows, figures)
 
@@ -185,8 +185,8 @@ def versions(corpus: RetrievalCorpus) -> ReportPart:
             rows.append([corpus.name, str(language), *map(str, told)])
             figures[f"one {language}"], figures[f"mixed {language}"] = told[0].value, told[2].value
     about = (
-        "nDCG@10 where only the pages of one release count, of three that differ in nothing but a stamp in each paragraph. "
-        "Where none is asked for, the newest is searched, and its pages count; who names all three gets all."
+        "nDCG@10 if only the pages of one release count. The three releases differ in nothing but a stamp in each paragraph. "
+        "If a question asks for no release, Guardian searches the newest, and its pages count. If it names all three, it gets all."
     )
     return ReportPart("Versions of a product", about, rows, figures)
 
@@ -244,8 +244,8 @@ def on_topic(asked: Sequence[TopicConfidence]) -> ReportPart:
                 figures |= {f"area|{name}|{kind}": area.value, f"raw|{name}|{kind}": raw.value}
                 figures[f"through|{name}|{kind}"] = through
     about = (
-        "The best passage of any kind and language. AUC: how often a question to the documents gets more than a foreign one, by "
-        "the normalised confidence and by the raw score; *kept* and *let through*: the shares at 0.5 or above."
+        "The best passage counts, of any kind and language. *AUC*: how often a question to the documents gets more than a foreign "
+        "one, by the normalised confidence and by the raw score. *Kept* and *let through*: the shares at 0.5 or above."
     )
     return ReportPart("On topic or not", about, rows, figures)
 
@@ -259,8 +259,8 @@ def midpoints(asked: Sequence[TopicConfidence]) -> ReportPart:
     rows = [["questions", *(f"{at:g}" for at in _MIDPOINTS)]]
     rows += [[name, *(f"{_measure_reaching(sure, at):.0%}" for at in _MIDPOINTS)] for name, sure in sets.items()]
     about = (
-        "The share of questions at a confidence of 0.5 or above, by the normalised score at which confidence is one half "
-        f"(`norm_midpoint` among a profile's thresholds; {MIDPOINT:g} unless it says otherwise). Greater values keep out more, of both."
+        "The share of questions at a confidence of 0.5 or above, by midpoint. The midpoint is the normalised score at which "
+        f"confidence is one half (`norm_midpoint` among a profile's thresholds, {MIDPOINT:g} by default). Greater values keep out more, of both."
     )
     return ReportPart("Where the midpoint of confidence lies", about, rows, {})
 
@@ -311,7 +311,7 @@ def shares(every: Sequence[tuple[str, Callable[[Path], RetrievalCorpus]]], folde
     with asking.english_stems():
         line("English stems only", build("english"))
     about = (
-        "nDCG@10 with one choice made otherwise: titles and headings weigh .6 each beside the text's 1, a passage is cut at "
-        "2,000 characters, words are stemmed by Russian and English rules. The intervals are those of the first table."
+        "nDCG@10 with one choice made differently. The choices: titles and headings weigh .6 each next to the text's 1, a passage "
+        "is cut at 2,000 characters, and words are stemmed by Russian and English rules. The intervals are those of the first table."
     )
     return ReportPart("What single choices are worth", about, rows, figures)

@@ -48,7 +48,7 @@ def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
         print(f"… {part.title}: done", file=sys.stderr, flush=True)
         made.append(part)
         figures |= part.figures
-    left_out = [f"Left out, for the data is not there: {'; '.join(data.missing)}."] if data.missing else []
+    left_out = [f"Left out, because the data is not there: {'; '.join(data.missing)}."] if data.missing else []
     return "\n\n".join(
         [
             "## How well search finds pages",
@@ -56,7 +56,7 @@ def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
             *left_out,
             *map(str, made),
             "### The figures that the design of search started from",
-            "They were measured on other documents with other questions, so what compares is the direction and the share, not the height. *Met where* says what we hold each one to.",
+            "They were measured on other documents with other questions. So compare the direction and the share, not the height. *Met if* says what we hold each one to.",
             compare(figures),
         ]
     )
@@ -95,9 +95,11 @@ def _people(people: list[RetrievalCorpus]) -> str:
     )
     questions = "; ".join(f"{len(corpus.asked(Language.EN))} on the {corpus.name}" for corpus in people)
     return (
-        f"People's questions, the same in both languages: {questions}. We wrote them as users speak, and not in the words of the pages: so "
-        f"much of a question's content words stands in the title or a heading of its page: {told}. A page that answers has grade 2, one "
-        "that helps 1; pages were labelled by what stands in them, not picked from what search found, so a page that would also do "
-        "counts as wrong. Every third question is held back: it was written before search was run on any, and nothing is tuned on it. *Plainly asked* are the questions of the turns above, nearer to the pages' words, and tuned on; *generated* are the first sentences of pages without the words of their titles. "
-        "nDCG takes a page's grade as its gain. Intervals are of the bootstrap at 95 %, over questions."
+        f"People's questions, the same in both languages: {questions}. We wrote them as users speak, and not in the words of the pages. "
+        f"This share of a question's content words is in the title or a heading of its page: {told}. A page that answers has grade 2, one "
+        "that helps has grade 1. We labelled pages by what is in them, and did not pick them from what search found. So a page that would "
+        "also do counts as wrong. Every third question is held back: it was written before search was run on any, and nothing is tuned on "
+        "it. *Plainly asked* questions are those of the turns above. They are nearer to the pages' words, and tuned on. *Generated* questions "
+        "are the first sentences of pages without the words of their titles. The gain in nDCG is a page's grade. Intervals are from the "
+        "bootstrap at 95 %, over questions."
     )

@@ -38,7 +38,7 @@ def test_an_explanation_stands_only_beside_the_outcome_that_it_explains() -> Non
     """Where the outcome is another one than when it was looked into, the table does not explain it away."""
     worse = {"turns handbook en": 0.5, "whole handbook en": 0.8}
     mixed = {**worse, "turns handbook ru": 0.9, "whole handbook ru": 0.4}
-    assert row(worse, "Several questions")[3:] == ["no", "not looked into: when it was, this was `in part`"]
+    assert row(worse, "Several questions")[3:] == ["no", "not looked into: when we last looked, this was `in part`"]
     assert row(mixed, "Several questions")[3] == "in part"
     assert row(mixed, "Several questions")[4].startswith("on the handbook in English")
 
