@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 HEAD = (
-    "# Measurements\n\nMade by `make bench`; each section says when, and by which command. Only the ratios compare between "
-    "machines; each baseline ran in the same run. Searches take turns with their baseline, three times, and the fastest "
-    "counts; what runs once, such as indexing and filling, takes longer where other programs share the machine. The page "
-    "is not compared in `make check`."
+    "# Measurements\n\n`make bench` makes this page. Each section says when it was made, and by which command. Compare only the "
+    "ratios between machines: each baseline ran in the same run. Searches and their baseline run in turn, three times, and "
+    "the fastest run counts. Indexing and filling, for example, run once, so they take longer if other programs share the "
+    "machine. `make check` does not compare this page."
 )
 
 
