@@ -51,10 +51,35 @@ Generated. And more.
     ]
 
 
+def test_a_sentence_has_the_number_of_the_line_that_it_begins_in() -> None:
+    """Line breaks within a sentence, a piece of code, a link or a picture do not shift the lines of later sentences."""
+    text = """<img src="a.png"
+     alt="A picture. Of a page.">
+
+One sentence. Another
+goes on, with `some
+code` in [a
+link](page.md
+"Title"). A third.
+A fourth.
+"""
+    assert [(each.line, each.text) for each in split_sentences(text)] == [
+        (4, "One sentence."),
+        (4, "Another goes on, with `code` in a link."),
+        (8, "A third."),
+        (9, "A fourth."),
+    ]
+
+
 def test_long_sentences_are_named_with_their_lines() -> None:
     """Half of the sentences, and nine of ten, have a bound; a single long one among ten short ones is no fault."""
     faults = check_text(f"A short one.\n\n{LONG}\n\n{LONG}", RULES)
-    assert [fault.partition(" ")[0] for fault in faults] == ["half", "a", "3:", "5:", "1:"]
+    assert [fault.partition(":")[0] for fault in faults] == ["1", "1", "3", "5", "1"]
+    assert LONG in faults[2]
+    middling = check_text(
+        f"A short one.\n\n{'It has nineteen words' + ' and so on' * 5}.", RULES.model_copy(update={"median": 5})
+    )
+    assert [fault.partition(" ")[0] for fault in middling] == ["1:", "3:", "1:"]
     assert check_text("A short one. " * 10 + LONG, RULES) == []
 
 

@@ -18,15 +18,20 @@ _LEFT_OUT = re.compile(
     r"\A---\n.*?\n---\n"  # front matter
     r"|^[ >]*(`{3,4}).*?^[ >]*\1"  # fenced code
     r"|<!-- generated: ([\w-]+) -->.*?<!-- end of \2 -->"
-    r"|<!--.*?-->",
+    r"|<!--.*?-->"
+    r"|<img\b[^>]*>",
     re.DOTALL | re.MULTILINE,
 )
 _NO_PROSE = re.compile(r"^\s*(?:\||#|!\[|\[[^\]]+\]: )")
 """Tables, headings, pictures and addresses of links."""
 _BEGINS = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
-_CODE = re.compile(r"(`+).+?\1")
+_CODE = re.compile(r"(`+).+?\1", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`\"“(*])")
+_SHOWN = 200
+"""Characters of a sentence that a fault shows."""
+_LONGEST = 5
+"""How many long sentences a file's faults name."""
 
 
 class Avoided(BaseModel):
@@ -81,6 +86,10 @@ class Sentence:
         """Its words; a piece of code is one."""
         return len(self.text.split())
 
+    def __str__(self) -> str:
+        """Return it, shortened if it is very long."""
+        return self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]} …"
+
 
 @cache
 def read_rules() -> Rules:
@@ -96,7 +105,7 @@ def split_sentences(text: str) -> Iterator[Sentence]:
     for number, line in enumerate([*prose.split("\n"), ""], 1):
         ends = not line.strip() or _NO_PROSE.match(line) is not None
         if (ends or _BEGINS.match(line)) and words:
-            yield from _cut(begins, " ".join(words))
+            yield from _cut(begins, "\n".join(words))
             words = []
         if not ends:
             begins = begins if words else number
@@ -104,10 +113,14 @@ def split_sentences(text: str) -> Iterator[Sentence]:
 
 
 def _cut(line: int, paragraph: str) -> Iterator[Sentence]:
-    plain = _LINK.sub(r"\1", _CODE.sub("`code`", paragraph)).replace("**", "")
-    for sentence in _SENTENCE_END.split(plain):
-        if sentence.strip():
-            yield Sentence(line, sentence.strip())
+    # A line break in what is replaced is kept as a NUL, which counts as a line and is no space.
+    plain = _CODE.sub(lambda code: "`code`" + "\0" * code.group().count("\n"), paragraph)
+    plain = _LINK.sub(lambda link: link[1] + "\0" * link.group().count("\n", len(link[1]) + 1), plain).replace("**", "")
+    begin = 0
+    for end, after in [*(match.span() for match in _SENTENCE_END.finditer(plain)), (len(plain), len(plain))]:
+        if text := " ".join(plain[begin:end].replace("\0", "").split()):
+            yield Sentence(line + plain.count("\n", 0, begin) + plain.count("\0", 0, begin), text)
+        begin = after
 
 
 def check_text(text: str, rules: Rules) -> list[str]:
@@ -122,18 +135,19 @@ def _check_lengths(sentences: Sequence[Sentence], rules: Rules) -> Iterator[str]
     lengths = sorted(sentence.length for sentence in sentences)
     middle, ninth = median(lengths), lengths[min(len(lengths) - 1, int(0.9 * len(lengths)))]
     if middle > rules.median:
-        yield f"half of its sentences have {middle:g} words or more, {rules.median} are allowed: split sentences"
+        yield f"1: half of its sentences have {middle:g} words or more, {rules.median} are allowed: split sentences"
     if ninth > rules.ninth_decile:
-        yield f"a tenth of its sentences have {ninth} words or more, {rules.ninth_decile} are allowed: split the longest"
-        for sentence in sorted(sentences, key=lambda each: -each.length)[:3]:
-            yield f"{sentence.line}: {sentence.length} words: {sentence.text[:100]}"
+        yield f"1: a tenth of its sentences have {ninth} words or more, {rules.ninth_decile} are allowed: split the longest"
+    if middle > rules.median or ninth > rules.ninth_decile:
+        for sentence in sorted(sentences, key=lambda each: -each.length)[:_LONGEST]:
+            yield f"{sentence.line}: {sentence.length} words, split it: {sentence}"
 
 
 def _check_words(sentences: Sequence[Sentence], rules: Rules) -> Iterator[str]:
     for sentence in sentences:
         for avoided in rules.avoid:
             if found := avoided.find(sentence.text):
-                yield f"{sentence.line}: write {avoided.instead} instead of {found!r}: {sentence.text[:100]}"
+                yield f"{sentence.line}: write {avoided.instead} instead of {found!r}: {sentence}"
 
 
 def _ask_proselint(sentences: Sequence[Sentence], rules: Rules) -> Iterator[str]:
@@ -141,7 +155,7 @@ def _ask_proselint(sentences: Sequence[Sentence], rules: Rules) -> Iterator[str]
     text = "\n\n".join(sentence.text for sentence in sentences)
     for message, line in _lint(text, rules.proselint):
         sentence = sentences[(line - 1) // 2]
-        yield f"{sentence.line}: {message} {sentence.text[:100]}"
+        yield f"{sentence.line}: {message.rstrip('.')}: {sentence}"
 
 
 def _lint(text: str, switched: Mapping[str, bool]) -> Iterator[tuple[str, int]]:
