@@ -30,7 +30,7 @@ RUN = """
 import sys, time
 from pathlib import Path
 from adapters.index.embedded import ingest, ingestion
-from adapters.index.embedded.index import Writer
+from adapters.index.embedded.index import PassageWriter
 from adapters.index.store import Store
 
 docs, kb, moment = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
@@ -58,9 +58,9 @@ def progress(done, total, path):
         print("started", flush=True)
 
 if moment == "before the commit of the index":
-    around(Writer, "commit", before=True)
+    around(PassageWriter, "commit", before=True)
 if moment == "after the commit of the index":
-    around(Writer, "commit")
+    around(PassageWriter, "commit")
 if moment == "before the last transaction ends":
     around(Store, "settle")
 if moment == "after the last transaction":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import adapters.index.embedded.search
+import adapters.index.embedded.nearest
 from adapters.index.embedded import Folder, KnowledgeBase, ingest
 from contracts.enums import Language, Source
 from contracts.ports import SearchRequest
@@ -52,7 +52,7 @@ def test_a_large_index_finds_what_a_small_one_does(
     answers: list[list[object]] = []
     with KnowledgeBase(base) as knowledge:
         for size in (10**9, 0):
-            monkeypatch.setattr(adapters.index.embedded.search, "LARGE", size)
+            monkeypatch.setattr(adapters.index.embedded.nearest, "LARGE", size)
             for topic in (*TOPICS, "kettle крышка kitchen"):
                 request = SearchRequest(topic, top, limits.language, limits.version, limits.expand)
                 found = knowledge.search_now(request, kind).items

@@ -385,7 +385,7 @@ def lines_of_the_doctor() -> set[str]:
     """Return every name that a line can have: the first argument of what makes one, where it is written down."""
     tree = ast.parse((ROOT / "assistant" / "cli" / "commands" / "doctor.py").read_text("utf-8"))
     made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    firsts = [call.args[0] for call in made if getattr(call.func, "id", "") in ("Finding", "_careful") and call.args]
+    firsts = [call.args[0] for call in made if getattr(call.func, "id", "") in ("Diagnosis", "_careful") and call.args]
     return {first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)}
 
 

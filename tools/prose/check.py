@@ -191,5 +191,7 @@ def check_files(root: Path, paths: Sequence[str], rules: Rules) -> list[str]:
         else:
             faults += [f"{path}:{fault}" for fault in found]
     return faults + [
-        f"{path}: is pending in tools/prose/rules.toml and not there" for path in rules.pending if not (root / path).is_file()
+        f"{path}: is pending in tools/prose/rules.toml and not there"
+        for path in rules.pending
+        if not (root / path).is_file()
     ]
