@@ -12,7 +12,7 @@ from contracts.enums import Language
 from contracts.evidence import EvidenceItem
 from evals.cases import DraftCase, DraftLabel, Edit
 from evals.copies.rewriting import REWRITES, outside_quotes, reshape
-from tools.making.faults import CitedDraft, shuffle
+from tools.making.cited_drafts import CitedDraft, shuffle
 
 PER_KIND: Final = 14
 """Variants of one kind and language, where the handbook has so many places for it."""
