@@ -140,7 +140,7 @@ GUARDS: tuple[Mutation, ...] = (
         "tests/wire/test_to_wire.py",
     ),
     Mutation(
-        "adapters/lookups/text_to_sql/checking.py",
+        "adapters/lookups/text_to_sql/allow_list.py",
         '"Join": "this on side kind",',
         '"Join": "this on side kind using method",',
         "tests/database/test_text_to_sql.py",

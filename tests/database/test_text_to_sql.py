@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.lookups.sql import DatabaseSource
-from adapters.lookups.text_to_sql.checking import RefusedStatement, Statement, check_statement, readable
+from adapters.lookups.text_to_sql.checking import check_statement
 from adapters.lookups.text_to_sql.source import row_in_words
+from adapters.lookups.text_to_sql.statement import RefusedStatement, Statement, readable
 from contracts.enums import Language
 from contracts.errors import SourceUnavailable
 from contracts.profile import Database, TextToSql

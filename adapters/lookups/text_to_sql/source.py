@@ -14,7 +14,7 @@ from typing import Final
 from adapters.lookups.lookup_matching import binary_said
 from adapters.lookups.lookup_source import Rows, utc_now
 from adapters.lookups.sql import DatabaseSource
-from adapters.lookups.text_to_sql.checking import Statement
+from adapters.lookups.text_to_sql.statement import Statement
 from adapters.lookups.text_to_sql.writing import SqlQuestion, StatementWriter, WritingOutcome
 from contracts.calls import ModelCall
 from contracts.enums import Language, Source

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from adapters.lookups.text_to_sql.checking import FUNCTIONS, RefusedStatement, Statement, check_statement
+from adapters.lookups.text_to_sql.allow_list import FUNCTIONS
+from adapters.lookups.text_to_sql.checking import check_statement
+from adapters.lookups.text_to_sql.statement import RefusedStatement, Statement
 from adapters.models.exchange import AskedModel, ModelExchange
 from adapters.models.window import Parts
 from contracts.calls import ModelCall
