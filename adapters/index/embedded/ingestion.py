@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from adapters.data_folder import hold_lock, owner_only
-from adapters.index.embedded.index import PassageWriter, add, analyser, open_writer
+from adapters.index.embedded.index import PassageWriter, add, open_writer
+from adapters.index.embedded.recovery import WRITTEN_ANEW, recover, write_anew
 from adapters.index.records import FileRow, FolderRow, Header, Identity, our_errors
 from adapters.index.store import Store
 from adapters.reading import chunks, files, front_matter
@@ -37,8 +38,6 @@ LOCK = "writer.lock"
 
 _FRESH_NS = 2_000_000_000
 """A file younger than this may change again without a new time stamp; the coarsest file systems count in 2 s."""
-WRITTEN_ANEW = 20_000
-"""Passages up to which the index is written anew when some of them go."""
 _PROSE = 20_000
 """Characters that are enough to tell a page's language."""
 
@@ -191,42 +190,6 @@ def alone(directory: Path) -> Generator[None]:
         lock.release()
 
 
-def recover(store: Store, writer: PassageWriter) -> None:
-    """Finish what a killed run left, and make the index again where it is not that of the store."""
-    current = analyser()
-    moving = store.in_motion()
-    if store.meta("analyser") == current and moving:
-        if store.count()[1] <= WRITTEN_ANEW:
-            _write_anew(store, writer)
-        else:
-            writer.remove(moving)
-            add(writer, store.entries(coming=True))
-        writer.commit()
-        _settle(store, current)
-    _, expected = store.count()
-    if store.meta("analyser") != current or writer.count() != expected:
-        writer.clear()
-        add(writer, store.entries(coming=False))
-        writer.commit()
-        _settle(store, current)
-
-
-def _write_anew(store: Store, writer: PassageWriter) -> None:
-    """Put everything that shall be there into fresh segments.
-
-    tantivy counts deleted passages in its statistics until their segment is merged, so that the same documents
-    would get other scores by the way they came. Up to `WRITTEN_ANEW` passages this takes a second or less.
-    """
-    writer.remove(store.numbers())
-    add(writer, store.entries(coming=False))
-
-
-def _settle(store: Store, current: str) -> None:
-    with store.transaction():
-        store.settle()
-        store.set_meta("analyser", current)
-
-
 # --------------------------------------------------------------------------------------------------------- a run
 
 _Key = tuple[int, str]
@@ -367,7 +330,7 @@ class _IngestionRun:
             self._keep_files()
         if coming or gone:
             if anew:
-                _write_anew(self.store, writer)
+                write_anew(self.store, writer)
             else:
                 writer.remove(gone)
             writer.commit()
