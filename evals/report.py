@@ -216,7 +216,7 @@ def _describe_run(task: Task, what: str, which: str = "these cases") -> str:
     by = "`guardian eval`" if task.own else "`make eval`"
     held = "" if task.own else f" The hash of their ids decides which third of {which} is held back"
     ends = "" if task.own else ": nothing was tuned on it." if task.held_back else ", and has been left out."
-    return f"Made by {by} on {_today()}: {what}. Intervals are Wilson's at 95 %, those of F1 are from the bootstrap.{held}{ends}"
+    return f"Made by {by} on {_today()}: {what}. Intervals are Wilson's at 95 %, and those of F1 are from the bootstrap.{held}{ends}"
 
 
 def _tell_misses(task: Task, missed: Mapping[str, str]) -> None:
