@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import os
 import sys
@@ -104,10 +105,7 @@ def _open_closed_streams() -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     options = build_parser().parse_args(arguments)
     try:
-        from importlib import import_module
-
-        command = import_module(f"assistant.cli.commands.{options.module}")
-        return int(command.run(options))
+        return _find_command(options)(options)
     except (InputError, ConfigError) as error:
         return _complain(error, 2)
     except GuardianError as error:
@@ -120,6 +118,23 @@ def _run(arguments: Sequence[str] | None) -> int:
             file=sys.stderr,
         )
         return 130
+
+
+def _find_command(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
+    """Return what runs a command: a module of this package, or a function that another package has registered."""
+    if "module" in options:
+        from importlib import import_module
+
+        return import_module(f"assistant.cli.commands.{options.module}").run
+    from importlib.metadata import entry_points
+
+    found = tuple(entry_points(group="guardian.commands", name=options.registered))
+    if not found:
+        raise ConfigError(
+            f"The command {options.registered!r} is not installed.",
+            "Install the package again: `make install`, or pip.",
+        )
+    return found[0].load()
 
 
 def outcome_code(outcome: str) -> int:

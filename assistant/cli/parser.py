@@ -276,7 +276,7 @@ def _eval(commands: _Commands) -> None:
     parser.add_argument("--most", type=_positive, metavar="N", help="at most N cases of each sort, for a quick look")
     parser.add_argument("--data", metavar="FOLDER", help="public data for answers, moderation and retrieval")
     _profile(parser)
-    parser.set_defaults(module="evaluate")
+    parser.set_defaults(registered="eval")
 
 
 def _calibrate(commands: _Commands) -> None:
@@ -294,7 +294,7 @@ def _calibrate(commands: _Commands) -> None:
     )
     parser.add_argument("--write", action="store_true", help="write the limit into the profile")
     _profile(parser)
-    parser.set_defaults(module="calibrate")
+    parser.set_defaults(registered="calibrate")
 
 
 def _address(parser: argparse.ArgumentParser, port: int) -> None:

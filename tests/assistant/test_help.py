@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,10 @@ def test_every_help_page_has_examples_that_can_be_typed(names: tuple[str, ...]) 
         words = shlex.split(line.partition(" | ")[0])
         assert words[: len(names) + 1] == ["guardian", *names]
         options = PARSER.parse_args(words[1:])
-        assert (ROOT / "assistant" / "cli" / "commands" / f"{options.module}.py").is_file()
+        if "module" in options:
+            assert (ROOT / "assistant" / "cli" / "commands" / f"{options.module}.py").is_file()
+        else:
+            assert options.registered in entry_points(group="guardian.commands").names
 
 
 @pytest.mark.parametrize("names", PAGES, ids=" ".join)
