@@ -35,10 +35,9 @@ from assistant.wiring.turns import open_runner
 from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
-from guards.message_check import message_fault
+from guards.message_check import message_fault, message_language
 from guards.redaction import redact
 from language.clean import clean
-from language.words import detect
 
 if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
@@ -270,7 +269,7 @@ class Service:
         turn = await self._store.unfinished(inner)
         if turn is None:
             return False
-        language = detect(turn.question, default=self.deployed.profile.languages[0])
+        language = message_language(turn.question, self.deployed.profile)
         result = StructuredAgentResult(
             language=language,
             outcome=Outcome.ERROR,

@@ -1,4 +1,4 @@
-"""Is this message valid as a question?
+"""Is this message valid as a question, and in which language is it answered?
 
 if fault := message_fault(text):
     raise fault
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from contracts.enums import Language
 from contracts.errors import InputError
+from contracts.profile import Profile
 from language.clean import clean, fold
+from language.words import detect
 
 MAX_MESSAGE_CHARS: Final = 20_000
 """A longer text is a document, not a question: it belongs into the knowledge base."""
@@ -28,3 +31,15 @@ def message_fault(text: str) -> InputError | None:
     if not fold(clean(text)).strip():
         return InputError("The message is empty.", "Write your question in a sentence or two.", key="empty")
     return None
+
+
+def message_language(text: str, profile: Profile, named: str | None = None) -> Language:
+    """Return the language in which the user of a message is spoken to: one of the profile's.
+
+    Args:
+        text: The message.
+        profile: Its first language is for messages without words, and for those in a language that it lacks.
+        named: The language that the caller names.
+    """
+    wanted = Language(named) if named in tuple(Language) else detect(text, default=profile.languages[0])
+    return wanted if wanted in profile.languages else profile.languages[0]

@@ -11,7 +11,7 @@ from contracts.calls import ModelCall
 from contracts.choices import NO_CHOICE, Choice, ChoiceKind
 from contracts.context import Context
 from contracts.decisions import MODERATION, record
-from contracts.enums import GuardMode, Language, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
+from contracts.enums import GuardMode, ModerationDecision, ModerationState, OnUnavailable, SafetyLevel
 from contracts.errors import InputError, ModerationUnavailable
 from contracts.ports import Moderator, SpeculativePlanner
 from contracts.profile import Profile
@@ -19,9 +19,8 @@ from contracts.report import ModerationResult
 from contracts.state import Json, asked_about, find_offer, fresh_turn, plan_request, unanswered_id
 from contracts.views import ModerationView
 from guards.choices import choice_in
-from guards.message_check import message_fault
+from guards.message_check import message_fault, message_language
 from language.clean import clean
-from language.words import detect
 
 NAME = "moderation"
 _ASSUMED = ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE)
@@ -84,13 +83,13 @@ def _question(turn_id: str, text: str, state: ModerationView, context: Context, 
     choices, language = find_offer(state["messages"])
     chose = choice_in(text, choices)
     if chose is None:
-        return {"id": turn_id, "text": text, "language": str(_language(text, context, profile))}
+        return {"id": turn_id, "text": text, "language": str(message_language(text, profile, context.language))}
     asked = chose.asks if isinstance(chose, Choice) else ""
     spoken = language if language in profile.languages else ""
     return {
         "id": turn_id,
         "text": asked or asked_about(state["messages"], turn_id, state.get("clarify_count", 0)) or text,
-        "language": str(context.language or spoken or _language(text, context, profile)),
+        "language": str(context.language or spoken or message_language(text, profile, context.language)),
         "written": text,
         "chose": chose.model_dump(mode="json") if isinstance(chose, Choice) else {"kind": NO_CHOICE},
     }
@@ -129,8 +128,3 @@ async def _judge(
         unknown = ModerationResult(safety_level=SafetyLevel.NOT_AVAILABLE, state=ModerationState.UNAVAILABLE)
         return unknown, degraded, error.calls
     return result, [], result.calls
-
-
-def _language(text: str, context: Context, profile: Profile) -> Language:
-    wanted = context.language or detect(text, default=profile.languages[0])
-    return wanted if wanted in profile.languages else profile.languages[0]

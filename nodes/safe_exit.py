@@ -51,10 +51,9 @@ from guards.choices import (
 )
 from guards.exits import ExitFacts, Failure, exit_facts
 from guards.judged_hash import judged_hash
-from guards.message_check import MAX_MESSAGE_CHARS
+from guards.message_check import MAX_MESSAGE_CHARS, message_language
 from guards.outgoing import TurnWords, redact_words
 from guards.redaction import redact
-from language.words import detect
 from rendering.exits import (
     choices_text,
     minimal_question,
@@ -551,8 +550,7 @@ def _is_blocked(state: FinalView) -> bool:
 def _language(state: FinalView, profile: Profile) -> Language:
     if (known := state["question"].get("language")) in set(Language):
         return Language(known)
-    found = detect(_newest(state), default=profile.languages[0])
-    return found if found in profile.languages else profile.languages[0]
+    return message_language(_newest(state), profile)
 
 
 def _newest(state: FinalView) -> str:

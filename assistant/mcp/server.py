@@ -26,7 +26,7 @@ from assistant.mcp.tools import TOOLS, Arguments, McpCall, describe_tool
 from assistant.service import Caller, Service
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError
-from language.words import detect
+from guards.message_check import message_language
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -85,7 +85,7 @@ def _language(given: Mapping[str, Any] | None, profile: Profile) -> Language:
     said = dict(given or {})
     text = next((said[name] for name in ("question", "query") if isinstance(said.get(name), str)), "")
     named = said.get("language")
-    return Language(named if named in tuple(Language) else detect(text, default=profile.languages[0]))
+    return message_language(text, profile, named)
 
 
 def _version() -> str:

@@ -21,8 +21,7 @@ from assistant.turns.views import Answer, UserProgress, answer, user_event
 from contracts.enums import Language, Source
 from contracts.errors import InputError
 from contracts.result import StructuredAgentResult
-from guards.message_check import MAX_MESSAGE_CHARS
-from language.words import detect
+from guards.message_check import MAX_MESSAGE_CHARS, message_language
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -155,7 +154,7 @@ async def _ask(call: McpCall) -> types.CallToolResult:
     check_addressable(asked.thread_id or "", asked.turn_id or "")
     settings = {"language": asked.language} if asked.language else {}
     question = Question(asked.question, asked.thread_id or "", asked.turn_id or "", settings)
-    language = Language(asked.language or detect(asked.question, default=call.profile.languages[0]))
+    language = message_language(asked.question, call.profile, asked.language)
     opened = AsyncExitStack()
     try:
         live = await opened.enter_async_context(call.service.asking(call.caller, question))

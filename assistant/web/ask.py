@@ -28,7 +28,6 @@ from assistant.web.turns import (
     disconnected_response,
     faults,
     ids_of,
-    language_of,
     response_of,
     result_of,
     shown_event,
@@ -38,7 +37,7 @@ from assistant.web.turns import (
 )
 from contracts.enums import Language
 from contracts.errors import GuardianError
-from guards.message_check import message_fault
+from guards.message_check import message_fault, message_language
 
 router: Final = APIRouter()
 _logger = logging.getLogger(__name__)
@@ -81,7 +80,7 @@ async def ask(request: Request, body: AskRequest, caller: Asker, service: Served
     whole result in the answer.
     """
     profile = service.deployed.profile
-    language = language_of(body.question, profile)
+    language = message_language(body.question, profile)
     thread, turn_id = ids_of(request, body.thread_id or "", body.turn_id or "")
     if turn_id and not thread:
         thread = thread_of_turn(turn_id)
@@ -109,7 +108,7 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     profile = service.deployed.profile
     openai.refuse_unserved(body, profile.name)
     said = openai.users_words(body)
-    language = language_of(said[-1], profile)
+    language = message_language(said[-1], profile)
     settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):
         thread, turn_id = await _place_message(request, body, said, caller, service)

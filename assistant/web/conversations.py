@@ -23,7 +23,6 @@ from assistant.web.turns import (
     answer_response,
     event_text,
     faults,
-    language_of,
     response_of,
     turn_headers,
     wants_events,
@@ -33,6 +32,7 @@ from contracts.errors import ThreadBusy, UnknownThread
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
+from guards.message_check import message_language
 from rendering.answers import answer_sources
 
 router: Final = APIRouter()
@@ -155,7 +155,7 @@ async def resume(request: Request, thread_id: str, caller: Asker, service: Serve
     """
     turns = await service.turns(caller, thread_id)
     profile = service.deployed.profile
-    language = language_of(turns[-1].question, profile)
+    language = message_language(turns[-1].question, profile)
     streamed = wants_events(request)
     held = AsyncExitStack()
     with told_in(language):
@@ -257,7 +257,7 @@ async def search(
     What no answer may say (secrets, personal data) is masked in them, as it is in the evidence of a turn.
     """
     profile = service.deployed.profile
-    with told_in(language_of(q, profile)):
+    with told_in(message_language(q, profile)):
         items, degraded = await service.search(caller, q, top_k=top_k, language=language)
     found = [_describe_passage(item, profile) for item in items]
     return SearchResult(items=found, degraded=degraded if profile.sees_all(caller.role) else [])

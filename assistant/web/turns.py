@@ -28,7 +28,6 @@ from contracts.enums import Language
 from contracts.errors import GuardianError, InputError
 from contracts.profile import Profile
 from contracts.result import StructuredAgentResult
-from language.words import detect
 
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -87,11 +86,6 @@ def allowed_settings(settings: Json, profile: Profile, role: str) -> Json:
             f"It may set {' and '.join(sorted(OPEN_SETTINGS))}.",
         )
     return settings
-
-
-def language_of(text: str, profile: Profile) -> Language:
-    """Return the language in which whoever wrote a text is told of errors."""
-    return detect(text, default=profile.languages[0])
 
 
 def turn_headers(thread_id: str, turn_id: str) -> dict[str, str]:
