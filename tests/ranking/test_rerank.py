@@ -182,7 +182,9 @@ def test_a_fault_leaves_the_ranking_as_it_was_and_is_told(
     """Whatever is wrong with the model, the source's own reply is returned, and the trace says what and where."""
     reply, words = FAULTS[fault]
     server.script([{"when": {"purpose": "rerank"}, "reply": reply}])
-    found, alone = ask(knowledge, reranker(server.url, timeout_s=0.5), top_k=2), ask(knowledge, None, top_k=2)
+    # Only what hangs is to run out of time: on a busy machine any reply might.
+    asked = reranker(server.url, timeout_s=0.5 if fault == "slow" else 20.0)
+    found, alone = ask(knowledge, asked, top_k=2), ask(knowledge, None, top_k=2)
     assert found.items == alone.items
     assert found.trace.confidence == alone.trace.confidence
     assert found.trace.articles == alone.trace.articles
