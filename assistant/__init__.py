@@ -1,5 +1,6 @@
-"""The product: `from assistant import ask, ask_structured, search, stream`, their async twins with an a before the name,
-and what stays open for many questions or for another graph: `open_assistant`, `open_graph`.
+"""The product: `from assistant import ask, ask_structured, search, stream`; their async twins begin with an `a`.
+
+For many questions, or as a part of another graph, keep a deployment open with `open_assistant` or `open_graph`.
 """
 
 from __future__ import annotations

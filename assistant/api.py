@@ -1,4 +1,4 @@
-"""Asking from Python, one question at a time: each function opens the deployment, runs one turn and closes it.
+"""Ask from Python, one question at a time: each function opens the deployment, runs one turn and closes the deployment.
 
 For many questions, keep a deployment open with `assistant.client.open_assistant`. Each function has an async twin.
 
@@ -48,7 +48,7 @@ async def aask_structured(
     settings: dict[str, Any] | None = None,
     on_event: OnEvent | None = None,
 ) -> StructuredAgentResult:
-    """Run one turn and return everything that is known about it.
+    """Run one turn and return all that is known about it.
 
         result = await aask_structured("What is a profile?", thread="support-17", settings={"max_retry": 0})
         print(result.outcome, result.answer_text)
@@ -57,17 +57,17 @@ async def aask_structured(
         message: The user's words.
         thread: The conversation; by default a new one. If the data folder is not writable, a new conversation is not
             kept: the log says so, and the result names no conversation.
-        turn_id: The message's own id: the same id gives the same result without running again.
-        language: Of the answer; by default that of the message.
+        turn_id: The message's own id. The same id returns the same result without a second run.
+        language: The language of the answer; by default that of the message.
         profile: Name or path; by default GUARDIAN_PROFILE.
-        include_per_query_trace: Whether the result carries what each query found.
+        include_per_query_trace: Whether the result holds what each query found.
         settings: Further run settings (`contracts/context.py`) by name.
         on_event: Called with each event of the turn (`assistant.turns.events`).
 
     Raises:
         InputError: The message, an id or a setting is not valid.
-        NoIndex: Nothing has been indexed for this profile.
-        GuardianError: Something else that a person can fix; it says how.
+        NoIndex: This profile has no index.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     if thread is not None:
         check_id("conversation's", thread)
@@ -107,7 +107,7 @@ async def asearch(
 
     Raises:
         InputError: The query is empty or `top_k` is below 1.
-        NoIndex: Nothing has been indexed for this profile.
+        NoIndex: This profile has no index.
     """
     deployed = deployment(profile)
     with closing(knowledge_base(deployed)) as knowledge:
@@ -121,7 +121,7 @@ def ask(message: str, **options: Any) -> str:
 
 
 def ask_structured(message: str, **options: Any) -> StructuredAgentResult:
-    """Run one turn and return everything that is known about it; the options are those of `aask_structured`."""
+    """Run one turn and return all that is known about it; the options are those of `aask_structured`."""
     return _run(aask_structured(message, **options))
 
 
@@ -136,12 +136,12 @@ async def astream(message: str, *, profile: str | None = None, **options: Any) -
         async for event in astream("What is a profile?"):
             print(event.kind)
 
-    If you close the generator before its end, the turn is cancelled and kept half-finished.
+    If you close the generator before its end, the turn is cancelled and stays half-finished.
 
     Raises:
         InputError: The message, an id or a setting is not valid.
-        NoIndex: Nothing has been indexed for this profile.
-        GuardianError: Something else that a person can fix; it says how.
+        NoIndex: This profile has no index.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     events: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
 

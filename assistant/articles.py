@@ -29,7 +29,7 @@ _BETWEEN: Final = " › "
 
 
 class ArticleName(BaseModel):
-    """What another document of the same number is called, and for whom it is."""
+    """The name of another document with the same number, and its version or language."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -40,15 +40,15 @@ class ArticleName(BaseModel):
 
 
 class Article(BaseModel):
-    """A document as it is indexed: Markdown, whatever the file was.
+    """A document as it is indexed: Markdown, whatever the file's format was.
 
     Attributes:
-        document: Its key: what names it in this knowledge base.
-        version: Of the product that it describes; empty where it is about every one.
-        headings: Of the whole document, in order.
-        text: Markdown; of a long document one part.
+        document: Its key in this knowledge base.
+        version: The product version that it describes; empty if it describes all versions.
+        headings: All headings of the document, in order.
+        text: Markdown; one part if the document is long.
         part, parts: Which part it is, from 1, and how many there are.
-        others: Documents of the same number, of other versions or languages.
+        others: Documents with the same number, for other versions or languages.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,17 +71,18 @@ class Article(BaseModel):
 async def read_article(
     service: Service, caller: Caller, name: str, *, language: Language | str | None = None, part: int = 1
 ) -> Article:
-    """Return an article that the caller's role may read, without what no answer may say to it.
+    """Return an article that the caller's role may read, without content that no answer may show to it.
 
     Args:
         service: The open deployment.
         caller: Who wants to read it.
-        name: The reference of a passage, the document's key, or its number (kbId).
-        language: Preferred where several documents have that number.
-        part: From 1; of a long document.
+        name: A passage's reference, the document's key, or its number (kbId).
+        language: Preferred if several documents have that number.
+        part: The part of a long document, from 1.
 
     Raises:
-        UnknownArticle: There is none, no such part, or the role may not read it: which of these is not said.
+        UnknownArticle: The article or the part does not exist, or the role may not read it; the error does not say
+            which.
         SourceUnavailable: The knowledge base cannot be read.
     """
     key, number = _parse_article_name(name)
@@ -101,7 +102,7 @@ async def read_article(
 
 
 def address(item: EvidenceItem, profile: Profile) -> str:
-    """Return where a document is, by the rule for the sources of an answer: in an allowed domain, or a path; or nothing."""
+    """Return a document's address as an answer's sources give it: a URL in an allowed domain, a path, or nothing."""
     [source] = answer_sources("[1]", [item], profile.allowed_link_domains)
     return str(source["url"])
 
@@ -153,10 +154,10 @@ def _article(item: EvidenceItem, url: str, texts: Sequence[str], part: int, othe
 
 
 def assemble(items: Iterable[EvidenceItem]) -> list[str]:
-    """Join the passages of one document, in order, to texts of about `PART` characters.
+    """Join the passages of one document, in order, into texts of about `PART` characters.
 
-    A heading without a text of its own is in no passage, but in the path of those below it: it is written again. A list,
-    table or block of code that was cut stays cut; each of its parts has its own head.
+    A heading without text of its own is in no passage, only in the heading paths of the passages below it. It is
+    restored from there. A list, table or code block that was cut stays cut; each part has its own head.
     """
     from adapters.reading.chunks import headings
 

@@ -1,7 +1,7 @@
-"""Errors as whoever asks over a network reads them: in their language, and nothing of what is inside the server.
+"""Errors as network callers see them: in the caller's language, without the server's internals.
 
-What an error of the server's says may name files, addresses and programs of its machine. It goes to standard error, for
-those who run the server; callers, operators among them, are told of what kind it is.
+The text of an internal error may name files, addresses and programs of the server's machine. It goes to standard error,
+for the people who run the server. Callers, including operators, get only the kind of error.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _INSIDE: Final[dict[type[GuardianError], str]] = {
 
 
 class InsideFault(GuardianError):
-    """An error of the server's own, as a caller may read it.
+    """An internal error of the server, as a caller may see it.
 
     Args:
-        kind: The class of the error in whose place it stands.
+        kind: The class of the error that it replaces.
     """
 
     def __init__(self, message: str, way_out: str, kind: type[GuardianError]) -> None:
@@ -64,7 +64,7 @@ class InsideFault(GuardianError):
 
 
 def for_caller(error: GuardianError, language: Language) -> GuardianError:
-    """Return an error as its caller may read it; one of the server's own is written to the log."""
+    """Return an error as its caller may see it; write an internal one to the log."""
     if isinstance(error, InputError) and error.key:
         return InputError(say(language, f"input_{error.key}", limit=f"{MAX_MESSAGE_CHARS:,}"), key=error.key)
     if name := _WORDED.get(type(error)):
@@ -73,7 +73,7 @@ def for_caller(error: GuardianError, language: Language) -> GuardianError:
 
 
 def hidden(error: GuardianError, language: Language) -> GuardianError:
-    """Return an error without what it says, where it is one of the server's own; then it is written to the log."""
+    """Return an error; if it is internal, without its text, which goes to the log."""
     if isinstance(error, InsideFault | UnknownArticle) or type(error) in _WORDED:
         return error
     name = next((_INSIDE[kind] for kind in type(error).__mro__ if kind in _INSIDE), "")
@@ -90,7 +90,7 @@ def _text(name: str, language: Language) -> tuple[str, str]:
 
 @contextmanager
 def told_in(language: Language) -> Generator[None]:
-    """Have every error of ours told as `for_caller` tells it."""
+    """Convert every error of this project as `for_caller` does."""
     try:
         yield
     except GuardianError as error:

@@ -1,4 +1,4 @@
-"""A deployment that stays open: for many questions, for following turns event by event, and as a part of another graph.
+"""A deployment that stays open: for many questions, to follow turns event by event, or as a part of another graph.
 
 async with open_assistant() as assistant:
     print(await assistant.ask("What is a profile?"))
@@ -29,16 +29,16 @@ _ANYBODY = Caller()
 
 
 class Assistant:
-    """An open deployment, for many questions, also at the same time. Made by `open_assistant`.
+    """An open deployment for many questions, also concurrent ones; `open_assistant` makes it.
 
-    The options of its methods are those of the functions of the same name (`assistant.api`), without `profile`.
+    Its methods have the options of the functions of the same name in `assistant.api`, except `profile`.
     """
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def ask(self, message: str, **options: Any) -> str:
-        """Run one turn and return what the user is to see."""
+        """Run one turn and return the text for the user."""
         return (await self.ask_structured(message, **options)).answer_text
 
     async def ask_structured(
@@ -49,11 +49,11 @@ class Assistant:
         on_event: OnEvent | None = None,
         **options: Any,
     ) -> StructuredAgentResult:
-        """Run one turn and return everything that is known of it.
+        """Run one turn and return all that is known about it.
 
         Raises:
-            InputError: The message, an id or a setting cannot be taken.
-            GuardianError: Something else that a person can fix; it says how.
+            InputError: The message, an id or a setting is not valid.
+            GuardianError: Another problem that a person can fix; the error says how.
         """
         result = await self._service.ask(*_build_question(message, **options), on_event)
         return result if include_per_query_trace else _lean(result)
@@ -63,11 +63,11 @@ class Assistant:
     ) -> AsyncGenerator[TurnEvent]:
         """Run one turn and yield its events, `TurnEnded` with the result last.
 
-        Where the generator is closed before that, the turn is cancelled and kept half-finished.
+        If you close the generator before its end, the turn is cancelled and stays half-finished.
 
         Raises:
-            InputError: The message, an id or a setting cannot be taken.
-            GuardianError: Something else that a person can fix; it says how.
+            InputError: The message, an id or a setting is not valid.
+            GuardianError: Another problem that a person can fix; the error says how.
         """
         async with (
             self._service.asking(*_build_question(message, **options)) as live,
@@ -81,10 +81,10 @@ class Assistant:
     async def search(
         self, query: str, *, top_k: int = 10, language: Language | str | None = None
     ) -> list[EvidenceItem]:
-        """Return the passages of the knowledge base on a query, best first.
+        """Return the passages of the knowledge base that match a query, best first.
 
         Raises:
-            InputError: There is nothing to search for, or nothing wanted.
+            InputError: The query is empty or `top_k` is below 1.
         """
         found, _ = await self._service.search(_ANYBODY, query, top_k=top_k, language=language)
         return found
@@ -129,14 +129,14 @@ def _lean(result: StructuredAgentResult) -> StructuredAgentResult:
 
 @asynccontextmanager
 async def open_assistant(profile: str | None = None) -> AsyncGenerator[Assistant]:
-    """Open a deployment for many questions: its index and its models' connections are opened once.
+    """Open a deployment for many questions: its index and its connections to models are opened once.
 
     Args:
-        profile: Name or path; else GUARDIAN_PROFILE.
+        profile: Name or path; by default GUARDIAN_PROFILE.
 
     Raises:
-        NoIndex: Nothing has been indexed for this profile.
-        GuardianError: Something else that a person can fix; it says how.
+        NoIndex: This profile has no index.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     async with open_service(deployment(profile)) as service:
         yield Assistant(service)
@@ -144,21 +144,21 @@ async def open_assistant(profile: str | None = None) -> AsyncGenerator[Assistant
 
 @asynccontextmanager
 async def open_graph(profile: str | None = None, *, memory: bool = False) -> AsyncGenerator[Graph]:
-    """Open the graph of a deployment as a part of another graph, which brings the checkpointer.
+    """Open the graph of a deployment as a part of another graph, which provides the checkpointer.
 
         async with open_graph() as guardian:
             builder.add_node("support", guardian)
 
-    Nothing is written to the assistant's own conversations: only the surrounding graph keeps its checkpoints.
+    Nothing is written to the assistant's own conversations. Only the surrounding graph keeps checkpoints.
 
     Args:
         profile: Name or path; by default GUARDIAN_PROFILE.
-        memory: Whether it remembers its part of each conversation in the checkpointer of the surrounding graph. If so,
-            hand it only new messages; if not, hand it all messages each time.
+        memory: Whether the graph remembers its part of each conversation in the surrounding graph's checkpointer. If
+            so, pass only new messages; if not, pass all messages each time.
 
     Raises:
-        NoIndex: Nothing has been indexed for this profile.
-        GuardianError: Something else that a person can fix; it says how.
+        NoIndex: This profile has no index.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     from graph.build import build_graph
 

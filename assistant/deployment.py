@@ -1,4 +1,4 @@
-"""What a process serves: its settings, its profile, and where its data is."""
+"""What a process serves: its settings, its profile, and the place of its data."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What a process serves.
+    """The settings and the profile that a process serves.
 
     Attributes:
-        settings, profile: Where its data is, and what is served.
+        settings, profile: Where its data is, and what it serves.
         context_type: The class of its run settings.
-        conversations: The folder of conversations where that is not the profile's own.
+        conversations: The folder of conversations, if it is not the profile's own.
     """
 
     settings: Settings
@@ -34,16 +34,16 @@ class Deployment:
     conversations: Path | None = None
 
     def build_context(self, **values: Any) -> Context:
-        """Return the settings of one run, by their names; `None` stands for the deployment's default.
+        """Build the settings of one run by their names; `None` means the deployment's default.
 
         Raises:
-            InputError: There is no such setting, or it cannot have that value; or the profile has no such role.
+            InputError: The setting or its value is not valid, or the profile has no such role.
         """
         return build_context(self.context_type, self.profile, values)
 
     @property
     def folder(self) -> Path:
-        """Everything of this profile's own."""
+        """The folder of everything that belongs to this profile."""
         return self.settings.data.folder / self.profile.name
 
     @property
@@ -58,12 +58,12 @@ class Deployment:
 
     @property
     def models_file(self) -> Path:
-        """What was found out about models and their servers."""
+        """The file of what was found out about models and their servers."""
         return self.folder / "models.json"
 
     @property
     def threads_file(self) -> Path:
-        """Checkpoints and transcripts."""
+        """The file of checkpoints and transcripts."""
         return (self.conversations or self.folder) / "threads.db"
 
     @property
@@ -76,11 +76,11 @@ def deployment(profile: str | None = None, environment: Mapping[str, str] | None
     """Read the settings and the profile of this process.
 
     Args:
-        profile: Name or path; else GUARDIAN_PROFILE.
-        environment: Stands in for the process's.
+        profile: Name or path; by default GUARDIAN_PROFILE.
+        environment: Replaces the process's environment.
 
     Raises:
-        ConfigError: Either is wrong.
+        ConfigError: The settings or the profile are wrong.
     """
     settings = Settings.read(environment, profile=profile)
     loaded = load_profile(settings.data.profile)
@@ -89,7 +89,10 @@ def deployment(profile: str | None = None, environment: Mapping[str, str] | None
 
 @contextmanager
 def ensure_storage(deployed: Deployment) -> Generator[Deployment]:
-    """Yield a deployment whose conversations can be written; one in a folder that cannot be, keeps them for this block alone."""
+    """Yield a deployment that can store conversations.
+
+    If its folder is not writable, conversations are kept only for this block.
+    """
     from adapters.data_folder import can_write
 
     # One that is not there yet is made, or says why it cannot be.
@@ -101,7 +104,7 @@ def ensure_storage(deployed: Deployment) -> Generator[Deployment]:
 
 
 def index_command(deployed: Deployment) -> str:
-    """Return what to type for an index: the profile's own folders, or one to be named."""
+    """Return the command that builds an index: of the profile's own folders, or of a folder that the user names."""
     path = "" if deployed.profile.knowledge else " path/to/docs"
     name = deployed.settings.data.profile
     return f"guardian index{path}" + ("" if name == "handbook" else f" --profile {name}")

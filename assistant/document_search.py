@@ -1,4 +1,4 @@
-"""Searching the documents of a deployment, without a turn."""
+"""Search of a deployment's documents, without a turn."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ async def search_documents(
     language: Language | str | None = None,
     kinds: Collection[Source] = tuple(Source),
 ) -> tuple[list[EvidenceItem], list[str]]:
-    """Return the passages on a query, best first, and what did not work as configured, each as `part: why`.
+    """Return the passages that match a query, best first, and what did not work as configured, each as `part: why`.
 
     Args:
-        deployed: Whose documents.
-        knowledge: They, opened.
-        query: What to search for.
-        top_k: At most so many passages, at least 1.
-        language: Documents in it are preferred.
-        kinds: Of sources that are searched.
+        deployed: The deployment that owns the documents.
+        knowledge: The documents, opened.
+        query: The words to search for.
+        top_k: The most passages to return, at least 1.
+        language: Prefer documents in this language.
+        kinds: The kinds of sources to search.
 
     Raises:
-        InputError: There is nothing to search for, or nothing wanted.
+        InputError: The query is empty or `top_k` is below 1.
     """
     if fault := message_fault(query):
         raise fault

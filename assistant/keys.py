@@ -1,4 +1,4 @@
-"""API keys: who may ask over the network, in which role, and how often. Only the keys' hashes are kept."""
+"""API keys: who may ask over the network, in which role, and how often; only their hashes are stored."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _BEGINNING: Final = "gk-"
 
 
 class Key(BaseModel):
-    """What is kept of a key.
+    """The stored record of an API key.
 
     Attributes:
-        sha256: Of the key, in hexadecimal. Keys are 256 bits of chance: they need no slow hash.
-        role: Of the profile, for whoever has the key.
-        per_minute: Requests that it may make a minute; at least 1.
+        sha256: Hash of the key, in hexadecimal. Keys have 256 random bits, so they need no slow hash.
+        role: The key owner's role; one of the profile's.
+        per_minute: Requests that the key may make a minute; at least 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,10 +48,10 @@ class Key(BaseModel):
 
 
 class Keys:
-    """The keys of a data folder, read again whenever their file has changed: a key that is removed counts no more.
+    """The keys of a data folder; a change of their file takes effect at once, so that a removed key stops working.
 
     Args:
-        path: The file; where there is none, there are no keys.
+        path: The file; if it does not exist, there are no keys.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,9 +63,9 @@ class Keys:
 
     @property
     def wanted(self) -> bool:
-        """Whether a key is asked for: there is a file of keys, be it an empty one or one that cannot be read, or there was one.
+        """Whether requests need a key: a key file exists or existed, even an empty or unreadable one.
 
-        Who takes the file away from a running server must not thereby let everybody in.
+        Removing the file from a running server must not let everybody in.
         """
         self._wanted = self._wanted or _may_be_there(self.path)
         return self._wanted
@@ -88,7 +88,7 @@ class Keys:
         return self._keys
 
     def caller(self, presented: str) -> tuple[Caller, Key] | None:
-        """Return whose key this is; `None` where it is nobody's.
+        """Return the owner of this key and its record; `None` if it is nobody's.
 
         Raises:
             ConfigError: The file cannot be read.
@@ -102,10 +102,10 @@ class Keys:
         return None
 
     def add(self, name: str, role: str, per_minute: int = PER_MINUTE) -> str:
-        """Make a key and return it; it is not kept, so it can never be shown again.
+        """Make a key and return it; the key itself is not stored, so it can never be shown again.
 
         Raises:
-            InputError: The name cannot be one, or is taken.
+            InputError: The name is not valid, or is taken.
         """
         if not _NAME.fullmatch(name):
             raise InputError(
@@ -119,7 +119,7 @@ class Keys:
         return made
 
     def remove(self, name: str) -> None:
-        """Make a key worth nothing; the file stays, so that without any key nobody gets in.
+        """Revoke a key; the file stays, so that without any key nobody gets in.
 
         Raises:
             InputError: There is no such key.
@@ -141,22 +141,22 @@ class Keys:
 
 
 def keys_of(deployed: Deployment) -> Keys:
-    """Return the keys of a deployment: those of its data folder, whatever the profile.
+    """Return the keys of a deployment: those of its data folder, for every profile.
 
-    A key made without naming the profile that is then served must not leave the server open.
+    So a key that was made under another profile still protects the server.
     """
     return Keys(deployed.settings.data.folder / "api_keys.json")
 
 
 def key_in(headers: Mapping[str, str]) -> str:
-    """Return the key that a request carries; an empty string where it carries none.
+    """Return the key that a request carries; empty if it carries none.
 
-    `Authorization: Bearer KEY` as OpenAI's clients send it, `X-API-Key: KEY`, or what a browser's dialog for a name and
-    a password makes of it (`Authorization: Basic`, the key as the password). Where `Authorization` carries something
-    that is no key of ours, as a proxy's own, `X-API-Key` counts.
+    The key is in `Authorization: Bearer KEY`, as OpenAI's clients send it, in `X-API-Key: KEY`, or in `Authorization:
+    Basic` as the password, as a browser's login dialog sends it. If `Authorization` carries something else, such as a
+    proxy's own value, `X-API-Key` counts.
 
     Args:
-        headers: By their names in small letters, or in any where the mapping does not mind.
+        headers: By name, in lower case unless the mapping ignores case.
     """
     authorized = _read_authorization(headers.get("authorization", ""))
     if authorized.startswith(_BEGINNING):

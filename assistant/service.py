@@ -1,8 +1,9 @@
-"""One deployment, opened once and shared by every way in that serves many: it runs turns, tells of them as they run,
-and keeps one caller's conversations from another's.
+"""One open deployment that all server interfaces share.
 
-A turn runs in a task of its own. Who asked for it follows it (`RunningTurn.follow`), may go away and come back, or stop it; two
-may follow the same one.
+It runs turns, reports their events, and keeps callers' conversations apart.
+
+Each turn runs in its own task. Its caller follows it (`RunningTurn.follow`), may leave and come back, or may stop it.
+Several callers may follow the same turn.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ _WRITABLE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, as the way in knows it; never as a message says.
+    """The sender of a question, as the interface identifies them; never as a message claims.
 
     Attributes:
-        name: Of the API key: letters, digits and dashes. Empty where no keys are used: then everybody who reaches the
-            process is one and the same.
-        role: One of the profile's.
+        name: The name of the API key: letters, digits and dashes. Empty if no keys are used: then everybody who reaches
+            the process is the same caller.
+        role: A role of the profile.
     """
 
     name: str = ""
@@ -70,13 +71,13 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
+    """One message to answer, with its ids and settings.
 
     Attributes:
         text: The user's words.
-        thread: The conversation; empty: a new one.
-        turn_id: The message's own id, under which it is never run twice; empty: made up.
-        settings: Run settings by name (`contracts/context.py`), `role` not among them: that is the caller's.
+        thread: The conversation's id; empty for a new one.
+        turn_id: The message's own id, under which it never runs twice. If empty, the service makes one up.
+        settings: Run settings by name (`contracts/context.py`), without `role`, which comes from the caller.
     """
 
     text: str
@@ -86,12 +87,13 @@ class Question:
 
 
 class Service:
-    """What the ways in have in common. Made by `open_service`.
+    """An open deployment that runs turns for many callers; `open_service` makes it.
 
-    Every method that takes a thread raises `UnknownThread` where the caller has none of that id, as if nobody had.
+    Every method with a thread argument raises `UnknownThread` if the caller has no such conversation, even if another
+    caller has it.
 
     Attributes:
-        watchers: Are told of every turn, whoever asked and by whichever way in.
+        watchers: Called with the events of every turn, for any caller and any interface.
     """
 
     def __init__(
@@ -115,10 +117,10 @@ class Service:
     # ------------------------------------------------------------------------------------------------------- asking
 
     def begin(self, caller: Caller, question: Question) -> RunningTurn:
-        """Begin a turn, which then runs whoever follows it; or join it, where the same message runs here already.
+        """Begin a turn, which runs on even if nobody follows it; if the same message already runs here, join it.
 
         Raises:
-            InputError: The message, an id or a setting cannot be taken.
+            InputError: The message, an id or a setting is not valid.
         """
         live = self._begin(caller, question)
         live.lasting = True
@@ -154,10 +156,12 @@ class Service:
 
     @asynccontextmanager
     async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[RunningTurn]:
-        """Begin or join a turn that is bound to who asked: where all who did go away, it stops, kept half-finished.
+        """Begin or join a turn that is bound to its callers.
+
+        When the last of them goes away, the turn stops and stays half-finished.
 
         Raises:
-            InputError: The message, an id or a setting cannot be taken.
+            InputError: The message, an id or a setting is not valid.
         """
         live = self._begin(caller, question)
         live.hold()
@@ -167,16 +171,16 @@ class Service:
             await live.let_go()
 
     async def ask(self, caller: Caller, question: Question, on_event: OnEvent | None = None) -> StructuredAgentResult:
-        """Run a turn to its end; where the awaiting task is cancelled, so is the turn, which is kept half-finished.
+        """Run a turn to its end; if the awaiting task is cancelled, the turn is cancelled too and stays half-finished.
 
         Args:
             caller: Who asks.
             question: What is asked.
-            on_event: Called with each event of the turn; where it raises, the turn is stopped as if cancelled.
+            on_event: Called with each event of the turn. If it raises, the turn stops as if cancelled.
 
         Raises:
-            InputError: The message, an id or a setting cannot be taken.
-            GuardianError: Something else that a person can fix; it says how.
+            InputError: The message, an id or a setting is not valid.
+            GuardianError: Another problem that a person can fix; the error says how.
         """
         async with self.asking(caller, question) as live:
             return await live.result(on_event)
@@ -187,7 +191,7 @@ class Service:
         return running[-1] if running else None
 
     async def resume(self, caller: Caller, thread: str) -> RunningTurn | None:
-        """Begin to finish a conversation's half-finished turn, or join it where it runs here; `None`: there is none."""
+        """Begin to finish a conversation's half-finished turn, or join it if it runs here; `None` if there is none."""
         live = await self._resume(caller, thread)
         if live is not None:
             live.lasting = True
@@ -220,7 +224,7 @@ class Service:
 
     @asynccontextmanager
     async def resuming(self, caller: Caller, thread: str) -> AsyncGenerator[RunningTurn | None]:
-        """As `resume`; the turn is bound to who asked for it, as `asking` binds one."""
+        """Resume a turn as `resume` does, bound to its callers as `asking` binds it."""
         live = await self._resume(caller, thread)
         if live is None:
             yield None
@@ -232,15 +236,15 @@ class Service:
             await live.let_go()
 
     async def place(self, caller: Caller, said: Sequence[str], *, begun: str = "") -> tuple[str, str]:
-        """Return the conversation and the id of a message whose client names neither (`assistant.turns.placement`).
+        """Return the conversation and the id of a message that names neither (`assistant.turns.placement`).
 
         Args:
             caller: Who asks.
-            said: All that they said in the conversation by the client's own record, the new message last.
-            begun: The conversation's id where it is a new one; made up where it is left out.
+            said: All messages of the caller in the conversation, as the client recorded them, the new one last.
+            begun: The conversation's id if it is new; made up if you leave it out.
 
         Raises:
-            InputError: The message cannot be taken.
+            InputError: The message is not valid.
         """
         if fault := message_fault(said[-1]):
             raise fault
@@ -251,8 +255,7 @@ class Service:
     async def stop(self, caller: Caller, thread: str) -> bool:
         """Stop a conversation's running or half-finished turn for good; return whether there was one.
 
-        The question stays on record, with a result that says it was stopped. Messages that wait behind it are stopped,
-        too.
+        The question stays on record with a result that says it was stopped. Messages that wait behind it stop, too.
         """
         inner = self._inner(caller, thread)
         recorded = asyncio.Event()
@@ -281,7 +284,7 @@ class Service:
     # ---------------------------------------------------------------------------------------------- conversations
 
     async def threads(self, caller: Caller) -> list[ThreadSummary]:
-        """Return the caller's conversations, the one used last first."""
+        """Return the caller's conversations, the most recently used first."""
         own = self._inner(caller, "")
         found = await self._store.list_threads(own)
         return [_rename_thread(summary, summary.thread_id.removeprefix(own)) for summary in found]
@@ -294,7 +297,7 @@ class Service:
         return [_renamed_turn(with_readable_result(turn), thread) for turn in turns]
 
     async def rate(self, caller: Caller, thread: str, turn_id: str, feedback: Feedback) -> Feedback:
-        """Keep what the caller says of an answer, in place of what they said of it before; return it as it is kept.
+        """Store the caller's rating of an answer, which replaces their earlier one; return it as stored.
 
         Raises:
             UnknownThread: The conversation has no such turn.
@@ -310,11 +313,11 @@ class Service:
         return await self._feedback.put(self._inner(caller, thread), turn_id, feedback)
 
     async def feedback(self, caller: Caller, thread: str) -> dict[str, Feedback]:
-        """Return what the caller said of a conversation's answers, by the ids of the turns."""
+        """Return the caller's ratings of a conversation's answers, by turn id."""
         return await self._feedback.of(self._inner(caller, thread))
 
     async def delete(self, caller: Caller, thread: str) -> None:
-        """Delete a conversation and all that is kept of it.
+        """Delete a conversation and everything stored for it.
 
         Raises:
             ThreadBusy: A turn is running now.
@@ -324,12 +327,12 @@ class Service:
     async def search(
         self, caller: Caller, query: str, *, top_k: int = 10, language: str | None = None
     ) -> tuple[list[EvidenceItem], list[str]]:
-        """Return the passages on a query, best first, and what did not work.
+        """Return the passages that match a query, best first, and what did not work.
 
-        They are from what the caller's role may read, and what no answer may say to it is masked in them.
+        The passages come from what the caller's role may read. Content that no answer may show to this role is masked.
 
         Raises:
-            InputError: There is nothing to search for, or nothing wanted.
+            InputError: The query is empty or `top_k` is below 1.
         """
         profile = self.deployed.profile
         kinds = profile.sources_for(caller.role)
@@ -346,11 +349,11 @@ class Service:
         return len(self._tasks())
 
     async def missing(self) -> list[str]:
-        """Return what turns cannot be run without and is not there, each with the way out; nothing: all is well.
+        """Return what turns need and is missing, each with how to fix it; empty if nothing is missing.
 
-        The words have no path and no secret: whoever reaches the server reads them.
+        The texts contain no path and no secret, because everybody who reaches the server can read them.
 
-        Other servers (models, moderators) are not asked: a turn does without them, and says so.
+        Other servers (models, moderators) are not checked: a turn works without them, and says so.
         """
         if self._closed:
             return ["the server is shutting down: ask again when it is back"]
@@ -369,9 +372,9 @@ class Service:
         await asyncio.to_thread(check_writable, self.deployed.threads_file, _WRITABLE_S)
 
     async def drain(self, seconds: float) -> int:
-        """Take no more turns, wait for those that run, then stop the rest; return how many were left half-finished.
+        """Accept no more turns, wait for those that run, then stop the rest; return how many stay half-finished.
 
-        A message that waited and never began is on no record: who sent it is told to send it again.
+        A message that waited and never began is not recorded; its sender gets an error that says to send it again.
         """
         self._closed = True
         tasks = self._tasks()
@@ -430,8 +433,8 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
     """Open a deployment for serving.
 
     Raises:
-        NoIndex: Nothing has been indexed for its profile.
-        GuardianError: Something else that a person can fix; it says how.
+        NoIndex: The deployment's profile has no index.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     async with AsyncExitStack() as opened:
         knowledge = knowledge_base(deployed)

@@ -1,1 +1,1 @@
-"""What a deployment is set up with: environment, profile, run settings."""
+"""Configuration of a deployment: environment, profile, run settings."""

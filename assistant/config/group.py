@@ -1,4 +1,4 @@
-"""What a group of settings is made of: variables of the environment, each with its default, its bounds and its meaning."""
+"""Groups of settings: variables of the environment, each with its default, its bounds and its meaning."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _LONGEST_QUOTE: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable that is read, in words.
+    """A variable of the environment, described in words.
 
     Attributes:
-        name, default: As they are written in the environment.
-        values: What it may be set to, in short; empty if it is free text.
-        en, ru: What it means, in both languages.
+        name, default: As written in the environment.
+        values: Its possible values, in short; empty if it is free text.
+        en, ru: Its meaning, in both languages.
         secret: Whether its value is never shown.
     """
 
@@ -46,7 +46,7 @@ class Variable:
         return cls(name, _written(field.default), _values(field), en, more["ru"], secret)
 
     def shown(self, environment: Mapping[str, str]) -> str:
-        """Return its value as it may be shown: of a secret only whether it is set, of an address no password."""
+        """Return the value as it may be shown: whether a secret is set, and an address without its password."""
         value = environment.get(self.name, "").strip() or self.default
         if self.secret:
             return "(set)" if value else "(not set)"
@@ -62,15 +62,15 @@ def variable(
     values: str = "",
     secret: bool = False,
 ) -> Callable[[str, str], Any]:
-    """Declare a field of a group; what is returned is called with what the variable means, in English and in Russian.
+    """Declare a field of a group; call the result with the variable's meaning in English and in Russian.
 
     Args:
-        name: Of the variable.
+        name: The variable's name.
         default: The field's value if the variable is not set, or set to nothing.
-        least: A number is no less; `most` is no more.
+        least: The lower bound of a number; `most` is the upper one.
         most: See `least`.
-        values: What it may be set to, in short, if neither the type nor bounds say it.
-        secret: Whether its value is never shown; that of a `SecretStr` never is.
+        values: Its possible values, in short, if neither type nor bounds say them.
+        secret: Whether its value is never shown; a `SecretStr` never is.
     """
     if most is not None and not values:
         values = f"{least:,.12g} to {most:,.12g}"
@@ -83,7 +83,7 @@ def variable(
 
 
 class Group(BaseSettings):
-    """Settings that belong together. No value is in its `repr`: it may be a key, or have a password in it."""
+    """Settings that belong together; its `repr` shows no values, because a value may be or contain a secret."""
 
     model_config = SettingsConfigDict(
         allow_inf_nan=False,
@@ -98,7 +98,7 @@ class Group(BaseSettings):
         """Read the variables of the group.
 
         Raises:
-            ConfigError: A variable has a value that it cannot have, or one that another one needs is missing.
+            ConfigError: A variable's value is not valid, or a variable that another one needs is missing.
         """
         try:
             # Type checkers take a model's own fields for all that there are.
@@ -155,16 +155,16 @@ def refusal(problem: str, way_out: str) -> PydanticCustomError:
     """Return the error with which a validator refuses a value.
 
     Args:
-        problem: What is wrong, after the variable's name; without the value, if that may be a key.
-        way_out: What to do about it.
+        problem: What is wrong, after the variable's name; without the value if it may be a key.
+        way_out: How to fix it.
     """
     return PydanticCustomError("refusal", "{problem}", {"problem": problem, "way_out": way_out})
 
 
 def without_password(url: str) -> str:
-    """Return an address that can be shown: without a user's name and password, without a query.
+    """Return an address that can be shown: without user name, password and query.
 
-    Of what is no address nothing is shown: a password may be anywhere in it.
+    If the text is not an address, nothing of it is shown, because a password may be anywhere in it.
     """
     try:
         parts = urlsplit(url)

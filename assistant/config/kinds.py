@@ -1,4 +1,4 @@
-"""The kinds of values that variables have: how each is read, and what is said of one that cannot be."""
+"""The types of variables' values: how each is read, and the error for a value that is not valid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ADDRESS: Final = re.compile(
 
 
 def is_address(text: str) -> bool:
-    """Whether every client can ask it; they raise errors of their own where one cannot be."""
+    """Whether every client can ask this address; clients raise errors of their own for one that they cannot."""
     found = _ADDRESS.fullmatch(text)
     if not found or len(text) > _LONGEST_ADDRESS or not text.isascii() or not text.isprintable() or " " in text:
         return False
@@ -184,10 +184,10 @@ WholeOrNone = Annotated[int | None, BeforeValidator(_read_digits)]
 
 
 def address_beside(key: str) -> AfterValidator:
-    """Return what reads the address of a server whose key is in another variable."""
+    """Return a reader of a server's address; the server's key is in another variable."""
     return AfterValidator(partial(_read_address, key=key))
 
 
 def destination_beside(key: str) -> AfterValidator:
-    """Return what reads a folder, or the address of a server whose key is in another variable."""
+    """Return a reader of a folder or a server's address; the server's key is in another variable."""
     return AfterValidator(partial(_read_destination, key=key))

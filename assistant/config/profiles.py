@@ -1,4 +1,4 @@
-"""Profiles, from TOML files, and the run settings that a deployment begins with."""
+"""Profiles from TOML files, and the run settings that a deployment begins with."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def load_profile(name: str) -> Profile:
     """Read and check a profile.
 
     Raises:
-        UnknownProfile: There is none of that name.
-        ConfigError: It is not TOML, has an unknown key, or a value outside its bounds.
+        UnknownProfile: There is no profile of that name.
+        ConfigError: The file is not TOML, or has an unknown key or a value outside its bounds.
     """
     from pydantic import ValidationError
 
@@ -81,7 +81,7 @@ def _known_keys() -> list[str]:
 
 
 def at_home(path: str) -> Path:
-    """Return a path whose `~` is the home directory; one of a user who has none stays as it is."""
+    """Return a path with `~` replaced by the home directory; unchanged if the user has none."""
     try:
         return Path(path).expanduser()
     except RuntimeError:

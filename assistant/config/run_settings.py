@@ -16,9 +16,9 @@ _THRESHOLDS: Final = {"spam": "spam_threshold", "confidence": "confidence_thresh
 
 
 def run_settings(settings: Settings, profile: Profile) -> type[Context]:
-    """Return the run settings of a deployment: `Context` with the profile's values as defaults.
+    """Return the class of a deployment's run settings: `Context` with the profile's values as defaults.
 
-    A class rather than an instance, because LangGraph builds each run's settings from what the caller names.
+    It is a class because LangGraph builds each run's settings from what the caller names.
     """
     from contracts.context import Context
 
@@ -33,10 +33,10 @@ def run_settings(settings: Settings, profile: Profile) -> type[Context]:
 
 
 def build_context(kind: type[Context], profile: Profile, values: Mapping[str, Any]) -> Context:
-    """Build the settings of one run from what is named; `None` stands for the deployment's default.
+    """Build the settings of one run from named values; `None` means the deployment's default.
 
     Raises:
-        InputError: There is no such setting, or it cannot have that value; or the profile has no such role.
+        InputError: The setting or its value is not valid, or the profile has no such role.
     """
     from pydantic import ValidationError
 

@@ -1,6 +1,6 @@
-"""Settings of the process, from the environment: a class for each group, with all that there is to know of it.
+"""Settings of the process, from the environment: one class for each group, with all facts about its variables.
 
-Every command reads them all, and ends at the first that is wrong; which commands a group is for stands in its class.
+Every command reads them all and ends at the first wrong one. Each class says which commands use its group.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_TIMEOUT_S: Final = 110.0
 
 
 class DataSettings(Group):
-    """Where the data is, and whose: for every command."""
+    """The place of the data, and its profile: for every command."""
 
     folder: kinds.Folder = variable("GUARDIAN_DATA_DIR", Path(".guardian"))(
         "Folder of indexes and conversations; relative to the working directory.",
@@ -39,7 +39,7 @@ class DataSettings(Group):
 
 
 class ModerationSettings(Group):
-    """Who checks messages: for every command that runs turns, and for `doctor`, `eval` and `search --explain`."""
+    """The moderator: for every command that runs turns, and for `doctor`, `eval` and `search --explain`."""
 
     enabled: kinds.Flag = variable("GUARD_ENABLED", True)("Moderation on or off.", "Модерация включена или выключена.")
     mode: Literal["", "enforce", "report", "off"] = variable("GUARD_MODE", "")(
@@ -100,7 +100,7 @@ class ModerationSettings(Group):
 class ModelSettings(Group):
     """The language models that plan and draft: for every command that runs turns, and for `doctor` and `eval`.
 
-    Proxy and retries are those of embeddings, reranking and entailment, too.
+    Embeddings, reranking and entailment use the same proxy and retries.
     """
 
     name: str = variable("GUARDIAN_MODEL", "")(
@@ -167,12 +167,12 @@ class ModelSettings(Group):
 
     @property
     def planner(self) -> str:
-        """The planning model's name; empty where planning works without one."""
+        """The planning model's name; empty if planning works without a model."""
         return _unless_offline(self.planner_name or self.name)
 
     @property
     def drafter(self) -> str:
-        """The drafting model's name; empty where drafting works without one."""
+        """The drafting model's name; empty if drafting works without a model."""
         return _unless_offline(self.drafter_name or self.name)
 
     @model_validator(mode="after")
@@ -186,7 +186,7 @@ class ModelSettings(Group):
 
 
 class IndexSettings(Group):
-    """An index in a server: for `index`, `search`, every command that runs turns, and `doctor`."""
+    """An index on a server: for `index`, `search`, every command that runs turns, and `doctor`."""
 
     url: kinds.IndexAddress = variable("GUARDIAN_INDEX_URL", "")(
         "Address of an index in Qdrant or PostgreSQL: qdrant://host:6333 or postgresql://user@host/database; empty: in "
@@ -201,7 +201,7 @@ class IndexSettings(Group):
 
 
 class EmbedderSettings(Group):
-    """What searches by meaning: for `index`, `search`, every command that runs turns, and `doctor`."""
+    """The embedder for search by meaning: for `index`, `search`, every command that runs turns, and `doctor`."""
 
     names: ClassVar = "GUARDIAN_EMBED"
     """How the names of its variables begin."""
@@ -247,7 +247,7 @@ class EmbedderSettings(Group):
 
 
 class RerankerSettings(Group):
-    """What puts passages in order: for `search`, every command that runs turns, and `doctor`."""
+    """The reranker, which orders passages: for `search`, every command that runs turns, and `doctor`."""
 
     names: ClassVar = "GUARDIAN_RERANK"
 
@@ -280,7 +280,7 @@ class RerankerSettings(Group):
 
 
 class EntailmentSettings(Group):
-    """What checks whether claims follow: for every command that runs turns, and for `doctor` and `eval`."""
+    """The check that claims follow from their sources: for every command that runs turns, and for `doctor` and `eval`."""
 
     names: ClassVar = "GUARDIAN_ENTAIL"
 
@@ -321,7 +321,7 @@ class EntailmentSettings(Group):
 
 
 class LookupSettings(Group):
-    """What a profile's lookups ask: for every command that runs turns, and for `index` and `doctor`."""
+    """The servers that a profile's lookups ask: for every command that runs turns, and for `index` and `doctor`."""
 
     database_url: kinds.Database = variable("GUARDIAN_DATABASE_URL", "")(
         "Database of the profile's lookups, sqlite:/// or postgresql://; empty: the assistant's own conversations.",
@@ -334,7 +334,7 @@ class LookupSettings(Group):
 
 
 class HandOffSettings(Group):
-    """Where hand-offs go: for every command that runs turns, and for `hand-offs` and `doctor`."""
+    """The destination of hand-offs: for every command that runs turns, and for `hand-offs` and `doctor`."""
 
     # Secret, as the path of a webhook is often the only secret that it has.
     to: Annotated[str, kinds.destination_beside("GUARDIAN_HANDOFF_KEY")] = variable(
@@ -380,7 +380,7 @@ class ServerSettings(Group):
 
 
 class TracingSettings(Group):
-    """What traces carry: for every command that asks a server, where tracing is on."""
+    """The contents of traces: for every command that asks a server, if tracing is on."""
 
     content: kinds.Flag = variable("GUARDIAN_TRACE_CONTENT", True)(
         "Whether traces (LangSmith, OpenTelemetry) carry texts.",
@@ -394,7 +394,7 @@ RankerSettings: TypeAlias = EmbedderSettings | RerankerSettings | EntailmentSett
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one process runs with."""
+    """All settings of one process."""
 
     data: DataSettings
     moderation: ModerationSettings
@@ -410,10 +410,10 @@ class Settings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, profile: str | None = None) -> Settings:
-        """Read the environment; an argument of the command line stands above it.
+        """Read the environment; an argument of the command line overrides it.
 
         Raises:
-            ConfigError: A variable has a value that it cannot have.
+            ConfigError: A variable's value is not valid.
         """
         given = os.environ if environment is None else environment
         settings = cls(**{name: group.read(given) for name, group in _GROUPS.items()})

@@ -1,1 +1,1 @@
-"""Turns: run one at a time per conversation, told as events, kept in tables, shown in two views."""
+"""Turns: run one at a time per conversation, reported as events, stored in tables, shown in two views."""

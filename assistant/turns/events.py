@@ -1,7 +1,7 @@
-"""What a turn tells while it runs, as typed events, for programs; `assistant.turns.progress` puts them into words.
+"""The typed events of a running turn, for programs; `assistant.turns.progress` puts them into words.
 
-No event before the last holds a word of a draft. Of what is refused to a user by DT-004 they hold the decisions and the
-reasons' names: `assistant.turns.views.user_event` keeps back what a user does not see.
+No event before the last contains a word of a draft. These events do contain decisions and names of reasons that DT-004
+hides from users. `assistant.turns.views.user_event` removes what a user does not see.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Event(BaseModel):
 
 
 class TurnStarted(_Event):
-    """The turn is on its way; always the first event. A turn that was run before has only this one and the last."""
+    """The turn has started; always the first event. A turn that ran before has only this event and the last one."""
 
     kind: Literal["turn_started"] = "turn_started"
     thread_id: str
@@ -46,9 +46,9 @@ class NodeFinished(_Event):
 
     Attributes:
         ms: Milliseconds that it took.
-        decisions: Rows of the decision tables that it came to.
-        summary: What it came to in a few words for an operator: its decisions, or else what it wrote.
-        error: What made it fail; another try, or `safe_exit`, follows.
+        decisions: The rows of the decision tables that applied.
+        summary: Its outcome in a few words for an operator: its decisions, or else what it wrote.
+        error: Why it failed; a retry or `safe_exit` follows.
     """
 
     kind: Literal["node_finished"] = "node_finished"
@@ -60,7 +60,7 @@ class NodeFinished(_Event):
 
 
 class Understood(_Event):
-    """The question is understood: the intent in the user's language, its type, and what DT-002 made of it."""
+    """The question is understood: the intent in the user's language, its type, and the action that DT-002 chose."""
 
     kind: Literal["understood"] = "understood"
     intent: str
@@ -77,7 +77,7 @@ class Searched(_Event):
 
 
 class Drafted(_Event):
-    """There is a draft, of which nothing is said but its kind."""
+    """There is a draft; the event tells only its kind."""
 
     kind: Literal["drafted"] = "drafted"
     draft: DraftKind
@@ -117,7 +117,7 @@ OnEvent = Callable[[TurnEvent], None]
 
 
 class NodeReader:
-    """Makes events of what the nodes of one turn begin and write."""
+    """A converter of what one turn's nodes begin and write into events."""
 
     def __init__(self, turn_id: str) -> None:
         self._turn_id = turn_id
@@ -131,10 +131,10 @@ class NodeReader:
         """Return the events of a node that has ended, in order.
 
         Args:
-            node: Its name.
+            node: The node's name.
             ms: Milliseconds that it took.
             update: What it wrote into the state.
-            error: What made it fail.
+            error: Why it failed.
         """
         # Decisions are kept in one list of the turn; of a node's they are the newest of each table.
         made = {line["table"]: line for line in update.get("decisions", []) if line["node"] == node}

@@ -1,4 +1,4 @@
-"""What users say of the answers that they got: the table `feedback`."""
+"""Users' feedback on the answers that they got: the table `feedback`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MAX_COMMENT_CHARS: Final = 4000
 
 
 class Rating(StrEnum):
-    """Whether an answer was of use."""
+    """Whether an answer was useful."""
 
     UP = "up"
     DOWN = "down"
 
 
 class Feedback(BaseModel):
-    """What a user says of one answer, in place of what they said of it before.
+    """A user's feedback on one answer; it replaces their earlier feedback.
 
     Attributes:
         comment: In the user's own words; may be empty.
@@ -35,7 +35,7 @@ class Feedback(BaseModel):
 
 
 class FeedbackStore(ThreadTable):
-    """One row a turn; conversations belong to one caller each, and so does what is said of their turns."""
+    """The table of feedback, one row a turn; a conversation belongs to one caller, and so does its feedback."""
 
     name: ClassVar[str] = "feedback"
     made_by: ClassVar[tuple[str, ...]] = (
@@ -52,7 +52,7 @@ class FeedbackStore(ThreadTable):
     )
 
     async def put(self, thread_id: str, turn_id: str, feedback: Feedback) -> Feedback:
-        """Keep what is said of a turn, and return it as it is kept: its comment can be stored and shown."""
+        """Store feedback on a turn and return it as stored: with a comment that can be stored and shown."""
         kept = feedback.model_copy(update={"comment": clean(feedback.comment)})
         await self._rows(
             """
@@ -65,7 +65,7 @@ class FeedbackStore(ThreadTable):
         return kept
 
     async def of(self, thread_id: str) -> dict[str, Feedback]:
-        """Return what was said of a conversation's turns, by their ids."""
+        """Return the feedback on a conversation's turns, by turn id."""
         rows = await self._rows("SELECT turn_id, rating, comment FROM feedback WHERE thread_id = ?", thread_id)
         # Of what cannot be read, nothing was said.
         return {

@@ -1,7 +1,7 @@
-"""Which conversation a client goes on with that names none, but sends all of it again: the table `histories`.
+"""The table `histories`: finds the conversation of a client that names none but sends the whole conversation again.
 
-A client of OpenAI's protocol keeps the conversation itself. Of what it sends, the user's own messages alone count, and
-only as a name of the conversation: what was said in it, the transcript knows.
+A client of OpenAI's protocol keeps the conversation itself. Only the user's own messages in its request count, and only
+to identify the conversation. The content of the conversation comes from the transcript.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from assistant.turns.thread_table import ThreadTable, utc_now
 
 
 def history_key(owner: str, said: Sequence[str]) -> str:
-    """Return what names a history: 32 letters and digits.
+    """Return the key of a history: 32 hexadecimal digits.
 
     Args:
-        owner: Whose it is.
+        owner: The owner of the conversation.
         said: The user's messages, in order.
     """
     return hashlib.sha256(json.dumps([owner, *said]).encode()).hexdigest()[:32]
 
 
 class Histories(ThreadTable):
-    """One row a conversation: the history that it has had so far."""
+    """The table of histories, one row a conversation: what its user has said so far."""
 
     name: ClassVar[str] = "histories"
     made_by: ClassVar[tuple[str, ...]] = (
@@ -41,15 +41,16 @@ class Histories(ThreadTable):
     )
 
     async def begin(self, thread_id: str, key: str) -> None:
-        """Record the history of a conversation that begins; one that has a history keeps it."""
+        """Record the history of a new conversation; a conversation that has a history keeps it."""
         await self._rows(
             "INSERT OR IGNORE INTO histories (thread_id, key, at) VALUES (?, ?, ?)", thread_id, key, utc_now()
         )
 
     async def advance(self, key: str, following: str) -> str | None:
-        """Give a conversation of one history the next one, and return it: the one used last; `None`: there is none.
+        """Move a conversation from one history to the next and return its id; `None` if there is none.
 
-        Of two who go on with one conversation at the same time, one gets it.
+        If several match, the most recently used one moves. If two requests continue one conversation at the same time,
+        only one gets it.
         """
         rows = await self._rows(
             """
@@ -62,7 +63,7 @@ class Histories(ThreadTable):
         return readable(rows[0][0]) if rows else None
 
     async def find(self, key: str) -> str | None:
-        """Return the conversation of a history that was used last; `None`: there is none."""
+        """Return the most recently used conversation of a history; `None` if there is none."""
         rows = await self._rows(
             "SELECT thread_id FROM histories WHERE key = ? ORDER BY at DESC, thread_id LIMIT 1", key
         )

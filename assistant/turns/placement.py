@@ -1,4 +1,4 @@
-"""Which conversation a message belongs to, and what its id is, where its client names neither but sends all of it again."""
+"""The conversation and the id of a message, if its client names neither but sends the whole conversation again."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ async def place_message(
 ) -> tuple[str, str]:
     """Return the stored id of the conversation that a message belongs to, and the message's id.
 
-    It is the one in which its owner has said the same before, and nothing else; the same message sent again has
-    its conversation and its id again, and another id where it was stopped. A first message is always a new
-    conversation: two may begin alike.
+    It is the conversation in which its owner has said exactly the same before. A message that is sent again gets the
+    same conversation and id, but another id if it was stopped. A first message always begins a new conversation,
+    because two may begin alike.
 
     Args:
         store: The transcript.
-        histories: What was said in which conversation.
-        said: All that the owner said in the conversation by the client's own record, the new message last.
-        owner: Whose conversation it is.
-        begun: The conversation's id where it is a new one.
+        histories: The messages of each conversation.
+        said: All messages of the owner in the conversation, as the client recorded them, the new one last.
+        owner: The owner of the conversation.
+        begun: The conversation's id if it is new.
     """
     texts = [clean(text) for text in said]
     key = history_key(owner, texts)

@@ -1,4 +1,4 @@
-"""What a turn says while it runs: progress only, never a word of a draft."""
+"""Progress of a running turn as text, never a word of a draft."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from language.patterns import read_toml
 
 @cache
 def phrases(language: Language) -> dict[str, str]:
-    """Return what the command line says around an answer, in one language."""
+    """Return the texts that the command line prints around an answer, in one language."""
     return read_toml("assistant", f"locales/{language}.toml")
 
 
 def progress_lines(language: Language, write: Callable[[str], None]) -> OnEvent:
-    """Return a receiver of a turn's events that writes a line for each thing worth knowing."""
+    """Return a receiver of a turn's events that writes a line for each notable one."""
     say = phrases(language)
     quiet = set[str]()
 
@@ -60,6 +60,6 @@ def path_line(event: NodeFinished) -> str:
 
 
 def own_language() -> Language:
-    """Return the language of the terminal's user, for lines that answer no message."""
+    """Return the language of the terminal's user, for lines that are not about a message."""
     locale = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
     return Language.RU if locale.lower().startswith("ru") else Language.EN

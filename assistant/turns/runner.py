@@ -1,11 +1,12 @@
 """Turns: one at a time per conversation, each run once, none lost.
 
-A turn's row (`assistant.turns.transcript`) is written before the graph is asked and gets its result after the graph has ended, so that whatever
-kills the process, the question is on record and the next process finishes the turn: from its last checkpoint, from
-its question where there is none yet, or from its result where only the row was left to be written.
+A turn's row (`assistant.turns.transcript`) is written before the graph runs and gets its result after the graph has
+ended. So if the process is killed, the question is on record and the next process finishes the turn. It continues from
+the last checkpoint, from the question if there is no checkpoint yet, or from the result if only the row was not
+written.
 
-Two processes are kept off one conversation by a lock that the kernel frees with its holder (`adapters.checkpoints.lock`
-says why no lease).
+A lock keeps two processes from running one conversation. The kernel frees it when its holder ends
+(`adapters.checkpoints.lock` says why it is not a lease).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _SLOWEST_POLL_S: Final = 0.2
 
 @dataclass
 class Stopwatch:
-    """Milliseconds per node, summed over its runs.
+    """The time of each node in milliseconds, summed over its runs.
 
     Args:
         clock: Seconds, monotonic.
@@ -58,7 +59,7 @@ class Stopwatch:
         self._began = self.clock()
 
     def figures(self) -> Json:
-        """Return the timings, and the milliseconds to the first event and to now, for the diagnostics of a result."""
+        """Return the nodes' times, and the milliseconds to the first event and to now, for a result's diagnostics."""
         return {
             "timings_ms": self.timings_ms,
             "first_event_ms": self._first_event_ms,
@@ -74,7 +75,7 @@ class Stopwatch:
             self._first_event_ms = self._milliseconds(now)
 
     def stop(self, task_id: str, node: str) -> float:
-        """Return the milliseconds since this task began, and add them to its node's."""
+        """Return the milliseconds since this task began, and add them to its node's time."""
         now = self.clock()
         milliseconds = round((now - self._since.pop(task_id, now)) * 1000, 3)
         self.timings_ms[node] = round(self.timings_ms.get(node, 0.0) + milliseconds, 3)
@@ -82,21 +83,21 @@ class Stopwatch:
 
 
 class TurnRunner:
-    """Runs turns.
+    """The runner of turns.
 
-    A callback of events that raises stops the turn, which can be resumed.
+    If an event callback raises, the turn stops; it can be resumed.
 
-    Whatever a node or the storage raises is raised; the turn then stays unfinished, and is finished before the
-    conversation's next turn, or by `resume`.
+    Errors of a node or of the storage are raised to the caller. The turn then stays unfinished; `resume` or the
+    conversation's next turn finishes it first.
 
     Args:
-        graph: Compiled with a checkpointer; takes `messages`, ends with a `result` in its state.
+        graph: Compiled with a checkpointer; accepts `messages` and ends with a `result` in its state.
         store: The transcript; also an attribute.
         locks_dir: A folder for lock files, the same for all processes.
-        context_type: The class of the settings, to rebuild those of a half-finished turn from its row.
+        context_type: The class of the settings; rebuilds the settings of a half-finished turn from its row.
         wait_s: How long a message waits for the one before it, in seconds.
         clock: Seconds, monotonic; for the timings of the nodes only.
-        forget: Deletes what else is kept of a conversation, by its id, and says how much that was; called before its
+        forget: Deletes other data of a conversation, by its id, and returns how much there was; called before its
             transcript is deleted.
 
     Raises:
@@ -136,21 +137,21 @@ class TurnRunner:
         on_event: OnEvent | None = None,
         on_earlier: Callable[[Json], None] | None = None,
     ) -> Json:
-        """Run one turn and return its result, the recorded one where the turn has been run before and got its own.
+        """Run one turn and return its result; a turn that ran before returns its recorded result.
 
-        A half-finished turn of the conversation is finished first. Where it is this very turn, it goes on with the
-        settings that it began with.
+        A half-finished turn of the conversation is finished first. If it is this turn, it continues with its original
+        settings.
 
         Args:
             thread_id: The conversation, new or known.
             text: The user's message, checked and cleaned by the caller.
-            turn_id: The message's own id: sending it again never runs it twice. Made up where there is none.
+            turn_id: The message's own id: sending it again never runs it twice. Made up if you leave it out.
             context: The settings of this run.
             on_event: Called as nodes begin and end.
             on_earlier: Called with the result of a half-finished turn that was finished first.
 
         Raises:
-            InputError: An id that cannot be one, a message that cannot be stored, or a used id with another message.
+            InputError: An id is not valid, the message cannot be stored, or the id was used with another message.
             ThreadBusy: Another message of this conversation was not done within `wait_s`.
             ThreadError: The storage failed; nothing is lost.
         """
@@ -180,11 +181,11 @@ class TurnRunner:
     async def resume(
         self, thread_id: str, *, context: BaseModel | None = None, on_event: OnEvent | None = None
     ) -> Json | None:
-        """Finish a conversation's half-finished turn and return its result; `None` where there is none.
+        """Finish a conversation's half-finished turn and return its result; `None` if there is none.
 
         Args:
             thread_id: The conversation.
-            context: The settings, where those that the turn began with cannot be read any more.
+            context: The settings, if the turn's original ones can no longer be read.
             on_event: Called as nodes begin and end.
 
         Raises:
@@ -219,7 +220,7 @@ class TurnRunner:
             return True
 
     async def delete(self, thread_id: str) -> None:
-        """Delete a conversation: its transcript last, so that a kill in between can be repeated.
+        """Delete a conversation, its transcript last, so that a deletion that was killed can be repeated.
 
         Raises:
             ThreadBusy: A turn is running now.

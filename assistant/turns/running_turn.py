@@ -1,4 +1,4 @@
-"""A turn that runs: who follows it, who is bound to it, and what ends it."""
+"""A running turn: who follows it, who is bound to it, and what ends it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Watcher: TypeAlias = "Callable[[RunningTurn, TurnEvent | None], None]"
 
 
 class RunningTurn:
-    """A turn that runs, or has just ended."""
+    """A turn that runs or has just ended."""
 
     def __init__(
         self, thread: str, turn_id: str, question: str, watchers: Sequence[Watcher] = (), *, role: str = ""
@@ -39,7 +39,7 @@ class RunningTurn:
         self._news = asyncio.Event()
 
     def tell(self, event: TurnEvent) -> None:
-        """Pass an event on to whoever follows."""
+        """Pass an event on to all followers."""
         self._events.append(event)
         for watcher in self._watchers:
             watcher(self, event)
@@ -50,7 +50,7 @@ class RunningTurn:
         self._news = asyncio.Event()
 
     def watch(self, task: asyncio.Task[StructuredAgentResult]) -> None:
-        """Follow a task: when it ends, so do those who follow the turn."""
+        """Follow a task: when it ends, following the turn ends, too."""
 
         def done(_: object) -> None:
             if task.cancelled() or task.exception() is not None:
@@ -63,40 +63,40 @@ class RunningTurn:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the turn runs."""
         return self.task is not None and not self.task.done()
 
     @property
     def joinable(self) -> bool:
-        """Whether it runs, and nothing has told it to end."""
+        """Whether the turn runs and nothing has asked it to end."""
         return self.running and self._ended_by is None
 
     def hold(self) -> None:
-        """Bind somebody to it who will `let_go`."""
+        """Bind a caller to the turn, who later calls `let_go`."""
         self._bound += 1
 
     async def let_go(self) -> None:
-        """Take back a `hold`: it ends with the last who was bound to it, and is kept half-finished."""
+        """Undo a `hold`; when the last bound caller lets go, the turn ends and stays half-finished."""
         self._bound -= 1
         if not self._bound and not self.lasting:
             await end_turns([self], stop_error())
 
     def end(self, why: GuardianError) -> None:
-        """Cancel it, if it runs; who waits for it is told why."""
+        """Cancel the turn if it runs; everybody who waits for it gets the error."""
         if self.task is not None and self.joinable:
             self._ended_by = why
             self.task.cancel()
 
     @property
     def ran(self) -> bool:
-        """Whether any of its nodes was run here: of a turn that was run before, none is."""
+        """Whether any of its nodes ran here; false for a turn that ran before."""
         return any(event.kind == "node_started" for event in self._events)
 
     async def follow(self) -> AsyncGenerator[TurnEvent]:
-        """Return all events, those from before first; ends with `TurnEnded`.
+        """Yield all events, past ones first; the last is `TurnEnded`.
 
         Raises:
-            GuardianError: What ended the turn without a result, once all events were told.
+            GuardianError: The turn ended without a result; raised after all events.
         """
         told = 0
         while True:
@@ -110,15 +110,15 @@ class RunningTurn:
             await news.wait()
 
     async def result(self, on_event: OnEvent | None = None) -> StructuredAgentResult:
-        """Wait for the end.
+        """Wait for the end and return the result.
 
         Args:
-            on_event: Called with each event, those from before first.
+            on_event: Called with each event, past ones first.
 
         Raises:
-            TurnStopped: It was stopped.
-            ServerClosing: The process ended before it did.
-            GuardianError: What else ended the turn without a result.
+            TurnStopped: The turn was stopped.
+            ServerClosing: The process ended before the turn did.
+            GuardianError: Another error ended the turn without a result.
         """
         if on_event is not None:
             async with aclosing(self.follow()) as events:
@@ -135,7 +135,7 @@ class RunningTurn:
 
 
 def tell_end(live: RunningTurn, raw: Json) -> StructuredAgentResult:
-    """Tell the end of a turn: the conversation has the name there by which its owner knows it."""
+    """Report the end of a turn and return its result, with the conversation's id as its owner knows it."""
     result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
     live.tell(TurnEnded(turn_id=live.turn_id, result=result))
     return result
@@ -147,14 +147,14 @@ def stop_error() -> TurnStopped:
 
 
 def closing_error() -> ServerClosing:
-    """Return the error of a turn that the process's end cut off, or kept from beginning."""
+    """Return the error of a turn that the end of the process stopped or kept from beginning."""
     return ServerClosing("The server is shutting down.", "Send the message again in a moment.")
 
 
 async def end_turns(lives: Sequence[RunningTurn], why: GuardianError) -> None:
-    """End turns and wait until they have let go of everything; their own errors are for those who follow them.
+    """End turns and wait until they have released everything; their followers get their own errors.
 
-    All at once: of two of one conversation, the one that waits would begin when the other has ended.
+    All turns end at once; otherwise a waiting turn would begin when the one before it has ended.
     """
     tasks = [live.task for live in lives if live.task is not None and live.running]
     for live in lives:

@@ -1,4 +1,4 @@
-"""What is kept of conversations: tables in one file, on a connection of their own."""
+"""Tables about conversations, in one file, on a connection of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class ThreadTable:
     """One table with a column `thread_id`. Each method is a single statement, so a kill leaves nothing half done.
 
-    Every method raises `ThreadError` where the storage fails.
+    Every method raises `ThreadError` if the storage fails.
     """
 
     name: ClassVar[str]
@@ -30,7 +30,7 @@ class ThreadTable:
 
     @classmethod
     async def open(cls, path: Path) -> Self:
-        """Open the table in a file, which is made where there is none; the saver's is meant."""
+        """Open the table in a file, usually that of the checkpoints; create the file if it does not exist."""
         connection = await open_connection(path, None)
         connection.text_factory = readable
         opened = cls(connection, path)
@@ -43,7 +43,7 @@ class ThreadTable:
 
     @classmethod
     async def share(cls, other: ThreadTable) -> Self:
-        """Open the table on the connection of another, which closes it."""
+        """Open the table on the connection of another table, which closes it."""
         opened = cls(other._connection, other.path)
         await opened._make()
         return opened
@@ -64,7 +64,7 @@ class ThreadTable:
         await self.close()
 
     async def forget(self, thread_id: str) -> int:
-        """Delete what is kept of a conversation; return how many rows that were."""
+        """Delete a conversation's rows; return how many there were."""
         statement = f"DELETE FROM {self.name} WHERE thread_id = ? RETURNING 1"  # noqa: S608  # a name of ours
         return len(await self._rows(statement, thread_id))
 

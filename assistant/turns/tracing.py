@@ -1,8 +1,8 @@
-"""Traces of turns: sent where LangSmith's own variables ask for them, without contents where ours says so.
+"""Traces of turns: sent if LangSmith's own variables ask for them, without contents if ours says so.
 
-LangChain traces every run once `LANGSMITH_TRACING` is true; nothing here sends anything. This makes the client that
-it sends with, because the client's defaults do not do for us: at the end of a process it waits minutes for a server
-that hangs, it logs what the server replied (which may repeat a key), and it hides neither errors nor keys.
+LangChain traces every run if `LANGSMITH_TRACING` is true; this module sends nothing. It makes the client that LangChain
+sends with, because the default client does not fit. At the end of a process, that one waits minutes for a server that
+hangs. It logs the server's reply, which may repeat a key. It hides neither errors nor keys.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ _RAISED: Final = re.compile(r"[A-Za-z_][\w.]*(?=\()")
 
 
 def prepare_tracing(keep_content: bool, environment: Environment = os.environ) -> None:  # noqa: FBT001  # a setting
-    """Make ready for tracing turns, where it is on; else do nothing, and import nothing.
+    """Prepare tracing of turns if it is on; otherwise do nothing and import nothing.
 
-    To be called before each turn. Where a program that uses us as a library has a client of its own, that client
-    sends our traces, too, unless contents are to be kept back: then ours takes its place. A trace that such a
-    program has begun itself goes on with the client that it began with.
+    Call it before each turn. If a program uses this package as a library and has its own client, that client also sends
+    our traces. If contents must not leave, our client replaces it. A trace that such a program has begun itself
+    continues with the program's client.
 
     Args:
-        keep_content: Whether traces have what users, documents, models and errors say (GUARDIAN_TRACE_CONTENT).
-        environment: Of the process; what LangSmith and OpenTelemetry read from it is added where it is missing.
+        keep_content: Whether traces contain the texts of users, documents, models and errors (GUARDIAN_TRACE_CONTENT).
+        environment: The process's environment; missing variables that LangSmith and OpenTelemetry read are added.
 
     Raises:
-        ConfigError: Tracing is on and cannot work as its variables say.
+        ConfigError: Tracing is on but cannot work as its variables say.
     """
     if not _is_on(environment):
         return
@@ -106,10 +106,10 @@ def prepare_tracing(keep_content: bool, environment: Environment = os.environ) -
 
 
 def tracing_in_words(keep_content: bool, environment: Environment = os.environ) -> str:  # noqa: FBT001  # a setting
-    """Say in one line what leaves this process in traces, and where to; no key is in it.
+    """Return one line that says what leaves this process in traces, and where it goes; it contains no key.
 
     Raises:
-        ConfigError: Tracing is on and cannot work as its variables say.
+        ConfigError: Tracing is on but cannot work as its variables say.
     """
     if not _is_on(environment):
         return "off: nothing is sent (LANGSMITH_TRACING)"
@@ -123,9 +123,9 @@ def tracing_in_words(keep_content: bool, environment: Environment = os.environ) 
 
 
 def without_content(values: Json) -> Json:
-    """Return what may leave of a run's inputs, outputs, metadata, or `{"error": text}`: names, numbers and ids.
+    """Return the part of a run's inputs, outputs, metadata or `{"error": text}` that may leave: names, numbers and ids.
 
-    The tokens of a model's reply stay, also where they stand within its message; of an error, the class.
+    The token counts of a model's reply stay, even inside its message. Of an error, only the class stays.
     """
     kept = {name: value for name, value in values.items() if name in KEPT_METADATA}
     if usage := _usage(values):
@@ -138,7 +138,7 @@ def without_content(values: Json) -> Json:
 
 
 def without_keys(values: Json, *, keys: frozenset[str]) -> Json:
-    """Return what a run took or gave with `***` for every key: a server's refusal may repeat the one it was sent."""
+    """Return a run's inputs or outputs with `***` for every key; a server's refusal may repeat the key that it got."""
     text = json.dumps(values)
     for key in keys:
         text = text.replace(json.dumps(key)[1:-1], "***")

@@ -1,10 +1,10 @@
-"""The transcript: the table `turns`, one row for each question and what became of it.
+"""The transcript: the table `turns`, one row for each question and its outcome.
 
-A turn's row is written before the graph is asked and gets its result after the graph has ended. That a conversation has
-at most one running turn is a constraint of the table.
+A turn's row is written before the graph runs and gets its result after the graph has ended. A constraint of the table
+allows at most one running turn per conversation.
 
-Earlier versions recorded a turn with the result of an older one after the clock had been set back. Such a row is read as
-a turn whose answer is lost, and gets its own when its message is sent again.
+After the clock was set back, earlier versions recorded a turn with the result of an older one. Such a row counts as a
+turn with a lost answer. It gets its own answer when its message is sent again.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ _COLUMNS: Final = "thread_id, turn_id, number, status, question, context, result
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question and what became of it.
+    """One question and its outcome.
 
     Attributes:
         number: Counted from 1 within the thread.
         answer, outcome: `answer_text` and `outcome` of the result; `None` while the turn is running.
         result: The whole `StructuredAgentResult` as JSON.
         started_at, finished_at: ISO 8601, UTC, milliseconds.
-        context: The settings that the turn runs with, as JSON; `None` where it has none.
-        lost: Whether the result of another question stands on record with it; `result` then says so instead, as it does of
-            one that cannot be read.
+        context: The turn's settings, as JSON; `None` if it has none.
+        lost: Whether the result of another question was recorded for it. `result` then says so instead, as it does for
+            an unreadable result.
     """
 
     thread_id: str
@@ -91,7 +91,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """One conversation; `unfinished` where its last turn is running or was left half-finished by a dead process."""
+    """One conversation; `unfinished` if its last turn is running or was left half-finished by a dead process."""
 
     thread_id: str
     turns: int
@@ -108,9 +108,8 @@ def _utc_now() -> datetime:
 class TurnStore(ThreadTable):
     """The transcript: the table `turns`.
 
-    It stands in the saver's file, on a connection of its own. In one file, one backup holds an answer together
-    with the checkpoints it came from, and since both go through one write-ahead log in order, a power cut cannot
-    keep the one and lose the other.
+    It is in the same file as the checkpoints, on its own connection. So one backup holds an answer and its checkpoints.
+    Both go through one write-ahead log in order, so a power cut cannot keep one and lose the other.
     """
 
     name = "turns"
@@ -122,10 +121,10 @@ class TurnStore(ThreadTable):
 
     @classmethod
     async def open(cls, path: Path | str, *, now: Callable[[], datetime] = _utc_now) -> Self:
-        """Open the transcript in a file, which is made where there is none.
+        """Open the transcript in a file; create the file if it does not exist.
 
         Args:
-            path: The database; the saver's is meant.
+            path: The database, usually that of the checkpoints.
             now: The wall clock, with a time zone.
         """
         store = await super().open(Path(path))
@@ -133,7 +132,7 @@ class TurnStore(ThreadTable):
         return store
 
     async def list_threads(self, beginning: str = "") -> list[ThreadSummary]:
-        """Return the conversations whose ids begin with a text, the one used last first."""
+        """Return the conversations whose ids begin with a text, the most recently used first."""
         rows = await self._rows(
             """
             SELECT thread_id, count(*), min(started_at), max(coalesce(finished_at, started_at)) AS last_at,
@@ -150,7 +149,7 @@ class TurnStore(ThreadTable):
         ]
 
     async def turns(self, thread_id: str) -> list[Turn]:
-        """Return a conversation's turns in order; an empty list where there is no such conversation."""
+        """Return a conversation's turns in order; an empty list if the conversation does not exist."""
         rows = await self._rows(
             f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? ORDER BY number",  # noqa: S608  # names of ours
             thread_id,
@@ -158,7 +157,7 @@ class TurnStore(ThreadTable):
         return _with_lost_answers([_turn(row) for row in rows])
 
     async def find(self, thread_id: str, turn_id: str) -> Turn | None:
-        """Return one turn, if there is one of that id."""
+        """Return the turn of that id, if it exists."""
         rows = await self._rows(
             f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND turn_id = ?",  # noqa: S608  # names of ours
             thread_id,
@@ -170,7 +169,7 @@ class TurnStore(ThreadTable):
         return next((other for other in await self.turns(thread_id) if other.turn_id == turn_id), None)
 
     async def unfinished(self, thread_id: str) -> Turn | None:
-        """Return the turn that is running or was left half-finished, if there is one."""
+        """Return the turn that is running or was left half-finished, if any."""
         rows = await self._rows(
             f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND status = 'running'",  # noqa: S608  # names of ours
             thread_id,
@@ -178,7 +177,7 @@ class TurnStore(ThreadTable):
         return _turn(rows[0]) if rows else None
 
     async def begin(self, thread_id: str, turn_id: str, question: str, context: Json | None) -> Turn:
-        """Record that a turn begins, as the last of its conversation.
+        """Record the start of a turn, as the last of its conversation.
 
         Raises:
             ThreadBusy: The conversation has a running turn.
@@ -201,10 +200,10 @@ class TurnStore(ThreadTable):
         return _turn(rows[0])
 
     async def finish(self, thread_id: str, turn_id: str, result: Json) -> Json:
-        """Record the result of a running turn; one that is done keeps the result it has.
+        """Record the result of a running turn; a finished turn keeps its result.
 
         Returns:
-            It, through JSON and back: so that the first answer equals the one that a repeated message gets.
+            The recorded result, through JSON and back, so that it equals the one that a repeated message gets.
         """
         text = json_text(result)
         await self._rows(
@@ -220,7 +219,7 @@ class TurnStore(ThreadTable):
         return json.loads(text)
 
     async def reopen(self, thread_id: str, turn_id: str) -> Turn:
-        """Take a turn's result away, so that it can get another one.
+        """Remove a turn's result, so that it can get another one.
 
         Raises:
             ThreadBusy: The conversation has a running turn.
@@ -281,7 +280,7 @@ def _read_result(text: object) -> Json | None:
 
 
 def with_readable_result(turn: Turn) -> Turn:
-    """Return a turn as it is, or with words in the place of a result that no version of the program wrote."""
+    """Return a turn; a result that no version of the program wrote is replaced by words that say so."""
     from contracts.result import StructuredAgentResult
 
     if turn.result is None:
@@ -332,13 +331,13 @@ def _without_answer(turn: Turn, why: str) -> Turn:
 
 
 def json_text(value: object) -> str:
-    """Return JSON that SQLite can store: as it reads, or escaped where a lone surrogate is in it."""
+    """Return JSON that SQLite can store: readable, or escaped if it contains a lone surrogate."""
     text = json.dumps(value, ensure_ascii=False)
     return text if encodable(text) else json.dumps(value)
 
 
 def encodable(text: str) -> bool:
-    """Whether a text can be written as UTF-8: one with lone surrogates cannot."""
+    """Whether a text can be written as UTF-8; a text with lone surrogates cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -347,15 +346,15 @@ def encodable(text: str) -> bool:
 
 
 def check_id(name: str, value: str, longest: int = MAX_ID_LENGTH) -> None:
-    """Refuse an id that could not be stored, shown or told from another.
+    """Refuse an id that cannot be stored, shown or told apart from another.
 
     Args:
-        name: What the id is of, for the message.
+        name: What the id belongs to, for the message.
         value: At least one character, no control characters, no lone surrogates.
         longest: How many characters it may have.
 
     Raises:
-        InputError: It is not.
+        InputError: The id is not valid.
     """
     if not 1 <= len(value) <= longest:
         raise InputError(f"The {name} id has {len(value)} characters.", f"Choose one of 1 to {longest} characters.")
@@ -366,10 +365,10 @@ def check_id(name: str, value: str, longest: int = MAX_ID_LENGTH) -> None:
 
 
 def check_addressable(thread: str, turn_id: str) -> None:
-    """Refuse ids that would not be read as they are where they stand in an address.
+    """Refuse ids that a client could not read back unchanged from a URL path.
 
     Raises:
-        InputError: It is so.
+        InputError: One of the ids is such an id.
     """
     for what, value in (("conversation's", thread), ("message's", turn_id)):
         # Clients take these out of a path.
@@ -386,7 +385,7 @@ def check_addressable(thread: str, turn_id: str) -> None:
 
 
 def busy(thread_id: str) -> ThreadBusy:
-    """Return the error of a conversation whose turn is running."""
+    """Return the error for a conversation with a running turn."""
     return ThreadBusy(
         f"Conversation {thread_id!r} is still working on another message.",
         "Wait for its answer and send yours again, or start another conversation.",

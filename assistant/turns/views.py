@@ -1,6 +1,6 @@
-"""The two views of a turn (DT-004): what a user may be sent, and what only a role with `operator_view` may.
+"""The two views of a turn (DT-004): the user's view, and the view of roles with `operator_view`.
 
-Every way in that shows turns to people sends one of these. What a view hides is not in it.
+Every interface that shows turns to people sends one of these. A view does not contain what it hides.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from rendering.hand_off import was_searched
 
 
 class UserView(BaseModel):
-    """All of a turn that its user is sent: the intent as understood, and the answer with its sources.
+    """All of a turn that its user gets: the understood intent, and the answer with its sources.
 
     Attributes:
-        intent: Empty where moderation or DT-002 refused the message, and where nothing was planned.
-        answer: Markdown, or JSON where the profile's contract says so; exactly `answer_text` of the result.
-        hand_off: What became of a hand-off; `None` where there is none, or nowhere to send it to.
-        choices: What may be chosen where the assistant asked a question back, in the order of the numbers in `answer`: the next
+        intent: Empty if moderation or DT-002 refused the message, or if nothing was planned.
+        answer: Markdown, or JSON if the profile's contract says so; exactly `answer_text` of the result.
+        hand_off: The outcome of a hand-off; `None` if there is none, or no destination for it.
+        choices: The choices if the assistant asked a question back, in the order of the numbers in `answer`. The next
             message may be such a number or a label.
     """
 
@@ -43,10 +43,10 @@ class UserView(BaseModel):
 
 
 class Answer(UserView):
-    """What a program is sent of a turn: the user's view, the verdict, and for roles that may see it, the whole result.
+    """What a program gets of a turn: the user's view, the verdict and, for roles that may see it, the whole result.
 
     Attributes:
-        verdict: Of the last draft; `None` where none was judged.
+        verdict: The verdict on the last draft; `None` if no draft was judged.
         result: `None` for roles without `operator_view`.
     """
 
@@ -55,7 +55,7 @@ class Answer(UserView):
 
 
 class Stage(StrEnum):
-    """What a user is told while a turn runs."""
+    """The stage of a running turn, as its user sees it."""
 
     CHECKING_MESSAGE = "moderation"
     UNDERSTANDING = "sgr_plan"
@@ -66,7 +66,7 @@ class Stage(StrEnum):
 
 
 class UserProgress(BaseModel):
-    """One step of a turn, as its user may know it: a stage, or the intent once it is understood."""
+    """One step of a turn, as its user may see it: a stage, or the intent once it is understood."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -76,7 +76,7 @@ class UserProgress(BaseModel):
 
 
 def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
-    """Return what the user of a turn is sent."""
+    """Return the user's view of a turn."""
     return UserView(
         thread_id=result.thread_id,
         turn_id=result.turn_id,
@@ -91,7 +91,7 @@ def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
 
 
 def answer(result: StructuredAgentResult, profile: Profile, role: str) -> Answer:
-    """Return what a program is sent of a turn that a role asked for."""
+    """Return what a program of a given role gets of a turn."""
     return Answer(
         **dict(user_view(result, profile)),
         verdict=result.guardian.verdict if result.guardian else None,
@@ -100,7 +100,7 @@ def answer(result: StructuredAgentResult, profile: Profile, role: str) -> Answer
 
 
 def cited_sources(result: StructuredAgentResult, profile: Profile) -> tuple[CitedSource, ...]:
-    """Return the sources that an answer names, by its own numbers, and pages that were shown; else none."""
+    """Return the sources that an answer cites, by the answer's numbers, and the pages that it shows; else nothing."""
     if result.outcome is Outcome.PAGES_SHOWN:
         return tuple(CitedSource.model_validate(page.model_dump(exclude={"sentence", "ref"})) for page in result.pages)
     if result.outcome is not Outcome.ANSWERED or result.guardian is None or not result.guardian.draft:
@@ -113,7 +113,7 @@ def cited_sources(result: StructuredAgentResult, profile: Profile) -> tuple[Cite
 
 
 def user_event(event: TurnEvent) -> UserProgress | None:
-    """Return what a user may know of an event before the last; `None` where it is not for users."""
+    """Return the part of an event that a user may see, for all events but the last; `None` if there is none."""
     match event:
         case NodeStarted(node=node) if node in set(Stage):
             return UserProgress(turn_id=event.turn_id, stage=Stage(node))
@@ -130,7 +130,7 @@ def _intent(result: StructuredAgentResult) -> str:
 
 
 def queries_asked(result: StructuredAgentResult) -> dict[str, float]:
-    """Return the queries that were searched for, each with the confidence of its best passage, 0 to 1."""
+    """Return the queries of the search, each with the confidence of its best passage, 0 to 1."""
     best: dict[str, float] = {}
     for trace in result.per_query_results:
         if was_searched(trace.model_dump()):
@@ -140,6 +140,6 @@ def queries_asked(result: StructuredAgentResult) -> dict[str, float]:
 
 
 def confidence_of(result: StructuredAgentResult) -> float | None:
-    """Return how surely the passages are on the subject: the mean over the queries; `None` where none was searched for."""
+    """Return how likely the passages are on topic: the mean over the queries; `None` if there were no queries."""
     best = queries_asked(result)
     return sum(best.values()) / len(best) if best else None
