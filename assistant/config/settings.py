@@ -280,7 +280,7 @@ class RerankerSettings(Group):
 
 
 class EntailmentSettings(Group):
-    """The check that claims follow from their sources: for every command that runs turns, and for `doctor` and `eval`."""
+    """The check of claims against their sources: for every command that runs turns, and for `doctor` and `eval`."""
 
     names: ClassVar = "GUARDIAN_ENTAIL"
 

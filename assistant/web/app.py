@@ -1,4 +1,4 @@
-"""The application: what is served where, in one place."""
+"""The web application and its routes, in one place."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """What a server is started with.
+    """The options that a server starts with.
 
     Attributes:
-        role: Of callers where no keys are used; a role of the profile.
-        page: Whether the chat page is served, at `/`.
-        mcp: Whether the tools for other assistants are served, at `/mcp`.
-        loopback: Whether it is reached from this machine alone.
+        role: The callers' role if no keys are used; a role of the profile.
+        page: Whether to serve the chat page, at `/`.
+        mcp: Whether to serve the tools for other assistants, at `/mcp`.
+        loopback: Whether only this machine can reach the server.
     """
 
     role: str = "user"
@@ -43,9 +43,9 @@ class ServerOptions:
 
 
 def create_app(deployed: Deployment, options: ServerOptions | None = None) -> FastAPI:
-    """Build the application of a deployment; it opens the deployment when it starts, and drains when it ends.
+    """Build the application of a deployment; it opens the deployment at its start and drains turns at its end.
 
-    `app.state` has `deployed`, `options`, `keys`, `metrics`, and while it runs `service`.
+    `app.state` has `deployed`, `options`, `keys`, `metrics` and, while the application runs, `service`.
     """
     chosen = options or ServerOptions()
 

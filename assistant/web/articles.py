@@ -1,4 +1,4 @@
-"""Whole articles over HTTP, for what an answer cites and a search finds."""
+"""Whole articles over HTTP, for citations of answers and results of searches."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ async def article(
 ) -> Article:
     """Return an article as Markdown, with title, address, version and headings, as it is indexed.
 
-    What the caller's role may not read is answered as what there is not. Secrets and personal data are masked.
+    An article that the caller's role may not read gets the same error as a missing one. Secrets and personal data are
+    masked.
     """
     return await read_article(service, caller, name, language=language, part=part)

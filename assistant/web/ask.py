@@ -1,4 +1,4 @@
-"""Asking over HTTP: by OpenAI's protocol, so that any chat client connects, and by a plain one with the whole result."""
+"""Questions over HTTP: by OpenAI's protocol, for any chat client, and by a plain protocol with the whole result."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class AskRequest(BaseModel):
 
     Attributes:
         question: The user's words.
-        thread_id: The conversation to go on with; left out, a new one.
-        turn_id: The message's own id: under one id a message is never run twice.
+        thread_id: The conversation to continue; leave it out for a new one.
+        turn_id: The message's own id; a message never runs twice under one id.
         settings: Run settings by name; roles without the operator's view may send `language` and `version`.
-        stream: Whether events are sent while the turn runs, as for `Accept: text/event-stream`.
+        stream: Whether to send events while the turn runs, as for `Accept: text/event-stream`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -74,10 +74,10 @@ class AskRequest(BaseModel):
 async def ask(request: Request, body: AskRequest, caller: Asker, service: Served) -> Response:
     """Run one turn and return its answer with sources, intent, outcome and verdict.
 
-    With `stream` or `Accept: text/event-stream`, events: `started` with the ids, `progress` as often as there is some,
-    then `answer`, or `error`. No event before `answer` has a word of it. A client that goes away stops its turn, which
-    is kept half-finished and can be resumed. Roles with the operator's view get the typed events as progress, and the
-    whole result in the answer.
+    With `stream` or `Accept: text/event-stream`, the response is events: `started` with the ids, any number of
+    `progress`, then `answer` or `error`. No event before `answer` contains a word of it. If the client goes away, its
+    turn stops, stays half-finished and can be resumed. Roles with the operator's view get the typed events as progress,
+    and the whole result in the answer.
     """
     profile = service.deployed.profile
     language = message_language(body.question, profile)
@@ -98,12 +98,14 @@ async def ask(request: Request, body: AskRequest, caller: Asker, service: Served
     responses={200: {"content": _EVENTS}, **faults(400, 403, 404, 409, 503)},
 )
 async def chat_completions(request: Request, body: openai.ChatRequest, caller: Asker, service: Served) -> Response:
-    """Answer the last message, which must be the user's; the model is the profile's name.
+    """Answer the last message, which must be the user's; `model` is the profile's name.
 
-    Messages of the assistant and the system are not read: what was said in a conversation, the server knows. It is the
-    one of `X-Thread-Id`, `guardian.thread_id` or `metadata.thread_id`; else the one that the caller began here without
-    an id, with the same earlier messages of the user; else a new one. Ids are returned in `X-Thread-Id`, `X-Turn-Id` and in `guardian`, beside sources,
-    outcome and verdict. Sampling parameters change nothing; `tools`, `n` over 1, formats, images and sound are refused.
+    The server ignores messages of the assistant and the system, because it keeps each conversation itself.
+    `X-Thread-Id`, `guardian.thread_id` or `metadata.thread_id` names the conversation. Without these, the server
+    continues the conversation that the caller began here without an id and with the same earlier user messages. If
+    there is none, it begins a new one. The response has the ids in `X-Thread-Id`, `X-Turn-Id` and `guardian`, with
+    sources, outcome and verdict. Sampling parameters have no effect; `tools`, `n` over 1, formats, images and sound are
+    refused.
     """
     profile = service.deployed.profile
     openai.refuse_unserved(body, profile.name)
@@ -175,7 +177,7 @@ async def _chunks(
     responses=faults(),
 )
 async def models(caller: Asker, service: Served) -> openai.Models:
-    """Return the one model that is served: the profile."""
+    """Return the one served model: the profile."""
     del caller
     return openai.Models(data=[openai.Model(id=service.deployed.profile.name)])
 
@@ -188,7 +190,7 @@ async def models(caller: Asker, service: Served) -> openai.Models:
     responses=faults(404),
 )
 async def one_model(model: str, caller: Asker, service: Served) -> openai.Model:
-    """Return the model of that name, where it is the one that is served."""
+    """Return the served model, if it has this name."""
     del caller
     openai.refuse_unserved_model(model, service.deployed.profile.name)
     return openai.Model(id=model)

@@ -1,4 +1,4 @@
-"""Who asks over HTTP: whoever has an API key is its owner; where no keys are used, everybody is one and the same."""
+"""Callers over HTTP: an API key identifies its owner; if no keys are used, everybody is the same caller."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assistant.web.faults import Unauthorized
 
 
 def presented_key(connection: HTTPConnection) -> str:
-    """Return the key that a request carries; an empty string where it carries none."""
+    """Return the key that a request carries; empty if it carries none."""
     return key_in(connection.headers)
 
 
 def identify(connection: HTTPConnection) -> tuple[Caller, Key | None]:
-    """Return who sent a request, and the key that they sent it with; `None` where no keys are used.
+    """Return the caller of a request and the caller's key; the key is `None` if no keys are used.
 
     Raises:
-        Unauthorized: Keys are used, and it has none that counts.
+        Unauthorized: Keys are used, and the request has no valid one.
         ConfigError: The keys cannot be read.
     """
     keys: Keys = connection.app.state.keys
@@ -34,10 +34,10 @@ def identify(connection: HTTPConnection) -> tuple[Caller, Key | None]:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who sent a request.
+    """Return the caller of a request.
 
     Raises:
-        Unauthorized: Keys are used, and it has none that counts.
+        Unauthorized: Keys are used, and the request has no valid one.
     """
     return identify(request)[0]
 

@@ -1,6 +1,6 @@
-"""Connections that send no request, or never end one, are closed, and no address has more of them than it may.
+"""Limits on connections: idle and endless ones are closed, and each address may have only so many.
 
-Each of them would be kept for ever, and a server can keep only so many.
+Without limits, such connections would stay open for ever, and a server can hold only so many.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _REFUSED: Final = (
 
 
 class OpenConnections:
-    """Counts the connections that each address has open.
+    """The number of open connections of each address.
 
     Args:
-        most: How many one may have.
-        proxies: Networks that may have any number: everybody comes by them.
+        most: The most connections of one address.
+        proxies: Networks without a limit, because all callers come through them.
         clock: Seconds, monotonic.
     """
 
@@ -61,7 +61,7 @@ class OpenConnections:
         self._told = -math.inf
 
     def enter(self, host: str) -> bool:
-        """Count one more of an address, unless it has as many as it may; return whether it was counted."""
+        """Count one more connection of an address, unless it has reached the limit; return whether it was counted."""
         network = network_of(host)
         if self._open[network] >= self._most and not self._is_proxy(host):
             self._tell(host)
@@ -70,7 +70,7 @@ class OpenConnections:
         return True
 
     def leave(self, host: str) -> None:
-        """Count one less."""
+        """Count one connection less."""
         network = network_of(host)
         self._open[network] -= 1
         if self._open[network] <= 0:
@@ -97,19 +97,19 @@ class OpenConnections:
 
 
 def make_connection_class(connections: OpenConnections) -> type[HttpConnection]:
-    """Return the class of a server's connections, which are counted together.
+    """Return a class for one server's connections, which share one count.
 
     Args:
-        connections: Those that are open.
+        connections: The open connections.
     """
     return type("BoundedConnection", (HttpConnection,), {"counts": connections})
 
 
 class HttpConnection(H11Protocol):
-    """Uvicorn's connection, with a time for each request.
+    """Uvicorn's connection, with a time limit for each request.
 
     Attributes:
-        counts: Those of its server, this one among them; `None`: any number may be open.
+        counts: The server's open connections, including this one; `None` if any number may be open.
     """
 
     counts: OpenConnections | None = None
@@ -119,7 +119,7 @@ class HttpConnection(H11Protocol):
     _begun = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Wait for a first byte from now on, unless there are too many of its address."""
+        """Start waiting for the first byte, unless the address has too many connections."""
         peer = transport.get_extra_info("peername")
         self._host = str(cast("tuple[object, ...]", peer)[0]) if isinstance(peer, tuple) else ""
         if self.counts is not None and not self.counts.enter(self._host):
@@ -131,12 +131,12 @@ class HttpConnection(H11Protocol):
         self._wait()
 
     def eof_received(self) -> None:
-        """Leave the end of one that was refused alone."""
+        """Ignore the end of a connection that was refused."""
         if not self._refused:
             super().eof_received()
 
     def data_received(self, data: bytes) -> None:
-        """Begin the time of a request with its first byte, not with that of its connection."""
+        """Start a request's time at its first byte, not at the start of its connection."""
         if self._refused:
             return
         if self.conn.their_state is h11.IDLE and not self._begun:
@@ -145,7 +145,7 @@ class HttpConnection(H11Protocol):
         super().data_received(data)
 
     def handle_events(self) -> None:
-        """Wait for the rest of a request, if this was not all of it: what came behind another's end is read here, too."""
+        """Wait for the rest of a request if it is not complete, also for one that came right after another."""
         super().handle_events()
         if self.conn.their_state is h11.SEND_BODY or (self._begun and self.conn.their_state is h11.IDLE):
             self._wait()
@@ -154,7 +154,7 @@ class HttpConnection(H11Protocol):
             self._begun = False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer, and make room for another."""
+        """Stop waiting, and make room for another connection."""
         if self._refused:
             return
         if self.counts is not None:

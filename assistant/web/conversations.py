@@ -1,4 +1,4 @@
-"""Conversations over HTTP: whoever asks sees their own, goes on with them, says what they think of an answer; and search."""
+"""Conversations and search over HTTP: callers read, continue and rate their own conversations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ACTIONS: Final = {r".+/(?:resume|stop)": "POST", r".+/turns/.+/feedback": "PUT"
 
 
 class ThreadLine(BaseModel):
-    """One conversation in a list; `unfinished` where its last turn runs, or was left half-finished."""
+    """One conversation in a list; `unfinished` if its last turn runs or was left half-finished."""
 
     thread_id: str
     turns: int
@@ -55,14 +55,14 @@ class ThreadLine(BaseModel):
 
 
 class ThreadList(BaseModel):
-    """A part of the caller's conversations, the one used last first; `total` counts all of them."""
+    """A page of the caller's conversations, the most recently used first; `total` counts all of them."""
 
     threads: list[ThreadLine]
     total: int
 
 
 class TurnEntry(BaseModel):
-    """One turn of a conversation: the question, the answer where there is one, and what the user said of it."""
+    """One turn of a conversation: the question, the answer if there is one, and the user's feedback."""
 
     turn_id: str
     number: int
@@ -88,7 +88,7 @@ class Stopped(BaseModel):
 
 
 class Found(BaseModel):
-    """One passage that was found; `confidence`, 0 to 1, says that it is on topic, not that it is right."""
+    """One passage of a search; `confidence`, 0 to 1, says that it is on topic, not that it is right."""
 
     ref: str
     source: Source
@@ -102,7 +102,7 @@ class Found(BaseModel):
 
 
 class SearchResult(BaseModel):
-    """The passages on a query, best first."""
+    """The passages that match a query, best first."""
 
     items: list[Found]
     degraded: Annotated[list[str], Field(description="What did not work as configured; for operators alone.")]
@@ -121,7 +121,7 @@ async def threads(
     limit: Annotated[int, Query(ge=1, le=200, description="At most so many.")] = 50,
     offset: Annotated[int, Query(ge=0, description="So many are left out first.")] = 0,
 ) -> ThreadList:
-    """Return the caller's own conversations, the one used last first."""
+    """Return the caller's own conversations, the most recently used first."""
     own = await service.threads(caller)
     lines = [
         ThreadLine(
@@ -148,10 +148,10 @@ async def threads(
     responses={200: {"content": _EVENTS}, **faults(404, 409, 503)},
 )
 async def resume(request: Request, thread_id: str, caller: Asker, service: Served) -> Response:
-    """Finish the conversation's half-finished turn and return its answer; where there is none, the last turn's.
+    """Finish the conversation's half-finished turn and return its answer; without one, return the last turn's answer.
 
-    A turn that runs in this server is joined. With `Accept: text/event-stream`, the events of `POST /v1/ask`. A turn
-    that this request began to finish stops again where its client goes away.
+    If the turn runs in this server, the request joins it. With `Accept: text/event-stream`, the response is the events
+    of `POST /v1/ask`. A turn that this request resumed stops again if the client goes away.
     """
     turns = await service.turns(caller, thread_id)
     profile = service.deployed.profile
@@ -186,9 +186,9 @@ async def _hand_over(held: AsyncExitStack, live: RunningTurn) -> AsyncGenerator[
     responses=faults(404, 409),
 )
 async def stop(thread_id: str, caller: Asker, service: Served) -> Stopped:
-    """Stop the conversation's running or half-finished turn: its question stays on record as stopped.
+    """Stop the conversation's running or half-finished turn; its question stays on record as stopped.
 
-    Messages that wait behind it are stopped, too.
+    Messages that wait behind it stop, too.
     """
     if service.live(caller, thread_id) is None:
         await service.turns(caller, thread_id)  # whether there is such a conversation
@@ -204,7 +204,7 @@ async def stop(thread_id: str, caller: Asker, service: Served) -> Stopped:
     responses=faults(400, 404),
 )
 async def rate(thread_id: str, turn_id: str, feedback: Feedback, caller: Asker, service: Served) -> Feedback:
-    """Keep a rating and a comment on a turn, in place of those from before; they are deleted with the conversation."""
+    """Store a rating and a comment on a turn, which replace earlier ones; they are deleted with the conversation."""
     return await service.rate(caller, thread_id, turn_id, feedback)
 
 
@@ -216,7 +216,7 @@ async def rate(thread_id: str, turn_id: str, feedback: Feedback, caller: Asker, 
     responses=faults(404),
 )
 async def thread(thread_id: str, caller: Asker, service: Served) -> Thread:
-    """Return the turns of one of the caller's conversations, in order, with what was said of them."""
+    """Return the turns of one of the caller's conversations, in order, with their feedback."""
     turns = await _turns_at(thread_id, caller, service)
     said = await service.feedback(caller, thread_id)
     profile = service.deployed.profile
@@ -232,7 +232,7 @@ async def thread(thread_id: str, caller: Asker, service: Served) -> Thread:
     responses=faults(404, 409),
 )
 async def delete(thread_id: str, caller: Asker, service: Served) -> None:
-    """Delete one of the caller's conversations with all that is kept of it; not while a turn of it runs."""
+    """Delete one of the caller's conversations with all its data, unless one of its turns runs."""
     await _turns_at(thread_id, caller, service)  # whether there is such a conversation
     with _by_its_name(thread_id):
         await service.delete(caller, thread_id)
@@ -252,9 +252,9 @@ async def search(
     top_k: Annotated[int, Query(ge=1, le=50, description="At most so many passages.")] = 10,
     language: Annotated[Language | None, Query(description="Prefer documents in this language.")] = None,
 ) -> SearchResult:
-    """Return the passages on a query from the documents that the caller's role may read, best first.
+    """Return the passages that match a query, best first, from the documents that the caller's role may read.
 
-    What no answer may say (secrets, personal data) is masked in them, as it is in the evidence of a turn.
+    Content that no answer may show (secrets, personal data) is masked, as in the evidence of a turn.
     """
     profile = service.deployed.profile
     with told_in(message_language(q, profile)):

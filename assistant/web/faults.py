@@ -1,4 +1,4 @@
-"""Errors over HTTP: one shape, that of OpenAI's protocol, with our way out in it."""
+"""Errors over HTTP: one shape, that of OpenAI's protocol, which also says how to fix the problem."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from contracts.errors import (
 
 
 class Unauthorized(GuardianError):
-    """A request has no API key that counts."""
+    """The error for a request without a valid API key."""
 
 
 class Forbidden(GuardianError):
-    """The caller's role may not have this."""
+    """The error for a request that the caller's role does not allow."""
 
 
 class TooMany(GuardianError):
-    """A key asks more often than it may.
+    """The error for a key that exceeds its requests per minute.
 
     Args:
-        retry_after_s: When it may ask again, in whole seconds; at least 1.
+        retry_after_s: The wait until the next request, in whole seconds; at least 1.
     """
 
     def __init__(self, message: str, way_out: str, retry_after_s: int) -> None:
@@ -48,11 +48,11 @@ class TooMany(GuardianError):
 
 
 class UnknownModel(GuardianError):
-    """A request names a model that is not served."""
+    """The error for a request that names a model that is not served."""
 
 
 class TooLarge(GuardianError):
-    """The body of a request is larger than what is taken."""
+    """The error for a request body over the size limit."""
 
 
 _STATUS: Final[dict[type, tuple[int, str]]] = {
@@ -86,12 +86,12 @@ _FOR_PROGRAMS: Final = ("/v1", "/mcp")
 
 
 def is_for_programs(path: str) -> bool:
-    """Whether programs ask at a path, and not people with a browser."""
+    """Whether a path is for programs, not for people with a browser."""
     return any(path == part or path.startswith(f"{part}/") for part in _FOR_PROGRAMS)
 
 
 class Fault(BaseModel):
-    """What went wrong, how to get out of it, and of which kind it is."""
+    """One error: what went wrong, how to fix it, and its kind."""
 
     message: str
     way_out: str = ""
@@ -100,13 +100,13 @@ class Fault(BaseModel):
 
 
 class FaultBody(BaseModel):
-    """The body of every answer that is an error."""
+    """The body of every error response."""
 
     error: Fault
 
 
 def fault_of(error: GuardianError) -> tuple[int, FaultBody]:
-    """Return the status and the body of an error; of one of the server's own, they say of what kind it is, and no more."""
+    """Return the status and the body of an error; an internal error shows only its kind."""
     told = hidden(error, Language.EN)
     sort = told.kind if isinstance(told, InsideFault) else type(told)
     status, kind = next(_STATUS[known] for known in sort.__mro__ if known in _STATUS)
@@ -120,7 +120,7 @@ def _is_json(request: Request) -> bool:
 
 
 def install_fault_handlers(app: FastAPI) -> None:
-    """Have an application answer every error in one shape."""
+    """Make an application answer every error in one shape."""
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, GuardianError)  # noqa: S101  # it is installed for these alone
@@ -155,16 +155,17 @@ def install_fault_handlers(app: FastAPI) -> None:
 
 
 def unforeseen_fault() -> GuardianError:
-    """Return what a client is told of an error that nobody foresaw."""
+    """Return what a client gets for an unexpected error."""
     return GuardianError("Something unforeseen went wrong.", "Look into the server's log.")
 
 
 def fault_response(error: GuardianError, path: str = "/") -> JSONResponse:
-    """Return the answer to a request that came to an error.
+    """Return the response for an error.
 
     Args:
-        error: What went wrong.
-        path: Of the request: where programs ask, no browser is told to ask for a name and a password.
+        error: The error.
+        path: The request's path; on paths for programs, the response does not make a browser ask for a name and a
+            password.
     """
     status, body = fault_of(error)
     challenge = "Bearer" if is_for_programs(path) else 'Basic realm="Guardian", charset="UTF-8"'

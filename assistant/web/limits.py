@@ -1,4 +1,4 @@
-"""What is refused before it reaches a route, as plain ASGI: foreign pages, too many requests, too large ones."""
+"""Checks that refuse requests before they reach a route, as plain ASGI: foreign pages, too many or too large requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class RateWindow:
-    """Counts what happened in the last minute.
+    """A count of events in the last minute.
 
     Args:
         clock: Seconds, monotonic.
@@ -48,7 +48,7 @@ class RateWindow:
         self._times: deque[float] = deque()
 
     def wait_s(self, most: int) -> int:
-        """Return after how many whole seconds there is room again under `most`; 0: now."""
+        """Return the whole seconds until the count is below `most` again; 0 means now."""
         now = self._clock()
         while self._times and self._times[0] <= now - _WINDOW_S:
             self._times.popleft()
@@ -58,18 +58,18 @@ class RateWindow:
         return max(1, math.ceil(self._times[len(self._times) - most] + _WINDOW_S - now))
 
     def add(self) -> None:
-        """Count one, now."""
+        """Count one event now."""
         self._times.append(self._clock())
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How many requests a key may still make now.
+    """The number of requests that a key may still make now.
 
     Attributes:
-        window: Of its owner; none where nothing is limited.
-        most: A minute.
-        refused: Called with `key` for each that is refused.
+        window: The owner's window; `None` if nothing is limited.
+        most: The most requests a minute.
+        refused: Called with `key` for each refused request.
     """
 
     window: RateWindow | None = None
@@ -77,10 +77,10 @@ class Allowance:
     refused: Callable[[str], None] | None = None
 
     def check(self) -> None:
-        """Let one more through.
+        """Refuse a request if the limit is reached.
 
         Raises:
-            TooMany: There is no room for it.
+            TooMany: The limit is reached.
         """
         if self.window is not None and (wait := self.window.wait_s(self.most)):
             if self.refused is not None:
@@ -90,7 +90,7 @@ class Allowance:
             )
 
     def add(self) -> None:
-        """Count one, now."""
+        """Count one request now."""
         if self.window is not None:
             self.window.add()
 
@@ -99,16 +99,16 @@ UNLIMITED: Final = Allowance()
 
 
 class RateLimits:
-    """Keeps each key to its number of requests a minute, and each address to a few wrong keys.
+    """Limits on each key's requests per minute, and on each address's wrong keys.
 
-    What counts is every request under `/v1` and `/mcp`, and elsewhere what is not merely read. Of the chat page's own
-    requests most begin nothing: the page counts those that do, by the `allowance` in the request's state. A right key
-    is never refused for the wrong ones that came from its address.
+    Every request under `/v1` and `/mcp` counts; elsewhere, every request that does more than read. Most of the chat
+    page's own requests begin nothing. The page counts those that do, with the `allowance` in the request's state. A
+    right key is never refused because of wrong keys from its address.
 
     Args:
-        app: What is protected.
-        keys: Those in force; where none are used, nothing is limited.
-        refused: Called with `key` or `wrong_key` for each request that is refused.
+        app: The protected application.
+        keys: The keys in force; if none are used, nothing is limited.
+        refused: Called with `key` or `wrong_key` for each refused request.
         clock: Seconds, monotonic.
     """
 
@@ -167,7 +167,7 @@ def _counts(scope: Scope) -> bool:
 
 
 def network_of(host: str) -> str:
-    """Return an address as it is counted: of IPv6 the network of 64 bits, all of which one host can have."""
+    """Return an address as it is counted; for IPv6 its 64-bit network, because one host can have all of that."""
     try:
         address = address_of(host)
         return str(ip_network(f"{host}/64", strict=False)) if address.version == 6 else str(address)
@@ -176,21 +176,21 @@ def network_of(host: str) -> str:
 
 
 def address_of(host: str) -> IPv4Address | IPv6Address:
-    """Return a peer's address; one of IPv4 as such, also where who listens on IPv6 sees it in the clothes of the other.
+    """Return a peer's address; an IPv4 address that a listener on IPv6 sees as IPv6 is returned as IPv4.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is not an address.
     """
     address = ip_address(host)
     return getattr(address, "ipv4_mapped", None) or address
 
 
 class SizeLimit:
-    """Refuses bodies that are too large, whatever their header says: they are read here, up to the limit.
+    """A limit on the size of bodies; it reads them itself, up to the limit, whatever their header says.
 
     Args:
-        app: What is protected.
-        most: Bytes.
+        app: The protected application.
+        most: The limit, in bytes.
     """
 
     def __init__(self, app: ASGIApp, most: int) -> None:
@@ -240,7 +240,7 @@ def _read_declared_length(scope: Scope) -> int:
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return what hands a body over that was read already, and then whatever else comes."""
+    """Return a receiver that first returns a body that was already read, and then whatever else comes."""
     parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_part() -> Message:
@@ -250,18 +250,18 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 class OwnPages:
-    """Refuses what web pages of other sites have a browser send, and names that are not this machine's.
+    """A check that refuses requests from web pages of other sites, and host names that are not this machine's.
 
-    A page from anywhere that somebody on this machine looks at can have the browser send requests to loopback. Browsers
-    tell where those come from (`Sec-Fetch-Site`, `Origin`), so that they can be told from the own pages; programs send
-    neither. A page whose name was made to lead here (DNS rebinding) counts as an own page to the browser: where no key
-    is asked for on loopback, only names of loopback are answered to.
+    Any web page that somebody on this machine opens can make the browser send requests to loopback. Browsers say where
+    a request comes from (`Sec-Fetch-Site`, `Origin`), which separates foreign pages from our own. Programs send neither
+    header. If a foreign name was made to point here (DNS rebinding), the browser takes its page for our own. So on
+    loopback without keys, only loopback names get an answer.
 
     Args:
-        app: What is protected.
-        keys: Those in force.
-        origins: Other sites that may ask.
-        loopback: Whether the server listens on loopback alone.
+        app: The protected application.
+        keys: The keys in force.
+        origins: Other sites that may send requests.
+        loopback: Whether the server listens only on loopback.
     """
 
     def __init__(self, app: ASGIApp, keys: Keys, origins: Collection[str], *, loopback: bool) -> None:

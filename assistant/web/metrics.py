@@ -1,6 +1,6 @@
-"""What Prometheus is told: turns by whichever way in, and requests over HTTP.
+"""Metrics for Prometheus: turns of every interface, and requests over HTTP.
 
-Values of labels are few and fixed: names of the program's own, never a text, an id, an address or a key.
+Label values are few and fixed: the program's own names, never a text, an id, an address or a key.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _GONE: Final = "499"
 
 
 class Metrics:
-    """The figures of one server, in a registry of its own."""
+    """The metrics of one server, in its own registry."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -77,17 +77,17 @@ class Metrics:
         service.watchers.append(self._turn)
 
     def limited(self, reason: str) -> None:
-        """Count a request that was refused as one too many: of a `key`, or with a `wrong_key`."""
+        """Count a request that a limit refused: of a `key`, or with a `wrong_key`."""
         self._refused.labels(reason).inc()
 
     def request(self, method: str, route: str, status: str, seconds: float) -> None:
-        """Count a request over HTTP that has ended."""
+        """Count a finished HTTP request."""
         known = method if method in _METHODS else _UNKNOWN
         self._requests.labels(known, route, status).inc()
         self._request_seconds.labels(known, route).observe(seconds)
 
     def text(self) -> tuple[bytes, str]:
-        """Return all figures as Prometheus reads them, and the type of that text."""
+        """Return all metrics in Prometheus's text format, and its content type."""
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
     def _turn(self, live: RunningTurn, event: TurnEvent | None) -> None:
@@ -127,12 +127,12 @@ class Metrics:
 
 
 class Measured:
-    """Counts the requests of an application, as plain ASGI around everything else.
+    """A counter of an application's requests, as plain ASGI around everything else.
 
     Args:
-        app: What is measured.
-        metrics: Where they are counted.
-        paths: Those that there are: what is refused before it reaches its route counts there all the same.
+        app: The measured application.
+        metrics: The metrics that count the requests.
+        paths: All paths of the application; a request that is refused before its route still counts for its path.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Paths) -> None:

@@ -1,7 +1,7 @@
-"""OpenAI's chat completions as far as they are spoken here: what a request may ask for, and what is sent back.
+"""The supported part of OpenAI's chat completions: what a request may contain, and what is sent back.
 
-Pure: nothing here runs a turn. Of a request only the user's own words are read; what it says that the assistant or the
-system said is nobody's word.
+The module is pure: nothing here runs a turn. It reads only the user's own messages of a request. Messages of the
+assistant and the system in a request count as nobody's.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PIECE: Final = re.compile(rf".{{1,{PIECE_CHARS}}}(?:\s+|\Z)|.{{{PIECE_CHARS}}}"
 
 
 class Told(BaseModel):
-    """The assistant's own fields of a request; each may be left out.
+    """The assistant's own fields of a request; each is optional.
 
     Attributes:
-        thread_id: The conversation to go on with.
-        turn_id: The message's own id: under one id a message is never run twice.
+        thread_id: The conversation to continue.
+        turn_id: The message's own id; a message never runs twice under one id.
         settings: Run settings by name.
     """
 
@@ -44,7 +44,7 @@ class Told(BaseModel):
 
 
 class ChatMessage(BaseModel):
-    """One message. The words of the user are read, those of all others are not."""
+    """One message; only the user's messages are read."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -53,7 +53,7 @@ class ChatMessage(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """What a stream has beside the answer."""
+    """What a stream contains apart from the answer."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -61,17 +61,17 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """A request for a chat completion. Parameters that are not listed are taken and change nothing.
+    """A request for a chat completion; unlisted parameters are accepted and have no effect.
 
     Attributes:
-        model: The name of the profile that is served; `GET /v1/models` has it.
-        messages: The last one is the question, and the user's.
-        n: 1 only.
-        tools, functions: None: the assistant calls no tools of its clients.
-        response_format: Text only.
-        modalities: Text only.
-        logprobs: False only.
-        metadata: May have `thread_id` and `turn_id`.
+        model: The name of the served profile, as `GET /v1/models` returns it.
+        messages: The conversation; the last message is the question and must be the user's.
+        n: Only 1.
+        tools, functions: Must be empty, because the assistant calls no tools of its clients.
+        response_format: Only text.
+        modalities: Only text.
+        logprobs: Only false.
+        metadata: May contain `thread_id` and `turn_id`.
         guardian: The assistant's own fields.
     """
 
@@ -92,7 +92,7 @@ class ChatRequest(BaseModel):
 
 
 class GuardianFields(Answer):
-    """What is known of a turn beside its answer, which stands in the message: `GuardianFields` of it is its own field."""
+    """The facts about a turn apart from its answer, which is in the message: the completion's own field `guardian`."""
 
     answer: str = Field(default="", exclude=True)
 
@@ -104,7 +104,7 @@ class ProgressFields(BaseModel):
 
 
 class Usage(BaseModel):
-    """Tokens that the turn took of language models, all its calls together; 0 where no model was asked."""
+    """Tokens of all language model calls of the turn; 0 if no model was called."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -112,7 +112,7 @@ class Usage(BaseModel):
 
 
 class AssistantMessage(BaseModel):
-    """The verified answer, with its list of sources; or what the user is told in place of one."""
+    """The verified answer with its list of sources, or the text that the user gets instead."""
 
     role: Literal["assistant"] = "assistant"
     content: str
@@ -129,7 +129,7 @@ class Choice(BaseModel):
 
 
 class ChatCompletion(BaseModel):
-    """A chat completion of OpenAI's, and beside it what is known of the turn."""
+    """OpenAI's chat completion, with the facts about the turn."""
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
@@ -169,7 +169,7 @@ class ChatChunk(BaseModel):
 
 
 class Model(BaseModel):
-    """What may be named as the model of a request: the profile that is served."""
+    """A model that a request may name: the served profile."""
 
     id: str
     object: Literal["model"] = "model"
@@ -178,18 +178,18 @@ class Model(BaseModel):
 
 
 class Models(BaseModel):
-    """The models that are served: one."""
+    """The list of served models, which has one entry."""
 
     object: Literal["list"] = "list"
     data: list[Model]
 
 
 def refuse_unserved(request: ChatRequest, model: str) -> None:
-    """Refuse what would not be done; what would merely change nothing is taken.
+    """Refuse requests for features that are missing; accept parameters that only have no effect.
 
     Raises:
-        UnknownModel: Another model is named.
-        InputError: More answers than one are asked for, tools, a format, sound, or logarithms of probabilities.
+        UnknownModel: The request names another model.
+        InputError: The request asks for several answers, tools, a format, sound, or log probabilities.
     """
     refuse_unserved_model(request.model, model)
     asked_format = (request.response_format or {}).get("type", "text")
@@ -208,17 +208,17 @@ def refuse_unserved(request: ChatRequest, model: str) -> None:
 
 
 def refuse_unserved_model(asked: str, model: str) -> None:
-    """Refuse a model that is not the one that is served.
+    """Refuse a model that is not served.
 
     Raises:
-        UnknownModel: It is another.
+        UnknownModel: The model is not the served one.
     """
     if asked != model:
         raise UnknownModel(f"There is no model {asked[:80]!r} here.", f"This server has {model!r}.")
 
 
 def users_words(request: ChatRequest) -> list[str]:
-    """Return what the user said, in order, the question last.
+    """Return the user's messages, in order, the question last.
 
     Raises:
         InputError: The last message is not the user's, or a message of theirs is not text.
@@ -238,7 +238,7 @@ def _text(content: str | list[Json] | None) -> str:
 
 
 def ids_in(request: ChatRequest) -> tuple[str, str]:
-    """Return the ids of conversation and message that a request's fields name; empty strings where they name none."""
+    """Return the conversation's and the message's id from a request's fields; empty strings if the fields name none."""
     metadata = request.metadata or {}
     thread, turn = (str(metadata.get(name) or "") for name in ("thread_id", "turn_id"))
     told = request.guardian or Told()
@@ -246,14 +246,14 @@ def ids_in(request: ChatRequest) -> tuple[str, str]:
 
 
 def usage_of(result: StructuredAgentResult) -> Usage:
-    """Return the tokens of a turn."""
+    """Return the token counts of a turn."""
     tokens = result.diagnostics.tokens
     prompt, completion = tokens.get("prompt", 0), tokens.get("completion", 0)
     return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion)
 
 
 def finish_of(outcome: Outcome) -> Literal["stop", "content_filter"]:
-    """Return how a turn ended in OpenAI's words."""
+    """Return OpenAI's finish reason for a turn's end."""
     return "content_filter" if outcome is Outcome.REFUSED else "stop"
 
 
@@ -276,18 +276,18 @@ def completion_id(turn_id: str) -> str:
 
 
 def begin_stream(turn_id: str, *, model: str, created: int) -> ChatChunk:
-    """Return the first chunk of every stream: who speaks."""
+    """Return the first chunk of every stream, which names the speaker's role."""
     choice = ChunkChoice(delta=Delta(role="assistant", content=""))
     return ChatChunk(id=completion_id(turn_id), created=created, model=model, choices=[choice])
 
 
 def progress(first: ChatChunk, step: UserProgress | TurnEvent) -> ChatChunk:
-    """Return a chunk that adds nothing to the message; `first` is the stream's first."""
+    """Return a chunk that adds nothing to the message; `first` is the stream's first chunk."""
     return first.model_copy(update={"choices": [ChunkChoice()], "guardian": ProgressFields(progress=step)})
 
 
 def end_stream(first: ChatChunk, answer: Answer) -> Iterator[ChatChunk]:
-    """Yield the chunks of a verified answer, and the one that ends it; `first` is the stream's first."""
+    """Yield the chunks of a verified answer and the final chunk; `first` is the stream's first chunk."""
     for piece in pieces(answer.answer):
         yield first.model_copy(update={"choices": [ChunkChoice(delta=Delta(content=piece))]})
     last = ChunkChoice(finish_reason=finish_of(answer.outcome))
@@ -295,17 +295,17 @@ def end_stream(first: ChatChunk, answer: Answer) -> Iterator[ChatChunk]:
 
 
 def with_usage(first: ChatChunk, usage: Usage) -> ChatChunk:
-    """Return the chunk that tells the tokens; `first` is the stream's first."""
+    """Return the chunk with the token counts; `first` is the stream's first chunk."""
     return first.model_copy(update={"choices": [], "usage": usage})
 
 
 def pieces(text: str) -> list[str]:
-    """Return a text in pieces that are the text again when joined; they end between words where they can."""
+    """Return a text in pieces that give the text again when joined; they end between words if possible."""
     return _PIECE.findall(text)
 
 
 def wire(chunk: ChatChunk) -> str:
-    """Return a chunk as JSON: of a delta only what it adds, `guardian` only where it says something."""
+    """Return a chunk as JSON: only what a delta adds, and `guardian` only if it is not empty."""
     sent = chunk.model_dump(mode="json", exclude={"choices", "guardian"})
     choices = [
         {**choice.model_dump(mode="json"), "delta": choice.delta.model_dump(mode="json", exclude_none=True)}

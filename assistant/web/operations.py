@@ -1,4 +1,4 @@
-"""For those who run the server: whether it lives, whether it can work, and its figures."""
+"""Routes for the people who run the server: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ router = APIRouter(tags=["operations"])
 
 
 class Health(BaseModel):
-    """The process lives."""
+    """The reply that the process is alive."""
 
     status: str = "ok"
 
 
 class Readiness(BaseModel):
-    """Whether questions can be answered, and what is missing where they cannot."""
+    """Whether questions can be answered and, if not, what is missing."""
 
     ready: bool
     missing: list[str] = []
@@ -39,14 +39,14 @@ class Readiness(BaseModel):
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def healthz() -> Health:
-    """Say that the process lives. Needs no key."""
+    """Report that the process is alive. Needs no key."""
     return Health()
 
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness}})
 async def readyz(service: Served) -> JSONResponse:
-    """Say whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
+    """Report whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
     missing = await service.missing()
     told = Readiness(ready=not missing, missing=missing)
     return JSONResponse(told.model_dump(), 503 if missing else 200)
@@ -54,7 +54,7 @@ async def readyz(service: Served) -> JSONResponse:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:
-    """Return the figures of this server for Prometheus. Where keys are used it needs one of an operator's role."""
+    """Return this server's metrics for Prometheus. If keys are used, the request needs one with an operator's role."""
     caller, key = identify(request)
     if key is not None and not request.app.state.deployed.profile.sees_all(caller.role):
         raise Forbidden("The role of this API key may not read the metrics.", "Use one of a role with operator_view.")
@@ -63,12 +63,12 @@ async def metrics(request: Request) -> Response:
 
 
 def install_operations(app: FastAPI, paths: Paths, *, loopback: bool) -> None:
-    """Add these routes to an application, count its requests, and put its limits around it.
+    """Add these routes to an application, count its requests, and apply its limits.
 
     Args:
-        app: With `deployed` and `keys` in its state; gets `metrics` there.
-        paths: Those that there are.
-        loopback: Whether it is served on loopback alone.
+        app: The application, with `deployed` and `keys` in its state; `metrics` is added there.
+        paths: All paths of the application.
+        loopback: Whether it is served only on loopback.
     """
     settings: ServerSettings = app.state.deployed.settings.server
     keys = app.state.keys

@@ -1,4 +1,4 @@
-"""Which paths there are, apart from who answers there: for figures of what is refused, and for wrong methods."""
+"""The paths of an application, without their handlers: for metrics of refused requests, and for wrong methods."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Paths:
-    """The routes of an application, by their templates as the documentation has them.
+    """The routes of an application, by their templates, as in the documentation.
 
     Args:
-        routers: In the order in which they are asked.
-        others: Paths that stand for themselves.
+        routers: The routers, in matching order.
+        others: Further paths, which are their own templates.
     """
 
     def __init__(self, routers: Iterable[APIRouter], others: Sequence[str] = ()) -> None:
@@ -27,7 +27,7 @@ class Paths:
         self._others = frozenset(others)
 
     def template(self, path: str, method: str) -> str | None:
-        """Return the template of a path, for preference one that takes the method; `None`: there is no such path."""
+        """Return the template of a path, preferably one with this method; `None` if there is no such path."""
         fitting = [route for route in self.routes if route.path_regex.match(path)]
         taking = [route for route in fitting if method in (route.methods or ())]
         for route in (*taking, *fitting):
@@ -35,7 +35,7 @@ class Paths:
         return path if path in self._others else None
 
     def refuse_wrong_methods(self, app: FastAPI) -> None:
-        """Answer every other method at these paths with 405; whatever is added to the application later is not asked."""
+        """Answer all other methods at these paths with 405; routes that are added later are not asked."""
         methods: dict[str, set[str]] = {}
         for route in self.routes:
             methods.setdefault(route.path, set()).update(route.methods or ())
@@ -52,9 +52,9 @@ class _WrongMethod:
 
 
 def wrong_method(allowed: str) -> HTTPException:
-    """Return the error of a method that a path does not take.
+    """Return the error for a method that a path does not allow.
 
     Args:
-        allowed: The methods that it takes, with commas.
+        allowed: The allowed methods, separated by commas.
     """
     return HTTPException(405, f"This path takes {allowed} alone.", {"Allow": allowed})

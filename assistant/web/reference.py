@@ -1,4 +1,4 @@
-"""`/docs`: the description of the API, shown by Swagger UI; all of it comes from this server."""
+"""`/docs`: the API reference in Swagger UI; all of its files come from this server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES: Final = "/docs/files"
 
 
 def install_reference(app: FastAPI) -> None:
-    """Serve the description of the routes that an application has, at `/docs`."""
+    """Serve the reference of an application's routes at `/docs`."""
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title=f"{app.title}: API",

@@ -1,8 +1,8 @@
-"""One process that listens, and ends as it should: what runs is answered first.
+"""One process that listens, and that answers running turns before it ends.
 
-At the first SIGTERM or Ctrl-C no more turns are taken, `/readyz` says so, and those that run have GUARDIAN_DRAIN_SECONDS
-to end; who waits for them gets their answers. Only then is the port closed. A second signal ends the process at once:
-turns are kept as they go, so nothing is lost by that either.
+At the first SIGTERM or Ctrl-C, the server accepts no more turns, and `/readyz` says so. Running turns have
+GUARDIAN_DRAIN_SECONDS to end, and their callers get the answers. Only then does the port close. A second signal ends
+the process at once. Turns are stored as they run, so even then nothing is lost.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _LOGGING: Final[dict[str, Any]] = {
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Take a port, before anything is asked there.
+    """Open a port before the server can answer requests there.
 
     Args:
-        host: An address, or a name of one.
-        port: 0 to 65535; 0: any free one.
+        host: An address or a host name.
+        port: 0 to 65535; 0 means any free port.
 
     Raises:
-        ConfigError: It cannot be had.
+        ConfigError: The port cannot be opened.
     """
     if not 0 <= port <= _LAST_PORT:
         raise ConfigError(f"{port} is no port.", f"Choose one from 1 to {_LAST_PORT}, or 0 for any free one.")
@@ -133,13 +133,13 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
     """Serve until a signal comes.
 
     Args:
-        make: Builds the application, whose lifespan is that of the server. It is called where the server runs: Gradio
-            makes event loops of its own, and never closes them, where it is imported without one.
-        sock: Where it listens; closed at the end.
-        announce: Called once requests are answered.
+        make: Builds the application, which lives as long as the server. It is called inside the server's event loop.
+            Without a loop, Gradio would make its own on import and never close them.
+        sock: The socket to listen on; closed at the end.
+        announce: Called when the server begins to answer requests.
 
     Raises:
-        GuardianError: The deployment cannot be opened; it says why.
+        GuardianError: The deployment cannot be opened; the error says why.
     """
 
     async def serve() -> None:

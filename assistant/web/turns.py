@@ -1,4 +1,4 @@
-"""Turns over HTTP: what is sent while one runs and when it has ended, and that it ends where its client goes away."""
+"""Turns over HTTP: responses during and after a turn, and the end of a turn whose client goes away."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ class ClientGone(Exception):
 
 
 class Started(BaseModel):
-    """The first event of a stream: where the turn will be found."""
+    """The first event of a stream: the ids of the turn."""
 
     thread_id: str
     turn_id: str
 
 
 def ids_of(request: Request, thread: str, turn: str) -> tuple[str, str]:
-    """Return the ids that a request names: in its fields, else in its headers, where they are percent-encoded.
+    """Return the ids that a request names in its fields, or else in its headers, where they are percent-encoded.
 
-    A message that names itself and no conversation has one by its own id, so that it is not run twice there either.
+    A message with a message id but no conversation gets a conversation named by that id, so that it does not run twice
+    there either.
 
     Raises:
-        InputError: One cannot be an id.
+        InputError: An id is not valid.
     """
     thread = thread or unquote(request.headers.get("x-thread-id", ""))
     turn = turn or unquote(request.headers.get("x-turn-id", ""))
@@ -67,16 +68,16 @@ def ids_of(request: Request, thread: str, turn: str) -> tuple[str, str]:
 
 
 def thread_of_turn(turn_id: str) -> str:
-    """Return the conversation of a message that names itself and no conversation."""
+    """Return the conversation of a message with a message id but no conversation."""
     return f"turn-{hashlib.sha256(turn_id.encode()).hexdigest()[:32]}"
 
 
 def allowed_settings(settings: Json, profile: Profile, role: str) -> Json:
-    """Return the run settings of a message, where its role may send them.
+    """Return the run settings of a message, if its role may send them.
 
     Raises:
         InputError: The role is among them.
-        Forbidden: One is the operator's.
+        Forbidden: A setting is reserved for operators.
     """
     if "role" in settings:
         raise InputError("The role is no setting of a message.", "It is that of the API key, or of the server.")
@@ -89,22 +90,22 @@ def allowed_settings(settings: Json, profile: Profile, role: str) -> Json:
 
 
 def turn_headers(thread_id: str, turn_id: str) -> dict[str, str]:
-    """Return the headers that name a turn; what is not ASCII is percent-encoded, as UTF-8."""
+    """Return the headers that name a turn; non-ASCII characters are percent-encoded, as UTF-8."""
     return {"X-Thread-Id": quote(thread_id, safe="/:@"), "X-Turn-Id": quote(turn_id, safe="/:@")}
 
 
 def shown_event(event: TurnEvent, profile: Profile, role: str) -> UserProgress | TurnEvent | None:
-    """Return what a role may know of an event before the last; `None`: nothing (DT-004)."""
+    """Return the part of an event that a role may see, for all events but the last; `None` if nothing (DT-004)."""
     return event if profile.sees_all(role) else user_event(event)
 
 
 def wants_events(request: Request) -> bool:
-    """Whether a request asks for a stream of events by its header."""
+    """Whether a request's header asks for a stream of events."""
     return "text/event-stream" in request.headers.get("accept", "")
 
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Wait for something while the client waits, too; where the client goes away, it is cancelled.
+    """Wait for something as long as the client waits; if the client goes away, cancel it.
 
     Raises:
         ClientGone: The client closed its connection.
@@ -130,12 +131,12 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 class EventStream(Response):
-    """Sends events as they come, in a turn that is bound to the client: it ends where the client goes away.
+    """A response that sends a turn's events as they come; if the client goes away, the turn ends.
 
     Args:
-        turn: What holds the turn; entered already, left when the response has ended.
-        events: Each ready to be sent.
-        headers: Of the response.
+        turn: The context manager that holds the turn; already entered, left when the response has ended.
+        events: The events, each ready to be sent.
+        headers: The response's headers.
     """
 
     media_type = "text/event-stream"
@@ -177,17 +178,17 @@ async def _pulse(send: Send) -> None:
 
 
 def event_text(name: str, data: BaseModel) -> str:
-    """Return one event as it is sent."""
+    """Return one event in wire format."""
     return f"event: {name}\ndata: {data.model_dump_json()}\n\n"
 
 
 def data_text(text: str) -> str:
-    """Return an event without a name as it is sent."""
+    """Return an event without a name in wire format."""
     return f"data: {text}\n\n"
 
 
 async def events_of(live: RunningTurn, service: Service, caller: Caller, language: Language) -> AsyncGenerator[str]:
-    """Yield a turn as events: `started`, `progress` as often as there is some, then `answer`, or `error`."""
+    """Yield a turn as events: `started`, any number of `progress`, then `answer` or `error`."""
     profile = service.deployed.profile
     yield event_text("started", Started(thread_id=live.thread, turn_id=live.turn_id))
     try:
@@ -217,7 +218,7 @@ async def response_of(
     """Return a turn's answer, or its events.
 
     Raises:
-        GuardianError: There is no answer; in the words of the language, where it is one of the user's.
+        GuardianError: There is no answer; the text is in the user's language if the error is about their request.
     """
     if streamed:
         with told_in(language):
@@ -233,10 +234,10 @@ async def response_of(
 async def result_of(
     request: Request, turn: AbstractAsyncContextManager[RunningTurn], language: Language
 ) -> StructuredAgentResult | None:
-    """Wait for a turn's result; `None`: the client went away, and the turn has stopped.
+    """Wait for a turn's result; `None` if the client went away and the turn has stopped.
 
     Raises:
-        GuardianError: There is none; in the words of the language, where it is one of the user's.
+        GuardianError: There is no result; the text is in the user's language if the error is about their request.
     """
     try:
         with told_in(language):
@@ -247,17 +248,17 @@ async def result_of(
 
 
 def disconnected_response() -> Response:
-    """Return what nobody will read: the status that servers log where the client closed the connection."""
+    """Return a response that nobody will read, with the status that servers log if the client closed the connection."""
     return Response(status_code=499)
 
 
 def answer_response(told: Answer) -> JSONResponse:
-    """Return the answer of a turn, with its ids in the headers."""
+    """Return a turn's answer as a response, with its ids in the headers."""
     return JSONResponse(json.loads(told.model_dump_json()), headers=turn_headers(told.thread_id, told.turn_id))
 
 
 def faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the errors of a route for its documentation."""
+    """Return the possible errors of a route, for its documentation."""
     said = {
         400: "The request, a message, an id or a setting cannot be taken.",
         401: "Keys are used, and the request has none that counts.",
