@@ -1,4 +1,4 @@
-"""The bundled handbook, page by page, whatever the profile's own documents are."""
+"""The bundled handbook, page by page, even if the profile has other documents."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class HandbookPage:
 
     @property
     def uri(self) -> str:
-        """Its name among the resources of the Model Context Protocol."""
+        """The page's name among the resources of the Model Context Protocol."""
         return f"{SCHEME}{self.language}/{self.slug}"
 
 
 @cache
 def handbook() -> dict[str, HandbookPage]:
-    """Return the pages by their `uri`, in the order of their names."""
+    """Return the pages by `uri`, ordered by name."""
     from adapters.reading import front_matter
 
     pages: dict[str, HandbookPage] = {}

@@ -1,4 +1,4 @@
-"""The graph as a picture: Mermaid, drawn by LangGraph from the graph that runs."""
+"""The graph as a Mermaid picture, drawn by LangGraph from the graph that runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Guardian made of a draft, for an operator's terminal: the draft with each claim marked, and the verdict."""
+"""The Guardian's report on a draft, for an operator's terminal: the draft with each claim marked, and the verdict."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _LEADS_IN: Final = re.compile(r" *[^\w\n]{0,8}|[^\w\n]*\d+[.)]\s*|\s*\"[^\"\n]*\
 
 
 def in_colour(stream: TextIO) -> bool:
-    """Whether colour may be written: to a terminal that knows it, and where NO_COLOR does not forbid it."""
+    """Whether output may be coloured: the terminal supports it, and NO_COLOR does not forbid it."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"
 
 
 def write_report(result: StructuredAgentResult, width: int, *, colour: bool = False) -> str:
-    """Return what was judged in a turn: the draft, each claim of it marked, and how the verdict came about.
+    """Return the judgement of a turn: the draft with each claim marked, and the reasons for the verdict.
 
     Args:
-        result: Of the turn.
+        result: The turn's result.
         width: Columns of the terminal.
-        colour: Whether signs and verdict are coloured; what they say is there without it.
+        colour: Whether signs and verdict are coloured; their meaning does not depend on colour.
     """
     say = phrases(result.language)
     width = max(width, NARROWEST)
@@ -111,10 +111,10 @@ def _draft(
 
 
 def pieces(draft: str, claims: Sequence[ClaimFinding]) -> Iterator[tuple[ClaimFinding | None, str]]:
-    """Cut a draft into its claims, in their order, and what stands between them.
+    """Cut a draft into its claims, in order, and the text between them.
 
-    What leads in to a claim in its line, as the sign of an item does, comes with it. A claim that stands in no one
-    place comes behind the lines that it may have been read from.
+    The text that introduces a claim in its line, such as a list marker, comes with the claim. A claim without one exact
+    place comes after the lines that it may have been read from.
     """
     behind = 0
     for number, claim in enumerate(claims):
@@ -223,7 +223,7 @@ def _verdict(result: StructuredAgentResult, report: GuardianReport, say: Words, 
 
 
 def verdict_line(report: GuardianReport, say: Words) -> str:
-    """Return the verdict with its risk, and how faithful the draft is to its sources, where that is known."""
+    """Return the verdict with its risk and, if known, how faithful the draft is to its sources."""
     line = say["judged_risk"].format(verdict=report.verdict, risk=say[f"judged_risk_{report.risk_level}"])
     if report.faithfulness is None:
         return line
@@ -243,12 +243,12 @@ def _earlier(result: StructuredAgentResult) -> list[str]:
 
 
 def in_words(reason: str, say: Words, claim: str = "") -> str:
-    """Return a reason or a remark as a sentence with its name behind it; one that nobody has words for, as it is.
+    """Return a reason or a remark as a sentence, followed by its name; one without a text is returned as it is.
 
     Args:
-        reason: As the report has it, for example `claim_without_citation=[...]`.
-        say: The words of a language.
-        claim: Below this claim the sentence stands, so that it need not repeat it.
+        reason: The reason as written in the report, for example `claim_without_citation=[...]`.
+        say: The texts of a language.
+        claim: The claim above the sentence, which the sentence need not repeat.
     """
     read = read_reason(reason)
     if read.name == broke("", "").name:

@@ -1,4 +1,4 @@
-"""Searching as a turn does, for a person who wants to see why: what is asked of whom, and what becomes of it."""
+"""An explanation of a turn's search: the queries, the sources that they go to, and the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ State = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is searched for, planned without a model."""
+    """The queries of a search, planned without a model."""
 
     request_type: RequestType
     queries: tuple[str, ...]
@@ -32,11 +32,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a turn ends before it searches.
+    """The reason why a turn ends before it searches.
 
     Attributes:
         by: `moderation`, `plan` or `policy`.
-        why: What decided: the level with the rules of moderation, the action with the row of DT-002, or the policy rules.
+        why: The decision: the level with the moderation rules, the action with the row of DT-002, or the policy rules.
     """
 
     by: str
@@ -45,21 +45,22 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class SearchExplanation:
-    """What a turn on a message would search, and what it would find.
+    """What a turn on a message would search for, and what it would find.
 
     Attributes:
-        message: As it is planned.
-        language: Of the message; of the documents that are preferred.
-        role: Whose sources are asked.
-        plan: What is searched for.
-        not_asked: The sources that are not asked, with the reason: `role`, `request_type` or `not_connected`.
-        traces: Of each query and source.
-        evidence: What a draft would see.
-        threshold: Confidence from which a passage is used.
+        message: The message, as it is planned.
+        language: The language of the message, and of the preferred documents.
+        role: The role; its sources are asked.
+        plan: The queries.
+        not_asked: Sources that are not asked, with the reason: `role`, `request_type` or `not_connected`.
+        traces: The results for each query and source.
+        evidence: The passages that a draft would see.
+        threshold: The lowest confidence of a passage that is used.
         budget: Characters of evidence.
-        ending: Why a turn would end before it searches; `None` where it would not. The rest is then what would be found.
-        checked: Whether the evidence suffices for an answer, by the check that judges a draft.
-        degraded: What did not work as configured, each as `part: why`.
+        ending: Why a turn would end before it searches, or `None`. If it would end, the rest is what a search would
+            find.
+        checked: Whether the evidence is enough for an answer, by the check that judges drafts.
+        degraded: Parts that did not work as configured, each as `part: why`.
         calls: Requests to embedding and reranking servers.
     """
 
@@ -78,7 +79,7 @@ class SearchExplanation:
     calls: tuple[ModelCall, ...] = field(default=())
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as plain data, without the texts of the passages."""
+        """Return the explanation as plain data, without the texts of the passages."""
         kept = [{"ref": item.ref, "title": item.title, "chars": len(item.snippet)} for item in self.evidence]
         return {
             "message": self.message,
@@ -100,13 +101,13 @@ class SearchExplanation:
 
 
 async def explain_search(deployed: Deployment, message: str, context: Context) -> SearchExplanation:
-    """Plan a message without a model and run the first search of a turn, also where a turn would end before it.
+    """Plan a message without a model and run a turn's first search, even if a turn would end before it.
 
-    Sources that cannot be asked, all of them even, are part of what is explained. No server moderates the message:
-    only the rules do, where they are the moderator.
+    The explanation includes sources that cannot be asked, even if none can. No server moderates the message; only the
+    rules do, if they are the moderator.
 
     Raises:
-        NoIndex: Nothing has been indexed for the profile.
+        NoIndex: The profile has no index.
         ConfigError: A setting that names a source is wrong.
     """
     from assistant.wiring.documents import document_sources, knowledge_base

@@ -1,4 +1,4 @@
-"""Which column is what: the mapping, with defaults for an export of tickets."""
+"""The mapping of columns, with defaults for an export of tickets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from language.clean import fold
 
 
 class Column(StrEnum):
-    """What can be written of a row, in the order in which it is."""
+    """The columns that can be written for a row, in their order."""
 
     ANSWER = "answer"
     ARTICLES = "articles"
@@ -70,7 +70,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isi
 
 
 class Input(BaseModel):
-    """`[input]`: the columns that are read; one that is not named is looked for by its usual headers."""
+    """`[input]`: the columns to read; a column that is not named is found by its usual headers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -86,7 +86,7 @@ class Input(BaseModel):
 
 
 class Output(BaseModel):
-    """`[output]`: the columns that are written behind those of the input, with their headers, in this order."""
+    """`[output]`: the columns to write after those of the input, with their headers, in this order."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -106,16 +106,16 @@ class ColumnMap(BaseModel):
 
     @property
     def layout(self) -> Layout:
-        """What it says of how files are written."""
+        """The mapping's settings for reading and writing files."""
         read = self.input
         return Layout(read.sheet, read.encoding, read.delimiter, read.header_row, self.output.delimiter)
 
 
 def read_column_map(path: Path | None) -> ColumnMap:
-    """Read a mapping; without a file, the defaults.
+    """Read a mapping; without a file, return the defaults.
 
     Raises:
-        ConfigError: It cannot be read, or is wrong.
+        ConfigError: The mapping cannot be read, or is wrong.
     """
     if path is None:
         return ColumnMap()
@@ -140,7 +140,7 @@ def read_column_map(path: Path | None) -> ColumnMap:
 
 @dataclass(frozen=True, slots=True)
 class QuestionColumns:
-    """Where in a row its question stands: the places of its columns."""
+    """The positions of the columns that contain a row's question."""
 
     id: tuple[int, ...]
     subject: tuple[int, ...]
@@ -149,18 +149,18 @@ class QuestionColumns:
     ask: Ask = "auto"
 
     def name(self, row: SheetRow) -> str:
-        """Return what the input calls a row; empty where it does not."""
+        """Return the input's name of a row; empty if it has none."""
         return " ".join(" ".join(write_cell(row.cells[place]) for place in self.id).split())[:80]
 
     def texts(self, row: SheetRow) -> Iterator[str]:
-        """Return what a question is made of, as it stands there."""
+        """Return the unchanged texts that make up a question."""
         yield from (write_cell(row.cells[place]) for place in (*self.subject, *self.description))
 
     def question(self, row: SheetRow) -> str:
         """Return the text of a row's question: its subject, its description or both.
 
         Raises:
-            InputError: It cannot be read.
+            InputError: The row cannot be read.
         """
         if row.fault:
             raise InputError(row.fault, "")
@@ -178,10 +178,10 @@ class QuestionColumns:
 
 
 def find_columns(header: Sequence[str], wanted: Input) -> QuestionColumns:
-    """Find the columns of a table that are read.
+    """Find the columns of a table to read.
 
     Raises:
-        InputError: One that the mapping names is not there, or there is neither a subject nor a description.
+        InputError: A column that the mapping names is missing, or there is neither a subject nor a description.
     """
     places: dict[str, int] = {}
     for place, name in enumerate(header):
@@ -224,16 +224,16 @@ def _there_are(header: Sequence[str]) -> str:
 
 
 def write_failure(thread: str, error: str) -> dict[Column, Cell]:
-    """Return what there is to write of a row that has no result."""
+    """Return the cells of a row that has no result."""
     return {Column.THREAD: thread, Column.ERROR: error}
 
 
 def cells_of(result: StructuredAgentResult, *, structured: bool) -> dict[Column, Cell]:
-    """Return what there is to write of a turn.
+    """Return the cells of a turn.
 
     Args:
-        result: Of the turn.
-        structured: Whether articles, passages and choices are lists of objects, for programs, or text.
+        result: The turn's result.
+        structured: Whether articles, passages and choices are lists of objects, for programs; else they are text.
     """
     plan, record = result.plan, result.hand_off
     confidence = confidence_of(result)
@@ -259,7 +259,7 @@ def cells_of(result: StructuredAgentResult, *, structured: bool) -> dict[Column,
 
 
 def fault_of(result: StructuredAgentResult) -> str:
-    """Return why a turn ended with an error; empty where it did not."""
+    """Return why a turn ended with an error; empty if it did not."""
     if result.outcome is not Outcome.ERROR:
         return ""
     return "; ".join(result.diagnostics.degraded) or result.block_reason or "the turn ended with an error"

@@ -1,4 +1,4 @@
-"""The HTML of a ticket as text, by the reader of documents in HTML."""
+"""Conversion of a ticket's HTML to text, with the reader of HTML documents."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _ESCAPE = re.compile(r"\\([`\[\]|#~=*_-])")
 
 
 def is_html(text: str, html: Html) -> bool:
-    """Whether a description is to be read as HTML.
+    """Whether to read a description as HTML.
 
-    `auto`: where it looks like a document of markup. A tag that is only mentioned, signs of comparison, addresses and
-    entities do not make one: read as HTML, such a text would lose words.
+    With `auto`, a description is HTML if it looks like a marked-up document. A tag that is only mentioned, comparison
+    signs, addresses and entities do not count. A text with only these would lose words if read as HTML.
     """
     if html != "auto":
         return html == "always"
@@ -54,10 +54,10 @@ def is_html(text: str, html: Html) -> bool:
 
 
 def text_of(text: str, html: Html) -> str:
-    """Return the words of a description: no scripts, styles or hidden parts, of links and pictures their words.
+    """Return the words of a description, with those of links and pictures, without scripts, styles and hidden parts.
 
     Raises:
-        InputError: It is longer than one million characters of HTML.
+        InputError: The HTML is longer than one million characters.
     """
     if not is_html(text, html):
         return text

@@ -1,11 +1,11 @@
-"""A run over a table: every row a turn of a conversation of its own, which makes a killed run go on.
+"""A run over a table: every row is a turn in its own conversation, so that a killed run can continue.
 
     OUT.progress    which run answers which input with which settings; made before the first row is asked, and gone
                     when OUT is whole
     OUT.RUN.part    OUT while it is written, after the last row; no file of the user's has the run in its name
 
-What was answered stands in the transcript, under ids that follow from the run and the row: a row that was asked is
-never asked again, and no result is kept in memory.
+Answers are in the transcript, under ids made from the run and the row. So no row is asked twice, and no result is kept
+in memory.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ _REFRESH_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What was asked for on the command line.
+    """The options of a batch run from the command line.
 
     Attributes:
         source, target: IN and OUT.
         columns: The mapping.
-        at_once: Rows at once, 1 or more.
-        force: Whether an OUT may be replaced, and a run that was broken off be forgotten.
-        language: Of the answers; empty: of each question.
-        role: Of who asks.
+        at_once: Rows to ask at the same time, 1 or more.
+        force: Whether to replace an existing OUT and forget an interrupted run.
+        language: The language of the answers; if empty, that of each question.
+        role: The caller's role.
     """
 
     source: Path
@@ -72,23 +72,23 @@ class Job:
 
     @property
     def progress(self) -> Path:
-        """The file beside OUT that lets a killed run go on."""
+        """The file next to OUT that lets a killed run continue."""
         return self.target.with_name(self.target.name + PROGRESS)
 
 
 @dataclass(slots=True)
 class Report:
-    """How a run went.
+    """The outcome of a run.
 
     Attributes:
-        rows: That were asked, those of an earlier process among them.
-        outcomes: How many ended how; rows without a result are not counted.
-        errors: By the number of a row, why it has an error.
-        names: By the number of such a row, what IN calls it; rows without a name are not there.
-        degraded: Rows in whose turn a part did not work as configured.
-        shortened: Cells that were cut to what a spreadsheet holds.
-        seconds: Of this process.
-        target: Where the answers are: OUT, or a file beside it where OUT appeared during the run.
+        rows: Rows that were asked, including those of an earlier process.
+        outcomes: The number of rows for each outcome; rows without a result are not counted.
+        errors: The reason for each error, by row number.
+        names: The name in IN of each such row, by row number; rows without a name are left out.
+        degraded: Rows with a turn in which a part did not work as configured.
+        shortened: Cells that were cut to a spreadsheet's limit.
+        seconds: The time of this process.
+        target: The file with the answers: OUT, or a file next to it if OUT appeared during the run.
     """
 
     rows: int = 0
@@ -103,7 +103,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that is to begin, or to go on: its name, and how many rows were answered before."""
+    """A run that is about to begin or continue: its name, its rows, and how many of them were answered before."""
 
     run: str
     rows: int
@@ -111,17 +111,17 @@ class Begun:
 
 
 async def run_batch(deployed: Deployment, job: Job, begun: Callable[[Begun], None]) -> Report:
-    """Answer the rows of a table and write another; a run that was broken off goes on.
+    """Answer the rows of a table and write another; an interrupted run continues.
 
     Args:
-        deployed: Who answers.
-        job: What is wanted.
+        deployed: The deployment that answers.
+        job: The options of the run.
         begun: Called once, before the first row is asked.
 
     Raises:
-        InputError: One of the two files, the mapping or a setting does not do; nothing was asked.
-        ThreadError: The storage failed; the run can go on.
-        GuardianError: Something else that a person can fix; it says how.
+        InputError: One of the two files, the mapping or a setting is not valid; nothing was asked.
+        ThreadError: The storage failed; the run can continue.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     since = time.monotonic()
     kind = _check_job(job)
@@ -312,7 +312,7 @@ class _BatchWork:
         self._caller = Caller(role=job.role)
 
     async def ask_all(self, table: Table, begun: Callable[[Begun], None]) -> Report:
-        """Ask every row that has no result yet; a row that fails does not keep the others."""
+        """Ask every row that has no result yet; if a row fails, the others continue."""
         report = Report(rows=table.count)
         done = await self._read_recorded(table) if self._run.goes_on else set[int]()
         begun(Begun(f"batch-{self._run.name}", table.count, len(done)))
@@ -366,7 +366,7 @@ class _BatchWork:
         return f"batch-{self._run.name}-{row.number}"
 
     async def write(self, table: Table, kind: str, report: Report) -> None:
-        """Write OUT beside its place and move it there; count the outcomes."""
+        """Write OUT under another name and move it into place; count the outcomes."""
         wanted = self._job.columns.output.columns
         header = unique_behind(table.header, list(wanted.values()))
         part = _part(self._job.target, self._run)
@@ -402,7 +402,7 @@ def _turn_id(question: str) -> str:
 
 
 def unique_behind(header: tuple[str, ...], ours: list[str]) -> list[str]:
-    """Return a header as it is, then our names, changed where they stand in it."""
+    """Return a header unchanged, then our column names; a name that the header already has is changed."""
     return [*header, *unique([*unique(header), *ours])[len(header) :]]
 
 

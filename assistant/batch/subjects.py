@@ -1,7 +1,7 @@
-"""What of a ticket is its question: subject, description or both.
+"""The choice of a ticket's question: subject, description or both.
 
-Subjects such as "Question" or "Ticket #12345" stand for nothing that could be searched; put before a question they
-lead to passages about questions and tickets.
+Subjects such as "Question" or "Ticket #12345" contain nothing to search for. In front of a question, they would find
+passages about questions and tickets.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ _ASKS_NOTHING: Final = _set(
 
 
 def question_of(subject: str, description: str, ask: Ask) -> str:
-    """Return what is asked.
+    """Return the question of a ticket.
 
     Args:
         subject: As text; may be empty.
         description: As text; may be empty.
-        ask: One of the two or both, whatever they say; `auto`: both, but for a subject that says nothing, a
-            description that says nothing, and the subject of a description that asks by itself.
+        ask: Subject, description or both, whatever they say. `auto` joins both, but leaves out a text that says
+            nothing. It also leaves out the subject if the description asks a question by itself.
     """
     if ask == "subject":
         return subject
@@ -114,7 +114,7 @@ def question_of(subject: str, description: str, ask: Ask) -> str:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text has only words that name no matter, numbers and marks."""
+    """Whether a text has only words without a topic, numbers and signs."""
     words = _words(text)
     numbers = [word for word in words if _CODE.fullmatch(word)]
     if numbers and not _WITH_A_NUMBER.isdisjoint(words):
@@ -128,7 +128,7 @@ def _sends_elsewhere(text: str) -> bool:
 
 
 def asks_by_itself(text: str) -> bool:
-    """Whether a text has a question that names its matter, unlike "How do I fix it?"."""
+    """Whether a text contains a question that names its topic, unlike "How do I fix it?"."""
     sentences = _BETWEEN_SENTENCES.split(text.strip())
     return any(_is_question(sentence) and _stands_alone(sentence) for sentence in sentences)
 

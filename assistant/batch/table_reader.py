@@ -1,4 +1,4 @@
-"""Reads tables from xlsx, csv and jsonl files, row by row."""
+"""Reading of tables from xlsx, csv and jsonl files, row by row."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _BOMS: Final = (
 
 
 def open_table(path: Path, layout: Layout) -> Table:
-    """Look a file through: its header, and how many rows it has.
+    """Read a file once and return it as a table, with its header and its number of rows.
 
     Raises:
-        InputError: It cannot be read, or has no rows.
-        ConfigError: What reads spreadsheets is not installed.
+        InputError: The file cannot be read, or has no rows.
+        ConfigError: The package that reads spreadsheets is not installed.
     """
     kind = kind_of(path, "IN")
     if kind == ".jsonl":
@@ -110,7 +110,7 @@ def _with_header(rows: Generator[tuple[int, Sequence[Cell]]], header_row: int) -
 
 
 def is_empty(cell: Cell) -> bool:
-    """Whether there is nothing in a cell."""
+    """Whether a cell is empty."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 

@@ -1,4 +1,4 @@
-"""Writes tables to xlsx, csv and jsonl files, row by row."""
+"""Writing of tables to xlsx, csv and jsonl files, row by row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 
 
 def write_cell(cell: Cell) -> str:  # noqa: PLR0911 - one line per kind of cell
-    """Return a cell as text: dates as ISO writes them, lists and objects as JSON."""
+    """Return a cell as text: dates in ISO format, lists and objects as JSON."""
     match cell:
         case None:
             return ""
@@ -50,10 +50,10 @@ def write_cell(cell: Cell) -> str:  # noqa: PLR0911 - one line per kind of cell
 
 
 class TableWriter:
-    """Takes rows of cells, in order.
+    """A writer that accepts rows of cells, in order.
 
     Attributes:
-        shortened: Cells that were longer than a spreadsheet's may be.
+        shortened: Cells that were longer than a spreadsheet allows.
     """
 
     def __init__(self, write: Callable[[Sequence[Cell]], None]) -> None:
@@ -66,10 +66,10 @@ class TableWriter:
 
 
 def open_writer(path: Path, kind: str, header: Sequence[str], delimiter: str) -> AbstractContextManager[TableWriter]:
-    """Write a table of a kind of `KINDS`, whatever the file's name; it is whole when the block has ended.
+    """Open a writer for a kind of `KINDS`, whatever the file's name; the file is complete when the block ends.
 
     Raises:
-        GuardianError: It cannot be written.
+        GuardianError: The file cannot be written.
     """
     work = {".xlsx": _book, ".csv": _csv, ".jsonl": _json_lines}[kind]
     return _translate_errors(path, work(path, header, delimiter))
@@ -143,7 +143,7 @@ def _json(value: object) -> str:
 
 
 def unique(header: Sequence[str]) -> list[str]:
-    """Return names of columns of which no two are alike and none is empty, those that are so already unchanged."""
+    """Return column names that are all different and not empty; names that are so already stay unchanged."""
     taken: dict[str, None] = {}
     for place, name in enumerate(header, 1):
         wanted = name or f"column {place}"
@@ -191,7 +191,7 @@ def _book(path: Path, header: Sequence[str], delimiter: str) -> Generator[TableW
 
 
 def cut_to_cell(text: str) -> str:
-    """Return what a spreadsheet's cell can hold; text that is cut says so at its end."""
+    """Return a text cut to a spreadsheet's cell limit; a text that is cut says so at its end."""
     encoded = text.encode("utf-16-le")
     units = len(encoded) // 2
     if units <= MOST_IN_CELL:

@@ -1,6 +1,6 @@
-"""Files of tables as streams of rows: xlsx, csv and JSON lines.
+"""Table files as streams of rows: xlsx, csv and JSON lines.
 
-A file is read twice, once to be counted and checked, once to be asked; never is all of it in memory.
+A file is read twice, first to count and check its rows, then to ask them. It is never completely in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Cell = Any
 
 
 class Formula(str):
-    """A formula of a spreadsheet that has no value there: no program has computed it yet."""
+    """A spreadsheet formula without a value, because no program has computed it yet."""
 
     __slots__ = ()
 
@@ -31,14 +31,15 @@ MOST_COLUMNS: Final = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a mapping says of how files are written; empty: found out.
+    """A mapping's settings for reading and writing files; an empty value is detected.
 
     Attributes:
-        sheet: Of a spreadsheet; empty: the first one.
-        encoding: Of a csv file that is read.
-        delimiter: Of a csv file that is read.
-        header_row: The number of the row that is the header; 0: the first one that is not empty.
-        out_delimiter: Of a csv file that is written; empty: that of the one that was read, else a comma.
+        sheet: The sheet of a spreadsheet; empty means the first.
+        encoding: Encoding of the csv file to read.
+        delimiter: Delimiter of the csv file to read.
+        header_row: The number of the header row; 0 means the first row that is not empty.
+        out_delimiter: Delimiter of the csv file to write. Empty means that of the csv file that was read, or else a
+            comma.
     """
 
     sheet: str = ""
@@ -53,9 +54,9 @@ class SheetRow:
     """A row that is not empty.
 
     Attributes:
-        number: As spreadsheet programs show it: the header is row 1. Of JSON lines: of the line.
-        cells: As many as the table has columns.
-        fault: Why the row cannot be read; its cells are empty then.
+        number: The row number as spreadsheet programs show it: the header is row 1. For JSON lines, the line number.
+        cells: One cell for each column of the table.
+        fault: Why the row cannot be read; its cells are then empty.
     """
 
     number: int
@@ -65,13 +66,13 @@ class SheetRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A file that was looked through once.
+    """A table file that was read through once.
 
     Attributes:
-        header: The names of the columns; columns beyond the header have empty ones.
-        count: Rows that are not empty.
-        rows: Reads the file anew.
-        delimiter: Of a csv file.
+        header: The column names; columns beyond the header have empty names.
+        count: The number of rows that are not empty.
+        rows: Reads the file again.
+        delimiter: The delimiter, for a csv file.
     """
 
     header: tuple[str, ...]
@@ -84,8 +85,8 @@ def kind_of(path: Path, name: str) -> str:
     """Return a file's kind, one of `KINDS`.
 
     Raises:
-        InputError: It is none of them.
-        ConfigError: What reads and writes spreadsheets is not installed.
+        InputError: The file is of another kind.
+        ConfigError: The package that reads and writes spreadsheets is not installed.
     """
     kind = path.suffix.casefold()
     if kind not in KINDS:
@@ -97,7 +98,7 @@ def kind_of(path: Path, name: str) -> str:
 
 
 def needs_extra(what: str) -> ConfigError:
-    """Return the error of a missing library."""
+    """Return the error for a missing package."""
     return ConfigError(
         f"{what} cannot be read or written: a package is missing.",
         "Install it: pip install 'guardian-assistant[batch]'.",
@@ -108,7 +109,7 @@ def digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes.
 
     Raises:
-        InputError: It cannot be read.
+        InputError: The file cannot be read.
     """
     try:
         with path.open("rb") as file:

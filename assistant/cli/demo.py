@@ -1,4 +1,4 @@
-"""`make demo`: a tour of turns that ends in every way a turn can end. Only the questions are written down."""
+"""`make demo`: a tour through every outcome of a turn; only the questions are scripted."""
 
 from __future__ import annotations
 

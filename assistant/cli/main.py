@@ -1,4 +1,4 @@
-"""The command `guardian`. Nothing heavy is imported before it is needed: `--help` is instant."""
+"""The command `guardian`; it imports heavy modules only when needed, so that `--help` is instant."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Outlet:
             raise
 
     def drop(self) -> None:
-        """Send what is still held back, and all that follows, nowhere."""
+        """Discard buffered output and all later output."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
@@ -64,7 +64,7 @@ class _Outlet:
 
 
 def program() -> int:
-    """Run one command in a process of its own, which ends with it, and return its exit code."""
+    """Run one command as the whole of a process, and return its exit code."""
     # What is imported stays. To look through all of it for garbage while it comes, as Python does by default after each 700
     # new objects, takes a tenth of the time of a question.
     gc.set_threshold(_NEW_OBJECTS)
@@ -138,7 +138,7 @@ def _find_command(options: argparse.Namespace) -> Callable[[argparse.Namespace],
 
 
 def outcome_code(outcome: str) -> int:
-    """Return the exit code of how a turn ended."""
+    """Return the exit code for a turn's outcome."""
     return _OUTCOME_CODES[outcome]
 
 

@@ -1,4 +1,4 @@
-"""The command line of `guardian`: every command with its options, help and examples. Nothing heavy is imported."""
+"""The command line of `guardian`: every command with its options, help and examples; nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
 
 @cache
 def build_parser() -> argparse.ArgumentParser:
-    """Build the command line with all its help; it is the same for every command of a process."""
+    """Build the command line with all its help; it is the same for every command."""
     codes = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
     parser = _command(
         None,

@@ -1,4 +1,4 @@
-"""What a search found and what became of it, as a table for a terminal of any width."""
+"""The results of a search as a table for a terminal of any width."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _FIGURES: Final = ("confidence", "score", "similarity", "fused", "rerank_score_r
 
 
 def table(found: SearchExplanation, width: int) -> str:
-    """Return what is known of a search: the plan, then per query and source the figures and the passages.
+    """Return the report of a search: the plan, then the figures and the passages per query and source.
 
     Args:
-        found: The search.
+        found: The search explanation.
         width: Columns of the terminal.
     """
     width = max(width, NARROWEST)

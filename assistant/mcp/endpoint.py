@@ -1,4 +1,4 @@
-"""Serving over HTTP, at /mcp of the server."""
+"""MCP over HTTP, at `/mcp` of the server."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class _Endpoint:
 def mount_mcp(app: FastAPI, identify: Identify) -> None:
     """Serve the tools of an application's deployment at `/mcp`, while `serving_mcp` is entered.
 
-    Foreign pages, made-up names of this machine, too large and too many requests are refused before
-    (`assistant/web/limits.py`), as for every other path.
+    As on every other path, `assistant/web/limits.py` first refuses foreign pages, false host names, and too large or
+    too many requests.
     """
     from starlette.routing import Route
 
@@ -61,7 +61,7 @@ def mount_mcp(app: FastAPI, identify: Identify) -> None:
 
 @asynccontextmanager
 async def serving_mcp(app: FastAPI, identify: Identify) -> AsyncGenerator[None]:
-    """Run the sessions; a turn that runs when this ends is kept half-finished."""
+    """Run the sessions; a turn that is running when this ends stays half-finished."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
 

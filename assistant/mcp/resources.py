@@ -1,4 +1,4 @@
-"""The handbook as resources."""
+"""The handbook as MCP resources."""
 
 from __future__ import annotations
 

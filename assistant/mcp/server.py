@@ -4,8 +4,8 @@
     serve_stdio(deployed, role)     one client, on standard input and output
     mount_mcp(app)                  streamable HTTP at `/mcp`, with the API keys and roles of the rest
 
-The low-level server of the SDK: what it makes of functions would take numbers in quotation marks, leave out unknown
-arguments, tell of errors in pydantic's words, and set up the logging of the whole process.
+This uses the SDK's low-level server. The high-level one would accept numbers in quotation marks, ignore unknown
+arguments, report errors in pydantic's words, and configure the logging of the whole process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Whose = Callable[["Request | None"], tuple[Service, Caller]]
 
 
 def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
-    """Return the server of a deployment."""
+    """Return the MCP server of a deployment."""
     listed = [describe_tool(name, tool, deployed.profile) for name, tool in TOOLS.items()]
 
     async def list_tools(_: Asked, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:

@@ -1,4 +1,4 @@
-"""Serving on standard input and output."""
+"""MCP on standard input and output."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 async def serve_stdio(deployed: Deployment, role: str) -> None:
-    """Serve one client on standard input and output, until it closes them, or a signal ends this process.
+    """Serve one client on standard input and output, until it closes them or a signal ends this process.
 
     Args:
-        deployed: What is served.
-        role: Of whoever asks; one of the profile's.
+        deployed: The deployment to serve.
+        role: The caller's role; one of the profile's.
 
     Raises:
-        NoIndex: Nothing has been indexed for its profile.
-        GuardianError: Something else that a person can fix; it says how.
+        NoIndex: The deployment's profile has no index.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     signalled: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
     async with open_service(deployed) as service:

@@ -1,4 +1,4 @@
-"""The tools that another assistant gets: their arguments, their replies, and what they do."""
+"""The tools for other assistants: their arguments, their replies, and their actions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Lang = Annotated[
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool: others than those that are named are refused."""
+    """Arguments of a tool; unknown ones are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -100,7 +100,7 @@ class ReadArticleArguments(Arguments):
 
 
 class AskReply(Answer):
-    """An answer; its schema does not spell out the whole result, which most callers are not sent."""
+    """An answer; its schema does not describe the whole result, which most callers do not get."""
 
     result: Annotated[
         StructuredAgentResult | None,
@@ -125,7 +125,7 @@ class FoundPassage(BaseModel):
 
 
 class FoundPassages(BaseModel):
-    """What a search found, best first; `degraded` is for operators alone, and says what did not work as configured."""
+    """The passages of a search, best first; `degraded`, only for operators, says what did not work as configured."""
 
     passages: list[FoundPassage]
     degraded: list[str] = Field(default_factory=list[str])
@@ -133,7 +133,7 @@ class FoundPassages(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """A tool call: whose it is, its arguments, and how progress is told."""
+    """A tool call: its caller, its arguments, and how to report progress."""
 
     service: Service
     caller: Caller

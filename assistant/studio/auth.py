@@ -1,4 +1,4 @@
-"""Who may ask `langgraph dev`: whoever has an API key, each for himself; where no keys are used, everybody."""
+"""Access to `langgraph dev`: each API key sees only its owner's data; without keys, everybody may ask."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ auth = Auth()
 
 @auth.authenticate
 async def authenticate(headers: dict[bytes, bytes]) -> Json:
-    """Return who sent a request, with the role of the key; where no keys are used, nobody by name.
+    """Return the sender of a request, with the role of the key; if no keys are used, an anonymous one.
 
     Raises:
-        HTTPException: 401, no key that counts; 503, the keys cannot be read.
+        HTTPException: 401 if there is no valid key; 503 if the keys cannot be read.
     """
     try:
         return await asyncio.to_thread(
@@ -77,9 +77,10 @@ def _user(headers: Mapping[str, str]) -> Json:
 
 
 class KeyFirst:
-    """Asks for the key before anything else, for the server answers some pages of its own without asking.
+    """A check of the key before everything else, because the server answers some of its pages without one.
 
-    Where keys are used, nobody gets those for developers, which show anybody's thread and delete all of them.
+    If keys are used, the pages for developers are closed, because they show anybody's threads and can delete all of
+    them.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -144,9 +145,9 @@ app = Starlette(middleware=[Middleware(KeyFirst)])
 
 @auth.on
 async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> Json | None:
-    """Threads with their runs, and crons, are for whoever made them; a state is written with the operator's view only.
+    """Allow threads with their runs, and crons, only to their owner; writing a state needs the operator's view.
 
-    Whoever writes a state can make an answer of a draft that did not pass, and so read it.
+    A person who writes a state can turn a draft that did not pass into an answer, and so read it.
     """
     found = await _identify(ctx)
     if found is None:
@@ -167,7 +168,7 @@ async def only_ones_own(ctx: Auth.types.AuthContext, value: MutableMapping[str, 
 
 @auth.on.assistants
 async def own_assistants(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> Json | None:
-    """Everybody may use the graph as it is; an assistant with settings of its own is its maker's."""
+    """Allow everybody the unchanged graph, and an assistant with its own settings only to its owner."""
     found = await _identify(ctx)
     if found is None:
         return None
@@ -186,7 +187,7 @@ async def own_assistants(ctx: Auth.types.AuthContext, value: MutableMapping[str,
 
 @auth.on.store
 async def own_items(ctx: Auth.types.AuthContext, value: MutableMapping[str, Any]) -> None:
-    """Every namespace of the store begins with the name of its owner's key."""
+    """Make every namespace of the store begin with the name of its owner's key."""
     found = await _identify(ctx)
     if found is not None:
         owner, _ = found

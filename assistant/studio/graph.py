@@ -18,10 +18,10 @@ from graph.langgraph_internals import recast
 
 
 def make_graph() -> Graph:
-    """Build the graph of the deployment that the environment names; the server brings the checkpointer.
+    """Build the graph of the deployment that the environment names; the server provides the checkpointer.
 
-    The profile's documents are indexed first: where nothing changed, that takes a moment. Missing vectors are made beside
-    the turns.
+    The profile's documents are indexed first; if nothing changed, that takes a moment. Missing vectors are made while
+    turns run.
     """
     deployed = deployment()
     if deployed.profile.knowledge:

@@ -1,6 +1,6 @@
-"""What `langgraph dev` keeps, in files of its own: its run queue is not our turn runner.
+"""The data of `langgraph dev`, in its own files, because its run queue is not our turn runner.
 
-The server loads each file of `langgraph.json` by itself, so the graph, which reads the documents, has another one.
+The server loads each file of `langgraph.json` separately, so the graph, which reads the documents, has its own file.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def threads_file(deployed: Deployment) -> Path:
 
 
 def items_file(deployed: Deployment) -> Path:
-    """Return the file that holds what clients put into the server's store."""
+    """Return the file that holds the items of the server's store."""
     return deployed.folder / "studio-store.db"
 
 
 @asynccontextmanager
 async def checkpointer() -> AsyncGenerator[BaseCheckpointSaver[str]]:
-    """Open the server's threads.
+    """Open the checkpointer of the server's threads.
 
     Raises:
         ThreadError: The file cannot be opened, read or written.

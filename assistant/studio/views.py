@@ -1,4 +1,4 @@
-"""What a caller of `langgraph dev` may read of a thread's state: drafts that did not pass are the operators' alone."""
+"""What a caller of `langgraph dev` may read of a thread's state: only operators see drafts that did not pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ sees_drafts: Final[ContextVar[bool]] = ContextVar("sees_drafts", default=True)
 
 
 class ReadByRole(JudgedGraph):
-    """The graph, whose state and history withhold what its streams withhold, where the reader may not see drafts."""
+    """A graph that also hides drafts in its state and history from readers who may not see them, as its streams do."""
 
     async def aget_state(self, *arguments: Any, **options: Any) -> StateSnapshot:
         return _withhold_drafts(await super().aget_state(*arguments, **options))

@@ -1,1 +1,1 @@
-"""One module a command; each has `run(options) -> exit code` and imports what it needs when it runs."""
+"""The commands, one module each, with `run(options) -> exit code`; each imports what it needs when it runs."""

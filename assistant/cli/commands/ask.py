@@ -21,7 +21,7 @@ _USUAL_WIDTH = 100
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask, print the answer, and say by the exit code how the turn ended."""
+    """Ask, print the answer, and return an exit code for the turn's outcome."""
     text = sys.stdin.read() if options.text == "-" else options.text
     result = ask_structured(
         text,
@@ -44,13 +44,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def explain(result: StructuredAgentResult) -> None:
-    """Print what was judged in a turn, as wide as the terminal."""
+    """Print the judgement of a turn's draft, as wide as the terminal."""
     width = shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
     print(write_report(result, width, colour=in_colour(sys.stdout)), flush=True)
 
 
 def receiver(text: str, language: str | None, *, path: bool) -> OnEvent:
-    """Return what writes a turn's progress to standard error, in the language of the answer."""
+    """Return a receiver that writes a turn's progress to standard error, in the language of the answer."""
 
     def write(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

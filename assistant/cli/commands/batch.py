@@ -22,7 +22,7 @@ _MOST_NAMED: Final = 20
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer the table, print how many rows ended how, and say by the exit code whether all of them did."""
+    """Answer the table, print how many rows had which outcome, and return an exit code for whether all succeeded."""
     language = own_language()
     say = phrases(language)
     job = Job(

@@ -1,4 +1,4 @@
-"""`guardian chat`: a conversation, one line a message."""
+"""`guardian chat`: a conversation in the terminal, one message a line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rendering.texts import without_escapes
 
 
 def run(options: argparse.Namespace) -> int:
-    """Talk until an empty line or the end of the input."""
+    """Answer messages until an empty line or the end of the input."""
     deployed = deployment(options.profile)
     thread = uuid.uuid4().hex[:12] if options.thread is None else options.thread
     language = Language(options.lang) if options.lang else deployed.profile.languages[0]

@@ -1,4 +1,4 @@
-"""`guardian doctor`: what is there, what is not, and what to do about it."""
+"""`guardian doctor`: checks what is present, what is missing, and how to fix it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _FOR_STUDIO = ("langgraph-cli", "langgraph-api")
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing looked at: whether it is well, what was seen, and what to do about it; a note alone is no complaint."""
+    """The result of one check: whether it is well, what was found, and how to fix it; a note alone is not a problem."""
 
     what: str
     ok: bool
@@ -63,7 +63,7 @@ class Diagnosis:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at everything; exit code 1 where something needs attention."""
+    """Run all checks; exit code 1 if something needs attention."""
     findings = list(_look(options.profile))
     if options.json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))

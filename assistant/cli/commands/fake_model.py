@@ -1,4 +1,4 @@
-"""`guardian fake-model`: a server that plays a language model, and every fault of one, on this machine."""
+"""`guardian fake-model`: a scripted fake of a language model's server, with all its faults, on this machine."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from adapters.fakes.server import run as serve
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until Ctrl-C or SIGTERM; a stopped server is a success."""
+    """Serve until Ctrl-C or SIGTERM; a stopped server counts as a success."""
     return serve(options)

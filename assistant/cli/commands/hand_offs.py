@@ -1,4 +1,4 @@
-"""`guardian hand-offs`: what was passed on to people, what is kept, and sending that."""
+"""`guardian hand-offs`: lists hand-offs to people, delivered and kept ones, and sends those that are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List or send; exit code 1 where something is still kept after sending."""
+    """List or send; exit code 1 if hand-offs are still kept after sending."""
     deployed = deployment(options.profile)
     if options.action == "send":
         asyncio.run(_send(deployed))

@@ -1,4 +1,4 @@
-"""`guardian index`: documents into the knowledge base."""
+"""`guardian index`: reads documents into the knowledge base."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Index the folders named; files that were left out are named with the reason."""
+    """Index the given folders, and list skipped files with the reason."""
     deployed = deployment(options.profile)
     if options.path is not None:
         if not options.path.strip():
@@ -50,10 +50,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def profile_folders(deployed: Deployment) -> list[Folder]:
-    """Return the folders that a profile names, resolved against the place of its file.
+    """Return the folders that a profile names, relative to its file.
 
     Raises:
-        ConfigError: It names none.
+        ConfigError: The profile names no folder.
     """
     profile = deployed.profile
     base = profile_path(deployed.settings.data.profile).parent
@@ -78,12 +78,13 @@ def _reading(deployed: Deployment, path: Path) -> DialectSettings:
 
 
 def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) -> str:
-    """Read folders in with a progress bar, name what was left out, and return one line about it all.
+    """Index folders with a progress bar, list skipped files, and return a one-line summary.
 
     Args:
-        deployed: What they are for.
-        folders: What is read in.
-        vectors: Whether missing vectors are made here; a server makes them beside its turns (`assistant.wiring.background`).
+        deployed: The deployment that gets the documents.
+        folders: The folders to read.
+        vectors: Whether to make missing vectors here; a server makes them while it runs turns
+            (`assistant.wiring.background`).
     """
     with _bar("files") as bar:
 

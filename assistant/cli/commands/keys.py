@@ -1,4 +1,4 @@
-"""`guardian keys`: make, list and remove API keys."""
+"""`guardian keys`: makes, lists and removes API keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.errors import InputError
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do one of the three."""
+    """Make, list or remove keys."""
     deployed = deployment(options.profile)
     keys, say = keys_of(deployed), phrases(own_language())
     match options.action:

@@ -1,4 +1,4 @@
-"""`guardian search`: ranked passages with score and confidence, or what a turn would search and find."""
+"""`guardian search`: ranked passages with score and confidence, or what a turn would search for and find."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOP = 10
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the passages, or the explanation; exit code 0 also where nothing was found."""
+    """Print the passages, or the explanation; exit code 0 even if nothing was found."""
     if options.explain:
         _explain(options)
         return 0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one of the three."""
+    """Print the graph, the decision tables or the settings."""
     if options.what == "tables":
         from rendering.decision_tables import decision_tables
 

@@ -25,7 +25,7 @@ _OPERATOR: Final = Caller()
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do one of the four."""
+    """List, read, resume or delete."""
     if options.action != "list":
         # The conversation of an API key has the key's name and a slash in front.
         check_id("conversation's", options.thread, MAX_STORED_ID_LENGTH if "/" in options.thread else MAX_ID_LENGTH)

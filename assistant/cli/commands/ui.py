@@ -1,4 +1,4 @@
-"""`guardian ui`: the chat page for whoever sits at this machine."""
+"""`guardian ui`: the chat page for the user of this machine."""
 
 from __future__ import annotations
 
