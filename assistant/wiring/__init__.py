@@ -1,1 +1,1 @@
-"""The one place that wires: settings and profile in; ports, sources, graph and turn runner out."""
+"""The only place that wires: settings and profile in; ports, sources, graph and turn runner out."""

@@ -1,4 +1,4 @@
-"""Vectors that are made beside a server: turns are answered by words meanwhile, and say so."""
+"""Vectors that are made while a server runs; until then, turns search by words and say so."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _STEPS: Final = 10
 
 
 class Filling:
-    """Makes the vectors that a deployment's passages lack, in a thread; a killed one is gone on with by the next.
+    """A thread that makes the missing vectors of a deployment's passages; after a kill, the next one continues.
 
-    Nothing is done for an index in a server, or without an embedding model. What goes wrong is told on the standard error
-    stream, and ends no server.
+    It does nothing for an index on a server, or without an embedding model. Errors go to standard error and do not end
+    the server.
     """
 
     def __init__(self, deployed: Deployment) -> None:
@@ -37,11 +37,11 @@ class Filling:
         self._told = 0
 
     def start(self) -> None:
-        """Begin; the documents have been read in."""
+        """Start the thread; the documents have been read in."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End it, and wait until its thread is gone; what was made is kept."""
+        """Stop the thread and wait until it has ended; finished vectors are kept."""
         # The loop takes no calls any more where it is over.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._cancel)

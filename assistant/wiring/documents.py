@@ -1,4 +1,4 @@
-"""The documents of a deployment, wherever they are indexed, and the sources that search them."""
+"""A deployment's documents, wherever they are indexed, and the sources that search them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def engine_of(deployed: Deployment, url: str) -> IndexEngine:
-    """Return the index of a deployment in a server; nothing is asked of it yet.
+    """Return the index of a deployment on a server, without a request to it.
 
     Raises:
         ConfigError: The address is wrong, or a package is missing.
@@ -31,11 +31,11 @@ def engine_of(deployed: Deployment, url: str) -> IndexEngine:
 
 
 def knowledge_base(deployed: Deployment) -> Knowledge:
-    """Open the deployment's documents; those in a server are not looked for before they are asked for.
+    """Open the deployment's documents; an index on a server is not contacted before the first search.
 
     Raises:
-        NoIndex: Nothing has been indexed for its profile.
-        KnowledgeError: They cannot be read.
+        NoIndex: The deployment's profile has no index.
+        KnowledgeError: The documents cannot be read.
         ConfigError: The address of the server is wrong, or a package is missing.
     """
     from adapters.index.embedded import KnowledgeBase
@@ -85,7 +85,7 @@ def _renew(deployed: Deployment) -> None:
 
 
 def document_sources(deployed: Deployment, knowledge: Knowledge) -> dict[Source, EvidenceSource]:
-    """Return the sources of a deployment's documents, with the rankers that its settings name."""
+    """Return the sources of a deployment's documents, with the rankers from its settings."""
     from adapters.index.embedded import DocumentSource
     from assistant.wiring.rankers import add_reranker
     from contracts.enums import Source

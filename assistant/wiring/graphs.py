@@ -1,4 +1,4 @@
-"""The graph of a deployment: made of its documents, or on a server of its own."""
+"""The graph of a deployment: made of its documents, or on its own server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def write_graph(deployed: Deployment) -> Built | None:
-    """Bring the graph of a deployment's documents up to date.
+    """Update the graph of a deployment's documents.
 
     Returns:
-        `None` where its profile asks no graph anything, or a server has the graph.
+        `None` if its profile has no graph lookups, or if the graph is on a server.
 
     Raises:
-        KnowledgeError: It cannot be written.
+        KnowledgeError: The graph cannot be written.
     """
     if not deployed.profile.lookups_of(Source.NEO4J) or deployed.settings.lookups.graph_url:
         return None
@@ -30,16 +30,17 @@ def write_graph(deployed: Deployment) -> Built | None:
 
 
 def graph_file(deployed: Deployment) -> Path:
-    """Return where the graph of a deployment's documents is, if there is one."""
+    """Return the file of the graph of a deployment's documents, if there is one."""
     from adapters.lookups.graph.building import FILE
 
     return deployed.graph_folder / FILE
 
 
 def graph_source(deployed: Deployment) -> GraphSource | None:
-    """Return what answers from the graph; `None` where the profile asks it nothing, or there cannot be one.
+    """Return the source that answers from the graph; `None` if the profile has no graph lookups or there is no graph.
 
-    A graph of indexed documents whose file is missing is a source that cannot be asked: nobody has looked there.
+    If documents are indexed but the file of their graph is missing, the source exists but cannot be asked, so that it
+    does not count as searched.
 
     Raises:
         ConfigError: The server's address, or a statement of the profile, is wrong.

@@ -1,4 +1,4 @@
-"""Where the hand-offs of a deployment go: a folder, a webhook, or nowhere."""
+"""The destination of a deployment's hand-offs: a folder, a webhook, or none."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def outbox(deployed: Deployment) -> Outbox:
-    """Return the file that hand-offs are kept in; nothing is opened or made yet."""
+    """Return the file that keeps hand-offs; nothing is opened or created yet."""
     from adapters.hand_off.outbox import Outbox
 
     return Outbox(hand_offs_file(deployed), deployed.profile.name)
 
 
 def hand_off_sink(deployed: Deployment) -> OutboxSink | None:
-    """Return the sink that takes hand-offs to where GUARDIAN_HANDOFF_TO leads; `None` where that is empty."""
+    """Return the sink that delivers hand-offs to GUARDIAN_HANDOFF_TO; `None` if that is empty."""
     settings = deployed.settings.hand_offs
     if not settings.to:
         return None
@@ -34,7 +34,7 @@ def hand_off_sink(deployed: Deployment) -> OutboxSink | None:
 
 
 def hand_offs_file(deployed: Deployment) -> Path:
-    """Return where hand-offs are kept until they are delivered."""
+    """Return the path of the file that keeps hand-offs until they are delivered."""
     return deployed.folder / "hand_offs.db"
 
 

@@ -1,4 +1,4 @@
-"""The lookups of a profile: over a database, over a graph, and in the SQL that a model writes."""
+"""The lookups of a profile: in a database, in a graph, and in SQL that a model writes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def lookup_sources(deployed: Deployment, servers: Servers | None = None) -> dict[Source, EvidenceSource]:
-    """Return the sources of a profile's lookups; of a kind that it has none for, there is none.
+    """Return the sources of a profile's lookups; a kind without lookups has no source.
 
     Args:
-        deployed: What is served.
-        servers: The models behind servers; a profile that lets one write SQL needs them.
+        deployed: The deployment to serve.
+        servers: The models on servers; needed if the profile lets a model write SQL.
 
     Raises:
         ConfigError: GUARDIAN_DATABASE_URL or GUARDIAN_GRAPH_URL is wrong, a statement does more than read a graph, or
-            a model is to write SQL, and there is none.
+            the profile wants a model to write SQL and there is none.
     """
     from assistant.wiring.graphs import graph_source
     from contracts.enums import Source
@@ -41,7 +41,7 @@ def lookup_sources(deployed: Deployment, servers: Servers | None = None) -> dict
 
 
 def asks_database(profile: Profile) -> bool:
-    """Whether a profile has anything to ask a database, by lookups or in a model's SQL."""
+    """Whether a profile asks a database, by lookups or in a model's SQL."""
     from contracts.enums import Source
 
     return bool(profile.lookups_of(Source.DB)) or profile.database.text_to_sql is not None
@@ -54,10 +54,10 @@ def _asking_in_sql(database: DatabaseSource, writer: StatementWriter) -> Evidenc
 
 
 def database_source(deployed: Deployment) -> DatabaseSource:
-    """Return the source of a profile's lookups in SQL; without an address it asks the assistant's own conversations.
+    """Return the source of a profile's SQL lookups; without an address, they read the assistant's own conversations.
 
     Raises:
-        ConfigError: GUARDIAN_DATABASE_URL is wrong, or a model is to write SQL, and there is none.
+        ConfigError: GUARDIAN_DATABASE_URL is wrong, or the profile wants a model to write SQL and there is none.
     """
     from importlib.util import find_spec
 

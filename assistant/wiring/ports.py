@@ -1,4 +1,4 @@
-"""The adapters of a deployment, each chosen by its settings and its profile, as ports of the graph."""
+"""The adapters of a deployment as ports of the graph, each chosen by settings and profile."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def ports(
     deployed: Deployment, knowledge: Knowledge, servers: Servers | None = None, sink: HandOffSink | None = None
 ) -> Ports:
-    """Return the adapters of a deployment. Where no server is named, everything works without a key or a network.
+    """Return the adapters of a deployment; without named servers, all of them work without a key or a network.
 
     Args:
-        deployed: What is served.
-        knowledge: Its documents.
-        servers: The models and moderators behind servers; made here, and then never closed, where it is left out.
-        sink: Where hand-offs go; who only measures turns has none, so that nobody is called.
+        deployed: The deployment to serve.
+        knowledge: The deployment's documents.
+        servers: The models and moderators on servers. If you leave it out, it is made here and never closed.
+        sink: The destination of hand-offs; a measurement of turns has none, so that nobody is called.
     """
     from adapters.drafting.extractive import ExtractiveDrafter
     from adapters.moderation.rules import RuleModerator
@@ -56,7 +56,7 @@ def ports(
 
 
 def read_words() -> None:
-    """Read the words and texts that turns look up: a node that did would keep all other turns of the process waiting."""
+    """Load the words and texts that turns need; loading them in a node would block all other turns of the process."""
     from contracts.enums import Language
     from language.lexicon import lexicon
     from language.words import stop_words
@@ -69,7 +69,7 @@ def read_words() -> None:
 
 
 def idle_ports() -> Ports:
-    """Return ports for a graph that is drawn, or only asked for its checkpoints: no turn can run on them."""
+    """Return ports for a graph that is only drawn or asked for its checkpoints; no turn can run on them."""
     from adapters.drafting.extractive import ExtractiveDrafter
     from adapters.fakes.planning import FakePlanner
     from adapters.moderation.rules import RuleModerator
@@ -83,12 +83,12 @@ async def open_ports(deployed: Deployment, knowledge: Knowledge | None = None) -
     """Open the adapters of a deployment.
 
     Args:
-        deployed: What is served.
-        knowledge: Its documents, which stay open; opened and closed here where they are left out.
+        deployed: The deployment to serve.
+        knowledge: The deployment's documents, which stay open. If you leave them out, they are opened and closed here.
 
     Raises:
-        NoIndex: Nothing has been indexed for its profile.
-        GuardianError: Something else that a person can fix; it says how.
+        NoIndex: The deployment's profile has no index.
+        GuardianError: Another problem that a person can fix; the error says how.
     """
     from adapters.lookups.graph.source import GraphSource
     from assistant.wiring.hand_offs import hand_off_sink

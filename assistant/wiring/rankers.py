@@ -1,4 +1,4 @@
-"""The rankers, as the settings name them; `None` where they name none."""
+"""The rankers that the settings name; `None` if they name none."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def embedder(settings: Settings) -> Embedder | None:
-    """Return what ranks by meaning; the model of this process is loaded by the first text, not here.
+    """Return the embedder; a model of this process is loaded with the first text, not here.
 
     Raises:
-        ConfigError: It is asked for by name, and is not installed; or the folder that is named has no such model.
+        ConfigError: The named model is not installed, or the named folder has no model.
     """
     chosen = settings.embedder.name
     if chosen == "off":
@@ -75,7 +75,7 @@ def _in_folder(path: str) -> Embedder:
 
 
 def without_meaning(settings: Settings) -> str:
-    """Say why it is searched by words alone, and what would change that, where `embedder` returned none."""
+    """Return why search uses only words, and how to change that, if `embedder` returned `None`."""
     from adapters.index.ranking.local.use import INSTALL
 
     if settings.embedder.name == "off":
@@ -84,7 +84,7 @@ def without_meaning(settings: Settings) -> str:
 
 
 def reranker(settings: Settings) -> Reranker | None:
-    """Return what puts the best passages of a query in order."""
+    """Return the reranker, which orders the best passages of a query."""
     if not settings.reranker.url:
         return None
     from adapters.index.ranking.rerank import Reranker
@@ -93,7 +93,7 @@ def reranker(settings: Settings) -> Reranker | None:
 
 
 def add_reranker(source: EvidenceSource, settings: Settings) -> EvidenceSource:
-    """Return a source whose best passages a reranker puts in order; the source itself where there is none."""
+    """Return a source whose best passages a reranker orders, or the unchanged source if there is no reranker."""
     model = reranker(settings)
     if model is None:
         return source
@@ -103,11 +103,11 @@ def add_reranker(source: EvidenceSource, settings: Settings) -> EvidenceSource:
 
 
 def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> VectorReport | None:
-    """Ask for the vectors that the deployment's passages lack; `None` where no embedding model is named.
+    """Make the missing vectors of the deployment's passages; `None` if no embedding model is named.
 
     Raises:
         KnowledgeError: The knowledge base cannot be read or written.
-        IndexBusy: Another process is writing it.
+        IndexBusy: Another process is writing the knowledge base.
     """
     model = embedder(deployed.settings)
     if model is None:
@@ -120,7 +120,7 @@ def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> V
 
 
 def access_of(settings: Settings, ranker: RankerSettings) -> RankingAccess:
-    """Return the model that a group of the settings names."""
+    """Return the access to the model that a group of settings names."""
     from adapters.index.ranking.requests import RankingAccess
 
     return RankingAccess(

@@ -1,4 +1,4 @@
-"""The models and moderators behind servers, as the settings name them, on one HTTP client."""
+"""The models and moderators on servers that the settings name, on one HTTP client."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _TRUTHS: Final = {"true": True, "false": False}
 
 
 class Servers:
-    """Makes the adapters that ask servers; nothing is imported or opened for those that are not named.
+    """The factory of adapters that ask servers; it imports and opens nothing for servers that are not named.
 
     Args:
-        deployed: What is served.
+        deployed: The deployment to serve.
     """
 
     def __init__(self, deployed: Deployment) -> None:
@@ -56,7 +56,7 @@ class Servers:
 
     @property
     def moderates(self) -> bool:
-        """Whether messages are moderated by a server, which can be unavailable."""
+        """Whether a server moderates messages; a server can be unavailable."""
         return self._provider in ("vllm", "mosec")
 
     def moderator(self) -> Moderator:
@@ -78,7 +78,7 @@ class Servers:
                 return RuleModerator()
 
     def planner(self, otherwise: Planner) -> ModelPlanner | None:
-        """Return the model's planner; `None` where no model is named."""
+        """Return the planner that asks a model; `None` if no model is named."""
         models = self._settings.models
         if not models.planner:
             return None
@@ -88,7 +88,7 @@ class Servers:
         return ModelPlanner(asked, self._memory, otherwise, self.rungs())
 
     def ahead(self, planner: Planner | None) -> SpeculativePlanner | None:
-        """Return the planner that begins beside moderation; `None` where that is not wanted, or would save nothing."""
+        """Return the planner that starts during moderation; `None` if that is switched off or would save nothing."""
         if planner is None or not self._settings.models.plan_ahead or not self.moderates:
             return None
         from adapters.planning.speculative import PlanAhead
@@ -97,7 +97,7 @@ class Servers:
         return PlanAhead(planner, access.model, access.server)
 
     def drafter(self, otherwise: Drafter) -> Drafter | None:
-        """Return the model's drafter; `None` where no model is named."""
+        """Return the drafter that asks a model; `None` if no model is named."""
         models = self._settings.models
         if not models.drafter:
             return None
@@ -107,7 +107,7 @@ class Servers:
         return ModelDrafter(asked, otherwise)
 
     def statement_writer(self, dialect: str) -> StatementWriter | None:
-        """Return who has the planner's model write SQL; `None` where the profile lets none, or no model is named."""
+        """Return the writer of SQL by the planner's model; `None` if the profile allows none or no model is named."""
         models, database = self._settings.models, self._deployed.profile.database
         if database.text_to_sql is None or not models.planner:
             return None
@@ -119,7 +119,7 @@ class Servers:
         return StatementWriter(asked, database.text_to_sql, dialect, database.max_rows)
 
     def entailment(self) -> RemoteChecker | None:
-        """Return who tells whether claims follow from what they cite; `None` where no server is named."""
+        """Return the checker of whether claims follow from what they cite; `None` if no server is named."""
         settings, models = self._settings.entailment, self._settings.models
         if not settings.url:
             return None
@@ -144,7 +144,7 @@ class Servers:
         return RemoteChecker(ChatJudge(self._model(access, CallPurpose.ENTAIL)), settings.languages)
 
     def rungs(self) -> list[Strategy]:
-        """Return the ways of asking for a plan that the settings allow."""
+        """Return the strategies for requesting a plan that the settings allow."""
         from adapters.planning.model import ToolForm, fallback_chain
 
         form = self._settings.models.tool_form
@@ -152,7 +152,7 @@ class Servers:
         return fallback_chain(chosen, strict=_TRUTHS.get(self._settings.models.tool_strict))
 
     def window(self, access: ModelAccess) -> ContextWindow:
-        """Return how much a model takes."""
+        """Return the context window of a model."""
         from adapters.models.window import ContextWindow
 
         return ContextWindow(access, self._client, self._memory)
@@ -161,7 +161,8 @@ class Servers:
         """Ask a model for one word.
 
         Raises:
-            ServerFault: It does not answer. A reply without a word is an answer: a thinking model has few tokens here.
+            ServerFault: The model does not answer. An empty reply counts as an answer, because a thinking model has few
+                tokens here.
         """
         from langchain_core.messages import HumanMessage
 
@@ -177,20 +178,20 @@ class Servers:
                 raise
 
     async def names(self, access: ModelAccess) -> list[str] | None:
-        """Return the models that a server has; `None` where it does not say."""
+        """Return the models of a server; `None` if it does not list them."""
         from adapters.models.window import list_models
 
         return await list_models(access, self._client)
 
     def accesses(self) -> dict[str, ModelAccess]:
-        """Return every model that is asked, by what it is asked for."""
+        """Return every model that is asked, by purpose."""
         models = self._settings.models
         named = {"planner": models.planner, "drafter": models.drafter}
         found = {part: self._access(model) for part, model in named.items() if model}
         return {**found, "moderation": self.access_of_moderator()} if self._provider == "vllm" else found
 
     def access_of_moderator(self) -> ModelAccess:
-        """Return what asking the moderation model takes."""
+        """Return the access to the moderation model."""
         from adapters.models.access import ModelAccess
 
         settings = self._settings.moderation

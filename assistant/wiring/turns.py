@@ -1,4 +1,4 @@
-"""All that running turns takes: the graph over its ports, checkpoints, transcript, locks."""
+"""The parts of the turn runner: the graph over its ports, checkpoints, transcript, locks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def _forget(deployed: Deployment, thread_id: str) -> int:
 
 @asynccontextmanager
 async def open_runner(deployed: Deployment, ports: Ports) -> AsyncGenerator[TurnRunner]:
-    """Open all that running turns takes beside the adapters: checkpoints, transcript, locks."""
+    """Open the turn runner with checkpoints, transcript and locks, on given adapters."""
     from adapters.checkpoints.sqlite import open_saver
     from assistant.turns.runner import TurnRunner
     from graph.build import build_graph

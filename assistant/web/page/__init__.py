@@ -1,1 +1,1 @@
-"""The chat page, in the two views of DT-004. `render` knows no Gradio, which only `app` and `mount` import."""
+"""The chat page, in the two views of DT-004; only `app` and `mount` import Gradio."""

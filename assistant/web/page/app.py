@@ -1,7 +1,7 @@
-"""The chat page's components and what they do. Gradio takes seconds to import: only `mount` imports this.
+"""The chat page's components and their actions. Gradio takes seconds to import, so only `mount` imports this module.
 
-Which conversation is shown, and in which language, the browser says with each event (`script.py`); who asks, never.
-Turns run in the service: the page follows them, and may go away and come back.
+With each event, the browser says which conversation it shows and in which language (`script.py`), but never who asks.
+Turns run in the service. The page follows them, and may go away and come back.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class _Visit:
 
 
 class ChatPage:
-    """The page of one application.
+    """The chat page of one application.
 
     Args:
-        app: With the state of `assistant.web.app`; its service is open whenever an event comes.
+        app: The application, with the state of `assistant.web.app`; its service is open whenever an event comes.
     """
 
     def __init__(self, app: FastAPI) -> None:
@@ -98,16 +98,16 @@ class ChatPage:
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """The profile's; the first is that of readers who want none of ours."""
+        """The profile's languages; readers of no supported language get the first."""
         return tuple(self._app.state.deployed.profile.languages)
 
     @property
     def inputs(self) -> Mapping[int, int]:
-        """How many inputs each event of the page has, by its `fn_index`."""
+        """The number of inputs of each event of the page, by its `fn_index`."""
         return {number: len(event.inputs) for number, event in self.blocks.fns.items()}
 
     def has(self, session: str, event: str = "") -> bool:
-        """Whether a session has asked for something that it may listen to; with an event, whether that is of it."""
+        """Whether a session has sent something whose results it may receive; with an event, whether that is among it."""
         # Gradio 6.31 keeps this where it adds an event to its queue.
         queue: Any = getattr(self.blocks, "_queue")  # noqa: B009
         known = session in queue.pending_messages_per_session
@@ -291,15 +291,15 @@ class ChatPage:
 
 
 def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
-    """Return what an event is about.
+    """Return the context of an event.
 
     Args:
-        app: With the state of `assistant.web.app`.
-        place: What the browser says, as JSON; what of it is not as it should be counts as not said.
-        request: Which the guard in front of the page let in.
+        app: The application, with the state of `assistant.web.app`.
+        place: The browser's state, as JSON; values that are not valid are ignored.
+        request: The request, which the guard in front of the page has accepted.
 
     Raises:
-        Unauthorized: It did not come past the guard.
+        Unauthorized: The request did not pass the guard.
     """
     caller = getattr(request.request.state, "caller", None) if request.request is not None else None
     if request.request is None or not isinstance(caller, Caller):

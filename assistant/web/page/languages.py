@@ -1,4 +1,4 @@
-"""In which language the page speaks to a reader."""
+"""The choice of the page's language for a reader."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def language_of(chosen: str, accepted: str, languages: Sequence[Language]) -> La
     """Return the page's language.
 
     Args:
-        chosen: By the reader, on the page; may be empty.
+        chosen: The reader's choice on the page; may be empty.
         accepted: `Accept-Language` of their browser: names with a weight from 0 to 1 (RFC 9110, 12.5.4).
-        languages: Of the profile; the first stands for a reader of neither.
+        languages: The profile's languages; a reader of none of them gets the first.
     """
     if chosen in set(Language):
         return Language(chosen)

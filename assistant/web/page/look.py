@@ -1,4 +1,4 @@
-"""How the page looks to one caller: language, product, role."""
+"""The look of the page for one caller: language, product, role."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from contracts.profile import Profile
 
 @dataclass(frozen=True)
 class Look:
-    """For whom a page is made.
+    """The language and the view in which a page is made.
 
     Attributes:
-        language: Of the page; an answer has its own.
-        operator: Whether the operator's view is shown.
+        language: The page's language; an answer has its own.
+        operator: Whether to show the operator's view.
     """
 
     profile: Profile
@@ -29,7 +29,7 @@ class Look:
 
     @cached_property
     def words(self) -> dict[str, str]:
-        """The words of the page's language, as plain text."""
+        """The texts of the page's language, as plain text."""
         return phrases(self.language)
 
     def say(self, key: str, **values: object) -> str:
@@ -38,7 +38,7 @@ class Look:
 
 
 def anchor_of(turn_id: str) -> str:
-    """Return the id of a turn's place on the page: turn ids may have any sign that can be shown."""
+    """Return the HTML id of a turn's place on the page; turn ids may contain any visible character."""
     return f"t{hashlib.sha256(turn_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
@@ -49,7 +49,7 @@ def passage_url(turn: Turn, number: int, *, rank: bool = False) -> str:
 
 
 def outward_link(href: str, title: str, look: Look) -> str:
-    """Return a link that opens in a new tab and tells nobody where it was."""
+    """Return a link that opens in a new tab and sends no referrer."""
     return (
         f'<a href="{words(href)}" target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer">'
         f'{words(title)}<span class="sr"> ({look.say("new_tab")})</span></a>'

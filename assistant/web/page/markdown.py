@@ -1,4 +1,4 @@
-"""Markdown as HTML that can do nothing: no HTML of its author's, no pictures, no address that is not allowed."""
+"""Safe HTML from Markdown: no HTML of the author's, no pictures, only allowed addresses."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _HEADINGS: Final = 3
 
 
 def words(text: str) -> str:
-    """Return text as HTML that shows it as it is written; fit for an attribute in double quotes, too."""
+    """Return text as HTML that shows it unchanged; also safe in an attribute in double quotes."""
     return escape(text.translate(_TURNS_TEXT), quote=True).translate(_READ_BY_TEMPLATES)
 
 
 def leads_out(url: str, allowed_domains: Sequence[str]) -> bool:
-    """Whether an address may be followed: one of the web, in an allowed domain."""
+    """Whether an address may be a link: a web address in an allowed domain."""
     if not _WEB.fullmatch(url) or foreign_links(url, allowed_domains):
         return False
     # Names that nobody can register are not foreign to a text; where a click leads, they are.
@@ -42,10 +42,10 @@ def safe_html(markdown: str, allowed_domains: Sequence[str] = (), cited: Collect
     """Return Markdown as HTML.
 
     Args:
-        markdown: Anybody's.
-        allowed_domains: Links elsewhere are text, their addresses behind them.
-        cited: Numbers in brackets that lead to the sources of an answer.
-        anchor: What the ids of these sources begin with.
+        markdown: The text, from any source.
+        allowed_domains: The domains of allowed links; other links become text, followed by their addresses.
+        cited: Numbers in brackets that link to the sources of an answer.
+        anchor: The prefix of the HTML ids of these sources.
     """
     env = {"allowed": tuple(allowed_domains), "cited": frozenset(cited), "anchor": anchor}
     return _reader().render(markdown.translate(_TURNS_TEXT), env)

@@ -1,4 +1,4 @@
-"""The chat page at `/` of the server, with a guard in front of it that lets in who may ask, to what the page needs."""
+"""The chat page at `/` of the server, behind a guard that admits allowed callers and only what the page needs."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _HEADERS: Final = {
 
 
 def mount_page(app: FastAPI) -> None:
-    """Mount the chat page of an application, as its last route: it takes every path that no other has.
+    """Mount the chat page of an application as its last route, which gets every path that no other route has.
 
     Args:
-        app: With the state of `assistant.web.app`.
+        app: The application, with the state of `assistant.web.app`.
     """
     # Nothing is reported to anybody: Gradio reads this when it is imported, and later.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -100,15 +100,15 @@ def mount_page(app: FastAPI) -> None:
 
 
 class Guard:
-    """Stands in front of the page: a path that it does not need is not there, and who has no key is not let in.
+    """A guard in front of the page: it hides paths that the page does not need, and refuses callers without a key.
 
-    What Gradio would believe of a request's body and query is read here first: of the one what the page's queue takes,
-    of the other nothing but the session, under a name that is its caller's own.
+    It reads a request's body and query before Gradio, which would trust them. From the body it passes on what the
+    page's queue needs, and from the query only the session, under a name of the caller's own.
 
     Args:
-        app: Whose keys count.
-        page: What is behind it.
-        queue: The page's own, for what is known of sessions and events.
+        app: The application whose keys count.
+        page: The guarded page.
+        queue: The page's queue, for its sessions and events.
     """
 
     def __init__(self, app: FastAPI, page: ASGIApp, queue: Queue) -> None:
@@ -178,15 +178,15 @@ class Guard:
 
 
 class Queue(Protocol):
-    """What is known of Gradio's queue."""
+    """The state of Gradio's queue."""
 
     @property
     def inputs(self) -> Mapping[int, int]:
-        """How many inputs each event of the page has, by its `fn_index`."""
+        """The number of inputs of each event of the page, by its `fn_index`."""
         ...
 
     def has(self, session: str, event: str = "") -> bool:
-        """Whether a session has asked for something that it may listen to; with an event, whether that is of it."""
+        """Whether a session has sent something whose results it may receive; with an event, whether that is among it."""
         ...
 
 

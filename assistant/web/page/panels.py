@@ -1,4 +1,4 @@
-"""What the operator sees beside an answer: badges, plan, articles, report, path."""
+"""The operator's panels for an answer: badges, plan, articles, report, path."""
 
 from __future__ import annotations
 

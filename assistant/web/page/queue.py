@@ -1,4 +1,4 @@
-"""What a browser sends to Gradio's queue: read here first, as Gradio answers much of what is wrong with a traceback."""
+"""Checks of what a browser sends to Gradio's queue, because Gradio answers many wrong requests with a traceback."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Joining(BaseModel):
-    """An event of the page; of what else is sent with one, nothing reaches Gradio.
+    """An event of the page; other data in the request does not reach Gradio.
 
     Attributes:
-        session_hash: Of the tab, which makes it up.
-        fn_index: Of what is to be done.
-        data: The values of its inputs, all of which are texts.
-        trigger_id: Of the component that it came from.
+        session_hash: The tab's session id; the tab makes it up.
+        fn_index: The number of the action.
+        data: The values of its inputs; all are texts.
+        trigger_id: The id of the component that it came from.
     """
 
     model_config = ConfigDict(strict=True)
@@ -34,7 +34,7 @@ class Joining(BaseModel):
 
 
 class Cancelling(BaseModel):
-    """An event that is no longer wanted."""
+    """The cancellation of an event."""
 
     model_config = ConfigDict(strict=True)
 
@@ -50,11 +50,11 @@ def read_event(body: bytes, inputs: Mapping[int, int]) -> Joining:
     """Return the event that a browser sends.
 
     Args:
-        body: Of the request.
-        inputs: How many each of the page's events has, by its `fn_index`.
+        body: The request's body.
+        inputs: The number of inputs of each event of the page, by its `fn_index`.
 
     Raises:
-        InputError: It is none of the page's.
+        InputError: The event is not one of the page's.
     """
     event = _read(Joining, body)
     if event.fn_index not in inputs:
@@ -65,21 +65,21 @@ def read_event(body: bytes, inputs: Mapping[int, int]) -> Joining:
 
 
 def read_cancel(body: bytes) -> Cancelling:
-    """Return what a browser wants no longer.
+    """Return the cancellation that a browser sends.
 
     Raises:
-        InputError: It does not say that.
+        InputError: The body is not a cancellation.
     """
     return _read(Cancelling, body)
 
 
 def own_session(caller: Caller, session: str) -> str:
-    """Return the name of a tab's session in Gradio: another caller who knows what the tab calls it has another one."""
+    """Return the name of a tab's session in Gradio; it differs per caller, so nobody can use another's session."""
     return hashlib.sha256(f"{caller.name}/{session}".encode()).hexdigest()
 
 
 def unknown_session() -> UnknownThread:
-    """Return the error of a session that the caller has not."""
+    """Return the error for a session that is not the caller's."""
     return UnknownThread("There is no such session.", _WAY_OUT)
 
 

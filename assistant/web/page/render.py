@@ -1,6 +1,6 @@
-"""What the chat page shows of a turn, as HTML: for its user what `assistant.turns.views` lets them have, for an operator all.
+"""A turn as HTML of the chat page: for its user what `assistant.turns.views` allows, for an operator everything.
 
-Everything from a message, a document or a model enters through `markdown.words` or `markdown.safe_html`.
+All text from a message, a document or a model goes through `markdown.words` or `markdown.safe_html`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _THUMB: Final = (
 
 
 def turn_html(turn: Turn, look: Look, rated: Feedback | None = None, *, newest: bool = False) -> str:
-    """Return a turn of a conversation as its reader may see it, and how they rated its answer.
+    """Return a turn of a conversation as its reader may see it, with their rating of its answer.
 
-    What may be chosen are buttons in the newest turn, and a numbered list in any other: there it was answered.
+    Choices are buttons in the newest turn. In older turns they are a numbered list, because they were answered there.
     """
     if turn.result is None:
         return _article(turn.turn_id, turn.question, _render_unfinished(look), look)
@@ -119,7 +119,7 @@ def _choices(view: UserView) -> str:
 
 
 def answer_body(view: UserView) -> str:
-    """Return an answer without what the page shows beside it: the intent before it and the list of sources behind."""
+    """Return an answer without what the page shows separately: the intent in front and the list of sources at the end."""
     heading = f"**{texts(view.language)['user_intent_prefix']}**"
     body = view.answer
     if view.intent and body.startswith(heading):
@@ -167,7 +167,7 @@ def _tools(view: UserView, turn: Turn, look: Look, rated: Feedback | None) -> st
 
 @dataclass
 class TurnProgress:
-    """What is shown of a turn that runs; told each of its events in order."""
+    """The display of a running turn; it gets the turn's events in order."""
 
     turn_id: str
     question: str
@@ -177,7 +177,7 @@ class TurnProgress:
     steps: list[str] = field(default_factory=list[str])
 
     def tell(self, event: TurnEvent) -> bool:
-        """Take an event in; return whether it changes what is shown."""
+        """Process an event; return whether it changes the display."""
         if isinstance(event, TurnEnded):
             return False
         told = user_event(event)
@@ -191,7 +191,7 @@ class TurnProgress:
         return told is not None or bool(step)
 
     def html(self) -> str:
-        """Return the turn so far."""
+        """Return the turn so far, as HTML."""
         look = self.look
         *done, now = [look.say(f"stage_{stage}") for stage in self.stages] or [look.say("working")]
         lines = "".join(f'<li class="done">{stage}</li>' for stage in done) + f'<li class="now">{now}…</li>'

@@ -1,4 +1,4 @@
-"""What runs in the browser: the address holds which conversation is shown; buttons say by `data-act` what they do."""
+"""The page's script: the address holds the shown conversation; buttons name their action in `data-act`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SCRIPT: Final = files("assistant.web.page").joinpath("static", "page.js").read_
 
 
 def head(languages: Sequence[Language]) -> str:
-    """Return what stands in the page's head: the script, with the words that it says when the server cannot.
+    """Return the page's HTML head: the script, with the texts that it shows when the server cannot.
 
     Args:
-        languages: Of the profile; the first is that of a browser that wants none of ours.
+        languages: The profile's languages; a browser that wants no supported language gets the first.
     """
     order = dict.fromkeys((*languages, *Language))
     said = {str(language): {name: phrases(language)[f"page_{name}"] for name in _SAID} for language in order}

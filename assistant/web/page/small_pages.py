@@ -1,4 +1,4 @@
-"""Pages of their own: a cited passage, an export."""
+"""Small separate pages: a cited passage, an export."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rendering.answers import cited_passages
 
 
 def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> list[EvidenceItem]:
-    """Return what an answer cites of one of its sources, or what a shown page was found by; nothing without such a source."""
+    """Return the passages behind one source of an answer or one shown page; nothing if there is no such source."""
     refs = {page.ref for page in result.pages if page.number == number}
     if refs:
         return [item for item in result.final_articles if item.ref in refs]
@@ -30,7 +30,7 @@ def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> li
 
 
 def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
-    """Return the small page that shows passages of one source; that there are none, where there are none."""
+    """Return the small page that shows the passages of one source, or says that there are none."""
     if not items:
         title = look.say("no_passage")
         body = f"<p>{look.say('no_passage_way_out')}</p>"
@@ -44,7 +44,7 @@ def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
 
 
 def no_export_html(look: Look) -> str:
-    """Return the small page that stands where a conversation was to be saved that there is not."""
+    """Return the small page that says that the conversation to export does not exist."""
     back = f'<p><a href="/">{look.say("back")}</a></p>'
     return _small_page(look.say("no_export"), f"<p>{look.say('no_export_way_out')}</p>{back}", look)
 

@@ -1,4 +1,4 @@
-"""What stands around a conversation: welcome, list of conversations, header, notices."""
+"""The parts of the page around a conversation: welcome, list of conversations, header, notices."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FAULTS: Final[dict[type[Exception], str]] = {
 
 
 def welcome_html(look: Look) -> str:
-    """Return what stands on the page before the first question."""
+    """Return the welcome text, which the page shows before the first question."""
     profile = look.profile
     product = profile.product
     scope = profile.scope.description.get(look.language, "")
@@ -44,12 +44,12 @@ def welcome_html(look: Look) -> str:
 
 
 def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look, *, known: bool = True) -> str:
-    """Return the list of conversations; it says to the script whether the current one is kept.
+    """Return the list of conversations; it tells the script whether the current one is stored.
 
     Args:
-        threads: Newest first; the first hundred are listed.
-        current: Which the browser shows; may be empty.
-        look: For whom.
+        threads: The conversations, newest first; the first hundred are listed.
+        current: The conversation that the browser shows; may be empty.
+        look: The reader's language and view.
         known: Whether the caller has such a conversation.
     """
     heading = (
@@ -74,7 +74,7 @@ def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look, *, 
 
 
 def header_html(look: Look, *, theme: bool = True) -> str:
-    """Return the page's head."""
+    """Return the page's header."""
     other = Language.EN if look.language is Language.RU else Language.RU
     title = look.say("title", product=look.profile.product)
     view = f'<span class="chip view">{look.say("operator")}</span>' if look.operator else ""
@@ -107,7 +107,7 @@ def notice_html(text: str) -> str:
 
 
 def fault_text(error: Exception, look: Look) -> str:
-    """Say an error in the page's language, with the way out; an error that is not ours by nothing but its kind."""
+    """Return an error in the page's language, with how to fix it; an error that is not ours shows only its kind."""
     say = look.words
     if isinstance(error, InputError) and error.key in ("empty", "too_long"):
         return text_of(look.language, f"input_{error.key}", limit=MAX_MESSAGE_CHARS)
