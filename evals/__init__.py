@@ -1,1 +1,1 @@
-"""Cases as data, scorers and a runner: judges the product from outside."""
+"""Evaluation of the product from outside: cases as data, scorers and a runner."""

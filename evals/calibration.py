@@ -1,8 +1,8 @@
-"""`guardian calibrate`: from which estimate of relevance on answers should be stated, by labelled questions of one's own.
+"""`guardian calibrate`: finds the relevance estimate from which answers should be stated, by your labelled questions.
 
-The order of the estimates carries over from one knowledge base to another, what a figure is worth does not. So every
-question is asked as if anything might be stated, what is stated is judged by its labels, and the table says for each
-limit how many questions it would answer and how many of these answers would be wrong.
+The order of the estimates carries over from one knowledge base to another, but their values do not. So every question
+is asked without a limit, and the labels judge the stated answers. For each limit, the table says how many questions it
+would answer and how many of these answers would be wrong.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LINE: Final = re.compile(r"^sure_relevance\s*=.*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class StatedAnswer:
-    """What one question came to where anything might be stated: how sure it was, and whether it was wrong."""
+    """The result of one question without a limit: how sure the answer was, and whether it was wrong."""
 
     estimate: float
     wrong: bool
@@ -49,11 +49,11 @@ class StatedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a limit would come to.
+    """The effect of one limit.
 
     Attributes:
-        answered: Share of all questions that would get a stated answer.
-        wrong: Share of these answers that would be wrong, or from a page that no label names.
+        answered: The share of all questions that would get a stated answer.
+        wrong: The share of these answers that would be wrong, or from a page that no label names.
     """
 
     value: float
@@ -62,21 +62,21 @@ class Limit:
 
     @property
     def tells(self) -> bool:
-        """Whether enough answers reach it."""
+        """Whether enough answers reach the limit."""
         return self.wrong.of >= ENOUGH
 
     @property
     def fits(self) -> bool:
-        """Whether little enough would be wrong."""
+        """Whether the share of wrong answers is low enough."""
         of_all = self.wrong.hits / self.answered.of if self.answered.of else 0.0
         return self.tells and self.wrong.value <= WRONG_OF_STATED and of_all <= WRONG_OF_ALL
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask, judge, print the table and the line for the profile; write that line where asked to.
+    """Ask, judge, and print the table and the line for the profile; write that line if asked to.
 
     Raises:
-        InputError: There are too few labelled questions, or the profile to be written is a bundled one.
+        InputError: There are too few labelled questions, or the profile to write is a bundled one.
         ConfigError: A file of cases is wrong, or the profile cannot be written.
     """
     deployed = deployment(options.profile)
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def limits_of(stated: Sequence[StatedAnswer], questions: int) -> list[Limit]:
-    """Return what each limit would come to, the lowest first."""
+    """Return the effect of each limit, the lowest first."""
     found: list[Limit] = []
     for value in LIMITS:
         over = [one for one in stated if one.estimate >= value]
@@ -122,7 +122,10 @@ def limits_of(stated: Sequence[StatedAnswer], questions: int) -> list[Limit]:
 
 
 def advise_limit(limits: Sequence[Limit]) -> Limit | None:
-    """Return the lowest limit from which on every limit that tells anything is wrong rarely enough; `None` where none is."""
+    """Return the lowest limit from which all well-tested limits are wrong rarely enough; `None` if there is none.
+
+    A limit is well tested if enough answers reach it.
+    """
     chosen: Limit | None = None
     for limit in reversed(limits):
         if limit.fits:

@@ -1,8 +1,8 @@
-"""Labelled cases: one JSON object a line, in `evals/cases/*.jsonl` or in a file of one's own.
+"""Labelled cases: one JSON object a line, in `evals/cases/*.jsonl` or in your own file.
 
-Three kinds, told apart by their key `kind`: whole turns (`turn`), drafts with a known fault or without one (`draft`), and
-messages for moderation (`message`). `knowledge/en/evaluation.md` documents the format for those who measure on their
-own tickets.
+The key `kind` distinguishes three kinds: whole turns (`turn`), drafts with or without a known fault (`draft`), and
+messages for moderation (`message`). `knowledge/en/evaluation.md` documents the format for measurements on your own
+tickets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CASES: Final = Path(__file__).resolve().parent / "cases"
 
 
 class DraftLabel(StrEnum):
-    """What is known of a draft: that it is good, or which fault it has."""
+    """The label of a draft: good, or the fault that it has."""
 
     GOOD = "good"
     ABSTENTION = "abstention"
@@ -66,12 +66,12 @@ class _Case(BaseModel):
 
     @property
     def group(self) -> str:
-        """What is held back together: cases that share their text."""
+        """The group of cases that are held back together, because they share their text."""
         return self.id
 
     @property
     def held_back(self) -> bool:
-        """Whether it belongs to the third that is not looked at while tuning."""
+        """Whether the case belongs to the held-back third, which is not used for tuning."""
         return int.from_bytes(sha256(self.group.encode()).digest()[:4]) % 3 == 0
 
 
@@ -80,7 +80,7 @@ Page = int | str
 
 
 class AcceptableAnswer(BaseModel):
-    """One acceptable answer: a page, and the sentences of it that together answer; any of the page where there are none."""
+    """One acceptable answer: a page, and its sentences that together answer; without sentences, any of the page."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -89,18 +89,19 @@ class AcceptableAnswer(BaseModel):
 
 
 class TurnCase(_Case):
-    """One conversation with what its last turn should come to.
+    """One conversation and the expected result of its last turn.
 
     Attributes:
-        says: What the user says, a message a turn; only the last turn is judged.
-        route: Where DT-001 and DT-002 should lead it; `None` where nobody asks.
-        outcome: How it should end; `None` where nobody asks.
-        pages: The pages of which any one answers; short for one part whose answers have no sentences.
-        parts: For each part of the question its acceptable answers.
+        says: The user's messages, one a turn; only the last turn is judged.
+        route: The route that DT-001 and DT-002 should choose; `None` if that is not judged.
+        outcome: How the turn should end; `None` if that is not judged.
+        pages: Pages that each answer; short for one part with answers without sentences.
+        parts: The acceptable answers for each part of the question.
         helps: Pages that answer partly.
-        wrong_pages: Pages that do not answer: an answer from one is wrong, from any other that is not labelled it is unread.
-        only: Whether no other page answers: an answer from any other is wrong.
-        topic: What kind of question it is, for tables: a word of the case's author.
+        wrong_pages: Pages that do not answer. An answer from one is wrong; an answer from another unlabelled page is
+            unread.
+        only: Whether no other page answers; then an answer from any other page is wrong.
+        topic: The kind of question, for tables; a word that the case's author chose.
     """
 
     kind: Literal["turn"] = "turn"
@@ -124,17 +125,17 @@ class TurnCase(_Case):
 
     @property
     def asks(self) -> tuple[tuple[AcceptableAnswer, ...], ...]:
-        """For each part of the question its acceptable answers; empty where no page is labelled."""
+        """The acceptable answers for each part of the question; empty if no page is labelled."""
         return self.parts or ((tuple(AcceptableAnswer(page=page) for page in self.pages),) if self.pages else ())
 
     @property
     def unanswerable(self) -> bool:
-        """Whether the label says that nothing is to be stated."""
+        """Whether the label says that no answer may be stated."""
         return not self.asks and self.outcome not in (None, Outcome.ANSWERED)
 
 
 class Edit(BaseModel):
-    """What was changed in a good draft to make a faulty one: `old` once into `new`."""
+    """A change that makes a good draft faulty: `old`, once, into `new`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -145,12 +146,13 @@ class Edit(BaseModel):
 class DraftCase(_Case):
     """One draft over fixed evidence.
 
-    A case has its own text in `draft`, or is another one with an edit: `base` names that case, `edits` what is changed.
+    A case has its own text in `draft`, or is an edited copy of another: `base` names that case, and `edits` the
+    changes.
 
     Attributes:
         evidence: Ids of passages, or the passages themselves; `[n]` in the draft is the n-th.
-        draft_kind: What the draft says it is.
-        label: What is wrong with it, if anything.
+        draft_kind: The kind that the draft claims.
+        label: The draft's fault, if any.
     """
 
     kind: Literal["draft"] = "draft"
@@ -169,11 +171,11 @@ class DraftCase(_Case):
 
 
 class MessageCase(_Case):
-    """One message with the level that moderation should find.
+    """One message and the level that moderation should find.
 
     Attributes:
         level: `Unsafe`, `Controversial` or `Safe`.
-        set: The set it belongs to, for tables: "provocative", "jailbreak", ...
+        set: The message's set, for tables: "provocative", "jailbreak", ...
     """
 
     kind: Literal["message"]
@@ -190,7 +192,7 @@ def read_cases(*paths: Path) -> list[Case]:
     """Read files of cases; a line without `kind` is a turn.
 
     Raises:
-        ConfigError: A file cannot be read, a line is not a case, or an id stands twice.
+        ConfigError: A file cannot be read, a line is not a case, or an id occurs twice.
     """
     cases = [case for path in paths for case in _read(path)]
     ids = [case.id for case in cases]
@@ -225,16 +227,16 @@ def _case(line: str, place: str) -> Case:
 
 
 def passages(path: Path = CASES / "passages.jsonl") -> dict[str, EvidenceItem]:
-    """Read the passages that drafts rest on, by their refs: frozen, so that a page may be edited."""
+    """Read the passages that drafts use, by their refs; they are frozen, so that a page may be edited."""
     items = [EvidenceItem.model_validate_json(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return {item.ref: item for item in items}
 
 
 def complete_drafts(cases: Sequence[DraftCase]) -> list[DraftCase]:
-    """Return draft cases with their texts: an edited one is its base with the edits made.
+    """Return draft cases with their texts; the edits of an edited case are applied to its base.
 
     Raises:
-        ConfigError: A base is missing, or what is to be edited does not stand in it exactly once.
+        ConfigError: A base is missing, or it does not contain the text to edit exactly once.
     """
     by_id = {case.id: case for case in cases}
     return [_edit(case, by_id) if case.base else case for case in cases]

@@ -1,7 +1,7 @@
-"""`guardian eval`: labelled cases to the assistant, counted. `make eval` runs all of them and writes the page.
+"""`guardian eval`: asks the assistant labelled cases and counts the results; `make eval` runs all and writes the page.
 
-Without a file the bundled cases are asked of the bundled handbook. Files of one's own are asked of the deployment in
-force, with its profile, documents and models.
+Without a file, the bundled handbook answers the bundled cases. Your own files go to the current deployment, with its
+profile, documents and models.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PAGE: Final = "evaluation.md"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Judge, print, and write the page where asked to; exit code 0 whatever the figures are.
+    """Judge, print, and write the page if asked to; the exit code is 0 whatever the figures are.
 
     Raises:
         InputError: The options do not fit together.
@@ -124,7 +124,7 @@ def _first_of_each(cases: Sequence[Case], most: int) -> list[Case]:
 
 
 def replace_part(page: str, name: str, text: str) -> str:
-    """Return the page with one part written anew, between its marks; the other parts stay as they are."""
+    """Return the page with one part, between its marks, replaced; the other parts stay unchanged."""
     kept = {part: text if part == name else _part(page, part) for part in PARTS}
     bodies = [f"{_mark(part)}\n\n{body.strip()}" for part, body in kept.items() if body.strip()]
     return "\n\n".join(["# Evaluation", *bodies]) + "\n"

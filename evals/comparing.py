@@ -1,4 +1,4 @@
-"""Two values of one run setting, side by side on the same questions."""
+"""A comparison of two values of one run setting on the same questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from language.words import tokens
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A run setting and the two values that are compared."""
+    """A run setting and the two values to compare."""
 
     name: str
     values: tuple[str, str]
@@ -32,7 +32,7 @@ class Pair:
         """Read `KEY=A,B`.
 
         Raises:
-            InputError: It is not written so, there is no such setting, or both values are the same.
+            InputError: The text has another form, there is no such setting, or both values are the same.
         """
         name, found, rest = text.partition("=")
         values = [value.strip() for value in rest.split(",")]
@@ -48,7 +48,7 @@ class Pair:
 
 
 def section(pair: Pair, sides: tuple[Sequence[CaseResult], Sequence[CaseResult]]) -> list[str]:
-    """Write both sides beside each other, and how often they came to the same."""
+    """Return both sides next to each other, and how often they had the same result."""
     both = list(zip(*sides, strict=True))
     same = sum(one.result.outcome is other.result.outcome for one, other in both)
     alike = sum(one.result.answer_text == other.result.answer_text for one, other in both)
@@ -94,7 +94,7 @@ def _median(side: Sequence[CaseResult], share: float) -> str:
 
 
 def plan_to_answer(result: StructuredAgentResult) -> tuple[float, float] | None:
-    """Return ROUGE-L (0 to 1) and BLEU (0 to 100) of an answer against its plan; `None` where there is no answer."""
+    """Return ROUGE-L (0 to 1) and BLEU (0 to 100) of an answer against its plan; `None` if there is no answer."""
     if result.outcome is not Outcome.ANSWERED or result.plan is None:
         return None
     said, planned = tokens(body(result)), tokens(_as_text(result.plan))

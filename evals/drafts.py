@@ -25,7 +25,7 @@ _OBJECTIONS: Final = ("failed", str(PolicyStatus.VIOLATED))
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """A case, the verdict on it, what each guard found, all reasons, and how faithful the draft is, 0 to 1."""
+    """A case, its verdict, each guard's findings, all reasons, and how faithful the draft is, 0 to 1."""
 
     case: DraftCase
     verdict: Verdict
@@ -36,12 +36,12 @@ class JudgedCase:
 
     @property
     def objected(self) -> frozenset[str]:
-        """The guards that objected; one that could not check has not."""
+        """The guards that objected; a guard that could not check did not object."""
         return frozenset(name for name, status in self.checks.items() if status in _OBJECTIONS)
 
     @property
     def unchecked(self) -> frozenset[str]:
-        """The guards that could not be carried out."""
+        """The guards that could not check."""
         return frozenset(name for name, status in self.checks.items() if status == "unchecked")
 
 
@@ -51,17 +51,17 @@ async def judge(
     profile: Profile,
     context: Context | None = None,
 ) -> list[JudgedCase]:
-    """Judge drafts as the last attempt but one of a turn: a retry is left, no wider search was made.
+    """Judge drafts as the last attempt but one of a turn: a retry is left, and no wider search was made.
 
     Args:
-        cases: With their texts (`evals.cases.complete_drafts`).
-        passages: Those that cases name, by ref.
-        profile: Whose contracts and policy hold.
-        context: Run settings; those of the profile (`assistant.config.profiles.run_settings`) where they differ from the
+        cases: The cases, with their texts (`evals.cases.complete_drafts`).
+        passages: The passages that cases name, by ref.
+        profile: The profile with the contracts and the policy.
+        context: The run settings; from the profile (`assistant.config.profiles.run_settings`) if it changes the
             defaults.
 
     Raises:
-        ConfigError: A case names a passage that there is not.
+        ConfigError: A case names a passage that does not exist.
     """
     runtime = Runtime(context=context or Context(evidence_counted=EvidenceCounted.SENT))
     return [await _judge(case, passages, profile, runtime) for case in cases]

@@ -1,4 +1,4 @@
-"""The handbook's passages, frozen: cut as the product's search returns them, so that later edits change no case."""
+"""The handbook's frozen passages: cut as the product's search returns them, so that later edits change no case."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CONFIDENCE: Final = 0.85
 
 
 def handbook_passages(root: Path = BUNDLED_KNOWLEDGE) -> Iterator[EvidenceItem]:
-    """Yield each chunk of each page, English first, in the order of pages and chunks."""
+    """Yield each chunk of each page, English first, in order of pages and chunks."""
     for language in Language:
         for path in sorted((root / language).glob("*.md")):
             yield from passages(root, path, language)
 
 
 def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceItem]:
-    """Yield each chunk of one page, as search returns it when it finds it well."""
+    """Yield each chunk of one page, as search returns a well-matching chunk."""
     from adapters.reading import chunks, front_matter
 
     text = path.read_text("utf-8")
@@ -48,5 +48,5 @@ def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceIte
 
 
 def as_line(item: EvidenceItem) -> str:
-    """Return a passage as one line of JSON, without what is empty."""
+    """Return a passage as one line of JSON, without empty values."""
     return item.model_dump_json(exclude_defaults=True)

@@ -1,4 +1,4 @@
-"""The Guardian: which faults of drafts it finds, and which good drafts it fails."""
+"""Evaluation of the Guardian: which faulty drafts it finds, and which good drafts it fails."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ _DOUBTS: Final = frozenset(
 
 
 def was_stopped(one: JudgedCase) -> bool:
-    """Whether the draft was not let through; an abstention is never an answer, so it is not asked."""
+    """Whether the draft was not let through; abstentions are not judged, because they are never answers."""
     return one.verdict is not Verdict.PASS
 
 
 def of_guard(judged: Sequence[JudgedCase], guard: str) -> Detection:
-    """Return how well one guard tells the faults that are its own from drafts without any.
+    """Return how well one guard distinguishes its own faults from drafts without faults.
 
-    Drafts with a fault of another guard's are left out: an edit may well be two faults.
+    Drafts with another guard's fault are left out, because one edit may be two faults.
     """
     mine = [one for one in judged if one.case.label in FINE or GUARD_OF.get(one.case.label) == guard]
     return Detection.of((one.case.label not in FINE, guard in one.objected) for one in mine)
 
 
 def measure_caught(judged: Sequence[JudgedCase], label: DraftLabel) -> Share:
-    """Return the share of the drafts with a fault that its own guard objected to."""
+    """Return the share of drafts with a fault that the fault's own guard objected to."""
     mine = [one for one in judged if one.case.label is label]
     return Share(sum(GUARD_OF[label] in one.objected for one in mine), len(mine))
 
 
 def measure_noted(judged: Sequence[JudgedCase]) -> Share:
-    """Return the share of drafts of which a guard said in its advice that a claim may be wrong."""
+    """Return the share of drafts for which a guard's advice says that a claim may be wrong."""
     return Share(sum(any(remark.partition("=")[0] in _DOUBTS for remark in one.advice) for one in judged), len(judged))
 
 
 def faithful(judged: Sequence[JudgedCase]) -> str:
-    """Write the median faithfulness of the drafts that have one."""
+    """Return the median faithfulness of the drafts that have one, as text."""
     known = [one.faithfulness for one in judged if one.faithfulness is not None]
     return f"{median(known):.2f}" if known else "–"
 
@@ -58,7 +58,7 @@ def failed_good(judged: Sequence[JudgedCase]) -> Share:
 
 
 def guard_table(judged: Sequence[JudgedCase], *, splits: bool) -> str:
-    """Write precision and recall per guard and part of the cases."""
+    """Return a table of precision and recall per guard and part of the cases."""
     rows = [["guard", "drafts", "precision", "recall", "F1", "drafts without a fault objected to"]]
     for guard in GUARDS:
         for split, part in parts_of(judged, _held_back, splits=splits):
@@ -70,7 +70,7 @@ def guard_table(judged: Sequence[JudgedCase], *, splits: bool) -> str:
 
 
 def label_table(judged: Sequence[JudgedCase], *, splits: bool) -> str:
-    """Write, per fault and language, how many drafts its own guard objected to, and how many did not get through."""
+    """Return a table, per fault and language, of drafts that their guard objected to and drafts that did not pass."""
     rows = [
         [
             "what is wrong",
@@ -110,7 +110,7 @@ def _held_back(one: JudgedCase) -> bool:
 
 
 def section(judged: Sequence[JudgedCase], *, splits: bool) -> list[str]:
-    """Write the tables on the Guardian."""
+    """Return the tables on the Guardian."""
     return [
         "### What the Guardian finds, by guard",
         (
@@ -124,7 +124,7 @@ def section(judged: Sequence[JudgedCase], *, splits: bool) -> list[str]:
 
 
 def describe_miss(one: JudgedCase) -> str:
-    """Return what went otherwise than labelled, in words; empty where nothing did."""
+    """Return a description of a result that differs from the label; empty if none does."""
     if one.case.label is DraftLabel.GOOD:
         return f"failed: {', '.join(one.reasons)}" if was_stopped(one) else ""
     guard = GUARD_OF.get(one.case.label)

@@ -1,4 +1,4 @@
-"""Moderation: which messages it stops, per set."""
+"""Evaluation of moderation: which messages it stops, per set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OBJECTS: Final = frozenset((SafetyLevel.UNSAFE, SafetyLevel.CONTROVERSIAL))
 
 @dataclass(frozen=True, slots=True)
 class ModeratedMessage:
-    """A message and what moderation said of it."""
+    """A message and its moderation result."""
 
     case: MessageCase
     result: ModerationResult
@@ -35,7 +35,7 @@ class ModeratedMessage:
 
     @property
     def missed(self) -> str:
-        """What went otherwise than labelled; empty where nothing did: either objection counts for the other."""
+        """How the result differs from the label; empty if it does not. `Unsafe` and `Controversial` count as equal."""
         wanted = self.case.level in _OBJECTS
         return "" if (self.level in _OBJECTS) is wanted else f"{self.level}, not {self.case.level}"
 
@@ -53,18 +53,18 @@ async def _ask(text: str, moderator: Moderator) -> ModerationResult:
 
 
 async def judge_by(deployed: Deployment, cases: Sequence[MessageCase]) -> list[ModeratedMessage]:
-    """Have every message moderated as the deployment has it done, without its fallback."""
+    """Moderate every message as the deployment does, without its fallback."""
     async with Servers(deployed) as servers:
         return await judge(cases, servers.moderator())
 
 
 def unavailable(judged: Sequence[ModeratedMessage]) -> int:
-    """Return how many messages nobody could judge."""
+    """Return how many messages could not be judged."""
     return sum(one.result.state is ModerationState.UNAVAILABLE for one in judged)
 
 
 def set_table(judged: Sequence[ModeratedMessage], *, splits: bool) -> str:
-    """Write, per set and language, how many messages were stopped and how many only noted."""
+    """Return a table, per set and language, of how many messages were stopped and how many only noted."""
     rows = [["set", "language", "cases", "labelled", "objected to", "of these stopped by default (Unsafe)"]]
     for name, language, level in sorted(
         {(one.case.set, one.case.language, one.case.level) for one in judged}, key=lambda key: (key[2], key[0], key[1])
@@ -78,7 +78,7 @@ def set_table(judged: Sequence[ModeratedMessage], *, splits: bool) -> str:
 
 
 def detection_table(judged: Sequence[ModeratedMessage], *, splits: bool) -> str:
-    """Write precision and recall of moderation over all sets of a language."""
+    """Return a table of moderation's precision and recall over all sets of a language."""
     rows = [["language", "cases", "precision", "recall", "F1", "harmless messages objected to"]]
     for language in sorted({one.case.language for one in judged}):
         for split, part in parts_of(
@@ -91,7 +91,7 @@ def detection_table(judged: Sequence[ModeratedMessage], *, splits: bool) -> str:
 
 
 def detection(judged: Sequence[ModeratedMessage]) -> Detection:
-    """Return how well moderation tells what it should object to."""
+    """Return how well moderation finds what it should object to."""
     return Detection.of((one.case.level in _OBJECTS, one.level in _OBJECTS) for one in judged)
 
 
@@ -100,7 +100,7 @@ def _held_back(one: ModeratedMessage) -> bool:
 
 
 def section(judged: Sequence[ModeratedMessage], *, splits: bool) -> list[str]:
-    """Write the tables on moderation."""
+    """Return the tables on moderation."""
     return [
         "### What moderation objects to",
         detection_table(judged, splits=splits),
@@ -109,10 +109,10 @@ def section(judged: Sequence[ModeratedMessage], *, splits: bool) -> list[str]:
 
 
 def public_cases(folder: Path) -> list[MessageCase]:
-    """Read the public sets that lie beside the project; of what is not there, nothing.
+    """Read the public sets that are next to the project; missing sets give nothing.
 
-    Other people's labels, English all: XSTest (Röttger et al. 2024), jailbreaks found in the wild, and the requests to a
-    bank of Banking77, which are harmless.
+    The labels are other people's, and all texts are English: XSTest (Röttger et al. 2024), jailbreaks found in the
+    wild, and the harmless requests to a bank of Banking77.
     """
     made: list[MessageCase] = []
 

@@ -1,4 +1,4 @@
-"""Plots of shares with their intervals, of risk and of calibration, as SVG that is the same for the same figures."""
+"""Plots of shares with intervals, of risk and of calibration, as SVG; the same figures give the same file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _INK: Final = "#444444"
 
 
 def plot_shares(path: Path, title: str, series: Bars) -> None:
-    """Draw shares as bars with their 95 % intervals, one colour a series, and write them to a file.
+    """Draw shares as bars with 95 % intervals, one colour a series, and write them to a file.
 
-    Series of nothing are left out, and where there are only such, nothing is written.
+    Empty series are left out; if all are empty, no file is written.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
@@ -55,13 +55,13 @@ Points = Sequence[tuple[float, bool]]
 
 
 def risk_and_coverage(points: Points, of: int) -> list[tuple[float, float]]:
-    """Return, from the surest answers on, the share of all questions that are answered and the share of these that is counted.
+    """Return the share of questions answered and the counted share of the answers, from the surest answers on.
 
-    Answers that are equally sure come together: no threshold tells them apart (El-Yaniv and Wiener 2010).
+    Equally sure answers come together, because no threshold separates them (El-Yaniv and Wiener 2010).
 
     Args:
-        points: Of the answers that were stated; counted is what is wrong.
-        of: How many questions were asked.
+        points: The points of the stated answers; wrong answers are counted.
+        of: The number of questions asked.
     """
     curve: list[tuple[float, float]] = []
     stated = wrong = 0
@@ -73,12 +73,12 @@ def risk_and_coverage(points: Points, of: int) -> list[tuple[float, float]]:
 
 
 def plot_risk(path: Path, title: str, series: Mapping[str, tuple[Points, Points, int]]) -> None:
-    """Draw the share of stated answers that is wrong over the share of questions answered, one colour a series.
+    """Draw the wrong share of stated answers over the share of questions answered, one colour a series.
 
     Args:
-        path: The file to write; where nothing was stated, none is.
-        title: Above the plot.
-        series: What is wrong, what is wrong or unread (dashed), and the number of questions.
+        path: The file to write; none is written if nothing was stated.
+        title: The title above the plot.
+        series: For each series: wrong answers, wrong or unread answers (dashed), and the number of questions.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.
@@ -98,7 +98,7 @@ def plot_risk(path: Path, title: str, series: Mapping[str, tuple[Points, Points,
 
 
 def calibration(points: Points, bins: int = 10) -> list[tuple[float, Share]]:
-    """Return, per bin of equal width that holds any, the mean of how sure, and the share of what is counted."""
+    """Return the mean sureness and the counted share of each bin of equal width that is not empty."""
     found: dict[int, list[tuple[float, bool]]] = {}
     for point in points:
         found.setdefault(min(bins - 1, int(point[0] * bins)), []).append(point)
@@ -109,7 +109,7 @@ def calibration(points: Points, bins: int = 10) -> list[tuple[float, Share]]:
 
 
 def plot_calibration(path: Path, title: str, series: Mapping[str, Points]) -> None:
-    """Draw how much is right of what was said so surely, with 95 % intervals; on the dotted line both are alike.
+    """Draw the right share of answers over their sureness, with 95 % intervals; both are equal on the dotted line.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.

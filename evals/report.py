@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked of whom.
+    """The task of an evaluation: what to ask, and whom.
 
     Attributes:
-        deployed: The deployment that is asked; `None`: the handbook, indexed for the purpose.
-        own: Whether the cases are somebody's own, of which nothing is held back.
-        held_back: Whether the third that is held back is asked, too.
-        plots: The folder for plots; `None` where none are drawn.
+        deployed: The deployment to ask; `None` means the handbook, indexed for this purpose.
+        own: Whether the cases are the user's own; none of those are held back.
+        held_back: Whether to ask the held-back third, too.
+        plots: The folder for plots; `None` if none are drawn.
     """
 
     cases: tuple[Case, ...]
@@ -45,16 +45,16 @@ class Task:
 
     @property
     def aims(self) -> bool:
-        """Whether there is a part that was held back, and so aims to tell of."""
+        """Whether a held-back part is asked, so that there are targets to report."""
         return not self.own and self.held_back
 
     def shown(self, case: Case) -> bool:
-        """Whether a case counts for the plots: of bundled ones those held back, if they are there."""
+        """Whether a case counts for the plots; of bundled cases, those held back, if they are asked."""
         return case.held_back or not self.aims
 
 
 def turns_part(task: Task, folder: Path) -> str:
-    """Ask whole turns; or, where two settings are compared, ask them twice."""
+    """Ask whole turns; if two settings are compared, ask them twice."""
     cases = turns.turn_cases(task.cases)
     deployed = task.deployed or handbook(folder / "data")
     if task.pair:
@@ -94,7 +94,7 @@ def _compare(pair: Pair, cases: Sequence[Any], deployed: Deployment, folder: Pat
 
 
 def answers_part(task: Task, folder: Path) -> str:
-    """Ask questions whose answers are labelled, in every wrapping."""
+    """Ask questions with labelled answers, in every wrapping."""
     from evals.answers import report
 
     found, corpora, missing = report.ask(folder, task.data, task.questions, held_back=task.held_back)
@@ -112,7 +112,7 @@ def answers_part(task: Task, folder: Path) -> str:
 
 
 def drafts_part(task: Task, _folder: Path) -> str:
-    """Have drafts judged by the Guardian."""
+    """Judge drafts by the Guardian."""
     from evals import drafts
 
     cases = complete_drafts(judging.draft_cases(task.cases))
@@ -135,7 +135,7 @@ def drafts_part(task: Task, _folder: Path) -> str:
 
 
 def copies_part(task: Task, _folder: Path) -> str:
-    """Have drafts judged that copy pages of documentation but for one thing."""
+    """Judge drafts that copy pages of documentation with one change."""
     from evals.copies import judging as copied
     from evals.copies.corpora import corpora
 
@@ -155,7 +155,7 @@ def _list_shares(judged: Sequence[JudgedCase]) -> list[tuple[str, Any]]:
 
 
 def moderation_part(task: Task, _folder: Path) -> str:
-    """Have messages moderated: the bundled ones by the rules, one's own by the deployment's moderator."""
+    """Moderate messages: bundled ones by the rules, the user's own by the deployment's moderator."""
     from adapters.moderation.rules import RuleModerator
 
     cases = messages.message_cases(task.cases)

@@ -1,4 +1,4 @@
-"""Asks the product, through the turn runner that every way in uses."""
+"""Asks the product through the turn runner that every interface uses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CaseResult:
 
 
 def handbook(folder: Path) -> Deployment:
-    """Index the bundled handbook into an empty folder and return its deployment, whatever profile is in force."""
+    """Index the bundled handbook into an empty folder and return its deployment, independent of the current profile."""
     embedder = {name: os.environ[name] for name in ("GUARDIAN_EMBEDDER",) if name in os.environ}
     deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(folder), **embedder})
     index(deployed, profile_folders(deployed))
@@ -43,13 +43,13 @@ def handbook(folder: Path) -> Deployment:
 async def ask_all(
     cases: Sequence[TurnCase], deployed: Deployment, folder: Path, settings: Mapping[str, Any] | None = None
 ) -> list[CaseResult]:
-    """Ask every case in a conversation of its own, which is kept in `folder` alone; nothing is handed off to anybody.
+    """Ask every case in its own conversation, which is stored only in `folder`; nothing is handed off.
 
     Args:
-        cases: What is said; only the last turn of each is returned.
-        deployed: Its documents must have been indexed.
-        folder: For conversations; empty.
-        settings: Of the runs, where they differ from the deployment's.
+        cases: The cases; only the last turn of each is returned.
+        deployed: The deployment to ask; its documents must be indexed.
+        folder: An empty folder for conversations.
+        settings: Run settings that differ from the deployment's.
     """
     from tqdm import tqdm
 

@@ -1,4 +1,4 @@
-"""Shares and detections with their uncertainty, and the tables made of them. Pure arithmetic."""
+"""Shares and detections with their uncertainty, and tables of them; pure arithmetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEED: Final = 20_26
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many, with the 95 % interval of Wilson's score (Wilson 1927)."""
+    """A number of hits of a total, with the 95 % interval of Wilson's score (Wilson 1927)."""
 
     hits: int
     of: int
@@ -29,11 +29,11 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share, 0 to 1; `nan` of nothing."""
+        """The share, 0 to 1; `nan` for a total of 0."""
         return self.hits / self.of if self.of else math.nan
 
     def interval(self) -> tuple[float, float]:
-        """Return the interval's ends, 0 to 1; all of it of nothing."""
+        """Return the ends of the interval, 0 to 1; for a total of 0 the whole range."""
         if not self.of:
             return 0.0, 1.0
         share, n = self.hits / self.of, self.of
@@ -45,7 +45,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Detection:
-    """How well something is told: what should be and was found, should be and was not, and so on."""
+    """The quality of a detection: counts of hits, misses, false alarms and correct rejections."""
 
     caught: int
     missed: int
@@ -54,7 +54,7 @@ class Detection:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[bool, bool]]) -> Detection:
-        """Count pairs of what should be found and what was."""
+        """Count pairs of what should be found and what was found."""
         seen = list(pairs)
         return cls(
             seen.count((True, True)), seen.count((True, False)), seen.count((False, True)), seen.count((False, False))
@@ -62,27 +62,27 @@ class Detection:
 
     @property
     def precision(self) -> Share:
-        """Of what was found, the share that should have been."""
+        """The share of found items that should be found."""
         return Share(self.caught, self.caught + self.false_alarms)
 
     @property
     def recall(self) -> Share:
-        """Of what should have been found, the share that was."""
+        """The share of items to find that were found."""
         return Share(self.caught, self.caught + self.missed)
 
     @property
     def false_alarm_rate(self) -> Share:
-        """Of what should have been left alone, the share that was found."""
+        """The share of items to leave alone that were found."""
         return Share(self.false_alarms, self.false_alarms + self.left_alone)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, 0 to 1; `nan` where there was nothing to find and to be found."""
+        """The harmonic mean of precision and recall, 0 to 1; `nan` if nothing was to find and nothing was found."""
         return _f1(self.caught, self.missed, self.false_alarms)
 
     @cached_property
     def f1_interval(self) -> tuple[float, float]:
-        """The ends of its 95 % interval, by bootstrap: percentiles of seeded resamples (Efron 1979)."""
+        """The ends of F1's 95 % bootstrap interval: percentiles of seeded resamples (Efron 1979)."""
         cells = (self.caught, self.missed, self.false_alarms, self.left_alone)
         if math.isnan(self.f1):
             return 0.0, 1.0
@@ -93,7 +93,7 @@ class Detection:
         return kept[int(0.025 * len(kept))], kept[min(len(kept) - 1, int(0.975 * len(kept)))]
 
     def f1_text(self) -> str:
-        """Write F1 with its interval."""
+        """Return F1 with its interval, as text."""
         low, high = self.f1_interval
         return "–" if math.isnan(self.f1) else f"{self.f1:.2f} ({low:.2f} to {high:.2f})"
 
@@ -104,7 +104,7 @@ def _f1(caught: int, missed: int, false_alarms: int) -> float:
 
 
 def percent(share: float) -> str:
-    """Write a share so that one that is not all never reads as all, and one that is not nothing never as nothing."""
+    """Return a share as text; only a full share reads as all, and only an empty one as nothing."""
     shown = f"{share:.0%}"
     if (shown == "100%" and share < 1) or (shown == "0%" and share > 0):
         return f"{math.floor(share * 1000) / 10 if share > 0.5 else math.ceil(share * 1000) / 10:.1f}%"
@@ -115,7 +115,7 @@ Item = TypeVar("Item")
 
 
 def parts_of(items: Sequence[Item], held_back: Callable[[Item], bool], *, splits: bool) -> list[tuple[str, list[Item]]]:
-    """Return the part that was tuned on and the one held back; all together where nothing was tuned on them."""
+    """Return the part used for tuning and the held-back part; one part if nothing was used for tuning."""
     if not splits:
         return [("all", list(items))]
     parts = {
@@ -126,6 +126,6 @@ def parts_of(items: Sequence[Item], held_back: Callable[[Item], bool], *, splits
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Write rows as a Markdown table, the first as its head."""
+    """Return rows as a Markdown table, the first row as its header."""
     head, *body = rows
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body))

@@ -1,4 +1,4 @@
-"""Whole turns: what was wrong and stated, which way they go, and how they end."""
+"""Evaluation of whole turns: wrong stated answers, routes, and outcomes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ABOUT_HARM: Final = (
 
 
 def route_of(result: StructuredAgentResult) -> SGRAction | None:
-    """Return the route that a turn took; what moderation stops is `guardian_block`, a turn that broke has none."""
+    """Return the route of a turn; a turn that moderation stopped has `guardian_block`, and a failed one none."""
     if result.action is not None:
         return result.action
     stopped = result.outcome is Outcome.REFUSED and (result.block_reason or "").startswith("moderation_unsafe")
@@ -41,7 +41,7 @@ def route_of(result: StructuredAgentResult) -> SGRAction | None:
 
 
 def describe_miss(asked: CaseResult) -> str:
-    """Return what went otherwise than labelled, in words; empty where nothing did."""
+    """Return a description of a result that differs from the label; empty if none does."""
     case, result = asked.case, asked.result
     wrong: list[str] = []
     if case.route is not None and route_of(result) is not case.route:
@@ -57,14 +57,14 @@ def describe_miss(asked: CaseResult) -> str:
 
 
 def of_route(asked: Sequence[CaseResult], route: SGRAction) -> Detection:
-    """Return how well one route is told from the others."""
+    """Return how well one route is distinguished from the others."""
     return Detection.of(
         (one.case.route is route, route_of(one.result) is route) for one in asked if one.case.route is not None
     )
 
 
 def route_table(asked: Sequence[CaseResult], *, splits: bool) -> str:
-    """Write precision, recall and F1 per route, language and part of the cases."""
+    """Return a table of precision, recall and F1 per route, language and part of the cases."""
     rows = [["route", "language", "cases", "labelled so", "precision", "recall", "F1"]]
     for route in SGRAction:
         for name, part in languages(asked):
@@ -81,12 +81,12 @@ HARM: Final = "harm"
 
 
 def without_harm(asked: Sequence[CaseResult]) -> list[CaseResult]:
-    """Return the turns but those that ask for something harmful."""
+    """Return the turns, except those that ask for something harmful."""
     return [one for one in asked if one.case.topic != HARM]
 
 
 def confusion_table(asked: Sequence[CaseResult]) -> str:
-    """Write what turns of each labelled route came to."""
+    """Return a table of the actual routes for each labelled route."""
     routes: list[SGRAction | None] = [*SGRAction, None]
     rows = [["labelled", "language", *(f"→ {route or 'error'}" for route in routes)]]
     for route in SGRAction:
@@ -98,7 +98,7 @@ def confusion_table(asked: Sequence[CaseResult]) -> str:
 
 
 def topic_table(asked: Sequence[CaseResult]) -> str:
-    """Write, per topic of the cases' authors, how many turns took the labelled route."""
+    """Return a table, per topic, of how many turns took the labelled route."""
     rows = [["topic", "labelled", "language", "took that route"]]
     routed = [one for one in asked if one.case.route is not None and one.case.topic]
     keys = dict.fromkeys((one.case.topic, one.case.route, one.case.language) for one in routed)
@@ -113,7 +113,7 @@ def topic_table(asked: Sequence[CaseResult]) -> str:
 
 
 def outcome_table(asked: Sequence[CaseResult]) -> str:
-    """Write, per outcome that was expected, how many turns ended so, and how the others ended."""
+    """Return a table, per expected outcome, of how many turns had it and how the others ended."""
     rows = [["expected", "ended so", "ended otherwise"]]
     for outcome in Outcome:
         mine = [one for one in asked if one.case.outcome is outcome]
@@ -126,7 +126,7 @@ def outcome_table(asked: Sequence[CaseResult]) -> str:
 
 
 def languages(asked: Sequence[CaseResult]) -> list[tuple[str, list[CaseResult]]]:
-    """Return the cases of each language that there is."""
+    """Return the cases of each language that occurs."""
     there = dict.fromkeys(one.case.language for one in asked)
     return [(str(language), [one for one in asked if one.case.language is language]) for language in sorted(there)]
 
@@ -136,7 +136,7 @@ def _held_back(one: CaseResult) -> bool:
 
 
 def section(asked: Sequence[CaseResult], *, splits: bool) -> list[str]:
-    """Write the tables on the ways of turns that there are labels for."""
+    """Return the tables on routes and outcomes, as far as there are labels."""
     made: list[str] = []
     if any(one.case.route is not None for one in asked):
         made += ["### Which way turns go", route_table(asked, splits=splits), confusion_table(asked)]
@@ -150,11 +150,11 @@ def section(asked: Sequence[CaseResult], *, splits: bool) -> list[str]:
 
 
 def answers_section(asked: Sequence[CaseResult], *, each: bool) -> list[str]:
-    """Write what was wrong and stated, how sure the assistant was of it, and why there is no answer.
+    """Return the tables on wrong stated answers, on how sure the assistant was, and on why answers are missing.
 
     Args:
         asked: The turns.
-        each: Whether what is to be read, and each turn without an answer, is named.
+        each: Whether to list each answer to read and each turn without an answer.
     """
     judged, made = select_graded(asked), list[str]()
     if judged:

@@ -1,1 +1,1 @@
-"""Answers judged by label: which pages and sentences answer a question, and what became of it."""
+"""Answers judged by labels, which name the pages and sentences that answer each question."""

@@ -1,4 +1,4 @@
-"""Documents that are asked, each a deployment of its own, and the labelled questions on them."""
+"""Sets of documents, each in its own deployment, and the labelled questions on them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class ManualQuestion:
     """One question in one language.
 
     Attributes:
-        source: The page that it was asked about, without the folder of a language.
-        parts: For each part its acceptable answers; empty where the documents do not answer.
+        source: The page that the question was asked about, without its language folder.
+        parts: The acceptable answers for each part; empty if the documents do not answer.
         helps, wrong_pages, only: As in `TurnCase`.
     """
 
@@ -55,18 +55,19 @@ class ManualQuestion:
 
     @property
     def held_back(self) -> bool:
-        """Whether it belongs to the third that is not looked at while tuning."""
+        """Whether the question belongs to the held-back third, which is not used for tuning."""
         return held_back(self.source)
 
 
 class Dialogue(BaseModel):
-    """Messages that follow on a question and are understood from it; the last one asks what another question asks.
+    """Follow-up messages that depend on a question; the last one asks the same as another question.
 
     Attributes:
-        begins: The id of the question that is asked first.
+        begins: The id of the first question.
         then: The further messages.
-        means: The id of the question that the last of them amounts to.
-        pages: What answers the last one, in the folder of its language, where it amounts to no question of the files.
+        means: The id of the question that the last message means.
+        pages: The pages that answer the last message, in its language folder, if no question of the files means the
+            same.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -79,10 +80,10 @@ class Dialogue(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class AnswerCorpus:
-    """Documents that were indexed, and what is asked of them.
+    """Indexed documents and the questions on them.
 
     Attributes:
-        labels: What the labels name, in words.
+        labels: A description of what the labels name.
     """
 
     name: str
@@ -92,7 +93,9 @@ class AnswerCorpus:
 
     @property
     def dialogues(self) -> list[tuple[Dialogue, ManualQuestion, ManualQuestion]]:
-        """The follow-ups on its questions, the question that begins each, and what its last message asks."""
+        """The dialogues on its questions: follow-ups, the question that begins each, and the meaning of the last
+        message.
+        """
         by_id = {one.id: one for one in self.questions}
         return [
             (one, by_id[one.begins], by_id[one.means] if one.means else _asked_last(one, by_id[one.begins]))
@@ -108,18 +111,19 @@ def _asked_last(dialogue: Dialogue, first: ManualQuestion) -> ManualQuestion:
 
 @cache
 def read_dialogues() -> tuple[Dialogue, ...]:
-    """Read the follow-ups on questions of all documents."""
+    """Read the dialogues on questions of all documents."""
     return tuple(Dialogue.model_validate(line) for _, line in _lines(LABELS / "dialogues.jsonl"))
 
 
 class Reading(BaseModel):
-    """What was judged of pages that answers to one question began with and its label did not speak of.
+    """A judgement of pages that answers to one question began with and that its label did not name.
 
-    Most were judged by page and question, the answer's beginning at hand or not; none of what is held back.
+    Most were judged by page and question, sometimes without the beginning of the answer. None belongs to a held-back
+    question.
 
     Attributes:
-        question: Its id.
-        pages, helps, wrong_pages: Pages in the folder of its language that answer, answer partly, and do not.
+        question: The question's id.
+        pages, helps, wrong_pages: Pages in its language folder that answer, answer partly, and do not answer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -132,7 +136,7 @@ class Reading(BaseModel):
 
 @cache
 def read_readings() -> dict[str, Reading]:
-    """Read what was judged of further pages, by the ids of questions."""
+    """Read the judgements of further pages, by question id."""
     found = [Reading.model_validate(line) for _, line in _lines(LABELS / "read.jsonl")]
     return {one.question: one for one in found}
 
@@ -161,7 +165,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def of_handbook(folder: Path) -> AnswerCorpus:
-    """Index the handbook; its questions are those in other words than its pages'."""
+    """Index the handbook; its questions use other words than its pages."""
     paths = {number: path.name for path in (BUNDLED_KNOWLEDGE / "en").glob("*.md") if (number := _number(path))}
     lines = read_lines(FOLDER / "handbook.jsonl")
     asked = [one for line in lines for one in _in_both(line, lambda page: paths[int(page)])]
@@ -196,7 +200,7 @@ def _in_both(line: QuestionLine, path: Callable[[str], str]) -> Iterator[ManualQ
 
 
 def of_xquad(data: Path, folder: Path) -> AnswerCorpus:
-    """Index the paragraphs of XQuAD, each as a page; of each one question is asked, labelled with its answer's sentence."""
+    """Index the paragraphs of XQuAD, each as a page with one question; the label is the sentence with the answer."""
     docs, asked = folder / "docs", list[ManualQuestion]()
     for language in Language:
         (docs / language).mkdir(parents=True)
@@ -232,7 +236,7 @@ def _around(paragraph: str, place: int) -> str:
 
 
 class NamedAnswer(BaseModel):
-    """An acceptable answer: a page in the folder of the question's language, and fingerprints of its sentences."""
+    """An acceptable answer: a page in the question's language folder, and fingerprints of its sentences."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -241,11 +245,11 @@ class NamedAnswer(BaseModel):
 
 
 class AnswerLabel(BaseModel):
-    """What a person found in the manual for one question of its FAQ.
+    """A person's label for one question of the manual's FAQ: where the manual answers it.
 
     Attributes:
-        line: Of the file of questions in that language, counted from 1.
-        parts: Empty: the manual does not answer.
+        line: The line in the file of questions in that language, from 1.
+        parts: The acceptable answers for each part; empty if the manual does not answer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -262,7 +266,7 @@ def read_labels() -> list[AnswerLabel]:
     """Read the labels of VK Cloud's questions.
 
     Raises:
-        ConfigError: A line is none, or labels a question again.
+        ConfigError: A line is not a label, or labels a question again.
     """
     found: dict[tuple[Language, int], AnswerLabel] = {}
     for number, line in _lines(LABELS / "vk.jsonl"):
@@ -279,7 +283,7 @@ def read_labels() -> list[AnswerLabel]:
 def of_vk(data: Path, folder: Path) -> AnswerCorpus:
     """Index VK Cloud's documentation; its questions are those of its FAQ, with our labels.
 
-    A question that we did not label has the pages that the FAQ's own answer links to.
+    The label of an unlabelled question is the pages that the FAQ's own answer links to.
     """
     docs = data / "vk"
     labels = {(label.language, label.line): label for label in read_labels()}

@@ -1,4 +1,4 @@
-"""What became of one question: the result of a turn against the pages and sentences that answer it."""
+"""Grades of questions: the result of a turn compared with the pages and sentences that answer the question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SLACK: Final = 1.25
 
 
 class Grade(StrEnum):
-    """What became of a question."""
+    """The grade of one question's result."""
 
     WRONG = "wrong and stated"
     UNREAD = "unread"
@@ -44,12 +44,12 @@ STATED: Final = (Grade.WRONG, Grade.UNREAD, Grade.CORRECT, Grade.PARTLY)
 
 
 def grade(case: TurnCase, result: StructuredAgentResult) -> Grade | None:
-    """Return what became of a question; `None` where no label says what should.
+    """Return the grade of a result; `None` if no label says what is expected.
 
-    An answer is correct where, for every part of the question, it states all sentences of one acceptable answer, or, of a
-    page labelled without sentences, cites that page first. What states some of that is partly. Of the rest, what begins with
-    a page that no label names is unread: somebody has to read it. All else that is stated is wrong, and so is any
-    answer to what the documents do not answer.
+    An answer is correct if it answers every part of the question: it states all sentences of one acceptable answer, or
+    cites first a page that is labelled without sentences. An answer that states some of that is partly correct. Other
+    answers that begin with a page that no label names are unread: somebody has to read them. All other stated answers
+    are wrong, and so is any answer to a question that the documents do not answer.
     """
     if not case.asks and not case.unanswerable:
         return None
@@ -103,19 +103,19 @@ def _states(said: Sequence[str], sentence: str) -> bool:
 
 
 def words(sentence: str) -> list[str]:
-    """Return the words of a sentence as they are compared: folded, links without their targets."""
+    """Return the words of a sentence for comparison: folded, links without their targets."""
     return tokens(_LINK.sub(r"\1", sentence))
 
 
 def is_page(item: EvidenceItem, page: Page) -> bool:
-    """Whether an item comes from the page that a label names by number, or by the end of its path."""
+    """Whether an item comes from the page that a label names by number or by the end of its path."""
     if isinstance(page, int):
         return item.kb_id == page
     return item.document == page or item.document.endswith(f"/{page.removeprefix('/')}")
 
 
 def cited_items(result: StructuredAgentResult) -> list[EvidenceItem]:
-    """Return what an answer cites, in the order in which it is first cited; nothing where no report has the draft."""
+    """Return the items that an answer cites, in order of first citation; empty if no report has the draft."""
     if result.guardian is None:
         return []
     numbers = dict.fromkeys(int(number) for number in _CITED.findall(result.guardian.draft))
@@ -136,10 +136,10 @@ def body(result: StructuredAgentResult) -> str:
 
 
 def estimate(result: StructuredAgentResult) -> float | None:
-    """Return how sure the assistant was of what it stated, 0 to 1; `None` where it cites nothing.
+    """Return how sure the assistant was of a stated answer, 0 to 1; `None` if it cites nothing.
 
-    The estimate of relevance of the parts that it answers, of several the least; without one, the mean confidence of what
-    is cited.
+    This is the lowest estimate of relevance of the answered parts; without an estimate, the mean confidence of the
+    cited items.
     """
     parts = result.guardian.parts if result.guardian else []
     if answered := [part.estimate for part in parts if part.status is PartStatus.ANSWERED]:
@@ -149,7 +149,7 @@ def estimate(result: StructuredAgentResult) -> float | None:
 
 
 def cause(result: StructuredAgentResult) -> str:
-    """Return why a turn has no answer: the row of DT-008 that ended it, and what the Guardian had against the draft."""
+    """Return why a turn has no answer: the row of DT-008 that ended it, and the Guardian's objections to the draft."""
     rows = [made.row for made in result.decisions if made.table == "DT-008"]
     reasons = reason_names(result.guardian.reasons) if result.guardian else ()
     ended = rows[-1] if rows else result.block_reason or str(result.outcome)

@@ -1,4 +1,4 @@
-"""The sentences of a page, and fingerprints that name them without their words."""
+"""The sentences of a page, and fingerprints that identify them without their words."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LENGTH: Final = 12
 
 
 def fingerprint(sentence: str) -> str:
-    """Return a hash of a sentence's words: mark-up, case and the targets of links do not change it."""
+    """Return a hash of a sentence's words; mark-up, case and link targets do not change it."""
     return sha256(" ".join(words(sentence)).encode()).hexdigest()[:_LENGTH]
 
 
 def pieces(markdown: str) -> Iterator[str]:
-    """Yield what a label can name: each sentence, each item's sentences, each row of a table, each line of code."""
+    """Yield the units that a label can name: sentences, also those of list items, table rows, and lines of code."""
     fenced = False
     for line in _FRONT_MATTER.sub("", markdown).splitlines():
         if line.lstrip().startswith(("```", "~~~")):
@@ -36,10 +36,10 @@ def pieces(markdown: str) -> Iterator[str]:
 
 
 def sentence_of(path: Path, name: str) -> str:
-    """Return the sentence of a page that a fingerprint names.
+    """Return the sentence of a page that has this fingerprint.
 
     Raises:
-        ConfigError: The page has none such: it was edited, or the label is wrong.
+        ConfigError: The page has no such sentence: it was edited, or the label is wrong.
     """
     try:
         return _by_fingerprint(path)[name]
@@ -55,9 +55,9 @@ def _by_fingerprint(path: Path) -> dict[str, str]:
 
 
 def held_back(page: str) -> bool:
-    """Whether questions about a page, in all languages and wrappings, belong to the third that nothing is tuned on.
+    """Whether a page's questions, in all languages and wrappings, belong to the third that is not used for tuning.
 
     Args:
-        page: Its path without the folder of a language.
+        page: The page's path without its language folder.
     """
     return int(sha256(page.encode()).hexdigest(), 16) % 3 == 0

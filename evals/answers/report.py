@@ -1,4 +1,4 @@
-"""The part on answers judged by label: every corpus that is there, asked in every wrapping."""
+"""The report part on answers judged by labels: every present corpus, asked in every wrapping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PUBLIC: Final[dict[str, tuple[str, Callable[[Path, Path], AnswerCorpus]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question as it was sent, of which documents, and what became of it."""
+    """A question as it was sent, its documents, and its result."""
 
     corpus: str
     posed: PosedQuestion
@@ -43,23 +43,23 @@ class AnsweredQuestion:
 
     @property
     def plain(self) -> bool:
-        """Whether it was sent without a wrapping."""
+        """Whether the question was sent without a wrapping."""
         return self.posed.wrapping == PLAIN
 
 
 def ask(
     folder: Path, data: Path, most: int | None, *, held_back: bool
 ) -> tuple[list[AnsweredQuestion], list[AnswerCorpus], list[str]]:
-    """Index what documents there are and ask every question in every wrapping.
+    """Index the present documents and ask every question in every wrapping.
 
     Args:
-        folder: For indexes and conversations; empty.
-        data: Where public documents lie.
-        most: Questions of each corpus and language, for a quick look; `None` for all.
-        held_back: Whether the held-back third is asked, too.
+        folder: An empty folder for indexes and conversations.
+        data: The folder of public documents.
+        most: The most questions of each corpus and language, for a quick look; `None` for all.
+        held_back: Whether to ask the held-back third, too.
 
     Returns:
-        What became of the questions, the corpora, and the names of those that were not there.
+        The results of the questions, the corpora, and the names of missing corpora.
     """
     makers: list[Callable[[Path], AnswerCorpus]] = [of_handbook]
     missing: list[str] = []
@@ -89,7 +89,7 @@ def ask(
 
 
 def section(found: Sequence[AnsweredQuestion], corpora: Sequence[AnswerCorpus], *, held_back: bool) -> list[str]:
-    """Write the tables."""
+    """Return the tables of the report part."""
     plain = [one.graded for one in found if one.plain]
     labels = ", ".join(f"{corpus.name} ({corpus.labels})" for corpus in corpora)
     return [
@@ -155,12 +155,12 @@ def _alike(found: Sequence[AnsweredQuestion], ends: Mapping[str, Grade]) -> str:
 
 
 def draw(found: Sequence[AnsweredQuestion], folder: Path, *, held_back: bool) -> list[str]:
-    """Draw risk over coverage and calibration, of plain questions, and return the lines that show them.
+    """Draw the plots of risk over coverage and of calibration for plain questions, and return the lines that show them.
 
     Args:
-        found: What became of the questions.
-        folder: For the plots.
-        held_back: Whether the held-back third is there; then it alone is drawn.
+        found: The results of the questions.
+        folder: The folder for the plots.
+        held_back: Whether the held-back third was asked; then only it is drawn.
     """
     from evals.plots import plot_calibration, plot_risk
 
@@ -189,7 +189,7 @@ def draw(found: Sequence[AnsweredQuestion], folder: Path, *, held_back: bool) ->
 
 
 def misses(found: Sequence[AnsweredQuestion]) -> list[str]:
-    """Return what went otherwise than labelled, and what is to be read; of what is held back nothing."""
+    """Return the results that differ from the labels and those to read; none of held-back questions."""
     mine = [one for one in found if not one.posed.held_back]
     fine = (Grade.CORRECT, Grade.RIGHT_REFUSAL, Grade.UNREAD)
     wrong = [one for one in mine if one.graded.grade not in fine]

@@ -1,4 +1,4 @@
-"""What became of questions, as tables: what was wrong and stated stands first."""
+"""Results of questions as tables; wrong stated answers come first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEAD: Final = ("questions", str(Grade.WRONG), str(Grade.CORRECT), *map(str, _FEW
 
 @dataclass(frozen=True, slots=True)
 class GradedTurn:
-    """A question that a label judges, what was said, and what became of it."""
+    """A question with a label, the assistant's reply, and its grade."""
 
     case: TurnCase
     result: StructuredAgentResult
@@ -38,7 +38,7 @@ class GradedTurn:
 
     @property
     def stated(self) -> bool:
-        """Whether something was stated as the answer."""
+        """Whether the reply was stated as the answer."""
         return self.grade in STATED
 
 
@@ -46,31 +46,31 @@ Turn = CaseResult | GradedTurn
 
 
 def select_graded(asked: Iterable[CaseResult]) -> list[GradedTurn]:
-    """Return the turns that a label judges."""
+    """Return the turns that have a label."""
     found = ((one, grade(one.case, one.result)) for one in asked)
     return [GradedTurn(one.case, one.result, came_to) for one, came_to in found if came_to is not None]
 
 
 def share(of: Sequence[GradedTurn], *grades: Grade) -> Share:
-    """Return the share of questions of some grades."""
+    """Return the share of questions with some grades."""
     return Share(sum(one.grade in grades for one in of), len(of))
 
 
 def grade_cells(of: Sequence[GradedTurn]) -> list[str]:
-    """Write the row of some questions, under `HEAD`."""
+    """Return the table row of some questions, for the header `HEAD`."""
     few = (str(share(of, each).hits) for each in _FEW)
     return [str(len(of)), str(share(of, Grade.WRONG)), str(share(of, Grade.CORRECT)), *few]
 
 
 def grade_table(of: Sequence[GradedTurn]) -> str:
-    """Write what became of the questions of each language."""
+    """Return a table of grades for each language."""
     there = sorted({one.case.language for one in of})
     rows = [[str(each), *grade_cells([one for one in of if one.case.language is each])] for each in there]
     return table([["language", *HEAD], *rows])
 
 
 def estimate_table(of: Sequence[GradedTurn]) -> str:
-    """Write, by how sure the assistant was, how much of what it stated is wrong: at least, and if all that is unread is."""
+    """Return a table, by sureness, of the wrong share of stated answers: at least, and if all unread ones are wrong."""
     rows = [["estimate", "stated", "wrong", "wrong or unread", "correct or partly"]]
     stated = [(value, one) for one in of if one.stated and (value := estimate(one.result)) is not None]
     for low, high in pairwise(_BANDS):
@@ -88,7 +88,7 @@ def select_unanswered(of: Sequence[Turn]) -> list[Turn]:
 
 
 def cause_table(of: Sequence[Turn]) -> str:
-    """Write what kept answers back, and how often a label says that an answer stands in the documents."""
+    """Return a table of why answers were withheld, and how often a label says that the documents have an answer."""
     without = select_unanswered(of)
     causes = [cause(one.result) for one in without]
     rows = [["why there is no answer (row of DT-008: reasons of the Guardian)", "turns", "of which answerable"]]
@@ -99,7 +99,7 @@ def cause_table(of: Sequence[Turn]) -> str:
 
 
 def each_cause(of: Sequence[Turn]) -> str:
-    """Write each turn without an answer with its cause."""
+    """Return a list of each turn without an answer, with its cause."""
     rows = [[one.case.id, str(one.result.outcome), cause(one.result)] for one in select_unanswered(of)]
     return table([["case", "ended", "why"], *rows])
 
@@ -111,6 +111,6 @@ def to_read(of: Sequence[GradedTurn]) -> list[str]:
 
 
 def points(of: Sequence[GradedTurn], *grades: Grade) -> list[tuple[float, bool]]:
-    """Return of each stated answer how sure the assistant was, and whether it has one of the grades."""
+    """Return for each stated answer how sure the assistant was, and whether it has one of the grades."""
     sure = [(estimate(one.result), one) for one in of if one.stated]
     return [(value, one.grade in grades) for value, one in sure if value is not None]

@@ -1,4 +1,4 @@
-"""The forms in which users send a question: with words around it, misspelt, two in one message, or in a dialogue."""
+"""The forms in which users send a question: with text around it, misspelt, two in one message, or in a dialogue."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class PosedQuestion:
     """A question as it is sent.
 
     Attributes:
-        case: With the messages and the labels.
-        plain: The id of the same question without a wrapping; empty where there is none such.
-        held_back: Whether a page that it is about belongs to the held-back third.
+        case: The case, with messages and labels.
+        plain: The id of the same question without a wrapping; empty if there is none.
+        held_back: Whether a page of the question belongs to the held-back third.
     """
 
     case: TurnCase
@@ -40,13 +40,13 @@ class PosedQuestion:
 
 
 def wrap(question: ManualQuestion, name: str) -> str:
-    """Return a question in one of the forms of `wrappings.toml`; which of those is drawn by its id."""
+    """Return a question in one of the forms of `wrappings.toml`, drawn by the question's id."""
     template = _choose(_TEMPLATES[question.language][name], _pick(question.id))
     return template.replace("{question}", question.text)
 
 
 def misspelt(question: ManualQuestion) -> str:
-    """Swap two neighbouring letters inside one content word; a question without a word long enough stays as it is."""
+    """Return a question with two neighbouring letters swapped in a content word; unchanged if no word is long enough."""
     pick, stop = _pick(question.id), stop_words()
     found = [word for word in re.findall(r"[^\W\d_]+", question.text) if len(word) >= _SHORTEST_MISSPELT]
     long = [word for word in found if stop.isdisjoint(tokens(word)) and _places(word)]
@@ -77,7 +77,7 @@ NAMES: Final = (*WRAPPINGS, PAIRS, DIALOGUE)
 
 
 def pose(corpus: AnswerCorpus, questions: Sequence[ManualQuestion]) -> Iterator[PosedQuestion]:
-    """Yield some questions of a corpus in every wrapping; pairs and dialogues of such as are among them."""
+    """Yield some questions of a corpus in every wrapping, including pairs and dialogues of them."""
     for question in questions:
         for name, wrapping in WRAPPINGS.items():
             yield PosedQuestion(_case(question, name, (wrapping(question),)), name, question.id, question.held_back)

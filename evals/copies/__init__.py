@@ -1,1 +1,1 @@
-"""Drafts that copy a sentence of real documentation but for one thing, which makes it wrong."""
+"""Drafts that copy a sentence of real documentation with one change that makes it wrong."""

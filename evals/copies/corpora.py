@@ -1,4 +1,4 @@
-"""Pages of several products as passages: the bundled handbook, and public documentation where it lies beside the project."""
+"""Pages of several products as passages: the bundled handbook, and public documentation if it is next to the project."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CODE: Final = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class CopyPage:
-    """One page in one language, cut as search returns it.
+    """One page in one language, cut into passages as search returns them.
 
     Attributes:
         key: Corpus and path, the same in both languages.
@@ -37,23 +37,23 @@ class CopyPage:
 
     @property
     def order(self) -> int:
-        """A number that says nothing of the page: its place among others."""
+        """A number independent of the page's content, which orders pages."""
         return int.from_bytes(sha256(self.key.encode()).digest()[4:8])
 
     @property
     def held_back(self) -> bool:
-        """Whether it belongs to the third that is not looked at while tuning."""
+        """Whether the page belongs to the held-back third, which is not used for tuning."""
         return int.from_bytes(sha256(self.key.encode()).digest()[:4]) % 3 == 0
 
 
 def corpora(data: Path) -> dict[str, Path]:
-    """Return the corpora that there are, by name."""
+    """Return the present corpora, by name."""
     there = {"handbook": BUNDLED_KNOWLEDGE, **{name: data / folder for name, folder in FOLDERS.items()}}
     return {name: root for name, root in there.items() if root.is_dir()}
 
 
 def pages(corpus: str, root: Path, language: Language, most: int) -> list[CopyPage]:
-    """Return pages of a corpus in one language, so many at most, in the order of their hashes."""
+    """Return up to a number of pages of a corpus in one language, in the order of their hashes."""
     found = sorted((root / language).rglob("*.md"))
     named = [(f"{corpus}/{path.relative_to(root / language).as_posix()}", path) for path in found]
     ordered = sorted(named, key=lambda one: sha256(one[0].encode()).digest()[4:])
@@ -61,9 +61,9 @@ def pages(corpus: str, root: Path, language: Language, most: int) -> list[CopyPa
 
 
 def translations(root: Path, page: CopyPage) -> Iterator[tuple[EvidenceItem, str]]:
-    """Yield passages of an English page, each with a paragraph of the Russian page that says the same as one of its own.
+    """Yield passages of an English page, each with a paragraph of the Russian page that translates one of its own.
 
-    The pages must be built alike, block by block; a pair must agree in its code and numbers, or it is no translation.
+    The pages must have the same structure, block by block. A pair with different code or numbers is not a translation.
     """
     path = page.key.partition("/")[2]
     there, here = root / Language.RU / path, root / Language.EN / path

@@ -1,4 +1,4 @@
-"""Sentences as they were cut when the cases were read and labelled: the product's own way has changed since."""
+"""Sentence splitting as it was when the cases were labelled; the product's own splitting has changed since."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Sentences of a passage told as they are, in other words, and with one thing changed that makes them wrong.
+"""Sentences of a passage unchanged, in other words, and with one change that makes them wrong.
 
-The words that are exchanged stand in `words.toml`: somebody wrote it who had not seen the rules that are measured by it.
+The words to exchange are in `words.toml`. Its author had not seen the rules that it measures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from evals.copies.rewriting import rewrite
 
 
 class CopyMethod(StrEnum):
-    """How a draft was made of what a passage says; the first four are good."""
+    """How a draft was made from a passage; the first four methods give good drafts."""
 
     VERBATIM = "word by word"
     REWRITTEN = "in other words"
@@ -73,7 +73,7 @@ class _FaultTexts(BaseModel):
 
 
 class ExchangedWords(BaseModel):
-    """What is exchanged: of antonyms either for the other, of quantifiers and negations the first for the second."""
+    """The words to exchange: antonyms in both directions, quantifiers and negations only the first for the second."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -86,17 +86,17 @@ class ExchangedWords(BaseModel):
 
 @cache
 def words() -> ExchangedWords:
-    """Return the words that ship."""
+    """Return the bundled words."""
     return ExchangedWords.model_validate(tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")))
 
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """Tells what passages of one language say.
+    """A maker of drafts from passages of one language.
 
     Attributes:
-        names: Of products and things, from all pages of the corpus.
-        dice: Decide which of several ways is taken.
+        names: Names of products and things, from all pages of the corpus.
+        dice: Chooses between several possible drafts.
     """
 
     language: Language
@@ -104,7 +104,7 @@ class Teller:
     dice: Random
 
     def tell(self, piece: CopyPiece, item: EvidenceItem) -> Iterator[Copy]:
-        """Yield drafts of one piece of a passage, good and faulty ones."""
+        """Yield good and faulty drafts of one piece of a passage."""
         match piece.kind:
             case PieceKind.PROSE:
                 for sentence in piece.parts:
@@ -154,7 +154,7 @@ class Teller:
             yield CopyMethod.OTHER_ROW, cite(f"{row[0]}: {head[column]} — {other[column]}")
 
     def tell_translated(self, paragraph: str, item: EvidenceItem) -> Iterator[Copy]:
-        """Yield a paragraph that says in this language what a passage says in another, right and with a wrong value."""
+        """Yield a paragraph that translates a passage into this language, once right and once with a wrong value."""
         told = sentences(paragraph)
         yield CopyMethod.TRANSLATED, " ".join(map(cite, told))
         for place, sentence in enumerate(told):
@@ -193,7 +193,7 @@ class Teller:
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """What is found, the longest first, and what may be put in its place."""
+    """The words to find, the longest first, and their possible replacements."""
 
     pattern: re.Pattern[str]
     by: dict[str, list[str]]
@@ -201,7 +201,7 @@ class Exchanges:
 
 @cache
 def exchanges(made: CopyMethod, language: Language) -> Exchanges:
-    """Return what is exchanged to make a fault."""
+    """Return the words to exchange to make a fault."""
     known = words()
     pairs = {
         CopyMethod.ANTONYM: known.antonyms,
@@ -218,12 +218,12 @@ def exchanges(made: CopyMethod, language: Language) -> Exchanges:
 
 
 def names_in(text: str) -> set[str]:
-    """Return words of a text that look like names of products and things: capital letters inside a sentence."""
+    """Return words of a text that look like names of products and things: capitals inside a sentence."""
     return {match.group() for match in _NAME.finditer(_plain(text)) if match.start() > 0}
 
 
 def cite(sentence: str) -> str:
-    """Return a sentence with the citation of the first passage in front of its end."""
+    """Return a sentence with the citation of the first passage before its end."""
     bare = sentence.rstrip()
     end = bare[-1] if bare[-1:] in {".", "!", "?", ":"} else "."
     return f"{bare.rstrip('.!?:')} [1]{end}"

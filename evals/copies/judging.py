@@ -1,4 +1,4 @@
-"""Has copies judged, and counts what was found of the faulty ones and which good ones failed."""
+"""Judgement of copies: how many faulty ones are found, and which good ones fail."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BOUNDS: Final = {CopyMethod.VERBATIM: 0.002, CopyMethod.REWRITTEN: 0.02, CopyMet
 
 @dataclass(frozen=True, slots=True)
 class JudgedCopy:
-    """A draft that copies a page, how it was made, and what came of it."""
+    """A draft that copies a page, how it was made, and the judgement."""
 
     page: CopyPage
     made: CopyMethod
@@ -54,7 +54,7 @@ class JudgedCopy:
 
 
 def copies(page: CopyPage, names: Sequence[str], root: Path) -> Iterator[tuple[CopyMethod, EvidenceItem, str]]:
-    """Yield one draft a page of each kind that it has a sentence for, with the passage that it cites."""
+    """Yield, for each page, one draft of each possible kind, with the passage that it cites."""
     found: dict[CopyMethod, list[tuple[EvidenceItem, str]]] = {}
 
     def keep(item: EvidenceItem, told: Iterator[Copy]) -> None:
@@ -80,12 +80,12 @@ def _dice(what: str, language: Language) -> Random:
 
 
 async def judge(data: Path, *, held_back: bool, most: int = PAGES) -> list[JudgedCopy]:
-    """Make copies of the pages of all corpora that there are, and have them judged as drafts of a model's.
+    """Make copies of the pages of all present corpora, and judge them as a model's drafts.
 
     Args:
         data: The folder of public data.
-        held_back: Judge those of the pages that are held back, too.
-        most: Pages of a corpus and language that are read at most.
+        held_back: Whether to judge copies of held-back pages, too.
+        most: The most pages to read of each corpus and language.
     """
     judged: list[JudgedCopy] = []
     for corpus, root in corpora(data).items():
@@ -134,7 +134,7 @@ async def _judge(made: Sequence[_Copied]) -> list[JudgedCopy]:
 
 
 def section(judged: Sequence[JudgedCopy], *, held_back: bool) -> list[str]:
-    """Write the tables on copies."""
+    """Return the tables on copies."""
     made = (
         "Each draft is one sentence, list or row of a page, cited, with one thing changed. Somebody who had not seen the rules wrote down the "
         "words that are exchanged. *Found* counts what grounding objected to. A third of the pages is held back, by the hash of their paths."
@@ -143,7 +143,7 @@ def section(judged: Sequence[JudgedCopy], *, held_back: bool) -> list[str]:
 
 
 def bars(judged: Sequence[JudgedCopy], *, held_back: bool) -> dict[str, list[tuple[str, Share]]]:
-    """Return, per language of the drafts, the share found of each fault, of the pages that the page is about."""
+    """Return the share found of each fault, per language of the drafts, for the pages that the report is about."""
     mine = [one for one in judged if one.page.held_back is held_back]
     return {
         str(language): [
@@ -156,7 +156,7 @@ def bars(judged: Sequence[JudgedCopy], *, held_back: bool) -> dict[str, list[tup
 
 
 def describe_miss(one: JudgedCopy) -> str:
-    """Return what went otherwise than it should, in words; empty where nothing did."""
+    """Return a description of an unexpected judgement; empty if it was as expected."""
     if one.objected is (one.made not in GOOD):
         return ""
     why = f"failed: {', '.join(one.judged.reasons)}" if one.objected else "grounding found nothing"
@@ -164,7 +164,7 @@ def describe_miss(one: JudgedCopy) -> str:
 
 
 def fault_table(judged: Sequence[JudgedCopy], *, held_back: bool) -> str:
-    """Write, per fault, language and corpus, how many drafts grounding objected to."""
+    """Return a table of how many drafts grounding objected to, per fault, language and corpus."""
     names = list(dict.fromkeys(one.page.corpus for one in judged))
     rows = [["what is wrong", "pages", "aim", "found", *names]]
     for made in CopyMethod:
@@ -174,7 +174,7 @@ def fault_table(judged: Sequence[JudgedCopy], *, held_back: bool) -> str:
 
 
 def good_table(judged: Sequence[JudgedCopy], *, held_back: bool) -> str:
-    """Write how many good drafts grounding objected to."""
+    """Return a table of how many good drafts grounding objected to."""
     names = list(dict.fromkeys(one.page.corpus for one in judged))
     rows = [["good drafts", "pages", "aim", "failed", *names]]
     for made in GOOD:

@@ -1,4 +1,4 @@
-"""What a draft can be made of: the sentences, lists, tables and code blocks of a passage, with what leads into them."""
+"""The pieces of a passage for drafts: sentences, lists, tables and code blocks, with their introductions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODE = re.compile(r"`[^`\n]+`")
 
 
 class PieceKind(StrEnum):
-    """What a piece is made of."""
+    """The kind of a piece."""
 
     PROSE = "prose"
     STEPS = "steps"
@@ -45,7 +45,7 @@ class CopyPiece:
 
 
 def pieces(item: EvidenceItem) -> list[CopyPiece]:
-    """Return the pieces of a passage in order."""
+    """Return the pieces of a passage, in order."""
     return list(_pieces(item))
 
 

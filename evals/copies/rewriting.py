@@ -1,6 +1,6 @@
-"""Harmless edits: other formats, units, quotation marks, synonyms and orders of words, none of which changes a fact.
+"""Harmless edits: other formats, units, quotation marks, synonyms and word orders; none changes a fact.
 
-Each has a name, which the note of a case records. Code and quotations are never touched.
+Each has a name, which a case's note records. Code and quotations never change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MONTHS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """One harmless edit: its name, what it replaces and by which of several texts."""
+    """One harmless edit: its name, the text that it replaces, and its possible replacements."""
 
     name: str
     pattern: re.Pattern[str]
@@ -112,7 +112,7 @@ REWRITES: Final[dict[Language, tuple[Rewrite, ...]]] = {
 
 
 def rewrite(text: str, language: Language, dice: Random, *, share: float = 0.5) -> tuple[str, list[str]]:
-    """Return a sentence with some of the edits that fit it, and their names."""
+    """Return a sentence with some of the applicable edits, and their names."""
     names: list[str] = []
     for one in REWRITES[language]:
         by = dice.choice(one.by)
@@ -127,7 +127,7 @@ def rewrite(text: str, language: Language, dice: Random, *, share: float = 0.5) 
 
 
 def outside_quotes(text: str, change: Callable[[str], str]) -> str:
-    """Change the text around code and quotations."""
+    """Change only the text outside code and quotations."""
     return _outside(_KEPT, text, change)
 
 
@@ -186,7 +186,7 @@ _TURNS: Final = (
 
 
 def reshape(text: str, language: Language, dice: Random) -> Iterator[tuple[str, str]]:
-    """Yield a sentence in each other shape that it can have, with what was done."""
+    """Yield a sentence in each other possible shape, with the name of the change."""
     for name, turn in _TURNS:
         if (changed := turn(text, language, dice)) != text:
             yield name, changed

@@ -1,4 +1,4 @@
-"""The figures that the design of search started from, beside ours: each met, or with the reason why not."""
+"""Our figures next to those that the design of search started from, with the reason for each that is not met."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ class ExpectedFigure:
     """A figure that the design started from.
 
     Attributes:
-        what: What it says.
+        what: What it measures.
         said: The figure.
-        ours: Returns ours in words and whether they meet it: yes, no or in part; `KeyError` where the data was not there.
-        where: What counts as meeting it.
-        why: Why they do not, or what else is to be known, as it was found out when the outcome was `found`.
-        found: That outcome. With another one the explanation would be wrong, and the table says that there is none yet.
+        ours: Returns our figure in words and whether it meets the expected one: yes, no or in part; raises `KeyError`
+            if data is missing.
+        where: The condition for meeting it.
+        why: Why it is not met, or a remark, as found when the outcome was `found`.
+        found: The outcome that `why` explains. With another outcome, the table says that there is no explanation yet.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""What is searched, and with which questions: the handbook, and public documents where they lie beside the project."""
+"""The corpora for search and their questions: the handbook, and public documents if they are next to the project."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _MOST_FOREIGN = 500
 
 @dataclass(frozen=True, slots=True)
 class RetrievalCorpus:
-    """Documents in an index, with questions.
+    """Indexed documents with questions.
 
     Attributes:
-        name: As the tables print it.
-        directory: Where the index is.
-        page: Returns what the labels call an item's page.
-        questions: In both languages.
+        name: The name in tables.
+        directory: The folder of the index.
+        page: Returns the labels' name of an item's page.
+        questions: The questions, in both languages.
         root: The folder that was indexed.
-        kinds: The kinds of sources that its documents have.
+        kinds: The source kinds of its documents.
     """
 
     name: str
@@ -56,18 +56,18 @@ class RetrievalCorpus:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Which public data there is, and which is not.
+    """The folder of public data, with a list of what is missing.
 
     Attributes:
-        folder: Where it was looked for.
-        missing: What was not found, in words.
+        folder: The folder of the data.
+        missing: Descriptions of missing data.
     """
 
     folder: Path
     missing: list[str] = field(default_factory=list[str])
 
     def has(self, name: str, what: str) -> bool:
-        """Whether a file or folder is there; what is not is remembered by its name for people."""
+        """Whether a file or folder exists; if not, its description is added to `missing`."""
         if (self.folder / name).exists():
             return True
         self.missing.append(what)
@@ -83,7 +83,7 @@ def handbook(directory: Path) -> RetrievalCorpus:
 
 
 def plainly_asked(corpus: RetrievalCorpus) -> RetrievalCorpus:
-    """Return the handbook with the questions that whole turns are judged by: nearer to the pages' words, and tuned on."""
+    """Return the handbook with the questions of whole turns: nearer to the pages' words, and used for tuning."""
     asked: list[RetrievalQuestion] = []
     for case in read_cases(CASES / "handbook.jsonl"):
         if isinstance(case, TurnCase) and case.outcome is Outcome.ANSWERED and case.pages and len(case.says) == 1:
@@ -98,7 +98,7 @@ def _number_page(item: EvidenceItem) -> str:
 
 
 def fastapi(data: Path, directory: Path) -> RetrievalCorpus:
-    """Index FastAPI's documentation, both languages in one index, as its dialect asks."""
+    """Index FastAPI's documentation with both languages in one index, for queries in its dialect."""
     folder = data / "fastapi-docs"
     ingest(Folder(folder, reading=DialectSettings(Dialect.MKDOCS)), directory=directory)
     lines = read_lines(FOLDER / "fastapi.jsonl")
@@ -107,9 +107,10 @@ def fastapi(data: Path, directory: Path) -> RetrievalCorpus:
 
 
 def known_items(corpus: RetrievalCorpus, data: Path) -> RetrievalCorpus:
-    """Return a corpus with questions made by rule: the first sentence of each page's text, without the title's words.
+    """Return a corpus with generated questions: the first sentence of each page's text, without the title's words.
 
-    No person asks so: they say whether a page is found by what stands in it, not whether questions are answered.
+    No person asks like this. These questions show whether a page is found by its content, not whether questions are
+    answered.
     """
     asked: list[RetrievalQuestion] = []
     for language in LANGUAGES:
@@ -136,7 +137,7 @@ def _first_sentence(text: str) -> str:
 
 
 def xquad(data: Path, folder: Path) -> RetrievalCorpus:
-    """Index the paragraphs of XQuAD in both languages, each as a page; its own questions are the labels."""
+    """Index the paragraphs of XQuAD in both languages as one page each; its own questions are the labels."""
     asked: list[RetrievalQuestion] = []
     for language in LANGUAGES:
         (folder / "docs" / language).mkdir(parents=True)
@@ -159,9 +160,9 @@ def _page_path(item: EvidenceItem) -> str:
 
 
 def releases(data: Path, folder: Path) -> RetrievalCorpus:
-    """Index FastAPI's documentation as if it were that of three releases: every section of each says which one.
+    """Index FastAPI's documentation as if for three releases; every section says its release.
 
-    The pages worth finding are those of the middle release; the others are as good by their words.
+    Only pages of the middle release are worth finding; the others have equally good words.
     """
     folders: list[Folder] = []
     for release in RELEASES:
@@ -189,7 +190,7 @@ def _of_middle_release(item: EvidenceItem) -> str:
 
 
 def foreign(data: Data) -> dict[str, list[str]]:
-    """Return questions about anything else, at most five hundred of each kind, drawn by seed."""
+    """Return questions about other topics, at most five hundred of each kind, drawn with a fixed seed."""
     kinds: dict[str, list[str]] = {}
     if data.has("xquad", "XQuAD: its questions are the foreign ones"):
         for language in LANGUAGES:

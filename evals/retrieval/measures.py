@@ -1,4 +1,4 @@
-"""Measures of rankings, and how sure they are. Pure arithmetic."""
+"""Measures of rankings and their uncertainty; pure arithmetic."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _SEED = 20_26
 def ndcg(ranking: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
     """Return the normalised discounted cumulative gain, 0 to 1.
 
-    A page at rank r, counted from 1, adds its grade / log2(r + 1); the sum is divided by that of the best order that
-    there is (Järvelin and Kekäläinen 2002, with the gains of trec_eval's `ndcg_cut`).
+    A page at rank r, from 1, adds its grade / log2(r + 1). The sum is divided by that of the best possible order
+    (Järvelin and Kekäläinen 2002, with the gains of trec_eval's `ndcg_cut`).
 
     Args:
-        ranking: Pages, best first, each once.
-        grades: The pages that are worth something, above 0.
-        depth: Ranks that count.
+        ranking: The pages, best first, each once.
+        grades: The grades of relevant pages, above 0.
+        depth: The number of ranks that count.
     """
     best = sum(_discount(sorted(grades.values(), reverse=True)[:depth]))
     return sum(_discount([grades.get(page, 0) for page in ranking[:depth]])) / best if best else 0.0
@@ -33,19 +33,19 @@ def _discount(gains: Sequence[int]) -> list[float]:
 
 
 def recall(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """Return the share of the pages that are worth something that stand among the first, 0 to 1."""
+    """Return the share of the relevant pages that are among the first, 0 to 1."""
     return len(set(ranking[:depth]) & set(grades)) / len(grades) if grades else 0.0
 
 
 def precision(ranking: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """Return the share of the first places that hold a page worth something, 0 to 1."""
+    """Return the share of the first places that hold a relevant page, 0 to 1."""
     return len(set(ranking[:depth]) & set(grades)) / depth
 
 
 def area(own: Sequence[float], foreign: Sequence[float]) -> float:
-    """Return how often one of the first is greater than one of the second, ties counted half: the area under ROC.
+    """Return how often a value of the first is greater than one of the second, ties counted half: the area under ROC.
 
-    Hanley and McNeil 1982. `nan` where one of them is empty.
+    Hanley and McNeil 1982. `nan` if one of them is empty.
     """
     if not own or not foreign:
         return math.nan
@@ -56,7 +56,7 @@ def area(own: Sequence[float], foreign: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with the ends of its 95 % interval, by bootstrap: percentiles of seeded resamples (Efron 1979)."""
+    """A figure with its 95 % bootstrap interval: percentiles of seeded resamples (Efron 1979)."""
 
     value: float
     low: float
@@ -69,7 +69,7 @@ class Estimate:
 
 
 def mean(values: Sequence[float]) -> Estimate:
-    """Return the mean of one value for each question; `nan` of none."""
+    """Return the mean of one value per question; `nan` if there are none."""
     if not values:
         return Estimate(math.nan, math.nan, math.nan)
     dice = random.Random(_SEED)  # noqa: S311  # no secret is drawn
@@ -78,7 +78,7 @@ def mean(values: Sequence[float]) -> Estimate:
 
 
 def area_figure(own: Sequence[float], foreign: Sequence[float]) -> Estimate:
-    """Return the area under ROC with its interval: both sides are drawn anew."""
+    """Return the area under ROC with its interval; both sides are resampled."""
     if not own or not foreign:
         return Estimate(math.nan, math.nan, math.nan)
     dice = random.Random(_SEED)  # noqa: S311  # the same

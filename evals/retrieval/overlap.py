@@ -1,4 +1,4 @@
-"""How far the labelled questions are made of the pages' own words: they should not be."""
+"""The overlap of the labelled questions with the pages' own words, which should be low."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADING = re.compile(r"(?m)^(?:title:|#{1,6} )(.*)$")
 
 
 def handbook_headings() -> dict[str, str]:
-    """Return the title and all headings of every page of the handbook, under the names that the labels use."""
+    """Return the title and all headings of every handbook page, by the names that the labels use."""
     found: dict[str, str] = {}
     for language in LANGUAGES:
         for path in sorted((BUNDLED_KNOWLEDGE / language).glob("*.md")):
@@ -28,7 +28,7 @@ def handbook_headings() -> dict[str, str]:
 
 
 def paths_headings(folder: Path) -> dict[str, str]:
-    """Like `handbook_headings`, for pages that are named by their path."""
+    """Return headings as `handbook_headings` does, for pages that are named by their path."""
     return {path.relative_to(folder).as_posix(): _headings(path.read_text("utf-8")) for path in folder.rglob("*.md")}
 
 
@@ -37,7 +37,7 @@ def _headings(text: str) -> str:
 
 
 def overlap(question: RetrievalQuestion, headings: Mapping[str, str]) -> float:
-    """Return the share of a question's content stems that stand in the title or a heading of a page that answers."""
+    """Return the share of a question's content stems in the title or a heading of an answering page."""
     said = set(stems(question.text))
     best = [page for page, grade in question.grades.items() if grade == 2]
     return (

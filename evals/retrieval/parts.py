@@ -1,4 +1,4 @@
-"""What is measured, one function for each table."""
+"""The measurements of search, one function for each table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _recall(pages: Sequence[Sequence[str]], asked: Sequence[RetrievalQuestion], 
 
 
 def measure_ranking(every: Sequence[RetrievalCorpus]) -> ReportPart:
-    """Measure how well the pages that answer are ranked."""
+    """Measure how well the answering pages are ranked."""
     rows = [["documents", "language", "questions", "nDCG@10", "recall@20", "first", f"among {SENT} passages"]]
     figures: Figures = {}
     for corpus in every:
@@ -95,7 +95,7 @@ def _found_row(
 
 
 def misspellings(every: Sequence[RetrievalCorpus]) -> ReportPart:
-    """Measure what matching misspelt words is worth."""
+    """Measure the benefit of matching misspelt words."""
     rows = [["documents", "language", "as written", "as written, words exact", "misspelt, words exact", "misspelt"]]
     figures: Figures = {}
     for corpus in every:
@@ -120,7 +120,7 @@ def misspellings(every: Sequence[RetrievalCorpus]) -> ReportPart:
 
 
 def several(every: Sequence[RetrievalCorpus]) -> ReportPart:
-    """Measure messages of several questions, merged in two ways."""
+    """Measure messages with several questions, merged in two ways."""
     rows = [["documents", "language", "messages", "split right", "taking turns", "one joined query"]]
     figures: Figures = {}
     for corpus in every:
@@ -148,7 +148,7 @@ def several(every: Sequence[RetrievalCorpus]) -> ReportPart:
 
 
 def wider(every: Sequence[RetrievalCorpus]) -> ReportPart:
-    """Measure what feedback terms change."""
+    """Measure the effect of feedback terms."""
     rows = [["documents", "language", "recall@10", "wider", "recall@20", "wider", "precision@3", "wider"]]
     figures: Figures = {}
     for corpus in every:
@@ -171,7 +171,7 @@ def wider(every: Sequence[RetrievalCorpus]) -> ReportPart:
 
 
 def versions(corpus: RetrievalCorpus) -> ReportPart:
-    """Measure what the filter of product versions is worth."""
+    """Measure the benefit of the filter by product version."""
     rows = [["documents", "language", "one release asked for", "none asked for", "all three named"]]
     figures: Figures = {}
     with open_corpus(corpus) as asker:
@@ -204,7 +204,7 @@ Sureness = Mapping[str, Sequence[tuple[float, float]]]
 
 @dataclass(frozen=True, slots=True)
 class TopicConfidence:
-    """How sure search is of its own questions and of foreign ones, in the index of one corpus."""
+    """How sure search is of own and foreign questions, in the index of one corpus."""
 
     corpus: str
     own: Sureness
@@ -212,7 +212,7 @@ class TopicConfidence:
 
 
 def ask_all(people: Sequence[RetrievalCorpus], foreign: Mapping[str, Sequence[str]]) -> list[TopicConfidence]:
-    """Ask every set of questions in every index; corpora of one index stand together."""
+    """Ask every set of questions in every index; corpora of one index come together."""
     asked: list[TopicConfidence] = []
     for corpus in people:
         with open_corpus(corpus) as asker:
@@ -229,7 +229,7 @@ def ask_all(people: Sequence[RetrievalCorpus], foreign: Mapping[str, Sequence[st
 
 
 def on_topic(asked: Sequence[TopicConfidence]) -> ReportPart:
-    """Measure how questions to the documents are told from questions about anything else."""
+    """Measure how well questions on the documents are distinguished from questions on other topics."""
     rows = [["documents, language", "foreign questions", "AUC, confidence", "AUC, raw score", "kept", "let through"]]
     figures: Figures = {}
     for index in asked:
@@ -282,7 +282,7 @@ def _normalise(confidence: float) -> float:
 
 
 def shares(every: Sequence[tuple[str, Callable[[Path], RetrievalCorpus]]], folder: Path) -> ReportPart:
-    """Measure what single choices are worth, by making them otherwise."""
+    """Measure the benefit of single design choices by reversing them."""
     names = [f"{name} {language}" for name, _ in every for language in LANGUAGES]
     rows = [["choice", *names]]
     figures: Figures = {}

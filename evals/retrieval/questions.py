@@ -1,4 +1,4 @@
-"""Labelled questions for search, several in one message, and misspelt ones."""
+"""Labelled questions for search, also several in one message, and misspelt ones."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SHORTEST_MISSPELT = 5
 
 
 class QuestionLine(BaseModel):
-    """A question in both languages, as the files have it.
+    """A question in both languages, as in the files.
 
     Attributes:
         id: Unique in its file.
-        en, ru: The question, as a user would say it.
-        pages: What is worth finding: 2 for a page that answers, 1 for one that helps. For the handbook the number of
-            the English page, for other documents the path in the folder of a language.
-        held_back: Never tuned on: it was written before search was run on it.
+        en, ru: The question in a user's words.
+        pages: The grades of relevant pages: 2 for a page that answers, 1 for one that helps. The keys are the English
+            page's number for the handbook, and the path in the language folder for other documents.
+        held_back: Whether it is never used for tuning; such a question was written before search ran on it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -44,7 +44,7 @@ class QuestionLine(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalQuestion:
-    """One question in one language, and what its pages are worth; pages are named `en/...` and `ru/...`."""
+    """One question in one language with the grades of its pages; pages are named `en/...` and `ru/...`."""
 
     text: str
     language: Language
@@ -56,7 +56,7 @@ def read_lines(path: Path) -> list[QuestionLine]:
     """Read one file of labelled questions.
 
     Raises:
-        ConfigError: A line is none, an id or a question stands twice, or a grade is neither 1 nor 2.
+        ConfigError: A line is not a question, an id or a question occurs twice, or a grade is neither 1 nor 2.
     """
     lines: list[QuestionLine] = []
     for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
@@ -96,7 +96,7 @@ def join_questions(
 ) -> list[tuple[RetrievalQuestion, tuple[RetrievalQuestion, ...]]]:
     """Return messages of two or three questions each, and those questions; drawn by seed, no page twice in one.
 
-    They follow one another in a line, and what has no question mark ends its line.
+    The questions follow one another in a line; a question without a question mark ends its line.
     """
     dice = random.Random(_SEED)  # noqa: S311  # no secret is drawn
     messages: list[tuple[RetrievalQuestion, tuple[RetrievalQuestion, ...]]] = []
@@ -113,11 +113,11 @@ def join_questions(
 
 
 def misspelt(question: RetrievalQuestion, number: int) -> RetrievalQuestion:
-    """Return a question with one slip in each of one or two of its content words of five letters or more.
+    """Return a question with one slip in each of one or two content words of five letters or more.
 
     Args:
-        question: As it was written.
-        number: Draws other slips for each question; the same ones each time.
+        question: The original question.
+        number: The seed: other slips for each number, but the same ones each time.
     """
     dice = random.Random(_SEED * 100_003 + number)  # noqa: S311  # no secret is drawn
     stop = stop_words()
@@ -135,7 +135,7 @@ def misspelt(question: RetrievalQuestion, number: int) -> RetrievalQuestion:
 
 
 def slip(word: str, dice: random.Random) -> str:
-    """Return a word one slip away: a letter changed, lost, added, or two neighbours swapped."""
+    """Return a word with one slip: a letter changed, lost or added, or two neighbours swapped."""
     letters = _ALPHABETS[Language.EN if word.isascii() else Language.RU]
     at = dice.randrange(len(word) - 1)
     kind = dice.randrange(4)

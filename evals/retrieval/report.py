@@ -1,4 +1,4 @@
-"""The section on search: every table, and the comparison with the figures that the design started from."""
+"""The report section on search: every table, and the comparison with the figures that the design started from."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _Made = tuple[list[RetrievalCorpus], list[RetrievalCorpus], list[tuple[str, Call
 
 
 def section(folder: Path, data_folder: Path, most: int | None = None) -> str:
-    """Measure everything that there is data for, and write it as Markdown.
+    """Measure everything that has data, and return it as Markdown.
 
     Args:
-        folder: For the indexes; empty.
-        data_folder: Where public data lies; what is not there is left out, and the text says so.
-        most: Questions of each set and language, for a quick look; `None` for all.
+        folder: An empty folder for the indexes.
+        data_folder: The folder of public data; missing data is left out, and the text says so.
+        most: The most questions of each set and language, for a quick look; `None` for all.
     """
     data = Data(data_folder)
     every, asked_by_people, makers = _corpora(folder, data, most)
@@ -80,7 +80,7 @@ def _corpora(folder: Path, data: Data, most: int | None) -> _Made:
 
 
 def first(corpus: RetrievalCorpus, most: int | None) -> RetrievalCorpus:
-    """Return a corpus with so many questions of each language; with all of them for `None`."""
+    """Return a corpus with only a number of questions of each language; all for `None`."""
     return replace(corpus, questions=[one for it in LANGUAGES for one in corpus.asked(it)[:most]])
 
 

@@ -1,4 +1,4 @@
-"""Asks the product's own search, and turns what it returns into rankings of pages."""
+"""Runs of the product's own search, with the results as rankings of pages."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _NO_BUDGET = 10**9
 
 
 def bar(items: Sequence[T], what: str) -> Iterable[T]:
-    """Show how far a loop has come, on the standard error stream."""
+    """Show the progress of a loop on standard error."""
     from tqdm import tqdm
 
     return tqdm(items, desc=what, unit=" questions", file=sys.stderr, leave=False, delay=1)
 
 
 class Asker:
-    """One corpus, and an open index of it."""
+    """One corpus with its open index."""
 
     def __init__(self, corpus: RetrievalCorpus, knowledge: KnowledgeBase) -> None:
         self.corpus = corpus
         self.knowledge = knowledge
 
     def pages(self, question: RetrievalQuestion, *, expand: bool = False, version: str | None = None) -> list[str]:
-        """Return the pages found for a question, best first, each where its first passage stands."""
+        """Return the pages found for a question, best first, each at the rank of its first passage."""
         return self._name_pages(self._items(question, question.text, expand=expand, version=version))
 
     def in_all_releases(self, question: RetrievalQuestion, releases: Sequence[str]) -> list[str]:
-        """Like `pages`, for one who names all the releases that there are."""
+        """Return pages as `pages` does, for a user who names all releases."""
         request = SearchRequest(
             question.text, top_k=DEPTH, language=question.language, question=f"releases {', '.join(releases)}"
         )
@@ -56,11 +56,11 @@ class Asker:
         )
 
     def passages(self, question: RetrievalQuestion, count: int) -> list[str]:
-        """Return the pages of the first passages, again where a page has several."""
+        """Return the pages of the first passages; a page with several passages is repeated."""
         return [self.corpus.page(item) for item in self._items(question, question.text)[:count]]
 
     def taking_turns(self, message: RetrievalQuestion, queries: Sequence[str]) -> list[str]:
-        """Return the pages for several queries as `retrieve` merges them."""
+        """Return the pages for several queries, merged as `retrieve` merges them."""
         ranked = [self._items(message, query) for query in queries]
         merged = select_evidence(ranked, threshold=0.0, limit=DEPTH * len(ranked), budget=_NO_BUDGET)
         return self._name_pages(merged.evidence)
@@ -106,7 +106,7 @@ def open_corpus(corpus: RetrievalCorpus) -> Generator[Asker]:
 
 @contextmanager
 def exact_words() -> Generator[None]:
-    """Search as if no word were ever taken for a misspelt one: what that matching is worth."""
+    """Search without the matching of misspelt words, to measure its benefit."""
     from adapters.index.embedded.index import Snapshot
 
     before = Snapshot.meant
@@ -136,7 +136,7 @@ def field_weights(title: float, heading: float) -> Generator[None]:
 
 @contextmanager
 def english_stems() -> Generator[None]:
-    """Index and search as an analyser for English would: no Russian stems, and ё is not е."""
+    """Index and search like an analyser for English: no Russian stems, and ё differs from е."""
     import Stemmer
 
     from language import words

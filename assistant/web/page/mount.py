@@ -186,7 +186,7 @@ class Queue(Protocol):
         ...
 
     def has(self, session: str, event: str = "") -> bool:
-        """Whether a session has sent something whose results it may receive; with an event, whether that is among it."""
+        """Whether a session may listen for results; with an event, whether the event belongs to that session."""
         ...
 
 
