@@ -54,7 +54,7 @@ def of_turns(asked: Sequence[CaseResult]) -> list[Aim]:
 
 
 def of_drafts(judged: Sequence[JudgedCase]) -> list[Aim]:
-    """Return the targets for drafts: few good ones fail, and hardly a wrong number, invented citation or secret passes."""
+    """Return the targets for drafts: few good ones fail; hardly a wrong number, invented citation or secret passes."""
     held_back = [one for one in judged if one.case.held_back]
     good = failed_good(held_back)
     made = [Aim("good answers failed", "< 2 %", str(good), good.value < 0.02 if good.of else None)]

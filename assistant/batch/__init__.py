@@ -1,6 +1,8 @@
 """Tables of questions, answered row by row: xlsx, csv and JSON lines in and out.
 
-tables      files as streams of rows columns     which column is what, in and out subjects    what of a subject and a
-description is asked html        the HTML of a ticket as text run         the run itself, which goes on where a killed
-one stopped
+tables      files as streams of rows
+columns     the mapping of columns, in and out
+subjects    the choice of subject, description or both as the question
+html        conversion of a ticket's HTML to text
+run         the run itself, which continues a killed one
 """

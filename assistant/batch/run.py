@@ -1,8 +1,7 @@
 """A run over a table: every row is a turn in its own conversation, so that a killed run can continue.
 
-    OUT.progress    which run answers which input with which settings; made before the first row is asked, and gone
-                    when OUT is whole
-    OUT.RUN.part    OUT while it is written, after the last row; no file of the user's has the run in its name
+    OUT.progress    the run, its input and its settings; made before the first row is asked, removed when OUT is complete
+    OUT.RUN.part    OUT while it is written, after the last row; no user file has the run's name in its own
 
 Answers are in the transcript, under ids made from the run and the row. So no row is asked twice, and no result is kept
 in memory.

@@ -39,7 +39,7 @@ def graph_file(deployed: Deployment) -> Path:
 def graph_source(deployed: Deployment) -> GraphSource | None:
     """Return the source that answers from the graph; `None` if the profile has no graph lookups or there is no graph.
 
-    If documents are indexed but the file of their graph is missing, the source exists but cannot be asked, so that it
+    If documents are indexed but their graph's file is missing, there is a source that cannot be asked. So the graph
     does not count as searched.
 
     Raises:

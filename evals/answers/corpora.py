@@ -93,9 +93,7 @@ class AnswerCorpus:
 
     @property
     def dialogues(self) -> list[tuple[Dialogue, ManualQuestion, ManualQuestion]]:
-        """The dialogues on its questions: follow-ups, the question that begins each, and the meaning of the last
-        message.
-        """
+        """The dialogues on its questions: follow-ups, the question that begins each, and what the last message asks."""
         by_id = {one.id: one for one in self.questions}
         return [
             (one, by_id[one.begins], by_id[one.means] if one.means else _asked_last(one, by_id[one.begins]))
@@ -245,7 +243,7 @@ class NamedAnswer(BaseModel):
 
 
 class AnswerLabel(BaseModel):
-    """A person's label for one question of the manual's FAQ: where the manual answers it.
+    """A person's label for one question of the manual's FAQ: the answers that the manual has.
 
     Attributes:
         line: The line in the file of questions in that language, from 1.

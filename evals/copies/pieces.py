@@ -28,13 +28,13 @@ class PieceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CopyPiece:
-    r"""A part of one passage that can be told by itself.
+    r"""A part of one passage that makes sense without the rest.
 
     Attributes:
-        heading: The heading that it stands under, without marks.
-        lead: The sentence that ends on a colon before it, or nothing.
-        parts: Sentences; or the items of a list without their markers; or the rows of a table, head first, cells
-            divided by `\t`; or one block of code with its fences.
+        heading: The heading above it, without marks.
+        lead: The sentence before it that ends with a colon, or nothing.
+        parts: Sentences, or list items without their markers, or table rows with the header first and cells separated
+            by `\t`, or one code block with its fences.
     """
 
     kind: PieceKind

@@ -107,7 +107,7 @@ class ChatPage:
         return {number: len(event.inputs) for number, event in self.blocks.fns.items()}
 
     def has(self, session: str, event: str = "") -> bool:
-        """Whether a session may listen for results; with an event, whether the event belongs to that session."""
+        """Whether a session has asked for something that it may listen to; with an event, whether the event is its own."""
         # Gradio 6.31 keeps this where it adds an event to its queue.
         queue: Any = getattr(self.blocks, "_queue")  # noqa: B009
         known = session in queue.pending_messages_per_session

@@ -186,7 +186,7 @@ class Queue(Protocol):
         ...
 
     def has(self, session: str, event: str = "") -> bool:
-        """Whether a session may listen for results; with an event, whether the event belongs to that session."""
+        """Whether a session has asked for something that it may listen to; with an event, whether the event is its own."""
         ...
 
 
