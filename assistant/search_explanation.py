@@ -50,7 +50,7 @@ class SearchExplanation:
     Attributes:
         message: The message, as it is planned.
         language: The language of the message, and of the preferred documents.
-        role: The role; its sources are asked.
+        role: The caller's role, which decides the sources.
         plan: The queries.
         not_asked: Sources that are not asked, with the reason: `role`, `request_type` or `not_connected`.
         traces: The results for each query and source.

@@ -30,14 +30,14 @@ def write_graph(deployed: Deployment) -> Built | None:
 
 
 def graph_file(deployed: Deployment) -> Path:
-    """Return the file of the graph of a deployment's documents, if there is one."""
+    """Return the path of the graph of a deployment's documents; the file may not exist."""
     from adapters.lookups.graph.building import FILE
 
     return deployed.graph_folder / FILE
 
 
 def graph_source(deployed: Deployment) -> GraphSource | None:
-    """Return the source that answers from the graph; `None` if the profile has no graph lookups or there is no graph.
+    """Return the source that answers from the graph; `None` if the profile has no graph lookups or no graph can exist.
 
     If documents are indexed but their graph's file is missing, there is a source that cannot be asked. So the graph
     does not count as searched.
