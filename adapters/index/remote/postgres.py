@@ -16,17 +16,15 @@ under a narrow limit are found, too.
 from __future__ import annotations
 
 import contextlib
-import socket
-import threading
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from adapters.index.queries import version_term
 from adapters.index.records import StoredPassage
 from adapters.index.remote.engine import ANOTHER_PLACE, EngineFault, EngineHit, PassageRow, SearchLimits
+from adapters.index.remote.postgres_pool import PostgresPool
 from adapters.index.remote.sparse import Vector
 from contracts.errors import ConfigError, IndexBusy
 
@@ -35,14 +33,10 @@ if TYPE_CHECKING:
 
     from adapters.index.ranking.embedder import Embedding
 
-_T = TypeVar("_T")
-
 FILL_S: Final = 120.0
 """For one statement of a fill."""
 SETTLE_S: Final = 6 * 3600.0
 """For tidying up after one, and for the index of neighbours after the first."""
-CONNECT_S: Final = 5.0
-"""For reaching the server."""
 LONGEST_VECTOR: Final = 2000
 """Numbers of a vector that are indexed in full precision."""
 LONGEST_HALF_VECTOR: Final = 4000
@@ -130,8 +124,6 @@ INSERT INTO {passages} (id, fingerprint, scope, document, ordinal, title, url, k
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING number
 """
 _SIGN: Final = 2**31
-_TOO_LATE: Final = "See that the server is not overloaded, and that nobody has locked its tables."
-_WAY_OUT: Final = "See that the server runs and its address, user, password and database are right."
 
 
 class PostgresEngine:
@@ -154,9 +146,6 @@ class PostgresEngine:
                 "An index in PostgreSQL needs the package psycopg.", 'Install it: `pip install "psycopg[binary]"`.'
             ) from error
         parts = urlsplit(url)
-        self._url = url
-        self._secrets = [secret for secret in (password, parts.password) if secret]
-        self._password = password
         self._name = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path} ({collection})"
         self._tables = {
             name: f'"guardian_{collection}_{name}"'
@@ -165,15 +154,14 @@ class PostgresEngine:
                 *("meanings", "by_scope", "neighbours"),
             )
         }
-        self._idle: list[psycopg.Connection[Any]] = []
+        self._pool = PostgresPool(url, password)
 
     @property
     def name(self) -> str:
         return self._name
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        self._pool.close()
 
     # --------------------------------------------------------------------------------------------------- searching
 
@@ -187,7 +175,7 @@ class PostgresEngine:
                 return None
             return row[0] if row else None
 
-        return self._ask(ask, seconds)
+        return self._pool.ask(ask, seconds)
 
     def search(
         self, query: Vector, limits: SearchLimits, count: int, *, whole: bool, seconds: float
@@ -198,7 +186,7 @@ class PostgresEngine:
             **_limit_parameters(limits, count),
         }
         sql = self._complete(_SEARCH, limits, whole=_WHOLE if whole else _BARE)
-        return [_read_row(row) for row in self._ask(lambda one: one.execute(sql, values).fetchall(), seconds)]
+        return [_read_row(row) for row in self._pool.ask(lambda one: one.execute(sql, values).fetchall(), seconds)]
 
     def nearest(self, meaning: Embedding, limits: SearchLimits, count: int, *, seconds: float) -> list[EngineHit]:
         values = {
@@ -214,11 +202,11 @@ class PostgresEngine:
             row = connection.execute(self._sql("SELECT {allowed}", allowed=_SCOPES), values).fetchone()
             return connection.execute(sql, {**values, "scopes": row[0] if row else []}).fetchall()
 
-        return [_read_row(row) for row in self._ask(ask, seconds)]
+        return [_read_row(row) for row in self._pool.ask(ask, seconds)]
 
     def articles(self, key: str, kb_id: int | None, *, seconds: float) -> list[StoredPassage]:
         sql = self._sql(_ARTICLES)
-        rows = self._ask(lambda one: one.execute(sql, (key, kb_id)).fetchall(), seconds)
+        rows = self._pool.ask(lambda one: one.execute(sql, (key, kb_id)).fetchall(), seconds)
         return [StoredPassage(*row) for row in rows]
 
     def _complete(self, sql: str, limits: SearchLimits, **parts: str) -> Any:
@@ -251,7 +239,7 @@ class PostgresEngine:
                             passing=False,
                         )
 
-        self._ask(make, FILL_S)
+        self._pool.ask(make, FILL_S)
 
     def _run(self, connection: psycopg.Connection[Any], statements: str, **parts: str) -> None:
         for statement in filter(str.strip, statements.split(";\n")):
@@ -276,8 +264,8 @@ class PostgresEngine:
         import psycopg
 
         # A lock of a connection of its own: whatever ends the process lets go of it.
-        with _our_errors(self._secrets):
-            connection = self._open(FILL_S)
+        with self._pool.our_errors():
+            connection = self._pool.open(FILL_S)
             key = (self._tables["notes"],)
             row = connection.execute("SELECT pg_try_advisory_lock(hashtext(%s))", key).fetchone()
         try:
@@ -295,7 +283,7 @@ class PostgresEngine:
 
     def held(self) -> Iterator[tuple[str, str]]:
         sql = self._sql("SELECT id::text, fingerprint FROM {passages}")
-        yield from self._ask(lambda connection: connection.execute(sql).fetchall(), FILL_S)
+        yield from self._pool.ask(lambda connection: connection.execute(sql).fetchall(), FILL_S)
 
     def put(self, rows: Sequence[tuple[PassageRow, Vector]]) -> None:
         def write(connection: psycopg.Connection[Any]) -> None:
@@ -320,22 +308,22 @@ class PostgresEngine:
                         for word, weight in vector.items():
                             copy.write_row((word - _SIGN, scope, number, weight))
 
-        self._ask(write, FILL_S)
+        self._pool.ask(write, FILL_S)
 
     def drop(self, ids: Sequence[str]) -> None:
-        self._ask(lambda connection: connection.execute(self._sql(_DROP), (list(ids),)) and None, FILL_S)
+        self._pool.ask(lambda connection: connection.execute(self._sql(_DROP), (list(ids),)) and None, FILL_S)
 
     def keep_note(self, key: str, value: str) -> None:
         sql = "INSERT INTO {notes} VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-        self._ask(lambda connection: connection.execute(self._sql(sql), (key, value)) and None, FILL_S)
+        self._pool.ask(lambda connection: connection.execute(self._sql(sql), (key, value)) and None, FILL_S)
 
     def notes(self) -> list[str]:
         sql = self._sql("SELECT key FROM {notes}")
-        return [key for (key,) in self._ask(lambda connection: connection.execute(sql).fetchall(), FILL_S)]
+        return [key for (key,) in self._pool.ask(lambda connection: connection.execute(sql).fetchall(), FILL_S)]
 
     def drop_notes(self, keys: Sequence[str]) -> None:
         sql = self._sql("DELETE FROM {notes} WHERE key = ANY (%s)")
-        self._ask(lambda connection: connection.execute(sql, (list(keys),)) and None, FILL_S)
+        self._pool.ask(lambda connection: connection.execute(sql, (list(keys),)) and None, FILL_S)
 
     def settle(self) -> None:
         # Postings are read from their index alone only where the table is known to hold no dead rows.
@@ -348,7 +336,7 @@ class PostgresEngine:
                 connection.execute(self._sql(_NEIGHBOURS, kind=_kind(_only(made))))
                 connection.execute(self._sql("VACUUM (ANALYZE) {meanings}"))
 
-        self._ask(settle, SETTLE_S)
+        self._pool.ask(settle, SETTLE_S)
 
     def _scopes(
         self, cursor: psycopg.Cursor[Any], wanted: set[tuple[str, str, str]]
@@ -358,110 +346,11 @@ class PostgresEngine:
         cursor.execute(self._sql("SELECT source, version, language, id FROM {scopes}"))
         return {(source, version, language): number for source, version, language, number in cursor}
 
-    # ------------------------------------------------------------------------------------------------- connections
-
     def _sql(self, text: str, **parts: str) -> Any:
         # Names of tables are made above and quoted; what is searched for always goes as a parameter.
         return text.format(
             **self._tables, **{name: part.format(**self._tables, **parts) for name, part in parts.items()}
         )
-
-    def _ask(self, ask: Callable[[psycopg.Connection[Any]], _T], seconds: float) -> _T:
-        """Ask on a connection that is there; once more on a new one, where the server was started anew in between."""
-        end = time.monotonic() + seconds
-        while self._idle:
-            try:
-                with self._connection(seconds) as connection:
-                    return ask(connection)
-            except EngineFault:
-                if time.monotonic() >= end:
-                    raise
-                self.close()
-        with self._connection(max(0.1, end - time.monotonic()), new=True) as connection:
-            return ask(connection)
-
-    @contextmanager
-    def _connection(self, seconds: float, *, new: bool = False) -> Generator[psycopg.Connection[Any]]:
-        """Lend a connection; whatever a server does, it is given back, or shut, in time."""
-        with _our_errors(self._secrets):
-            try:
-                connection = self._open(seconds) if new else self._idle.pop()
-            except IndexError:
-                connection = self._open(seconds)
-            try:
-                with _shut_after(connection, seconds):
-                    yield connection
-            except BaseException:
-                connection.close()
-                raise
-            self._idle.append(connection)
-
-    def _open(self, seconds: float) -> psycopg.Connection[Any]:
-        import psycopg
-
-        more: Mapping[str, Any] = {"password": self._password} if self._password else {}
-        connection = psycopg.connect(
-            self._url,
-            autocommit=True,
-            # Statements that are kept would be lost behind a pool that lends one connection to many.
-            prepare_threshold=None,
-            # libpq counts in whole seconds, from two on.
-            connect_timeout=max(2, round(min(seconds, CONNECT_S))),
-            application_name="guardian",
-            **more,
-        )
-        # To compile a query takes longer than the query.
-        connection.execute(
-            "SET jit = off; SET hnsw.ef_search = 200; SET hnsw.iterative_scan = strict_order; "
-            "SET hnsw.max_scan_tuples = 200000"
-        )
-        return connection
-
-
-@contextmanager
-def _our_errors(secrets: Sequence[str]) -> Generator[None]:
-    """Turn the driver's errors into ours, without a password."""
-    import psycopg
-
-    try:
-        yield
-    except psycopg.Error as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        for secret in secrets:
-            text = text.replace(secret, "***")
-        raise EngineFault(text[:300].rstrip("."), _WAY_OUT) from None
-
-
-@contextmanager
-def _shut_after(connection: psycopg.Connection[Any], seconds: float) -> Generator[None]:
-    """End the talk with a server that takes too long: also one that stands still answers no request to cancel.
-
-    Raises:
-        EngineFault: It took too long; the driver would say that the server had hung up.
-    """
-    import psycopg
-
-    handle = socket.socket(fileno=connection.fileno())
-    late = threading.Event()
-
-    def shut() -> None:
-        late.set()
-        with contextlib.suppress(OSError):
-            handle.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, shut)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except psycopg.Error as error:
-        if not late.is_set():
-            raise
-        raise EngineFault(f"it took longer than {round(seconds, 1):g} s", _TOO_LATE) from error
-    finally:
-        timer.cancel()
-        # The file is libpq's to close.
-        handle.detach()
 
 
 def _limit_parameters(limits: SearchLimits, count: int) -> dict[str, object]:
