@@ -1,4 +1,4 @@
-r"""A language model that is none: an HTTP server on 127.0.0.1 that plays one, and every fault of one.
+"""A language model that is none: an HTTP server on 127.0.0.1 that plays one, and every fault of one.
 
 Start it with `guardian fake-model` or `python -m adapters.fakes.server`; it prints one line, `LISTENING` and its
 address, and serves until Ctrl-C or SIGTERM. It answers
@@ -14,41 +14,7 @@ Without a script it plays a model that behaves (`adapters.fakes.model`): a valid
 `analyse_user_request` or a JSON schema comes with the request, a judge's answers where that schema is called
 `entailment`, a quotation of the first two passages where evidence does, `Safety: Safe` where the model's name contains "guard". Tokens are a quarter of the UTF-8 bytes, rounded up.
 
-A script is a JSON list of steps. The first step whose `when` fits a request, and that is not used up, decides:
-
-    [
-      {"when": {"purpose": "plan"}, "times": 1, "reply": {"status": 429, "headers": {"Retry-After": "1"}}},
-      {"when": {"purpose": "draft", "contains": "kettle"}, "reply": {"text": "It boils at 100 degrees [1]."}}
-    ]
-
-`when`, all of what it names must fit; without `path` a step is only for requests that ask a model:
-
-| key | fits |
-| --- | --- |
-| `purpose` | `plan`, `draft`, `moderation`, `embedding`, `rerank` or `entailment`, recognised as above |
-| `path` | the end of the path, for instance `/models` |
-| `contains` | a text anywhere in the request's body |
-| `tool_choice` | `named`, `required`, `auto` or `none`; no tools at all count as `none` |
-| `attempt` | the so-many-th request, from 1, that fits the rest of this `when` |
-
-`times`: how many requests the step decides; `null`, or left out, for no limit.
-
-`reply`; an empty one is the reply of a model that behaves:
-
-| key | what it does |
-| --- | --- |
-| `status`, `headers`, `content_type` | as they say; from 400 on, the body is an error as OpenAI writes it |
-| `body`, `json`, `sse` | the body as text, as JSON (NaN may stand in it), as a list of events of a stream |
-| `text` | the content of a chat completion; `null` for none |
-| `call`, `calls` | `{"name", "arguments"}`, one or several; a text is sent as it is, all else as JSON |
-| `plan` | fields that differ from those of a valid plan, handed over in the form that was asked for |
-| `reasoning` | `reasoning_content` beside whatever is said |
-| `finish_reason`, `usage`, `choices` | in the place of the right ones; each may be `null` |
-| `delay_headers_s`, `delay_body_s` | seconds before the first byte; between headers and body |
-| `drip_s` | seconds after each byte of the body |
-| `hang` | never answer: the connection stays until the client or the server leaves |
-| `reset` | reset the connection (RST) in the place of an answer, or after `cut_at` bytes |
-| `cut_at` | tell the right length, and close after so many bytes of the body |
+A script says which request gets which other reply; its form is documented in `adapters.fakes.scripts`.
 
 While it runs: `GET /__requests` lists every request, `DELETE /__requests` forgets them, `PUT /__script` begins a new
 script, `PUT /__options` changes any of strict, delay_ms, window and api_key.
@@ -68,42 +34,26 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any, Final, cast
 
 from adapters.fakes.command import ABOUT, EXAMPLES, SCRIPT, add_arguments
-from adapters.fakes.model import MODELS, ModelRequest, Purpose, models, object_of
-from adapters.fakes.replies import SocketReply, answer_to, json_answer, refusal
-from adapters.fakes.scripts import Check, Script, check, is_whole, parse_script, read_script
-from adapters.fakes.strict import breach_of
+from adapters.fakes.model import ModelRequest, Purpose
+from adapters.fakes.options import FakeServerOptions, change_options
+from adapters.fakes.playback import decide
+from adapters.fakes.replies import SocketReply, json_answer, refusal
+from adapters.fakes.scripts import Script, parse_script, read_script
 from contracts.errors import ConfigError
 
 HOST: Final = "127.0.0.1"
 KEPT_REQUESTS: Final = 10_000
 SECRETS: Final = ("api-key", "x-api-key", "cookie", "proxy-authorization")
 """Headers that are recorded by their length alone; of `authorization` the scheme is kept, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class FakeServerOptions:
-    """What can be changed while the server runs.
-
-    Attributes:
-        strict: Refuse messages that the strictest provider refuses.
-        delay_ms: Milliseconds before each reply of a model, where the script has no `delay_headers_s`.
-        window: Tokens of the model's window, from 1; `None` where `GET /models` is silent about it.
-        api_key: The one key that is right; `None` where any is.
-    """
-
-    strict: bool = False
-    delay_ms: int = 0
-    window: int | None = None
-    api_key: str | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)
@@ -213,56 +163,6 @@ class ScriptedServer(ThreadingHTTPServer):
         with self._lock:
             self._requests.clear()
             self._count = 0
-
-
-def decide(
-    script: Script, options: FakeServerOptions, asked: ModelRequest, key: str, number: int
-) -> tuple[int | None, SocketReply]:
-    """Return the script's step that decides, `None` where none does, and what is replied to a request.
-
-    The key is looked at first, then the body, the messages, the script.
-
-    Args:
-        script: Its counts go on.
-        options: Those in force.
-        asked: The request.
-        key: The bearer token that came with it; empty where none did.
-        number: Of the request.
-    """
-    if options.api_key is not None and asked.path != "/healthz" and key != options.api_key:
-        return None, _refuse_key(key)
-    if (asked.is_chat or asked.purpose in ("embedding", "rerank", "entailment")) and not isinstance(asked.body, dict):
-        return None, refusal(400, "The body of the request is not a JSON object.", code="no_json_object")
-    breach = breach_of(asked.messages) if options.strict and asked.is_chat else None
-    if breach is not None:
-        message = f"messages.{breach.where}: {breach.message} (rule {breach.rule})"
-        return None, refusal(400, message, param=f"messages.{breach.where}", code=breach.rule)
-    step, reply = script.reply_to(asked)
-    answer = answer_to(asked, number, reply, _otherwise(asked, options))
-    if answer.delay_headers_s is None:
-        answer = replace(answer, delay_headers_s=options.delay_ms / 1000 if asked.purpose else 0.0)
-    return step, answer
-
-
-def _otherwise(asked: ModelRequest, options: FakeServerOptions) -> SocketReply:
-    """Answer what asks no model."""
-    if asked.method == "GET" and asked.path == "/healthz":
-        return json_answer({"status": "ok"})
-    if asked.method == "GET" and asked.path.endswith("/models"):
-        return json_answer(models(options.window))
-    if asked.method == "GET" and asked.path.rpartition("/")[2] in MODELS:
-        return json_answer(models(options.window, [asked.path.rpartition("/")[2]])["data"][0])
-    return refusal(404, f"Invalid URL ({asked.method} {asked.path})", code="unknown_url")
-
-
-def _refuse_key(key: str) -> SocketReply:
-    """Refuse a key in OpenAI's words, which repeat the beginning and the end of it."""
-    if not key:
-        return refusal(
-            401, "You didn't provide an API key. You need to provide your API key in an Authorization header."
-        )
-    shown = f"{key[:8]}{'*' * max(len(key) - 12, 3)}{key[-4:]}" if len(key) > 12 else f"{key[:2]}***{key[-2:]}"
-    return refusal(401, f"Incorrect API key provided: {shown}.", code="invalid_api_key")
 
 
 def _shut(connection: socket.socket) -> None:
@@ -384,7 +284,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/__script":
             self._server.script = parse_script(body)
         else:
-            self._server.options = _change_options(self._server.options, body)
+            self._server.options = change_options(self._server.options, body)
 
     # ------------------------------------------------------------------------------------------------------ replying
 
@@ -497,27 +397,6 @@ def _mask_header(name: str, value: str) -> str:
         scheme, space, secret = value.partition(" ")
         return f"{scheme} <{len(secret)} characters>" if space else f"<{len(value)} characters>"
     return f"<{len(value)} characters>" if name.lower() in SECRETS else value
-
-
-def _change_options(options: FakeServerOptions, body: object) -> FakeServerOptions:
-    """Return options with changes, given as JSON.
-
-    Raises:
-        ConfigError: A name is not known, or a value is wrong.
-    """
-    if not isinstance(body, dict):
-        raise ConfigError("The options are not an object.", 'Send {"strict": true}, for instance.')
-    changes = object_of(cast("object", body))
-    check(changes, _OPTIONS, "The options")
-    return replace(options, **changes)
-
-
-_OPTIONS: Final[Mapping[str, Check]] = {
-    "strict": (lambda value: isinstance(value, bool), "true or false"),
-    "delay_ms": (lambda value: is_whole(value, 0), "a whole number from 0 up"),
-    "window": (lambda value: value is None or is_whole(value, 1), "a whole number of at least 1, or null"),
-    "api_key": (lambda value: value is None or isinstance(value, str), "a text or null"),
-}
 
 
 # ------------------------------------------------------------------------------------------------------------- running

@@ -23,12 +23,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.fakes import server as server_module
+from adapters.fakes import scripts as scripts_module
 from adapters.fakes.command import SCRIPT
 from adapters.fakes.model import PLAN_TOOL as THEIR_PLAN_TOOL
 from adapters.fakes.model import ModelRequest
+from adapters.fakes.options import FakeServerOptions
+from adapters.fakes.playback import decide
 from adapters.fakes.scripts import REPLY, WHEN, Script, parse_script
-from adapters.fakes.server import FakeServerOptions, ScriptedServer, decide, main
+from adapters.fakes.server import ScriptedServer, main
 from adapters.fakes.strict import breach_of
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from tests.support.cli_helpers import Desk, interruptible
@@ -1000,7 +1002,7 @@ def test_a_wrong_script_that_is_put_changes_nothing(server: FakeServer) -> None:
 
 def test_the_script_that_the_help_shows_is_one() -> None:
     """What people copy from the help or the module's documentation is taken, and both name every key there is."""
-    documented = server_module.__doc__ or ""
+    documented = scripts_module.__doc__ or ""
     for shown in (SCRIPT, documented):
         found = re.search(r"^ +\[\n.*?^ +\]$", shown, re.MULTILINE | re.DOTALL)
         assert found
