@@ -168,6 +168,11 @@ def find_offer(messages: Sequence[AnyMessage]) -> Offer:
     return Offer(choices_of(last.additional_kwargs.get("choices")), str(last.additional_kwargs.get("language") or ""))
 
 
+def newest_text(messages: Sequence[AnyMessage]) -> str:
+    """Return the user's newest message, for turns that ended before it was read; empty where there is none."""
+    return next((str(message.text) for message in reversed(messages) if isinstance(message, HumanMessage)), "")
+
+
 def marks_of_choice(question: Json) -> Json:
     """Return how the answer to a reply is marked that chose something, or a number of no choice."""
     kind = question.get("chose", {}).get("kind")

@@ -1,0 +1,147 @@
+"""What is offered beside an end: the words that are unclear, headings of documents and a person to choose from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.choices import NO_CHOICE, Choice, ChoiceKind
+from contracts.context import Context
+from contracts.decisions.exits import Exit, ExitKind
+from contracts.enums import Language, Source
+from contracts.errors import SourceUnavailable
+from contracts.evidence import EvidenceItem
+from contracts.plan import SGRPlanResult
+from contracts.ports import EvidenceSource, SearchRequest, WordProbe
+from contracts.profile import Profile
+from contracts.state import Json, find_offer
+from contracts.views import FinalView
+from guards.choices import (
+    OF_DOCUMENTS,
+    named_lookups,
+    nearest_headings,
+    takes_a_number,
+    telling_words,
+    unclear_words,
+    words_to_look_for,
+)
+from guards.exits import ExitFacts
+from guards.redaction import redact
+from rendering.synthetic import clarification_question
+from rendering.texts import say
+
+HEADINGS_FROM: Final = 12
+"""Passages of each kind of document whose headings are looked at for choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents, for what is said beside a question asked back.
+
+    Attributes:
+        sources: By their kinds.
+        probe: Tells which words they do not have.
+    """
+
+    sources: Mapping[Source, EvidenceSource]
+    probe: WordProbe
+
+
+@dataclass(frozen=True, slots=True)
+class ExitOffer:
+    """What is said beside an end: what is unclear, what to choose from, and what it took to find out."""
+
+    unclear: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    degraded: tuple[str, ...] = ()
+    calls: tuple[Json, ...] = ()
+
+
+async def make_offer(
+    state: FinalView,
+    end: Exit,
+    facts: ExitFacts,
+    language: Language,
+    context: Context,
+    profile: Profile,
+    documents: Documents | None,
+) -> ExitOffer:
+    """Return what is said beside a question asked back, or beside what is missing; nothing beside any other end."""
+    asks = end.kind is ExitKind.ASK
+    if not (asks or facts.missing):
+        return ExitOffer()
+    if state["question"].get("chose", {}).get("kind") == NO_CHOICE:
+        return ExitOffer(choices=tuple(find_offer(state["messages"]).choices) if asks else ())
+    unclear, degraded = await _unclear(state["question"]["text"], documents, context, profile)
+    if not asks:
+        return ExitOffer(unclear, degraded=degraded)
+    if facts.lookups and not facts.question:
+        choices, calls = named_lookups(facts.lookups, language), ()
+    elif takes_a_number(facts.question or _question_of_the_plan(state, language, profile)):
+        return ExitOffer(unclear, degraded=degraded)
+    else:
+        items: Sequence[EvidenceItem] = facts.evidence
+        calls = ()
+        asked = " ".join((state["question"]["text"], *state["sgr_plan"]["subqueries"]))
+        if not items and telling_words(asked):
+            items, calls, failed = await _near(
+                state["sgr_plan"]["subqueries"][0], language, documents, context, profile
+            )
+            degraded = (*degraded, *failed)
+        choices = nearest_headings(asked, items, profile, context.role)
+    person = Choice(kind=ChoiceKind.PERSON, label=say(language, "choice_person"))
+    return ExitOffer(unclear, (*choices, person), degraded, calls)
+
+
+def _question_of_the_plan(state: FinalView, language: Language, profile: Profile) -> str:
+    return clarification_question(SGRPlanResult.model_validate(state["sgr_plan"]), language, profile)
+
+
+async def _unclear(
+    message: str, documents: Documents | None, context: Context, profile: Profile
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of a message that are named as unknown to the user's documents, and why they could not be told."""
+    text = words_to_look_for(message)
+    kinds = profile.sources_for(context.role) & OF_DOCUMENTS
+    if documents is None or not text or not kinds:
+        return (), ()
+    try:
+        async with asyncio.timeout(context.source_seconds):
+            unknown = await documents.probe.unknown(text, kinds)
+    except Exception as error:  # noqa: BLE001  # the user is owed an end of the turn, whatever the documents' fault
+        return (), (f"choices: it was not asked which words the documents have. {_why(error)}",)
+    return unclear_words(text, unknown, profile), ()
+
+
+async def _near(
+    query: str, language: Language, documents: Documents | None, context: Context, profile: Profile
+) -> tuple[list[EvidenceItem], tuple[Json, ...], tuple[str, ...]]:
+    """Return what is nearest to a query in the user's documents, masked, the requests to models, and what failed."""
+    if documents is None:
+        return [], (), ()
+    kinds = [kind for kind in documents.sources if kind in profile.sources_for(context.role) & OF_DOCUMENTS]
+    request = SearchRequest(query, HEADINGS_FROM, language, threshold=context.evidence_threshold)
+    items: list[EvidenceItem] = []
+    calls: list[Json] = []
+    failed: list[str] = []
+    try:
+        async with asyncio.timeout(context.source_seconds):
+            replies = await asyncio.gather(
+                *(documents.sources[kind].search(request) for kind in kinds), return_exceptions=True
+            )
+    except TimeoutError:
+        return [], (), ("choices: the documents were not asked for headings in time",)
+    for reply in replies:
+        if isinstance(reply, BaseException):
+            failed.append(f"choices: the documents could not be asked for headings. {_why(reply)}")
+            continue
+        items += redact(reply.items, profile, context.role)
+        calls += (call.model_dump(mode="json") for call in reply.calls)
+    return sorted(items, key=lambda item: -item.confidence), tuple(calls), tuple(dict.fromkeys(failed))
+
+
+def _why(error: BaseException) -> str:
+    # A library's own message may quote what must not be shown.
+    return str(error) if isinstance(error, SourceUnavailable) else type(error).__name__
