@@ -36,6 +36,8 @@ _CALM = one_of(SafetyLevel.SAFE, SafetyLevel.NOT_AVAILABLE)
 _TENSE = one_of(SafetyLevel.CONTROVERSIAL)
 _NOT_GUARDIAN = tuple(action for action in SGRAction if action is not SGRAction.GUARDIAN_BLOCK)
 _NOT_CLARIFY = tuple(action for action in _NOT_GUARDIAN if action is not SGRAction.CLARIFY)
+_SOME_LEFT, _NONE_LEFT = one_of(True), one_of(False)
+_GO_ON, _ASK = Route(SGRAction.NORMAL, Flow.GO_ON), Route(SGRAction.CLARIFY, Flow.ASK)
 
 
 def _for_others(
@@ -50,6 +52,70 @@ def _for_others(
     )
 
 
+def _refusal_rows(spam: Cell) -> tuple[DecisionRow[Route], ...]:
+    """Write the rows of messages that are refused or declined."""
+    refuse = Route(SGRAction.GUARDIAN_BLOCK, Flow.STOP)
+    return (
+        DecisionRow("unsafe", {"level": one_of(SafetyLevel.UNSAFE)}, refuse, "safety refusal, whatever the plan says"),
+        DecisionRow(
+            "controversial-refused",
+            {"level": _TENSE, "proposal": one_of(SGRAction.GUARDIAN_BLOCK)},
+            refuse,
+            "moderation was in doubt and the planner confirms it",
+        ),
+        *_for_others(
+            "spam",
+            {"spam_score": spam},
+            Route(SGRAction.BLOCK, Flow.STOP),
+            "a soft decline that says what the assistant is for",
+        ),
+    )
+
+
+def _vague_rows(vague: dict[str, Cell]) -> tuple[DecisionRow[Route], ...]:
+    """Write the rows of messages that are not understood."""
+    return (
+        *_for_others(
+            "unclear-ask",
+            {**vague, "clarifications_left": _SOME_LEFT},
+            _ASK,
+            "a question costs less than a wrong answer",
+        ),
+        *_for_others(
+            "unclear-go-on",
+            {**vague, "clarifications_left": _NONE_LEFT},
+            _GO_ON,
+            "asked often enough: go on with what is known",
+        ),
+    )
+
+
+def _clear_rows(understood: dict[str, Cell]) -> tuple[DecisionRow[Route], ...]:
+    """Write the rows of messages that are understood."""
+    doubt: dict[str, Cell] = {"level": _TENSE, "proposal": one_of(SGRAction.CLARIFY), **understood}
+    return (
+        DecisionRow(
+            "controversial-ask",
+            {**doubt, "clarifications_left": _SOME_LEFT},
+            _ASK,
+            "moderation was in doubt and the planner would rather ask",
+        ),
+        DecisionRow("clear-calm", {"level": _CALM, **understood}, _GO_ON, "in scope and understood"),
+        DecisionRow(
+            "clear-controversial",
+            {"level": _TENSE, "proposal": OneOf(_NOT_CLARIFY), **understood},
+            _GO_ON,
+            "in scope and understood; the planner saw the moderation and goes on",
+        ),
+        DecisionRow(
+            "clear-controversial-asked",
+            {**doubt, "clarifications_left": _NONE_LEFT},
+            _GO_ON,
+            "asked often enough: go on with what is known",
+        ),
+    )
+
+
 @lru_cache(maxsize=64)
 def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6) -> DecisionTable[Route]:
     """Build DT-002 for a deployment's thresholds, each inside the open interval (0, 1).
@@ -57,14 +123,8 @@ def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6
     The specification calls the hit policy FIRST and its rows free of overlap; free of overlap, the policy is
     UNIQUE, which is the stronger claim, and proved.
     """
-    spam, legitimate = AtLeast(spam_threshold), Below(spam_threshold)
-    unclear, clear = Below(confidence_threshold), AtLeast(confidence_threshold)
-    person, no_person = one_of(True), one_of(False)
-    some_left, none_left = one_of(True), one_of(False)
-    go_on, ask = Route(SGRAction.NORMAL, Flow.GO_ON), Route(SGRAction.CLARIFY, Flow.ASK)
-    understood: dict[str, Cell] = {"spam_score": legitimate, "wants_human": no_person, "intent_confidence": clear}
-    vague: dict[str, Cell] = {"spam_score": legitimate, "wants_human": no_person, "intent_confidence": unclear}
-    refuse = Route(SGRAction.GUARDIAN_BLOCK, Flow.STOP)
+    legitimate: dict[str, Cell] = {"spam_score": Below(spam_threshold)}
+    no_person: dict[str, Cell] = {**legitimate, "wants_human": one_of(False)}
     return DecisionTable(
         id="DT-002",
         title="SGR routing",
@@ -79,67 +139,14 @@ def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6
             "clarifications_left": YES_NO,
         },
         rows=(
-            DecisionRow(
-                "unsafe", {"level": one_of(SafetyLevel.UNSAFE)}, refuse, "safety refusal, whatever the plan says"
-            ),
-            DecisionRow(
-                "controversial-refused",
-                {"level": _TENSE, "proposal": one_of(SGRAction.GUARDIAN_BLOCK)},
-                refuse,
-                "moderation was in doubt and the planner confirms it",
-            ),
-            *_for_others(
-                "spam",
-                {"spam_score": spam},
-                Route(SGRAction.BLOCK, Flow.STOP),
-                "a soft decline that says what the assistant is for",
-            ),
+            *_refusal_rows(AtLeast(spam_threshold)),
             *_for_others(
                 "person",
-                {"spam_score": legitimate, "wants_human": person},
+                {**legitimate, "wants_human": one_of(True)},
                 Route(SGRAction.NORMAL, Flow.HAND_OFF),
                 "who asks for a person gets one",
             ),
-            *_for_others(
-                "unclear-ask",
-                {**vague, "clarifications_left": some_left},
-                ask,
-                "a question costs less than a wrong answer",
-            ),
-            *_for_others(
-                "unclear-go-on",
-                {**vague, "clarifications_left": none_left},
-                go_on,
-                "asked often enough: go on with what is known",
-            ),
-            DecisionRow(
-                "controversial-ask",
-                {
-                    "level": _TENSE,
-                    "proposal": one_of(SGRAction.CLARIFY),
-                    **understood,
-                    "clarifications_left": some_left,
-                },
-                ask,
-                "moderation was in doubt and the planner would rather ask",
-            ),
-            DecisionRow("clear-calm", {"level": _CALM, **understood}, go_on, "in scope and understood"),
-            DecisionRow(
-                "clear-controversial",
-                {"level": _TENSE, "proposal": OneOf(_NOT_CLARIFY), **understood},
-                go_on,
-                "in scope and understood; the planner saw the moderation and goes on",
-            ),
-            DecisionRow(
-                "clear-controversial-asked",
-                {
-                    "level": _TENSE,
-                    "proposal": one_of(SGRAction.CLARIFY),
-                    **understood,
-                    "clarifications_left": none_left,
-                },
-                go_on,
-                "asked often enough: go on with what is known",
-            ),
+            *_vague_rows({**no_person, "intent_confidence": Below(confidence_threshold)}),
+            *_clear_rows({**no_person, "intent_confidence": AtLeast(confidence_threshold)}),
         ),
     )
