@@ -107,27 +107,7 @@ def build_graph(
     """
     # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
     graph = StateGraph(ChatState, context_schema=settings, input_schema=TurnInput)
-
-    def step(node: Callable[..., Coroutine[Any, Any, Json]], view: type[Any], **bound: object) -> None:
-        """Add a node under its function's name, with what it needs of the process bound to it."""
-        name = node.__name__
-        missing = {key: value for key, value in fresh_turn().items() if key in view.__annotations__}
-
-        async def run(state: Any, runtime: Runtime[Context]) -> Json:
-            # A run without settings gets the deployment's; a graph around this one hands on its own, of another kind.
-            given = cast("object", runtime.context)
-            context = given if isinstance(given, Context) else settings()
-            role = settled_role(get_config().get("configurable", {}), context.role)
-            context = context.model_copy(update={"role": role})
-            # A turn that an older version began may lack a key.
-            work = node({**missing, **state}, runtime.override(context=context), **bound)
-            return await within(SECONDS_PER_NODE, name, work)
-
-        # LangGraph injects the error by its annotation, which its own type does not say.
-        last: Any = None if name == "safe_exit" else to_safe_exit
-        # Partial, for LangGraph reads the bytecode of functions in search of graphs inside: a seventh of what building takes.
-        graph.add_node(name, partial(run), input_schema=view, retry_policy=TRY_AGAIN, error_handler=last)
-
+    step = partial(_add_node, graph, settings)
     step(
         moderation,
         ModerationView,
@@ -152,7 +132,41 @@ def build_graph(
     step(finalize, FinalView, profile=profile, send=send_in_pieces)
     documents = Documents(ports.sources, ports.probe) if ports.probe is not None else None
     step(safe_exit, FinalView, profile=profile, sink=ports.sink, documents=documents)
+    _add_edges(graph)
+    built = graph.compile(checkpointer=checkpointer, name="guardian")
+    # LangGraph has no hook for what leaves a stream.
+    return recast(built, JudgedGraph)
 
+
+def _add_node(
+    graph: StateGraph[ChatState, Context, TurnInput, ChatState],
+    settings: type[Context],
+    node: Callable[..., Coroutine[Any, Any, Json]],
+    view: type[Any],
+    **bound: object,
+) -> None:
+    """Add a node under its function's name, with what it needs of the process bound to it."""
+    name = node.__name__
+    missing = {key: value for key, value in fresh_turn().items() if key in view.__annotations__}
+
+    async def run(state: Any, runtime: Runtime[Context]) -> Json:
+        # A run without settings gets the deployment's; a graph around this one hands on its own, of another kind.
+        given = cast("object", runtime.context)
+        context = given if isinstance(given, Context) else settings()
+        role = settled_role(get_config().get("configurable", {}), context.role)
+        context = context.model_copy(update={"role": role})
+        # A turn that an older version began may lack a key.
+        work = node({**missing, **state}, runtime.override(context=context), **bound)
+        return await within(SECONDS_PER_NODE, name, work)
+
+    # LangGraph injects the error by its annotation, which its own type does not say.
+    last: Any = None if name == "safe_exit" else to_safe_exit
+    # Partial, for LangGraph reads the bytecode of functions in search of graphs inside: a seventh of what building takes.
+    graph.add_node(name, partial(run), input_schema=view, retry_policy=TRY_AGAIN, error_handler=last)
+
+
+def _add_edges(graph: StateGraph[ChatState, Context, TurnInput, ChatState]) -> None:
+    """Draw the edges: START to END, and every way that a router may take."""
     graph.add_edge(START, "moderation")
     graph.add_conditional_edges("moderation", _here(after_moderation), {"continue": "sgr_plan", "block": "safe_exit"})
     graph.add_edge("sgr_plan", "inject_synthetic")
@@ -169,9 +183,6 @@ def build_graph(
     graph.add_edge("retry_bump", "retrieve")
     graph.add_edge("finalize", END)
     graph.add_edge("safe_exit", END)
-    built = graph.compile(checkpointer=checkpointer, name="guardian")
-    # LangGraph has no hook for what leaves a stream.
-    return recast(built, JudgedGraph)
 
 
 def _here(router: Callable[[_State], _Way]) -> Callable[[_State], Awaitable[_Way]]:
