@@ -184,19 +184,7 @@ def _judge(
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
     cited = [passage(_citable(evidence[number - 1])) for number in known]
     said = strip_label(claim.text)
-    wanted = values(said, code=True)
-    translated = is_translated(said, cited)
-    missing = missing_values(wanted, cited) if cited else []
-    sourced = said
-    if missing and (own := _arguments_of_question(said, cited, question)):
-        # What the user asks about stands in no source: "support-17".
-        sourced = own.sub(" ", said)
-        wanted = values(sourced, code=True)
-        missing = missing_values(wanted, cited)
-    if typed := frozenset(name for name in missing if takes_argument(name, cited, question)):
-        wanted = replace(wanted, identifiers=wanted.identifiers - typed)
-    missing = [name for name in missing if not (name in typed or (translated and is_gloss(name, said)))]
-    missing = missing or exchanged_values(without_citations(sourced), wanted, cited)
+    missing = _find_missing(said, cited, question)
     bare = without_citations(said)
     # What stands there word by word is no rephrasing; yet a condition may have stood before it.
     verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited) or is_copied(bare, cited)
@@ -247,6 +235,23 @@ def _judge(
         likeness=likeness(bare, cited) if cited else None,
         remarks=remarks,
     )
+
+
+def _find_missing(said: str, cited: list[ReadPassage], question: str) -> list[str]:
+    """Return the values of a claim that nothing it cites has, or has for something else."""
+    wanted = values(said, code=True)
+    translated = is_translated(said, cited)
+    missing = missing_values(wanted, cited) if cited else []
+    sourced = said
+    if missing and (own := _arguments_of_question(said, cited, question)):
+        # What the user asks about stands in no source: "support-17".
+        sourced = own.sub(" ", said)
+        wanted = values(sourced, code=True)
+        missing = missing_values(wanted, cited)
+    if typed := frozenset(name for name in missing if takes_argument(name, cited, question)):
+        wanted = replace(wanted, identifiers=wanted.identifiers - typed)
+    missing = [name for name in missing if not (name in typed or (translated and is_gloss(name, said)))]
+    return missing or exchanged_values(without_citations(sourced), wanted, cited)
 
 
 def _arguments_of_question(claim: str, cited: Sequence[ReadPassage], question: str) -> re.Pattern[str] | None:
