@@ -197,6 +197,24 @@ async def _judge_one(
         remarks=remarks,
     )
     draft, findings = _fit_for_the_report(text, findings, profile, context.role)
+    outcome, report, lines = _decide(
+        state, findings, draft, kind=kind, track=track, request_type=request_type, context=context, quotes=quotes
+    )
+    return _JudgedDraft(state, kind, lines, outcome, report, findings, entailed.degraded, entailed.calls)
+
+
+def _decide(
+    state: GuardianView,
+    findings: Findings,
+    draft: str,
+    *,
+    kind: DraftKind,
+    track: Track,
+    request_type: RequestType,
+    context: Context,
+    quotes: bool,
+) -> tuple[Judgement, GuardianReport, list[Json]]:
+    """Return what DT-005 makes of the findings, the report of it, and the records of what was decided."""
     decision, report = judge(
         findings,
         kind=kind,
@@ -210,8 +228,7 @@ async def _judge_one(
     made = [record(NAME, decision)]
     if not _is_denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
-    lines = [line.model_dump(mode="json") for line in made]
-    return _JudgedDraft(state, kind, lines, decision.outcome, report, findings, entailed.degraded, entailed.calls)
+    return decision.outcome, report, [line.model_dump(mode="json") for line in made]
 
 
 def _check_grounding(
