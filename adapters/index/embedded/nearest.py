@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from adapters.index.dense import DEPTH, Comparison, other_length
 from adapters.index.embedded.index import Filter, Snapshot
-from adapters.index.queries import (
-    MOST_READ,
-    says,
-)
+from adapters.index.queries import MOST_READ, says
 from adapters.index.ranking.similarity import Vectors, calibration_key, calibration_of, file_key, read_vectors
 from adapters.index.store_reader import IndexReader
 from language.words import stem

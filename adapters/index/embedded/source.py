@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from adapters.index.queries import (
-    Knowledge,
-)
+from adapters.index.queries import Knowledge
 from contracts.enums import Source
 from contracts.ports import SearchReply, SearchRequest
-
-if TYPE_CHECKING:
-    pass
 
 
 class DocumentSource:
