@@ -1,1 +1,1 @@
-"""What all parts agree on: values, shapes, ports, errors and decision tables. Imports nothing of ours."""
+"""What all packages share: values, data shapes, ports, errors and decision tables. Imports no other package of ours."""

@@ -1,4 +1,4 @@
-"""`ModelCall`: one request to a model, of language, of vectors or of ranks, and what it cost, whichever port made it."""
+"""`ModelCall`: one request to a language model, an embedder or a reranker, and its cost, whichever port sent it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from contracts.enums import CallPurpose
 
 
 class ModelCall(BaseModel):
-    """One request, answered or not. A figure that the server did not report is `None`, never 0.
+    """One request to a model, answered or not. A figure that the server did not report is `None`, never 0.
 
     Attributes:
         server: Host and port; never a key or a user's name.
-        form: How the reply was asked for: a rung of the planner's ladder, or `text`.
-        http_status: Of the reply; `None` where there was none.
-        fault: What was wrong, by the words of `FaultKind`; empty where the reply could be used.
+        form: The format that the request asked for: a rung of the planner's ladder, or `text`.
+        http_status: Of the reply; `None` if there was none.
+        fault: What was wrong, as a value of `FaultKind`; empty if the reply was usable.
         ms: Milliseconds from sending to the whole reply.
-        prompt_tokens, completion_tokens: As the server counted them; reasoning is part of the completion, what was
-            cached is part of the prompt.
-        cut: What was left out so that the request fits the model's window: `history_messages`, `evidence_chars`,
-            `analysis_chars`, `question_chars`, each only where it is not 0.
+        prompt_tokens, completion_tokens: As the server counted them. Reasoning is part of the completion; cached tokens
+            are part of the prompt.
+        cut: What was left out to fit the model's context window: `history_messages`, `evidence_chars`,
+            `analysis_chars`, `question_chars`, each only if it is not 0.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,7 +42,7 @@ class ModelCall(BaseModel):
 
 
 def tokens_of(calls: Iterable[ModelCall]) -> dict[str, int]:
-    """Sum the tokens of several calls: prompt, completion, reasoning, cached; what nobody reported is left out."""
+    """Sum the tokens of several calls: prompt, completion, reasoning, cached; omit kinds that no server reported."""
     sums: dict[str, int] = {}
     for call in calls:
         figures = {

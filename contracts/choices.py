@@ -1,4 +1,4 @@
-"""What a user may choose from where a question is asked back, as data."""
+"""The choices that a clarification question offers to the user, as data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_LABEL: Final = 160
 
 
 class ChoiceKind(StrEnum):
-    """What a choice leads to: a section of a document, a lookup, or a person."""
+    """The target of a choice: a section of a document, a lookup, or a person."""
 
     HEADING = "heading"
     LOOKUP = "lookup"
@@ -23,13 +23,13 @@ class ChoiceKind(StrEnum):
 
 
 class Choice(BaseModel):
-    """One thing to choose.
+    """One choice that a clarification question offers.
 
     Attributes:
-        label: What the user reads and may write back: the page's title and the heading as they stand in the document.
-        asks: What is asked in the place of the question where this is chosen; empty for a person.
-        title, heading, url, ref: The page and the section that a heading leads to; empty for anything else.
-        source: The kind of source that they are of.
+        label: What the user reads and may write back: the page's title and the heading, as in the document.
+        asks: The question that replaces the user's if this is chosen; empty for a person.
+        title, heading, url, ref: The page and the section, if the choice is a section; else empty.
+        source: The kind of source that holds the page.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -51,7 +51,7 @@ _LIST: Final = TypeAdapter(list[Choice])
 
 
 def choices_of(data: Any) -> list[Choice]:
-    """Return choices from plain JSON; none where they cannot be read, as those of another version."""
+    """Return choices from plain JSON; an empty list if they are unreadable, for example from another version."""
     try:
         return _LIST.validate_python(data or [])[: MOST_HEADINGS + 1]
     except ValidationError:

@@ -1,4 +1,4 @@
-"""The settings of one run: frozen, expressible as JSON, shown as a form by LangGraph Studio."""
+"""The settings of one run. They are frozen and fit JSON; LangGraph Studio shows them as a form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed sets of the product: every enum value is a word of the specification.
+"""The enums of the product: every value is a word of the specification.
 
 All are `StrEnum`, so that the state, the checkpoints and the JSON results hold plain strings.
 """
@@ -16,7 +16,7 @@ class Language(StrEnum):
 
 
 class SafetyLevel(StrEnum):
-    """What moderation says of a user's message; N/A means that nobody could or should say."""
+    """Moderation's level for a user's message; N/A means that nobody could or should judge it."""
 
     SAFE = "Safe"
     CONTROVERSIAL = "Controversial"
@@ -25,7 +25,7 @@ class SafetyLevel(StrEnum):
 
 
 class ModerationState(StrEnum):
-    """The first column of DT-001: a level that was found, or why there is none."""
+    """The first column of DT-001: a level, or why there is none."""
 
     UNSAFE = "Unsafe"
     CONTROVERSIAL = "Controversial"
@@ -42,7 +42,7 @@ class ModerationDecision(StrEnum):
 
 
 class HarmCategory(StrEnum):
-    """Qwen3Guard's categories, whichever provider judged."""
+    """Qwen3Guard's harm categories, used for every provider."""
 
     VIOLENT = "Violent"
     ILLEGAL = "Non-violent Illegal Acts"
@@ -56,7 +56,7 @@ class HarmCategory(StrEnum):
 
 
 class GuardMode(StrEnum):
-    """Whether moderation may stop a turn, only reports, or is not asked."""
+    """Whether moderation may stop a turn, only reports, or is off."""
 
     ENFORCE = "enforce"
     REPORT = "report"
@@ -64,14 +64,14 @@ class GuardMode(StrEnum):
 
 
 class BlockThreshold(StrEnum):
-    """The mildest level that `enforce` stops."""
+    """The mildest level that stops a turn under `enforce`."""
 
     UNSAFE = "unsafe"
     CONTROVERSIAL = "controversial"
 
 
 class OnUnavailable(StrEnum):
-    """What happens where moderation cannot be asked."""
+    """What happens if moderation is unavailable."""
 
     FALLBACK = "fallback"
     OPEN = "open"
@@ -127,7 +127,7 @@ class Source(StrEnum):
 
 
 class Diversity(StrEnum):
-    """What the Guardian makes of evidence that all comes from one place."""
+    """How the Guardian judges evidence that all comes from one place."""
 
     OFF = "off"
     ADVISORY = "advisory"
@@ -151,9 +151,9 @@ class PolicyStatus(StrEnum):
 
 
 class CheckStatus(StrEnum):
-    """What a check found; `unchecked` means that it could not be carried out, which is never `ok`.
+    """The result of a check; `unchecked` means that the check could not run, which is never `ok`.
 
-    `doubtful` is the relevance check's alone: nothing speaks against the answer, and too little for it.
+    Only the relevance check uses `doubtful`: nothing speaks against the answer, and too little speaks for it.
     """
 
     OK = "ok"
@@ -164,7 +164,7 @@ class CheckStatus(StrEnum):
 
 
 class ClaimStatus(StrEnum):
-    """What the Guardian found of one claim of a draft."""
+    """The Guardian's finding on one claim of a draft."""
 
     SUPPORTED = "supported"
     UNCITED = "uncited"
@@ -174,7 +174,7 @@ class ClaimStatus(StrEnum):
 
 
 class Entailment(StrEnum):
-    """What an entailment checker says of a claim and the texts that it cites."""
+    """An entailment checker's answer for a claim and the texts that it cites."""
 
     ENTAILED = "entailed"
     NEUTRAL = "neutral"
@@ -182,7 +182,7 @@ class Entailment(StrEnum):
 
 
 class EntailmentMode(StrEnum):
-    """What comes of an entailment checker's word; where none is connected, nobody is asked in any mode."""
+    """How the verdict uses an entailment checker's answers; without a connected checker, no mode has an effect."""
 
     OFF = "off"
     ADVISORY = "advisory"
@@ -198,14 +198,14 @@ class ResponseFormat(StrEnum):
 
 
 class DeliveryStatus(StrEnum):
-    """What became of a hand-off that was submitted: it arrived, or is kept and will be sent again."""
+    """The state of a submitted hand-off: delivered, or kept to be sent again."""
 
     DELIVERED = "delivered"
     KEPT = "kept"
 
 
 class Verdict(StrEnum):
-    """What the Guardian says of a draft."""
+    """The Guardian's verdict on a draft."""
 
     PASS = "PASS"
     RETRY = "RETRY"
@@ -221,7 +221,7 @@ class RiskLevel(StrEnum):
 
 
 class RequiredAction(StrEnum):
-    """What a retry, or the way out of a failed turn, must do."""
+    """What a retry, or the exit of a failed turn, must do."""
 
     ADD_EVIDENCE = "ADD_EVIDENCE"
     RETRIEVE_MORE = "RETRIEVE_MORE"
@@ -257,21 +257,21 @@ class Outcome(StrEnum):
 
 
 class Tickets(StrEnum):
-    """Who learns of a turn without an answer: people who must act on it, or people of every such turn but the harmless."""
+    """Which turns without an answer make a ticket: those that need action, or all but the harmless ones."""
 
     NEEDED = "needed"
     WIDE = "wide"
 
 
 class EvidenceCounted(StrEnum):
-    """Which items DT-006 counts and averages: those that the draft cites, or all that it could see."""
+    """Which evidence DT-006 counts and averages: items that the draft cites, or all items that it could see."""
 
     CITED = "cited"
     SENT = "sent"
 
 
 class PartStatus(StrEnum):
-    """What an answer does for one part of a question."""
+    """How far an answer covers one part of a question."""
 
     ANSWERED = "answered"
     PARTLY = "partly"
@@ -280,7 +280,7 @@ class PartStatus(StrEnum):
 
 
 class HandOffOutcome(StrEnum):
-    """What remains to be done after a turn, for the person who takes it over."""
+    """The work that a turn leaves to the person who takes it over."""
 
     RESOLVED = "resolved"
     PARTIALLY_RESOLVED = "partially_resolved"
@@ -290,7 +290,7 @@ class HandOffOutcome(StrEnum):
 
 
 class Channel(StrEnum):
-    """Where a part of the result is shown; DT-004 reads it."""
+    """A place that shows parts of the result; DT-004 reads it."""
 
     MODEL_CONTEXT = "model_context"
     USER_INTERFACE = "user_interface"
@@ -298,7 +298,7 @@ class Channel(StrEnum):
 
 
 class TurnState(StrEnum):
-    """Where a turn stands as far as planning goes; DT-003 reads it."""
+    """The planning state of a turn; DT-003 reads it."""
 
     PLANNING = "planning"
     PLAN_ACCEPTED = "plan_accepted"
@@ -306,28 +306,28 @@ class TurnState(StrEnum):
 
 
 class PlanTrace(StrEnum):
-    """What the drafting model sees of the plan: one synthetic message, or the tool call that filled it."""
+    """The form in which the drafting model sees the plan: one synthetic message, or the tool call that filled it."""
 
     SYNTHETIC = "synthetic"
     TOOL_RESULT = "tool_result"
 
 
 class Dialect(StrEnum):
-    """How the Markdown of a folder is written; what each means stands in `adapters/reading/dialects.py`."""
+    """The Markdown dialect of a folder; `adapters/reading/dialects.py` defines each."""
 
     PLAIN = "plain"
     MKDOCS = "mkdocs"
 
 
 class SearchBy(StrEnum):
-    """Who decides what is searched for: the plan alone, or the drafting model as well."""
+    """Who chooses the search queries: only the plan, or the drafting model as well."""
 
     PLAN = "plan"
     MODEL = "model"
 
 
 class CallPurpose(StrEnum):
-    """What a model was asked for."""
+    """The purpose of a request to a model."""
 
     MODERATION = "moderation"
     PLAN = "plan"
@@ -339,9 +339,9 @@ class CallPurpose(StrEnum):
 
 
 class FaultKind(StrEnum):
-    """What can be wrong with a request to a server, or with its reply.
+    """The kind of fault in a request to a server, or in its reply.
 
-    The first group may pass by itself, so the same request is sent again; the others would fail alike.
+    Faults of the first group may be temporary, so the same request is sent again. The others would fail again.
     """
 
     UNREACHABLE = "unreachable"
@@ -362,7 +362,7 @@ class FaultKind(StrEnum):
 
     @property
     def may_pass(self) -> bool:
-        """Whether the same request, sent again, may be answered."""
+        """Whether the same request may succeed if it is sent again."""
         return self in _PASSING
 
 

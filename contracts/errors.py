@@ -26,7 +26,7 @@
         ├── ServerClosing
         └── UnknownThread
 
-Each says what happened in its first argument and how to get out of it in `way_out`.
+The first argument says what happened, and `way_out` says how to fix it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 class GuardianError(Exception):
-    """Something went wrong that a person can mend.
+    """The base of our exceptions: a fault that a person can fix.
 
     Args:
         message: What happened, in one sentence.
-        way_out: What to do about it, in one sentence; may be empty.
+        way_out: How to fix it, in one sentence; may be empty.
     """
 
     def __init__(self, message: str, way_out: str = "") -> None:
@@ -57,10 +57,10 @@ class GuardianError(Exception):
 
 
 class InputError(GuardianError):
-    """The user's message cannot be taken as it is.
+    """The user's message is invalid.
 
     Args:
-        key: Names the fault for the texts of both languages (`input_<key>`); empty where only programs read it.
+        key: Names the fault for the texts of both languages (`input_<key>`); empty if only programs read it.
     """
 
     def __init__(self, message: str, way_out: str = "", key: str = "") -> None:
@@ -77,15 +77,15 @@ class UnknownProfile(ConfigError):
 
 
 class NotJudged(GuardianError):
-    """A draft, its evidence or its turn is not what the Guardian's verdict is about."""
+    """The Guardian's verdict is about another draft, other evidence or another turn."""
 
 
 class PatternTooSlow(GuardianError):
-    """A regular expression of a profile takes too long on a text, so that what it forbids could not be looked for."""
+    """A regular expression of a profile takes too long on a text, so a search for forbidden content did not end."""
 
 
 class DecisionError(GuardianError):
-    """A decision table was asked something outside its columns; the caller must take its safe path."""
+    """A decision table does not cover the inputs; the caller must take its safe path."""
 
 
 class TableError(DecisionError):
@@ -101,7 +101,7 @@ class NoIndex(KnowledgeError):
 
 
 class UnknownArticle(KnowledgeError):
-    """No document that may be read has that name."""
+    """No readable document has that name."""
 
 
 class IndexBusy(KnowledgeError):
@@ -109,11 +109,11 @@ class IndexBusy(KnowledgeError):
 
 
 class PortError(GuardianError):
-    """Something outside the graph could not be asked.
+    """A port outside the graph failed.
 
     Args:
-        calls: The requests to models that led to it.
-        tried: Whether the adapter has tried again already, within its own deadline; then no node does.
+        calls: The requests to models before the failure.
+        tried: Whether the adapter has already retried within its own deadline; if so, no node retries.
     """
 
     def __init__(
@@ -125,36 +125,36 @@ class PortError(GuardianError):
 
 
 class ModerationUnavailable(PortError):
-    """The moderator could not be asked, or its reply could not be read."""
+    """The moderator did not answer, or its reply is unreadable."""
 
 
 class PlanningFailed(PortError):
-    """No plan could be had."""
+    """The planner returned no plan."""
 
 
 class SourceUnavailable(PortError):
-    """An evidence source could not be asked, which is not the same as finding nothing."""
+    """An evidence source did not answer, which is not the same as finding nothing."""
 
 
 class DraftingFailed(PortError):
-    """No draft could be had."""
+    """The drafter returned no draft."""
 
 
 class EntailmentUnavailable(PortError):
-    """The entailment checker could not be asked, or its reply could not be read."""
+    """The entailment checker did not answer, or its reply is unreadable."""
 
 
 class HandOffFailed(PortError):
-    """A hand-off could be neither delivered nor kept for later."""
+    """A hand-off was neither delivered nor kept for later."""
 
 
 class ServerFault(PortError):
-    """A request was not answered, or not with anything that can be used.
+    """A server did not answer a request, or its reply is unusable.
 
     Args:
-        kind: What was wrong; `unreadable` where it is not said.
-        http_status: Of the reply; `None` where there was none.
-        retry_after_s: How long the server asks to wait, in seconds; `None` where it does not say.
+        kind: What was wrong; `unreadable` by default.
+        http_status: Of the reply; `None` if there was none.
+        retry_after_s: How long the server asks to wait, in seconds; `None` if it does not say.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class TurnStopped(ThreadError):
 
 
 class ServerClosing(ThreadError):
-    """The process ends and takes no more turns."""
+    """The process is closing and accepts no more turns."""
 
 
 class UnknownThread(ThreadError):

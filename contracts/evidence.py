@@ -1,4 +1,4 @@
-"""Evidence: what a source returns, and what a citation needs."""
+"""Evidence: the passages and rows that sources return, and the data that citations need."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Article = dict[str, str | int | float | None]
 
 
 class EvidenceItem(BaseModel):
-    """One passage or row that an answer may rest on.
+    """One passage or row that an answer may cite.
 
     Attributes:
         source: The kind of source it came from.
         ref: An id that names the same text in every search of one index, for example `doc:17#3`.
-        snippet: The text itself, in its own mark-up.
-        confidence: 0 to 1, by the formula that the source's port documents: "on topic", not "correct".
+        snippet: The text, in its original mark-up.
+        confidence: 0 to 1, by the formula that the source's port documents. It means "on topic", not "correct".
         score: The source's raw score, comparable within one query only.
-        title, url, kb_id, heading, lines, language, updated: what a citation shows.
-        version: Of the product that the document describes; empty where it is about every one.
-        found: How many rows the lookup has of which this is one, `14`, or `50+` where a limit ended it; empty for a
-            passage. So a list that was shortened can say so.
-        redacted: The rules of the answer policy whose values were masked in it (`guards/redaction.py`).
+        title, url, kb_id, heading, lines, language, updated: The data that a citation shows.
+        version: The product version that the document describes; empty if it describes all versions.
+        found: The number of rows that the lookup found, such as `14`, or `50+` if a limit stopped it, so that a
+            shortened list can say so; empty for a passage.
+        redacted: The rules of the answer policy that masked values in it (`guards/redaction.py`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,17 +51,17 @@ class EvidenceItem(BaseModel):
 
     @property
     def lookup(self) -> str:
-        """The call whose rows belong together; empty for a passage."""
+        """The lookup call that returned this row, shared by all its rows; empty for a passage."""
         return self.ref.rpartition("#")[0] if self.found else ""
 
     @property
     def document_key(self) -> str:
-        """What counts as one document when evidence is folded or its diversity is counted."""
+        """The key of the document, for folding evidence and for counting its diversity."""
         return self.document or self.ref
 
 
 class ConfidenceFigures(BaseModel):
-    """How sure one query's result is.
+    """Confidence figures of one query's result.
 
     Attributes:
         top_score: Confidence of the best item, 0 to 1.
@@ -96,7 +96,7 @@ class ConfidenceFigures(BaseModel):
 
 
 class Fate(StrEnum):
-    """What became of a passage that was found."""
+    """What happened to a passage that a search found."""
 
     FOUND = "found"
     """It was returned, and nothing has been selected yet."""
@@ -119,11 +119,11 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PassageFate:
-    """A fate with what it says more.
+    """A passage's fate, with its details.
 
     Attributes:
-        copy_of: The reference of the passage that stands for it: of a copy.
-        chars: How many characters of it are left: of one that was shortened.
+        copy_of: If it is a copy, the reference of the passage that was kept.
+        chars: If it was shortened, the number of characters left.
     """
 
     fate: Fate
@@ -132,16 +132,16 @@ class PassageFate:
 
 
 class PassageTrace(BaseModel):
-    """One passage that a query found: where it stands, how good it is and what became of it; never its text.
+    """One passage that a query found: its place, its scores and its fate; never its text.
 
     Attributes:
         ref, document, title, heading: As in `EvidenceItem`.
         confidence: 0 to 1.
         score: The source's raw score, comparable within one query only.
-        similarity: Of its vector to the query's, -1 to 1; `None` where it was not looked at.
-        fused: What words and meaning say of it together, 0 to 1, comparable within one query only; `None` where the words
-            speak alone.
-        rerank_score_raw: What a reranker says of it, comparable within one query only; `None` where none read it.
+        similarity: Of its vector to the query's, -1 to 1; `None` if it was not computed.
+        fused: The combined score of words and meaning, 0 to 1, comparable within one query only; `None` if only words
+            were searched.
+        rerank_score_raw: The reranker's score, comparable within one query only; `None` if no reranker read it.
         fate, copy_of, chars: As in `PassageFate`.
     """
 
@@ -178,7 +178,7 @@ class PassageTrace(BaseModel):
         )
 
     def meets(self, fate: PassageFate) -> PassageTrace:
-        """Return the trace with a new fate; what was shortened once stays so where it is kept again."""
+        """Return the trace with a new fate; a shortened passage that is kept again stays shortened."""
         if fate.fate is Fate.KEPT and self.fate is Fate.SHORTENED:
             return self
         return self.model_copy(update={"fate": fate.fate, "copy_of": fate.copy_of, "chars": fate.chars})
@@ -199,23 +199,23 @@ _FIGURES: Final = ("similarity", "fused", "rerank_score_raw")
 
 
 class QueryTrace(BaseModel):
-    """What one query of one source brought, for the operator and the result.
+    """The results of one query to one source, for the operator and the result.
 
     Attributes:
         attempt: 0 for the first search of a turn, then the number of the retry.
-        articles: Per document: title, url, kb_id, confidence and raw score, best first; `similarity`,
-            `fused` and `rerank_score_raw` where vectors or a reranker took part.
-        passages: Each passage that was returned, best first; then some of those that the source itself left out.
-        found: How many passages there were, those that the source itself left out among them.
-        folded: How many copies were left out, by the source and by the selection.
-        versions: Of the product, whose documents were searched beside those without one; of documents.
-        words: What each content word of the query says, by its stem: its inverse document frequency among the passages
-            that were searched; empty where the source does not count words.
-        lookups: What was looked up, each as `name(argument=value)`; of a database and of a graph.
-        spread: Standard deviation of the query's similarities over all passages; `None` where there is none.
-            Of passages in a server it is within 2 %, by what was measured when that was filled.
-        error: Why the source could not be asked; empty where it could.
-        degraded: What of the source did not work while the rest of it did, as `part: why`, each on a line of its own.
+        articles: Per document: title, url, kb_id, confidence and raw score, best first; also `similarity`, `fused` and
+            `rerank_score_raw` if vectors or a reranker took part.
+        passages: Each returned passage, best first; then some of those that the source left out.
+        found: The number of passages, including those that the source left out.
+        folded: The number of copies left out, by the source and by the selection.
+        versions: For documents: the product versions searched, besides documents without a version.
+        words: By stem of each content word of the query, its inverse document frequency among the passages searched;
+            empty if the source does not count words.
+        lookups: For a database or a graph: the lookups that ran, each as `name(argument=value)`.
+        spread: Standard deviation of the query's similarities over all passages; `None` if there is none. For passages
+            in a server it is within 2 %, from a measurement made when the server was filled.
+        error: Why the source did not answer; empty if it did.
+        degraded: Parts of the source that failed while the rest worked, as `part: why`, one a line.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -239,13 +239,13 @@ class QueryTrace(BaseModel):
     def having(
         self, items: Iterable[EvidenceItem], threshold: float, rows: Sequence[PassageTrace] | None = None
     ) -> QueryTrace:
-        """Return the trace of a reply.
+        """Return this trace with the items of a reply.
 
         Args:
-            items: What is returned, in its order.
+            items: The returned items, in order.
             threshold: The confidence at which an item counts as relevant.
-            rows: One for each item, in their order, then those of what the source itself left out; made of the items
-                where they are not given.
+            rows: One for each item, in order, then those of passages that the source left out; built from the items if
+                not given.
         """
         best: dict[str, EvidenceItem] = {}
         returned = list(items)
@@ -278,9 +278,9 @@ class QueryTrace(BaseModel):
         )
 
     def settled(self, fates: Mapping[str, PassageFate]) -> QueryTrace:
-        """Return the trace with what became of the passages that were returned, by their references.
+        """Return the trace with the fates of the returned passages, by their references.
 
-        What was a copy of one that is now a copy itself is one of that which stands for both.
+        If the kept passage of a copy is now a copy itself, both refer to the passage that is kept.
         """
         rows = tuple(_settle(row, fates) for row in self.passages)
         copies = sum(row.fate is Fate.COPY for row in rows) - sum(row.fate is Fate.COPY for row in self.passages)
@@ -297,7 +297,7 @@ def _settle(row: PassageTrace, fates: Mapping[str, PassageFate]) -> PassageTrace
 
 
 class PageSentence(NamedTuple):
-    """The sentence of a page that fits a question best, and the number of its item in the evidence, from 1."""
+    """The sentence of a page that fits a question best, with the number of its item in the evidence, from 1."""
 
     number: int
     sentence: str

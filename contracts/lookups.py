@@ -1,7 +1,7 @@
-"""Lookups: the questions that a deployment lets its database or its graph be asked, written down in its profile.
+"""Lookups: the queries to a database or a graph that a deployment's profile allows.
 
-Nobody writes a statement at run time: a plan names a lookup and gives values for its arguments, and these reach
-the engine as bound parameters only.
+No statement is written at run time: a plan names a lookup and gives values for its arguments. The values reach the
+engine only as bound parameters.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Value = int | float | str
 
 
 class ArgumentType(StrEnum):
-    """What a value of an argument is.
+    """The type of an argument's values.
 
-    A date is written `2026-11-22`, or counted from a day that everybody knows: `today`, `week` (its Monday), `month`
-    and `year` (their first day), each with steps of days, weeks, months or years: `today-29d`, `week-1w`, `month-1d`.
+    A date is written `2026-11-22`, or relative to `today`, `week` (its Monday), `month` or `year` (their first day).
+    Steps of days, weeks, months or years may follow: `today-29d`, `week-1w`, `month-1d`.
     """
 
     INTEGER = "integer"
@@ -52,11 +52,11 @@ class LookupArgument(BaseModel):
 
     Attributes:
         least, most: The bounds of an integer or a number, both included.
-        choices: What a choice can be.
-        max_length: Characters of the longest text.
-        default: The value where none is given, written as a plan would write it; `None`: it has to be given.
-        cues: Words beside which the value stands in a question ("30 days", "page 7"); of a choice, none are needed.
-            The first date of a lookup is where a period begins, the second where it ends, both days included.
+        choices: The values that a choice can have.
+        max_length: The length limit of a text, in characters.
+        default: The value if none is given, written as in a plan; `None`: it is required.
+        cues: Words next to the value in a question ("30 days", "page 7"); a choice needs none. The first date of a
+            lookup begins a period, the second ends it, both days included.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -90,10 +90,10 @@ class LookupArgument(BaseModel):
         return self
 
     def read(self, text: str) -> Value:
-        """Return the value that a text stands for; a date stays as it is written, for which day it is depends on today.
+        """Return the value that a text means; a date stays as written, because its day depends on today.
 
         Raises:
-            ValueError: It stands for none, or for one that is out of bounds, which is never put right in silence.
+            ValueError: The text means no value, or one out of bounds; nothing is corrected silently.
         """
         text = text.strip()
         match self.type:
@@ -117,7 +117,7 @@ class LookupArgument(BaseModel):
         return value
 
     def described(self) -> str:
-        """Return in a few words what the argument takes: `an integer from 1 to 366`."""
+        """Return a short description of the argument's values: `an integer from 1 to 366`."""
         match self.type:
             case ArgumentType.INTEGER | ArgumentType.NUMBER:
                 article = "an" if self.type is ArgumentType.INTEGER else "a"
@@ -138,18 +138,18 @@ def _storable(text: str) -> bool:
 
 
 class Lookup(BaseModel):
-    """One question that a deployment's database or graph can be asked.
+    """One query that a deployment allows to its database or graph.
 
     Attributes:
-        name: What a plan calls it by.
+        name: The name that a plan uses.
         source: `db` or `neo4j`.
-        title: What a citation shows.
-        answers: Questions that it answers, as users put them.
-        statement: One statement that reads: SQL with `:name`, or Cypher with `$name`, for the values of its arguments.
-        row: How a row becomes a sentence: `{column}`, or `{argument}` where no column is called so.
-        none: The sentence where there is no row; it may name arguments.
-        request_types: Requests of these types have it asked where neither the plan nor the question's words ask for a
-            lookup of its source: of TROUBLESHOOTING, say, where evidence from both is required.
+        title: The title that a citation shows.
+        answers: Questions that it answers, in users' words.
+        statement: One read-only statement: SQL with `:name`, or Cypher with `$name`, for the values of its arguments.
+        row: The template that turns a row into a sentence: `{column}`, or `{argument}` if no column has that name.
+        none: The sentence if there is no row; it may name arguments.
+        request_types: For requests of these types it runs even if neither the plan nor the question's words choose a
+            lookup of its source; for example TROUBLESHOOTING, which requires evidence from both.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -197,7 +197,7 @@ class Lookup(BaseModel):
         return frozenset(_PARAMETER[self.source].findall(self.statement))
 
     def languages(self) -> frozenset[Language]:
-        """Return the languages in which all of its texts are there."""
+        """Return the languages that all of its texts have."""
         texts = (self.title, self.answers, self.row, self.none)
         return frozenset(Language).intersection(*texts)
 
@@ -206,7 +206,7 @@ def fields_of(template: str) -> frozenset[str]:
     """Return the names in a template.
 
     Raises:
-        ValueError: It is none, or has more in its braces than a plain name.
+        ValueError: The template is invalid, or its braces hold more than a plain name.
     """
     names: set[str] = set()
     for _, name, spec, conversion in string.Formatter().parse(template):
@@ -219,10 +219,10 @@ def fields_of(template: str) -> frozenset[str]:
 
 
 def check_different(what: str, names: Iterable[str]) -> None:
-    """Refuse a name that is there twice.
+    """Refuse duplicate names.
 
     Raises:
-        ValueError: One is.
+        ValueError: A name occurs twice.
     """
     if twice := sorted(name for name, count in Counter(names).items() if count > 1):
         raise ValueError(f"the {what} {', '.join(twice)} is there twice")

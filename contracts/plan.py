@@ -1,8 +1,7 @@
 """`SGRPlanResult`: the form that planning fills, and the arguments of `analyse_user_request`.
 
-Field order is reasoning order (schema-guided reasoning): whoever fills the form, a model or the
-offline planner, commits to the validity of the request before the intent, to the intent before the
-queries, and to all of them before the action.
+Field order is reasoning order (schema-guided reasoning). A model or the offline planner fills the form: it commits to
+the validity of the request before the intent, to the intent before the queries, and to all of them before the action.
 """
 
 from __future__ import annotations

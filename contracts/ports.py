@@ -1,7 +1,7 @@
-"""The ports: what the graph asks of the outside, each a small protocol named by its role.
+"""The ports: the graph's interfaces to the outside, each a small protocol named by its role.
 
-A port raises only `PortError`s; an adapter turns its vendor's errors into them. Each port has one
-conformance suite in `tests/support/ports/`, which every adapter and the shipped fake run.
+A port raises only `PortError`s; an adapter converts its vendor's errors into them. Each port has one conformance suite
+in `tests/support/ports/`, and every adapter and the shipped fake run it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from contracts.spec import ArchitectSpec
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One earlier message, as somebody saw it: the user's words, or what the user was shown.
+    """One earlier message of a conversation: the user's words, or what the user saw.
 
     Attributes:
-        outcome: How the turn ended that what was shown belongs to; empty where nobody knows, and for the user's words.
+        outcome: How the turn of a shown message ended; empty if unknown, and for the user's words.
     """
 
     role: str
@@ -34,20 +34,20 @@ class Exchange:
 
 
 class Moderator(Protocol):
-    """Judges a user's message on the way in."""
+    """A port that judges users' incoming messages."""
 
     async def moderate(self, text: str) -> ModerationResult:
         """Return the level and categories of a message.
 
         Raises:
-            ModerationUnavailable: It could not be asked, or its reply could not be read.
+            ModerationUnavailable: The moderator did not answer, or its reply is unreadable.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What planning one user message needs."""
+    """The input for planning one user message."""
 
     message: str
     language: Language
@@ -64,7 +64,7 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlanReply:
-    """An accepted plan, the raw trace of the exchange that led to it, and what fell short on the way."""
+    """An accepted plan, the raw trace of its exchange, and the parts that did not work as configured."""
 
     plan: SGRPlanResult
     trace: dict[str, object] = field(default_factory=dict[str, object])
@@ -73,26 +73,26 @@ class PlanReply:
 
 
 class Planner(Protocol):
-    """Fills the plan of one user message in one exchange."""
+    """A port that plans one user message in one exchange."""
 
     async def plan(self, request: PlanRequest) -> PlanReply:
         """Return a valid plan.
 
         Raises:
-            PlanningFailed: No valid plan could be had, not even a degraded one.
+            PlanningFailed: The planner has no valid plan, not even a degraded one.
         """
         ...
 
 
 class SpeculativePlanner(Planner, Protocol):
-    """A planner that can be set to work before moderation has spoken, and whose work can be thrown away."""
+    """A planner that can start before moderation answers, and can discard its work."""
 
     def begin(self, request: PlanRequest) -> None:
-        """Plan as if the message were safe; `plan` uses the plan where moderation then says that it is."""
+        """Plan as if the message were safe; `plan` uses this plan if moderation then passes the message."""
         ...
 
     def drop(self, turn_id: str) -> tuple[ModelCall, ...]:
-        """Throw a begun plan away and return what it cost."""
+        """Discard a plan that was begun, and return its requests to models."""
         ...
 
 
@@ -102,17 +102,17 @@ class SearchRequest:
 
     Attributes:
         query: The user's words or a sub-query; data, never a query language.
-        top_k: How many items are wanted, best first.
+        top_k: The number of items wanted, best first.
         language: Prefer documents in this language; `None` for any.
-        version: Only documents of this version; `None` for those that the query or the question names, and where
-            these name none that there is, the deployment's default.
+        version: Only documents of this version; `None` for the versions that the query or the question names. If they
+            name no known version, the deployment's default applies.
         expand: Widen the query with feedback terms (a retry's REFINE_QUERY).
         exclude: Document keys that must not be returned.
         threshold: The confidence at which an item counts as relevant.
-        lookups: What the plan wants looked up, of any source; one that has lookups runs its own of these, and where
-            there are none, the one that the query's words ask for.
-        question: The user's own words, where the query was made of them.
-        request_type: Of the turn; lookups that say so are asked for their request types, whatever the words.
+        lookups: The plan's lookups, for all sources. A source with lookups runs its own; if it has none here, it runs
+            the one that the query's words choose.
+        question: The user's own words, if the query was made from them.
+        request_type: Of the turn; lookups that name it run for it, whatever the words.
     """
 
     query: str
@@ -129,7 +129,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SearchReply:
-    """Items best first, the trace of the query, and the requests to embedding and reranking servers that it took."""
+    """The items, best first, with the trace of the query and its requests to embedding and reranking servers."""
 
     items: tuple[EvidenceItem, ...]
     trace: QueryTrace
@@ -137,7 +137,7 @@ class SearchReply:
 
 
 class EvidenceSource(Protocol):
-    """One kind of evidence."""
+    """A port that searches one kind of evidence."""
 
     @property
     def kind(self) -> Source:
@@ -145,60 +145,60 @@ class EvidenceSource(Protocol):
         ...
 
     async def search(self, request: SearchRequest) -> SearchReply:
-        """Return what the source has on the query; an empty reply where it has nothing.
+        """Return what the source has on the query; an empty reply if it has nothing.
 
         Raises:
-            SourceUnavailable: It could not be asked.
+            SourceUnavailable: The source did not answer.
         """
         ...
 
 
 class TopicProbe(Protocol):
-    """Tells how far a text is on topic for the documents that there are."""
+    """A port that estimates how far a text is on topic for the documents."""
 
     async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
         """Return 0 to 1, by the formula of `EvidenceItem.confidence`; 0 for a text without content words.
 
         Args:
             text: A question, or a part of one.
-            made: Requests to models are put on record there.
+            made: Requests to models are appended to it.
         """
         ...
 
     async def mend(self, text: str) -> str:
-        """Return a text with its slips of the hand put right by the words of the documents."""
+        """Return a text with its typing errors corrected to words of the documents."""
         ...
 
 
 class WordProbe(Protocol):
-    """Tells which words the documents do not have."""
+    """A port that finds words that the documents do not have."""
 
     async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
         """Return the content words of a text that no document of these kinds has, in any form of the word.
 
-        They are as they are written in the text, in its order. Words in lower case that a search takes for a misspelling
-        of a known one are left out.
+        They are in the text's spelling and order. Lowercase words that a search reads as a misspelling of a known word
+        are left out.
 
         Raises:
-            SourceUnavailable: They could not be asked.
+            SourceUnavailable: The documents could not be searched.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """What writing one draft needs.
+    """The input for writing one draft.
 
     Attributes:
-        evidence: What may be cited; `[n]` is its n-th item, counted from 1.
-        actions, reasons: What the Guardian asked for, on a retry.
-        previous: The draft that is tried again; empty on the first try.
-        restricted: FAST without evidence: nothing definite may be claimed.
-        intent, synthetic, tool_trace: What DT-004 lets a model see of the plan: the intent, the synthetic message
-            (analysis, response and data, joined), the tool call; what it does not is empty.
-        tool: Whether the planning tool is offered once more: DT-003's word.
-        searches_left: How often the drafter may still ask for a search instead of writing; 0: it is not offered.
-        may_quote: Whether a drafter that cannot write may quote instead; where not, it abstains.
+        evidence: The items that the draft may cite; `[n]` is the n-th, counted from 1.
+        actions, reasons: On a retry, what the Guardian requires and why.
+        previous: The draft to be improved; empty on the first try.
+        restricted: FAST without evidence: the draft may claim nothing definite.
+        intent, synthetic, tool_trace: The parts of the plan that DT-004 shows to a model: the intent, the synthetic
+            message (analysis, response and data, joined), the tool call. The others are empty.
+        tool: Whether the planning tool is offered once more, by DT-003.
+        searches_left: How often the drafter may still request a search instead of writing; 0: searching is not offered.
+        may_quote: Whether a drafter that cannot write may quote instead; if not, it abstains.
     """
 
     question: str
@@ -222,12 +222,12 @@ class DraftRequest:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft and what it says it is. `text` has citations `[n]` and no list of sources, in the contract's format.
+    """A draft and its kind. `text` is in the contract's format, with citations `[n]` and no list of sources.
 
     Attributes:
-        searches: What the drafter wants searched before it writes; then there is no text yet.
-        degraded: What did not work as configured, each as `part: why`.
-        quoted: Whether it was quoted because the model's own could not be used.
+        searches: The queries that the drafter wants searched before it writes; then there is no text yet.
+        degraded: Parts that did not work as configured, each as `part: why`.
+        quoted: Whether it is a quotation because the model's own draft was unusable.
     """
 
     kind: DraftKind
@@ -239,20 +239,20 @@ class Draft:
 
 
 class Drafter(Protocol):
-    """Writes an answer from evidence."""
+    """A port that writes an answer from evidence."""
 
     async def draft(self, request: DraftRequest) -> Draft:
-        """Return an answer, an honest abstention, a question back, or a wish to search first.
+        """Return an answer, an abstention, a clarification question, or a request to search first.
 
         Raises:
-            DraftingFailed: No draft could be had.
+            DraftingFailed: The drafter has no draft.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EntailmentQuestion:
-    """A claim, without its citations, and the text that it cites for it."""
+    """A claim without its citations, and the text that it cites."""
 
     claim: str
     cited: str
@@ -260,7 +260,7 @@ class EntailmentQuestion:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentAnswer:
-    """What follows, and how sure the checker is of it, 0 to 1."""
+    """Whether the claim follows, and the checker's confidence, 0 to 1."""
 
     entailment: Entailment
     confidence: float
@@ -268,9 +268,9 @@ class EntailmentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentReply:
-    """An answer for each question, in their order, and the requests that they took.
+    """One answer for each question, in order, and the requests to models.
 
-    `None` stands for a question that was not asked: it is in a language that the checker was not made for.
+    `None` marks a question that was not asked, because the checker does not support its language.
     """
 
     answers: tuple[EntailmentAnswer | None, ...]
@@ -278,24 +278,24 @@ class EntailmentReply:
 
 
 class EntailmentChecker(Protocol):
-    """Tells whether claims follow from what they cite."""
+    """A port that judges whether claims follow from the texts that they cite."""
 
     async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
         """Return one answer for each question.
 
         Raises:
-            EntailmentUnavailable: It could not be asked, or its reply could not be read.
+            EntailmentUnavailable: The checker did not answer, or its reply is unreadable.
         """
         ...
 
 
 class HandOffSink(Protocol):
-    """Takes hand-offs to the people who work on them."""
+    """A port that delivers hand-offs to the people who work on them."""
 
     async def submit(self, ticket: Ticket) -> Receipt:
-        """Keep a ticket, then try to deliver it; one of a turn that was submitted before is not sent twice.
+        """Keep a ticket, then try to deliver it; a turn's ticket is never sent twice.
 
         Raises:
-            HandOffFailed: It could not even be kept.
+            HandOffFailed: The ticket was neither delivered nor kept.
         """
         ...

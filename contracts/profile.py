@@ -1,4 +1,4 @@
-"""A profile: everything that makes the assistant somebody's own, in one TOML file."""
+"""A profile: everything that is specific to one deployment, in one TOML file."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class _ProfilePart(BaseModel):
 
 
 class KnowledgeFolder(_ProfilePart):
-    """A folder of documents, relative to the profile's file, what it counts as, and how its Markdown is written.
+    """A folder of documents, relative to the profile's file, with its kind of source and its Markdown dialect.
 
-    `variables` are what `{{ name }}` stands for, in a dialect that has variables.
+    `variables` are the values of `{{ name }}` in a dialect that has variables.
     """
 
     path: str
@@ -64,7 +64,7 @@ class KnowledgeFolder(_ProfilePart):
 
 
 class Thresholds(_ProfilePart):
-    """Overrides of a run's defaults; what each means stands in `contracts/context.py`."""
+    """Overrides of a run's default thresholds; `contracts/context.py` defines each."""
 
     spam: Limit = 0.7
     confidence: Limit = 0.6
@@ -78,7 +78,7 @@ class Thresholds(_ProfilePart):
 
 
 class Behaviour(_ProfilePart):
-    """Defaults of the run settings that are no thresholds."""
+    """Defaults of the run settings other than thresholds."""
 
     guard_mode: GuardMode = GuardMode.ENFORCE
     block_threshold: BlockThreshold = BlockThreshold.UNSAFE
@@ -110,10 +110,10 @@ RuleAction = Annotated[RequiredAction, AfterValidator(_ends_a_turn)]
 
 
 class Role(_ProfilePart):
-    """What users of one role may have: kinds of sources, types of requests, and which view of a turn (DT-004).
+    """The rights of one role: kinds of sources, request types, and the view of a turn (DT-004).
 
     Attributes:
-        operator_view: Whether plan, evidence, report and decisions are shown, and not the answer alone.
+        operator_view: Whether the role sees plan, evidence, report and decisions, not only the answer.
     """
 
     sources: tuple[Source, ...] = tuple(Source)
@@ -122,12 +122,12 @@ class Role(_ProfilePart):
 
 
 class PolicyRule(_ProfilePart):
-    """A topic that is forbidden: where its pattern or one of its words is found, the request is denied, and a draft fails.
+    """A forbidden topic: if its pattern or one of its words matches, a request is denied and a draft fails.
 
     Attributes:
         pattern: A regular expression over the message.
-        words: Words or phrases, in any word form.
-        except_roles: Roles that may ask all the same.
+        words: Words or phrases, matched in any word form.
+        except_roles: Roles that may still ask.
     """
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
@@ -144,21 +144,21 @@ class PolicyRule(_ProfilePart):
 
 
 class AnswerRule(_ProfilePart):
-    """What comes of a draft that breaks one rule, and the roles that may read such a thing."""
+    """The consequence for a draft that breaks one rule, and the roles that may read such values."""
 
     action: RuleAction
     except_roles: tuple[str, ...] = ()
 
 
 class AnswerPolicy(_ProfilePart):
-    """What no answer may say, by kind.
+    """What no answer may say, one rule for each kind.
 
     Attributes:
         secrets: Keys, tokens, passwords as values, private keys, connection strings.
         personal_data: E-mail addresses, phone and card numbers, Russian passports, SNILS and INN.
-        foreign_links: Links outside of `allowed_link_domains`.
-        low_ids: Articles whose number is below `kb_ids_from`.
-        contacts: E-mail addresses and phone numbers that may be said all the same; those in `contact` may, too.
+        foreign_links: Links outside `allowed_link_domains`.
+        low_ids: Articles with a number below `kb_ids_from`.
+        contacts: E-mail addresses and phone numbers that answers may say, in addition to those in `contact`.
     """
 
     secrets: AnswerRule = AnswerRule(action=RequiredAction.REDACT_SENSITIVE)
@@ -180,7 +180,7 @@ _SQL_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]{0,62}"
 
 
 class AskedColumn(_ProfilePart):
-    """A column that a model's SQL may read: what it holds, and where these are few, the values that it can have."""
+    """A column that a model's SQL may read: its content and, if they are few, its possible values."""
 
     name: str = Field(pattern=f"^{_SQL_NAME}$")
     about: LocalText
@@ -202,9 +202,9 @@ class AskedTable(_ProfilePart):
 
 
 class TextToSql(_ProfilePart):
-    """What a language model may ask the database for in SQL of its own, where no lookup fits.
+    """What a language model may query in the database with its own SQL, if no lookup fits.
 
-    `functions` may be called beside those that are built in.
+    `functions` may be called in addition to the built-in ones.
     """
 
     tables: Annotated[tuple[AskedTable, ...], Field(min_length=1)]
@@ -217,7 +217,7 @@ class TextToSql(_ProfilePart):
         return tables
 
     def missing_in(self, language: Language) -> str:
-        """Return the first table or column without a sentence in a language; empty where each has one."""
+        """Return the first table or column without a sentence in a language; empty if each has one."""
         for table in self.tables:
             for name, about in ((table.name, table.about), *((c.name, c.about) for c in table.columns)):
                 if not about.get(language, "").strip():
@@ -226,9 +226,9 @@ class TextToSql(_ProfilePart):
 
 
 class Database(_ProfilePart):
-    """How much of a database one statement may take; where the database is, is a setting.
+    """The limits of one statement on a database; a setting holds the database's address.
 
-    `text_to_sql` lets a language model write statements; left out, nobody does.
+    `text_to_sql` lets a language model write statements; without it, no model does.
     """
 
     max_rows: Annotated[int, Strict(), Field(ge=1, le=1000)] = 50
@@ -242,7 +242,7 @@ SynonymGroup = Annotated[tuple[str, ...], Field(min_length=2)]
 
 
 class Profile(_ProfilePart):
-    """One deployment. Unknown keys are errors, so that a misspelt one is not a silent default."""
+    """The profile of one deployment. Unknown keys are errors, so a misspelt key never means a silent default."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")
     product: str = Field(min_length=1, max_length=80)
@@ -295,7 +295,7 @@ class Profile(_ProfilePart):
         return frozenset(self.roles[role].sources) if role in self.roles else frozenset()
 
     def sees_all(self, role: str) -> bool:
-        """Return whether a role has the operator's view of a turn; one that the profile does not name has not."""
+        """Return whether a role has the operator's view of a turn; a role that the profile does not name has not."""
         return role in self.roles and self.roles[role].operator_view
 
     def lookups_of(self, source: Source) -> tuple[Lookup, ...]:
@@ -303,7 +303,7 @@ class Profile(_ProfilePart):
         return tuple(lookup for lookup in self.lookups if lookup.source is source)
 
     def spec_for(self, request_type: RequestType) -> ArchitectSpec:
-        """Return the contract of a request type; one that asks for nothing where the profile has none."""
+        """Return the contract of a request type; if the profile has none, one without requirements."""
         return self.contracts.get(request_type, ArchitectSpec())
 
 

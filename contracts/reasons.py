@@ -1,4 +1,4 @@
-"""Reasons and remarks of the Guardian: data inside, exact strings at the border.
+"""Reasons and remarks of the Guardian: structured data inside, exact strings in reports.
 
     Reason("insufficient_evidence_count", ("2",))             insufficient_evidence_count(<2)
     Reason("low_evidence_confidence", ("0.55",))              low_evidence_confidence(avg=0.55)
@@ -6,7 +6,8 @@
     Reason("abstained")                                       abstained
     broke("contract", "ValueError")                           contract: ValueError
 
-The strings are the specification's (section 3). They are written where a report is made, and read back here alone.
+The specification defines the strings (section 3). They are written when a report is made, and only this module reads
+them back.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _NAMED: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a draft is not passed, or what is to be remarked of it.
+    """A reason why a draft does not pass, or a remark on it.
 
     Attributes:
-        name: The rule's own.
-        values: What it is about: sections, values, claims, sources, a limit. They may quote a draft that did not pass.
+        name: Of the rule.
+        values: The details: sections, values, claims, sources, a limit. They may quote a draft that did not pass.
     """
 
     name: str
@@ -51,12 +52,12 @@ class Reason:
 
 
 def broke(check: str, why: str) -> Reason:
-    """Return the remark that a check could not be carried out, and why; for those who run the assistant."""
+    """Return the remark that a check could not run, and why; for operators."""
     return Reason(_BROKE, (check, why))
 
 
 def could_not_check(*what: str) -> Reason:
-    """Return the reason that something was not judged: a check, or a source that could not be asked."""
+    """Return the reason that a check did not run or a source did not answer."""
     return Reason("could_not_check", what)
 
 
@@ -66,9 +67,10 @@ def write_reasons(reasons: Iterable[Reason]) -> tuple[str, ...]:
 
 
 def read_reason(text: str) -> Reason:
-    """Return the reason that a string of a report stands for; `write_reasons` makes the same string of it again.
+    """Return the reason that a string of a report means; `write_reasons` turns it into the same string.
 
-    A value that has a comma itself is read as several. What is no reason at all comes back with its text as the name.
+    A value that contains a comma is read as several. A string that is not a reason becomes a reason with the text as
+    its name.
     """
     for form in (_LISTED, _LIMITED):
         if read := form.fullmatch(text):
@@ -80,11 +82,11 @@ def read_reason(text: str) -> Reason:
 
 
 def reason_name(text: str) -> str:
-    """Return the name alone of what a report says, whatever stands behind it; empty where it has none."""
+    """Return only the name in a report's string, without the values after it; empty if it has none."""
     found = _NAMED.match(text)
     return found.group() if found else ""
 
 
 def reason_names(texts: Iterable[str]) -> list[str]:
-    """Return the names of reasons, each once: what stands behind a name may quote a draft that did not pass."""
+    """Return the names of reasons, each once, without values: they may quote a draft that did not pass."""
     return list(dict.fromkeys(filter(None, map(reason_name, texts))))

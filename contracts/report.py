@@ -23,10 +23,10 @@ from contracts.reasons import Reason
 
 
 class ModerationResult(BaseModel):
-    """What a moderator said of one message, whatever the provider.
+    """A moderator's judgement of one message, whatever the provider.
 
-    `state` is what DT-001 reads: the level, or why there is none. `calls` are the requests to a language model that
-    it took; the node keeps them with those of the other ports.
+    DT-001 reads `state`: the level, or why there is none. `calls` are the moderator's requests to a language model; the
+    node keeps them with those of the other ports.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,15 +42,15 @@ class ModerationResult(BaseModel):
 
 
 class ClaimFinding(BaseModel):
-    """What was found of one claim of a draft.
+    """The finding on one claim of a draft.
 
     Attributes:
-        text: The claim as the draft has it.
-        start, end: Where it stands in the draft, in characters; `end` is behind it. Both 0 where it stands in no one
-            place, as a table's row that was read as a sentence.
-        cites: The numbers that it cites, as they stand in the draft.
-        refs: What it rests on: the refs of the evidence that these numbers resolve to.
-        missing: Its values that no cited passage has.
+        text: The claim, as in the draft.
+        start, end: Its place in the draft, in characters; `end` is exclusive. Both are 0 if it has no single place,
+            such as a table's row that was read as a sentence.
+        cites: The numbers that it cites, as in the draft.
+        refs: The refs of the evidence that these numbers resolve to.
+        missing: Values of the claim that no cited passage has.
         advice: Remarks that never change a verdict.
     """
 
@@ -67,13 +67,13 @@ class ClaimFinding(BaseModel):
 
 
 class PartFinding(BaseModel):
-    """What a draft does for one part of the question: one of the questions of the message, or all of it.
+    """How far a draft answers one part of the question: one question of the message, or all of it.
 
     Attributes:
-        text: The part, as it was searched for.
+        text: The part, as in the search query.
         estimate: How likely the cited pages answer it, 0 to 1; see `guards/relevance_check.py`.
-        refs: What the draft cites for it.
-        missing: Words of the part that no page has which is cited for it.
+        refs: The refs that the draft cites for it.
+        missing: Words of the part that none of its cited pages has.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -91,12 +91,12 @@ class Finding(BaseModel):
     Attributes:
         check: The guard's name.
         status: ok, failed, doubtful, unchecked or not_asked.
-        reasons: Why; empty where it is ok or not_asked.
-        actions: What a retry must do about them; empty unless failed or unchecked.
+        reasons: Why; empty if it is ok or not_asked.
+        actions: What a retry must do; empty unless failed or unchecked.
         advice: Remarks that never change a verdict.
-        claims: What was found of each claim, where the guard judges claims.
-        parts: What was found of each part of the question, where the guard judges parts.
-        faithfulness: See `GuardianReport`, where the guard judges claims.
+        claims: The finding on each claim, if the guard judges claims.
+        parts: The finding on each part of the question, if the guard judges parts.
+        faithfulness: If the guard judges claims: as in `GuardianReport`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -116,14 +116,14 @@ class GuardianReport(BaseModel):
 
     Attributes:
         reasons, advice: The exact strings of the specification, section 3 (`contracts.reasons` writes and reads them).
-        checks: What each guard found, by its name.
-        draft: The draft that was judged, what policy would not let it say masked; for operators only.
-        claims: What each claim of it rests on, in order; empty where no claim was judged.
-        parts: What it does for each part of the question; empty where relevance was not judged.
-        faithfulness: The mean share of the claims' words that their sources have, 0 to 1, a claim with a fault counting
-            for nothing; `None` where no claim says enough in the script of its sources.
-        judged_hash: Of what was judged, and of the report itself (`guards.judged_hash`): the verdict belongs to that draft
-            of that turn alone.
+        checks: The result of each guard, by its name.
+        draft: The judged draft, with values that policy forbids masked; for operators only.
+        claims: The finding on each claim of the draft, in order; empty if no claim was judged.
+        parts: The finding on each part of the question; empty if relevance was not judged.
+        faithfulness: The mean share of the claims' words that their sources have, 0 to 1; a claim with a fault counts
+            as 0. `None` if no claim says enough in the script of its sources.
+        judged_hash: The hash of what was judged and of the report (`guards.judged_hash`): the verdict holds only for
+            that draft of that turn.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -147,7 +147,7 @@ class DecisionRecord(BaseModel):
     Attributes:
         node: The node that decided.
         limits: The thresholds that the table's rows were built with.
-        proposed: What the planner proposed, where it proposed something else.
+        proposed: The planner's proposal, if it differs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -162,7 +162,7 @@ class DecisionRecord(BaseModel):
 
 
 class HandOff(BaseModel):
-    """What a person needs to take a conversation over."""
+    """The record that a person needs to take a conversation over."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -174,17 +174,18 @@ class HandOff(BaseModel):
 
 
 class Ticket(BaseModel):
-    """A hand-off as it leaves the house: the record, and what a person reads.
+    """A hand-off as it leaves Guardian: the record, and the text that a person reads.
 
     Attributes:
-        thread_id, turn_id: Together they name it: no turn has two.
-        language: The user's; that of `text`.
+        thread_id, turn_id: Together they identify it: a turn has at most one.
+        language: The user's, and the language of `text`.
         text: The record as plain Markdown, in the user's language.
-        answer: What the user sees; it says that a hand-off was passed on, which a ticket that can be read was.
-        verdict, reasons: Of the Guardian; empty where no draft was judged. Of reasons only the names: what stands
-            behind a name may quote a draft that did not pass.
-        earlier: What the user wrote before `question` in the conversation, oldest first: the last 5 messages, each of at
-            most 1,000 characters; those that moderation stopped are left out.
+        answer: The text that the user sees. It says that the hand-off was passed on, which is true of any ticket
+            somebody reads.
+        verdict, reasons: Of the Guardian; empty if no draft was judged. Reasons are names only, because their values
+            may quote a draft that did not pass.
+        earlier: The user's last 5 messages before `question` in the conversation, oldest first, each of at most 1,000
+            characters; messages that moderation stopped are left out.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -203,7 +204,7 @@ class Ticket(BaseModel):
 
 
 class Receipt(BaseModel):
-    """What became of a ticket, and why it was kept, where it was."""
+    """The delivery status of a ticket and, if it was kept, the reason."""
 
     model_config = ConfigDict(frozen=True)
 

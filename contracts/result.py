@@ -1,4 +1,4 @@
-"""`StructuredAgentResult`: all that is known of one turn when it has ended."""
+"""`StructuredAgentResult`: the complete result of one finished turn."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from contracts.report import DecisionRecord, GuardianReport, HandOff, Moderation
 
 
 class Diagnostics(BaseModel):
-    """How the turn went.
+    """Figures on how a turn ran.
 
     Attributes:
         degraded: Parts that did not work as configured, each as `part: why`.
-        retries: How often a draft was tried again.
-        model_calls: Requests to models, those that failed among them: language models, embeddings and rerankers.
-        tokens: Sums over these calls, by kind; a kind that no server reported is not there.
+        retries: The number of further drafts.
+        model_calls: The number of requests to language models, embedders and rerankers, including failed ones.
+        tokens: Sums over these calls, by kind; a kind that no server reported is absent.
         calls: Each request.
-        timings_ms: Milliseconds per node, summed over its runs; measured by the turn runner, so empty in a
-            result read from the graph's state alone.
-        first_event_ms, answer_ms: From the beginning of the turn to the first progress event, and to the answer;
-            measured by the turn runner.
+        timings_ms: Milliseconds per node, summed over its runs. The turn runner measures them, so they are empty in a
+            result read only from the graph's state.
+        first_event_ms, answer_ms: Milliseconds from the start of the turn to the first progress event, and to the
+            answer; measured by the turn runner.
     """
 
     degraded: list[str] = Field(default_factory=list)
@@ -43,7 +43,7 @@ class Diagnostics(BaseModel):
 
 
 class CitedSource(BaseModel):
-    """A source that an answer cites, or a page that was shown: its number there, title with heading, and where it is.
+    """A source that an answer cites, or a page that was shown: its number, its title with heading, and its address.
 
     `url` is an address in one of the profile's domains, or the path of a document; it may be empty.
     """
@@ -59,9 +59,9 @@ class CitedSource(BaseModel):
 
 
 class ShownPage(CitedSource):
-    """A page that was shown in the place of an answer, and its sentence, verbatim.
+    """A page that was shown instead of an answer, with its sentence, verbatim.
 
-    `ref` is the item of `final_articles` that it stands in.
+    `ref` is the item of `final_articles` that holds it.
     """
 
     sentence: str
@@ -69,12 +69,12 @@ class ShownPage(CitedSource):
 
 
 class StructuredAgentResult(BaseModel):
-    """The result of a turn, the third output of DT-004: everything, for programs and operators.
+    """The complete result of a turn, for programs and operators; the third output of DT-004.
 
-    `question` is what the user wrote. `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are for the operator only.
-    `hand_off_delivery` tells what became of the hand-off; `None` where nobody was sent it. `pages` are those that were
-    shown where no answer was sure (outcome `pages_shown`), `choices` what is offered where the assistant asked a question back
-    (outcome `clarification`), in the order of their numbers.
+    `question` is what the user wrote. `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are
+    for the operator only. `hand_off_delivery` is the delivery status of the hand-off; `None` if it was not sent.
+    `pages` are the pages shown if no answer was sure (outcome `pages_shown`). `choices` are those of a clarification
+    question (outcome `clarification`), in the order of their numbers.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -119,7 +119,7 @@ class StructuredAgentResult(BaseModel):
         pages: Sequence[ShownPage] = (),
         choices: Sequence[Choice] = (),
     ) -> StructuredAgentResult:
-        """Build the result from what a turn wrote into the state (the keys of `FinalView`), as far as DT-004 has it."""
+        """Build the result from what a turn wrote into the state (the keys of `FinalView`), as DT-004 allows."""
         action = SGRAction(turn["action"] or SGRAction.NORMAL)
         shown = OUTPUT.decide(
             channel=Channel.STRUCTURED_METADATA, action=action, plan_trace=PlanTrace.SYNTHETIC

@@ -1,4 +1,4 @@
-"""`ArchitectSpec`: what an answer to one request type must look like, from the deployment's profile."""
+"""`ArchitectSpec`: the form that a deployment's profile requires of answers to one request type."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def pattern_fault(text: str) -> str:
-    """Return what is wrong with a regular expression of a profile; an empty string where it is fine.
+    """Return what is wrong with a regular expression of a profile; an empty string if it is fine.
 
-    An unbounded repetition inside another, as in `(a+)+`, can take for ever on a short message. What is slow on long
-    texts only is not told from here: each search has a bound of its own (`language.words.pattern_occurs`).
+    An unbounded repetition inside another, as in `(a+)+`, can run forever on a short message. Expressions that are slow
+    only on long texts are not found here: each search has its own bound (`language.words.pattern_occurs`).
     """
     try:
         re.compile(text)
@@ -52,14 +52,14 @@ def _parts(argument: Any) -> list[Iterable[Any]]:
 
 
 class RequiredSection(BaseModel):
-    """A section that an answer must have, and the headings that count as it.
+    """A section that an answer must have, with the headings that count for it.
 
     Attributes:
-        name: The section's name, which reasons quote.
+        name: The section's name; reasons quote it.
         title: The heading to write, per language; in JSON, the key.
         aliases: Further headings that count, in any language.
-        for_steps: Whether it is asked only of an answer in Markdown that has something to be done: a numbered list or
-            code. In other formats it is asked of every answer, for programs read its key.
+        for_steps: Whether only a Markdown answer with steps (a numbered list or code) must have it. In other formats
+            every answer must have it, because programs read its key.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,7 +77,7 @@ class RequiredSection(BaseModel):
         return self
 
     def headings(self) -> tuple[str, ...]:
-        """Return every heading that counts as this section."""
+        """Return every heading that counts for this section."""
         return (self.name, *self.title.values(), *self.aliases)
 
 
@@ -86,10 +86,10 @@ class ArchitectSpec(BaseModel):
 
     Attributes:
         response_format: Markdown; one JSON object whose keys are the sections; or Markdown with one block of JSON.
-        required_sections: A string is the section's name. Each must be there as a heading, at any level and in any case, with something under it; in
-            JSON, as a key of the outermost object. No two may share a heading.
+        required_sections: A string is the section's name. Each must be a heading, at any level and in any case, with
+            content under it; in JSON, a key of the outermost object. No two may share a heading.
         forbidden_content: Literal phrases, found by their words; or regular expressions written as `/.../`.
-        domain_terms: At least one must be used, in any word form; an empty tuple asks for none.
+        domain_terms: The answer must use at least one, in any word form; an empty tuple requires none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,7 +1,7 @@
-"""`ChatState`: the channels of the graph. Plain data only, so that every checkpoint stays readable.
+"""`ChatState`: the channels of the graph. They hold plain data only, so that every checkpoint stays readable.
 
-Pydantic models stand at the borders: a node dumps what it writes with `model_dump(mode="json")`, and the
-next one parses it again at its edge.
+Nodes use Pydantic models at their borders: a node writes with `model_dump(mode="json")`, and the next node parses what
+it reads.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def add_to_window(left: list[AnyMessage], right: list[AnyMessage] | Messages) ->
 
 
 class ChatState(TypedDict, total=False):
-    """Everything a turn knows. `messages` and `clarify_count` belong to the thread, all other keys to one turn."""
+    """The state of a turn. `messages` and `clarify_count` belong to the thread, all other keys to one turn."""
 
     messages: Annotated[list[AnyMessage], add_to_window]
     clarify_count: int
@@ -77,7 +77,7 @@ THREAD_KEYS: Final = frozenset({"messages", "clarify_count"})
 
 
 def fresh_turn() -> Json:
-    """Return the value that every per-turn key has before a turn begins."""
+    """Return the initial value of every per-turn key."""
     return {
         "question": {},
         "moderation": {},
@@ -119,11 +119,11 @@ def said_before(
 ) -> tuple[Exchange, ...]:
     """Return what was said before a question: the user's words and what the user saw.
 
-    Turns that moderation stopped are left out: they are not to be sent anywhere again. So are, unless `with_denied`,
-    requests that policy denied: a plan may read them to see that they are asked again, an answer must not know them.
-    And so are, unless `with_unanswered`, questions that never got an answer, because their turn was stopped or another
-    took its place: whoever reads them beside the newest one would answer both. A reply that chose something says what
-    was chosen, and not by which number; one that was a number of no choice said nothing.
+    Turns that moderation stopped are left out, because they must not be sent anywhere again. Requests that policy
+    denied are left out unless `with_denied`: a plan may read them to notice a repeated request, but an answer must not.
+    Questions without an answer, because their turn was stopped or replaced, are left out unless `with_unanswered`: a
+    model that reads them with the newest question would answer both. A reply that chose something gives the choice, not
+    its number. A reply with the number of no choice is left out.
     """
     marks = (NO_CHOICE_MARK, "moderated") if with_denied else (NO_CHOICE_MARK, "moderated", "denied")
     stopped = {
@@ -150,16 +150,16 @@ NO_CHOICE_MARK: Final = "no_choice"
 
 
 class Offer(NamedTuple):
-    """What the user may choose from: in the language of the turn that offered it."""
+    """The choices offered to the user, in the language of the turn that offered them."""
 
     choices: list[Choice]
     language: str = ""
 
 
 def find_offer(messages: Sequence[AnyMessage]) -> Offer:
-    """Return what the last answer before the user's newest message offered to choose from; nothing where it asked nothing.
+    """Return the choices of the last answer before the user's newest message; none if it asked nothing.
 
-    Conversations of versions that offered nothing have none.
+    Conversations from versions without choices have none.
     """
     newest = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
     last = next((m for m in reversed(messages[:newest]) if isinstance(m, AIMessage)), None)
@@ -174,7 +174,7 @@ def newest_text(messages: Sequence[AnyMessage]) -> str:
 
 
 def marks_of_choice(question: Json) -> Json:
-    """Return how the answer to a reply is marked that chose something, or a number of no choice."""
+    """Return the marks for the answer to a reply that chose something, or gave the number of no choice."""
     kind = question.get("chose", {}).get("kind")
     if not kind:
         return {}
@@ -193,7 +193,7 @@ def _asked_in_vain(messages: Sequence[AnyMessage]) -> int:
 
 
 def asked_about(messages: Sequence[AnyMessage], question_id: str, clarifications: int) -> str:
-    """Return what the user wrote that the last questions back were about, a message a line."""
+    """Return the user's messages that led to the last clarification questions, one message a line."""
     said = [one.text for one in said_before(messages, question_id) if one.role == "user"]
     return "\n".join(said[-max(1, clarifications - _asked_in_vain(messages)) :])
 
@@ -216,7 +216,7 @@ def _find_unanswered(messages: Sequence[AnyMessage]) -> set[str]:
 
 
 def unanswered_id(messages: Sequence[AnyMessage]) -> str:
-    """Return the id of the user's newest message; an empty one where it has been answered already, or has no id."""
+    """Return the id of the user's newest message; empty if it is already answered or has no id."""
     answered: set[object] = set()
     for message in reversed(messages):
         if isinstance(message, AIMessage):
@@ -233,9 +233,9 @@ def plan_request(
     moderation: ModerationResult,
     sources: frozenset[Source],
 ) -> PlanRequest:
-    """Return what planning a question needs: the same whether it is planned after moderation or beside it.
+    """Return the plan request of a question: the same whether planning runs after moderation or in parallel.
 
-    A lookup that was chosen is a question of its own, and answers none.
+    A chosen lookup is a new question, not the answer to an earlier one.
     """
     alone = question.get("chose", {}).get("kind") == ChoiceKind.LOOKUP
     return PlanRequest(

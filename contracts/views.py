@@ -1,6 +1,6 @@
-"""What each node may read. LangGraph passes a node only the keys of its view.
+"""The state keys that each node may read. LangGraph passes a node only the keys of its view.
 
-A view key must be a key of `ChatState` (a test holds it): an unknown one would silently become a channel.
+A view key must be a key of `ChatState` (a test checks this): an unknown key would silently become a channel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contracts.state import Json
 
 
 class TurnInput(TypedDict):
-    """What starts a turn: messages alone."""
+    """The input that starts a turn: only messages."""
 
     messages: list[AnyMessage]
 
@@ -105,7 +105,7 @@ class RetryView(TypedDict):
 
 
 class FinalView(TypedDict):
-    """Both ends of a turn build the whole result, so both read all that a turn wrote."""
+    """The view of both final nodes: each builds the whole result, so each reads all that a turn wrote."""
 
     messages: list[AnyMessage]
     clarify_count: int

@@ -1,4 +1,4 @@
-"""The decision tables, DT-001 to DT-008, and the small engine that decides, prints and proves them."""
+"""The decision tables DT-001 to DT-008, and the small engine that evaluates, prints and proves them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def all_tables() -> tuple[DecisionTable[Any], ...]:
 
 
 def record(node: str, decision: Decision[object], proposed: str | None = None) -> DecisionRecord:
-    """Write one decision down for the audit trail."""
+    """Return the audit trail's record of one decision."""
     return DecisionRecord(
         node=node,
         table=decision.table,

@@ -1,4 +1,4 @@
-"""What each required action changes: a retry with the same inputs as before would be no retry."""
+"""What each required action changes: a retry must not run with the same inputs as before."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ class Effect:
     """The effect of one action.
 
     Attributes:
-        more: `retrieve` asks for twice as many passages per query, in every language.
-        refine: `retrieve` widens each query with feedback
-            terms; `draft` reads the questions in those words, too.
-        other_documents: `retrieve` leaves out the documents that any attempt of the turn had, and their copies.
-        add_sources: `retrieve` asks these kinds, too, where they are connected and not forbidden.
-        only_sources: `retrieve` keeps and asks only these kinds for the rest of the turn, where they are connected.
-        drop_sources: `retrieve` throws away evidence of these kinds and does not ask them for the rest of the turn.
-        redraft: `draft` is told the reasons and this action; without another effect, nothing is searched.
-        ends: the turn ends in `safe_exit`; how, is said there.
+        more: `retrieve` requests twice as many passages per query, in every language.
+        refine: `retrieve` widens each query with feedback terms; `draft` reads the questions in those words, too.
+        other_documents: `retrieve` excludes documents that any earlier attempt of the turn had, and their copies.
+        add_sources: `retrieve` also searches these kinds, if they are connected and not forbidden.
+        only_sources: `retrieve` keeps and searches only these kinds for the rest of the turn, if they are connected.
+        drop_sources: `retrieve` discards evidence of these kinds and does not search them for the rest of the turn.
+        redraft: `draft` gets the reasons and this action; without another effect, nothing is searched.
+        ends: The turn ends in `safe_exit`, which decides how.
     """
 
     more: bool = False
@@ -38,7 +37,7 @@ class Effect:
 
     @property
     def searches(self) -> bool:
-        """Whether `retrieve` does anything about it."""
+        """Whether this effect makes `retrieve` search."""
         return (
             self.more
             or self.refine
@@ -72,7 +71,7 @@ EFFECTS: Final[dict[RequiredAction, Effect]] = {
 
 
 def combine(actions: Iterable[RequiredAction]) -> Effect:
-    """Return what several actions amount to together."""
+    """Return the combined effect of several actions."""
     effects = [EFFECTS[action] for action in actions]
     return Effect(
         more=any(e.more for e in effects),

@@ -1,8 +1,8 @@
-"""A decision table that is run, printed and proved.
+"""Decision tables: evaluated, printed as Markdown, and proved complete.
 
-A cell is a set of values, one of a closed few and never a lambda. So the regions into which a table cuts
-its inputs can be enumerated exactly: one sample from each answers whether a case is missing, whether a row
-can ever win, and whether two rows meet. (DMN 1.5, section 8: decision tables and their hit policies.)
+Each cell is a set of values of a closed kind, never a lambda. So the regions into which a table divides its inputs can
+be enumerated exactly. One sample from each region shows whether a case is missing, whether a row can ever win, and
+whether two rows overlap. (DMN 1.5, section 8: decision tables and their hit policies.)
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ANY = _Any.ANY
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Fits any of the members named."""
+    """A cell that fits any of the named members."""
 
     members: tuple[StrEnum | bool, ...]
 
@@ -61,7 +61,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """Fits a number under the limit."""
+    """A cell that fits a number below the limit."""
 
     limit: float
 
@@ -77,7 +77,7 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """Fits a number from the limit on."""
+    """A cell that fits a number equal to or above the limit."""
 
     limit: float
 
@@ -95,13 +95,13 @@ Cell = _Any | OneOf | Below | AtLeast
 
 
 def one_of(*members: StrEnum | bool) -> OneOf:
-    """Write a cell that fits the members named."""
+    """Build a cell that fits the named members."""
     return OneOf(members)
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceColumn:
-    """A column whose value is one member of a closed set."""
+    """A column with values from a closed set."""
 
     members: tuple[StrEnum | bool, ...]
 
@@ -120,7 +120,7 @@ class ChoiceColumn:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A column whose value is a number from low to high, both included; NaN is in no such range."""
+    """A column of numbers from low to high, both included; NaN is out of range."""
 
     low: float
     high: float
@@ -146,7 +146,7 @@ YES_NO = ChoiceColumn((True, False))
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow(Generic[Outcome]):
-    """One row: an id, the cells that are not `ANY`, the outcome, and why it is so."""
+    """One row: an id, the cells that are not `ANY`, the outcome, and the reason."""
 
     id: str
     when: Mapping[str, Cell]
@@ -156,7 +156,7 @@ class DecisionRow(Generic[Outcome]):
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[Outcome]):
-    """What was decided, by which row of which table, from what."""
+    """One outcome, with the table, the row and the inputs that led to it."""
 
     table: str
     row: str
@@ -167,7 +167,7 @@ class Decision(Generic[Outcome]):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The answer to three questions about a table; it is sound when all three are empty."""
+    """The faults of a table, of three kinds; the table is sound if all three are empty."""
 
     gaps: tuple[Mapping[str, Value], ...]
     dead: tuple[str, ...]
@@ -183,7 +183,7 @@ class DecisionTable(Generic[Outcome]):
     """Typed columns, rows over them, and the limits that the rows were built with.
 
     Raises:
-        TableError: A row names a column that there is not, a cell does not fit its column, or an id repeats.
+        TableError: A row names an unknown column, a cell does not fit its column, or an id repeats.
     """
 
     id: str
@@ -221,7 +221,7 @@ class DecisionTable(Generic[Outcome]):
         raise DecisionError(f"{self.id}: no row covers {inputs}.")
 
     def regions(self) -> Iterator[dict[str, Value]]:
-        """Yield one input from every region that the cells cut the inputs into."""
+        """Yield one input from every region into which the cells divide the inputs."""
         for values in product(*self._samples()):
             yield dict(zip(self.columns, values, strict=True))
 
@@ -232,10 +232,10 @@ class DecisionTable(Generic[Outcome]):
         ]
 
     def prove(self) -> Proof:
-        """Try every region: is one without a row, a row without one, or one with two?
+        """Find regions without a row, rows without a region, and regions with two rows.
 
-        Which rows a value fits is asked once for each column and kept as bits. Which rows meet is put together column by
-        column, regions with the same rows as one; region by region is looked for gaps alone, where there is one.
+        Each column computes once, as bits, which rows each value fits. Overlaps are combined column by column, merging
+        regions with the same rows. Regions are searched one by one only to list gaps, if there is one.
         """
         samples = self._samples()
         fitting = [
@@ -264,7 +264,7 @@ class DecisionTable(Generic[Outcome]):
         return Proof(tuple(gaps), dead, tuple(sorted(overlaps)))
 
     def to_markdown(self) -> str:
-        """Print the table as Markdown, a row a line; the first column's head is id and hit policy."""
+        """Return the table as Markdown, one row a line; the first column's head is the id and the hit policy."""
         head = [f"{self.id} ({self.hit})", *self.columns, "outcome", "because"]
         body = [
             [row.id, *(str(row.when.get(name, ANY)) for name in self.columns), f"**{row.then}**", row.because]

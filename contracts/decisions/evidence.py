@@ -19,12 +19,12 @@ class EvidenceRule:
     """The sources of a request type.
 
     Attributes:
-        any_of: At least one of these must be among the evidence.
-        all_of: Each of these must be among the evidence.
-        forbidden: None of these may be.
-        recommended: These are asked, too.
-        reason: The reason string where the required ones are missing.
-        remedy: The actions that would bring them.
+        any_of: The evidence must have at least one of these.
+        all_of: The evidence must have each of these.
+        forbidden: The evidence must have none of these.
+        recommended: These are searched, too.
+        reason: The reason string if required sources are missing.
+        remedy: The actions that would add them.
     """
 
     any_of: tuple[Source, ...] = ()
@@ -36,11 +36,11 @@ class EvidenceRule:
 
     @property
     def required(self) -> tuple[Source, ...]:
-        """Every source that is named as required, alone or as an alternative."""
+        """Every required source, whether unconditional or an alternative."""
         return (*self.all_of, *self.any_of)
 
     def allowed(self) -> tuple[Source, ...]:
-        """The sources to ask where all are connected, required ones first."""
+        """The sources to search if all are connected, required ones first."""
         return tuple(dict.fromkeys((*self.required, *self.recommended)))
 
     def __str__(self) -> str:
@@ -113,10 +113,10 @@ EVIDENCE: Final = DecisionTable(
 
 
 def sources_that_serve(rule: EvidenceRule) -> frozenset[Source]:
-    """Return the sources of which a role must have one, or it may not ask for what the rule is about.
+    """Return the sources of which a role needs at least one to make requests of this rule.
 
-    They are the required ones, and documents and policies where the rule does not forbid them, for these stand in for
-    a database or a graph that a role may not use. Rows never stand in for documents that a role may not read.
+    They are the required sources, and documents and policies unless the rule forbids them: these replace a database or
+    a graph that a role may not use. Rows never replace documents that a role may not read.
     """
     return frozenset((*rule.required, _DOC, _POLICY)).difference(rule.forbidden)
 
@@ -124,9 +124,9 @@ def sources_that_serve(rule: EvidenceRule) -> frozenset[Source]:
 def sources_to_ask(rule: EvidenceRule, usable: frozenset[Source]) -> tuple[Source, ...]:
     """Return the sources that serve a rule among those that are connected and allowed to the user.
 
-    A source that is not connected cannot be required. Where none of the required ones can be asked, every
-    usable source that is not forbidden stands in for them: TROUBLESHOOTING without db and neo4j falls back to
-    documents and policies, STATUS without db to policies alone, for a prohibition survives.
+    A source that is not connected cannot be required. If none of the required sources is usable, every usable source
+    that is not forbidden replaces them. So TROUBLESHOOTING without db and neo4j falls back to documents and policies,
+    and STATUS without db to policies only: forbidden sources stay forbidden.
     """
     chosen = tuple(source for source in rule.allowed() if source in usable)
     if not rule.required or usable.intersection(rule.required):
@@ -136,7 +136,7 @@ def sources_to_ask(rule: EvidenceRule, usable: frozenset[Source]) -> tuple[Sourc
 
 
 def could_not_ask(traces: Iterable[QueryTrace]) -> frozenset[Source]:
-    """Return the sources that have not answered every query that they were asked in a turn, in any attempt."""
+    """Return the sources that left a query of the turn unanswered in every attempt."""
     failed: set[tuple[Source, str]] = set()
     answered: set[tuple[Source, str]] = set()
     for trace in traces:

@@ -1,4 +1,4 @@
-"""DT-008: how a turn ends that has no answer, and whether people get a ticket."""
+"""DT-008: how a turn without an answer ends, and whether people get a ticket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contracts.enums import PolicyStatus
 
 
 class StoppedBy(StrEnum):
-    """Where a turn that has no answer stopped: the message, a broken node, moderation, the plan (DT-002), the verdict."""
+    """The place where a turn without an answer stopped: message, broken node, moderation, plan (DT-002) or verdict."""
 
     MESSAGE = "message"
     ERROR = "error"
@@ -26,7 +26,7 @@ class StoppedBy(StrEnum):
 
 
 class LastAction(StrEnum):
-    """What the Guardian's last verdict asks for; `NONE` where there is no verdict, or one that asks for nothing."""
+    """The action that the Guardian's last verdict requires; `NONE` without a verdict, or if it requires nothing."""
 
     NONE = "none"
     REDACT = "REDACT_SENSITIVE"
@@ -36,7 +36,7 @@ class LastAction(StrEnum):
 
     @classmethod
     def of(cls, actions: Iterable[str]) -> LastAction:
-        """Return the first of the actions that ends a turn, by weight: secrets before refusals before questions."""
+        """Return the weightiest action that ends a turn: secrets before refusals before questions."""
         wanted = set(actions)
         return next((one for one in cls if one.value in wanted), cls.NONE)
 
@@ -53,7 +53,7 @@ class ExitKind(StrEnum):
 
 
 class TicketRule(StrEnum):
-    """Whether people get a ticket: always, only where the setting `tickets` is `wide`, or never."""
+    """Whether people get a ticket: always, only if the setting `tickets` is `wide`, or never."""
 
     YES = "yes"
     WIDE = "where tickets are wide"
@@ -65,9 +65,9 @@ class Exit:
     """An end without an answer.
 
     Attributes:
-        text: The key of what is said, in `rendering/locales`; empty where the plan's template says it.
-        ticket: Whether people learn of it.
-        block_reason: What the result names as the reason; empty where nothing was refused.
+        text: The key of the text in `rendering/locales`; empty if the plan's template writes the text.
+        ticket: Whether people get a ticket.
+        block_reason: The reason that the result gives; empty if nothing was refused.
     """
 
     kind: ExitKind

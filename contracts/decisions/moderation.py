@@ -1,4 +1,4 @@
-"""DT-001: may this message be worked on at all?"""
+"""DT-001: may Guardian process this message?"""
 
 from __future__ import annotations
 

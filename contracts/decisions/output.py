@@ -1,4 +1,4 @@
-"""DT-004: which part of a turn is shown where."""
+"""DT-004: which channel shows which part of a turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contracts.enums import Channel, PlanTrace, SGRAction
 
 @dataclass(frozen=True, slots=True)
 class ChannelView:
-    """What a channel gets of a turn."""
+    """The parts of a turn that a channel gets."""
 
     user_intent: bool = False
     analysis: bool = False

@@ -10,7 +10,7 @@ from contracts.enums import RequestType, Track, TurnState
 
 
 class ToolBinding(StrEnum):
-    """Whether `analyse_user_request` is in a request."""
+    """Whether a request offers the tool `analyse_user_request`."""
 
     FORCED = "offered and forced"
     UNAVAILABLE = "unavailable"

@@ -1,4 +1,4 @@
-"""DT-002: what a plan leads to."""
+"""DT-002: the action that follows from a plan."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def _clear_rows(understood: dict[str, Cell]) -> tuple[DecisionRow[Route], ...]:
 def routing_table(spam_threshold: float = 0.7, confidence_threshold: float = 0.6) -> DecisionTable[Route]:
     """Build DT-002 for a deployment's thresholds, each inside the open interval (0, 1).
 
-    The specification calls the hit policy FIRST and its rows free of overlap; free of overlap, the policy is
-    UNIQUE, which is the stronger claim, and proved.
+    The specification names the hit policy FIRST, and rows without overlap. Without overlap the policy is UNIQUE: the
+    stronger claim, which is proved.
     """
     legitimate: dict[str, Cell] = {"spam_score": Below(spam_threshold)}
     no_person: dict[str, Cell] = {**legitimate, "wants_human": one_of(False)}

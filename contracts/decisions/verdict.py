@@ -1,4 +1,4 @@
-"""DT-005: what the Guardian's findings amount to."""
+"""DT-005: the verdict that follows from the Guardian's findings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RULES_ACTION: Final = "the rule's own action"
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, where its actions come from, and the risk.
+    """A verdict, the origin of its actions, and the risk.
 
     Attributes:
-        actions: The actions themselves; empty on PASS, and where `take` says whose they are.
-        take: Empty, or whose actions are taken: the findings' or the violated rule's.
+        actions: The actions; empty on PASS, and if `take` names their origin.
+        take: Empty, or the origin of the actions: the findings or the violated rule.
         quote: Whether the next draft is a quotation from the same evidence, made without the model.
     """
 
