@@ -1,1 +1,1 @@
-"""The graph: nodes, edges and policies. `build.py` tells the whole story."""
+"""The graph: nodes, edges and policies. Start reading at `build.py`."""

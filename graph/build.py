@@ -1,11 +1,11 @@
-"""The way of a turn, on one page.
+"""The path of a turn through the graph, on one page.
 
     START -> moderation -> sgr_plan -> inject_synthetic -> retrieve -> draft -> guardian_verify -> finalize -> END
 
-`moderation`, `inject_synthetic` and `guardian_verify` may lead to `safe_exit` instead, as may the last error
-of any node. RETRY leads back to `retrieve` by way of `retry_bump`; a drafter that asks for a search of its own
-leads there directly. Tables decide (`contracts/decisions/`), routers map (`routing.py`), nodes do one step each
-(`nodes/`), and what they ask of the outside is in `Ports`.
+`moderation`, `inject_synthetic` and `guardian_verify` may lead to `safe_exit` instead, and so may the last error of any
+node. RETRY leads back to `retrieve` through `retry_bump`; a drafter that requests a search leads there directly. Tables
+decide (`contracts/decisions/`), routers map (`routing.py`), and nodes do one step each (`nodes/`). `Ports` holds their
+interfaces to the outside.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ _Way = TypeVar("_Way")
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What the process owns and every run shares.
+    """The adapters that the process owns and every run shares.
 
     Attributes:
-        ahead: The planner, where it may begin before moderation has spoken.
-        quoter: Drafts once more by quoting where none of the drafter's passed; none where the drafter quotes itself.
-        entailment: Judges claims beside the Guardian's own checks, where one is connected.
-        sink: Where hand-offs go; where there is none, the user is told to pass them on.
-        probe: Tells which words the documents do not have; without it, no headings are offered, either.
+        ahead: The planner, if it may start before moderation answers.
+        quoter: Drafts once more by quoting if no draft of the drafter passed; `None` if the drafter itself quotes.
+        entailment: Judges claims in addition to the Guardian's own checks, if connected.
+        sink: Delivers hand-offs; without it, the answer asks the user to pass them on.
+        probe: Finds words that the documents do not have; without it, no headings are offered, either.
     """
 
     moderator: Moderator
@@ -101,9 +101,9 @@ def build_graph(
 
     Args:
         ports: The adapters, or fakes.
-        profile: What makes the assistant somebody's own.
+        profile: The deployment's profile.
         settings: The run settings, with the deployment's defaults; Studio shows them as a form.
-        checkpointer: Where turns are kept; the dev server brings its own.
+        checkpointer: The store of turns; the dev server brings its own.
     """
     # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
     graph = StateGraph(ChatState, context_schema=settings, input_schema=TurnInput)

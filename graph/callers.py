@@ -1,4 +1,4 @@
-"""Who asks, as the server knows it."""
+"""The role of the caller, as the server knows it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _USER_ID: Final = "langgraph_auth_user_id"
 def settled_role(configurable: Mapping[str, object], asked: str) -> str:
     """Return the role of a run.
 
-    Where a server has authenticated the caller, it is the `role` of the authenticated user, and `user` where that has
-    none: what the run's context asks for then counts for nothing. Nobody else can set these entries: a server takes
-    them out of what a caller sends. Where nobody was authenticated, the context's role stays.
+    If a server authenticated the caller, it is the `role` of the authenticated user, or `user` if that has none; the
+    role in the run's context is ignored. Only the server can set these entries: it removes them from what a caller
+    sends. Without authentication, the context's role applies.
 
     Args:
-        configurable: The run's `config["configurable"]`, with what LangGraph's server puts there of its authentication.
+        configurable: The run's `config["configurable"]`, with the authentication entries of LangGraph's server.
         asked: The role that the run's context names.
     """
     user = configurable.get(_USER)

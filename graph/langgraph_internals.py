@@ -1,6 +1,6 @@
-"""What the graph takes of the inside of LangGraph and LangChain, for which there is no public way.
+"""The internals of LangGraph and LangChain that the graph uses, because there is no public API.
 
-`tests/graph/test_langgraph_internals.py` names the versions that it was tried with.
+`tests/graph/test_langgraph_internals.py` names the tested versions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _STREAM: Final = "__pregel_stream"
 
 
 def recast(built: CompiledStateGraph[Any, Any, Any, Any], kind: type[_Compiled]) -> _Compiled:
-    """Make a compiled graph an instance of a subclass, and return it: `StateGraph.compile` makes its own class only."""
+    """Make a compiled graph an instance of a subclass, and return it: `StateGraph.compile` only builds its own
+    class."""
     built.__class__ = kind
     assert isinstance(built, kind)  # noqa: S101  # for the type checker
     return built
@@ -34,7 +35,7 @@ def is_part(config: RunnableConfig) -> bool:
 
 
 def filter_surrounding(config: RunnableConfig, change: Callable[[Any], Any]) -> RunnableConfig:
-    """Return the settings of a run whose surrounding graph, if it is streamed by one, is told changed chunks."""
+    """Return the settings of a run that changes the chunks streamed to a surrounding graph, if there is one."""
     settings = config.get("configurable", {})
     stream = settings.get(_STREAM)
     if stream is None:
@@ -47,9 +48,9 @@ def filter_surrounding(config: RunnableConfig, change: Callable[[Any], Any]) -> 
 
 
 def hears_models(handler: BaseCallbackHandler) -> bool:
-    """Whether a listener of a surrounding run is told what models are asked and say.
+    """Whether a listener of a surrounding run receives the requests and replies of models.
 
-    Those of `astream_events` and `astream_log` are. LangGraph's own for messages is a subclass of the same, and is not: a
-    tag hides calls of models from it.
+    The listeners of `astream_events` and `astream_log` do. LangGraph's own listener for messages is a subclass of the
+    same class and does not: a tag hides model calls from it.
     """
     return isinstance(handler, _StreamingCallbackHandler) and not isinstance(handler, StreamMessagesHandler)

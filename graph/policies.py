@@ -1,4 +1,4 @@
-"""What the graph does when a node fails, hangs or has failed for good."""
+"""What the graph does if a node fails, hangs or has failed for the last time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS_PER_NODE: Final = 120.0
 
 
 def worth_another_try(error: Exception) -> bool:
-    """Whether what is outside failed, and its adapter has not tried again itself. Our own errors would fail alike."""
+    """Whether a port failed and its adapter has not retried. Retrying our own errors would fail again."""
     return isinstance(error, PortError) and not error.tried
 
 
@@ -24,7 +24,7 @@ TRY_AGAIN: Final = RetryPolicy(max_attempts=2, initial_interval=0.05, jitter=Fal
 
 
 async def to_safe_exit(state: ChatState, error: NodeError) -> Command[str]:
-    """Lead the last error of a node to `safe_exit`, where the turn owns up to it."""
+    """Lead the last error of a node to `safe_exit`, which reports it to the user."""
     cause = error.error
     what: Json = {
         "node": error.node,

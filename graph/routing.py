@@ -1,7 +1,6 @@
-"""Which node comes next. A router maps an outcome that a table decided; it decides nothing itself.
+"""Which node comes next. A router maps the outcome that a table decided; it never decides itself.
 
-Routers are total: an exception in one would be skipped over when a turn is resumed, so what they do not
-know leads to `safe_exit`.
+Routers are total: an exception in one would be skipped when a turn resumes, so unknown outcomes lead to `safe_exit`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def after_moderation(state: AfterModeration) -> Literal["continue", "block"]:
 def after_synthetic(state: AfterSynthetic) -> Literal["search", "denied", "stop"]:
     """DT-002 and the request-level policy: search, have the denial judged, or end the turn.
 
-    What policy denies is not asked back about either.
+    A request that policy denies gets no clarification question, either.
     """
     flow = state.get("flow")
     if flow not in (Flow.GO_ON, Flow.ASK):
@@ -55,12 +54,12 @@ def after_synthetic(state: AfterSynthetic) -> Literal["search", "denied", "stop"
 
 
 def after_draft(state: AfterDraft) -> Literal["judge", "search"]:
-    """Have the draft judged, or search first what the drafter asked for."""
+    """Have the draft judged, or first run the search that the drafter requested."""
     return "search" if state.get("searches_wanted") else "judge"
 
 
 def after_verdict(state: AfterVerdict) -> Literal["PASS", "RETRY", "FAIL"]:
-    """DT-005: answer, try again, or end without an answer."""
+    """DT-005: answer, retry, or end without an answer."""
     match _read(state, "guardian").get("verdict"):
         case Verdict.PASS:
             return "PASS"

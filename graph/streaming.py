@@ -1,4 +1,4 @@
-"""What leaves the graph while a turn runs: never a draft that has not passed, and the verified answer in pieces."""
+"""The stream of a running turn: it holds no draft that has not passed, and the verified answer in pieces."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _PIECE: Final = re.compile(r".{1,80}(?:\s+|\Z)|.{80}|.+", re.DOTALL)
 
 
 class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
-    """The compiled graph, whose streams withhold drafts in every mode, and whose drawing is the story alone.
+    """The compiled graph. Its streams withhold drafts in every mode, and its drawing shows only the path of a turn.
 
-    LangGraph streams whatever a node writes or reads; it has no hook for what may leave. `aget_state` and the
-    checkpoints keep the draft, or no turn could be resumed.
+    LangGraph streams everything that a node writes or reads, without a hook to filter it. `aget_state` and the
+    checkpoints keep the draft, because a resumed turn needs it.
     """
 
     async def astream(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
@@ -111,7 +111,7 @@ _RETURNED: Final = "__guardian_returned"
 
 
 def steps_alone(config: RunnableConfig) -> RunnableConfig:
-    """Return the settings of a run that streams its tasks with their names and results, and nothing of what they are given."""
+    """Return the settings of a run that streams its tasks with their names and results, without their inputs."""
     return {**config, "configurable": {**config.get("configurable", {}), _STEPS_ALONE: _OURS}}
 
 
@@ -159,14 +159,14 @@ def _withhold_drafts(config: RunnableConfig | None) -> RunnableConfig:
 
 
 def withheld(chunk: Any, *, whole: bool = False) -> Any:
-    """Return what a stream emits without any draft that has not passed.
+    """Return a stream's chunk without any draft that has not passed.
 
-    A draft, and what was found of its claims, may be shown beside the verdict PASS only. Reasons and advice quote the
-    draft: only their names are shown until the turn has ended, and of any other verdict then, too.
+    A draft and the findings on its claims are shown only with the verdict PASS. Reasons and advice quote the draft:
+    only their names are shown until the turn ends, and after that, too, for any other verdict.
 
     Args:
-        chunk: What it emits.
-        whole: Whether the reasons of a turn that has ended are whole, whatever the verdict.
+        chunk: What the stream emits.
+        whole: Whether the reasons of an ended turn stay complete, whatever the verdict.
     """
     if type(chunk) in _LEAVES:
         return chunk
@@ -250,11 +250,11 @@ def _names_only(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pieces(text: str) -> list[str]:
-    """Split a text into pieces of up to 80 characters and the blanks behind them; joined, they are the text."""
+    """Split a text into pieces of up to 80 characters plus the blanks after them; joined, they are the text."""
     return _PIECE.findall(text)
 
 
 def send_in_pieces(message: AIMessage) -> None:
-    """Send a message to whoever streams messages, in pieces under its own id; the whole one then replaces them."""
+    """Send a message to listeners of messages, in pieces under its own id; the whole message then replaces them."""
     for piece in pieces(str(message.text)):
         push_message(AIMessageChunk(content=piece, id=message.id), state_key=None)

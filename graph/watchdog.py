@@ -1,14 +1,14 @@
-"""The bound of a node, for work that waits too long, and for work that never yields.
+"""The time limit of a node, for work that waits too long and for work that never yields.
 
 A timeout is a timer of the event loop, and while a node computes, the loop runs no timer and no other conversation. So
-one thread of the process looks after the loops in which nodes run: each shows now and then that it goes on. Where one
-step of a task has held a loop for a quarter of what a node may take, an exception is raised inside that step, the node
-fails like any other that took too long, and the loop serves the others: a quarter, so that their own timers have not
-run out by then.
+one thread of the process watches the loops in which nodes run; each loop regularly shows that it is alive. If one step
+of a task holds a loop for a quarter of a node's time limit, an exception is raised inside that step. The node then
+fails by timeout, and the loop serves the others. The limit is a quarter, so that the other timers have not expired by
+then.
 
-Two things it cannot end. A single call into C (the search of one regular expression, one statement of a database) goes
-on until it returns: an exception is raised between two instructions of Python only. And what a node has sent into a
-thread of its own holds no loop: the timer ends the waiting for it, and nothing ends the thread.
+The watchdog cannot end two things. A single call into C (one regular-expression search, one database statement) runs
+until it returns, because an exception is only raised between two Python instructions. Work that a node sent to a thread
+holds no loop: the timer ends the waiting, and nothing ends the thread.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class _Held(BaseException):
 
 
 async def within(seconds: float, node: str, work: Coroutine[Any, Any, Json]) -> Json:
-    """Return what a node's work comes to.
+    """Return the result of a node's work.
 
-    LangGraph has such a timeout, too: with a task for its timer and settings of its own for the work it takes a
-    millisecond more of each turn.
+    LangGraph has such a timeout, too, but its timer task and its settings for the work cost a millisecond more each
+    turn.
 
     Raises:
-        NodeTimeoutError: It has taken longer than the bound, and is left behind, cancelled, whatever it makes of that; or
-            a step of it has held the event loop for longer than a quarter of the bound.
+        NodeTimeoutError: The work took longer than the bound; it is cancelled and left, however it reacts. Or one of
+            its steps held the event loop for longer than a quarter of the bound.
     """
     began, held = time.monotonic(), seconds / _SHARE
     with _WATCH.over(asyncio.get_running_loop(), held):
@@ -99,7 +99,7 @@ class _Watch:
 
     @contextmanager
     def over(self, loop: asyncio.AbstractEventLoop, seconds: float) -> Generator[None]:
-        """Look after a loop while a node runs in it."""
+        """Watch a loop while a node runs in it."""
         with self._changed:
             watched = self._loops.setdefault(loop, _Watched(threading.get_ident()))
             watched.bounds.append(seconds)

@@ -1,1 +1,1 @@
-"""One step each: read a view, call a guard or await one port, return a partial update."""
+"""The nodes of the graph: each reads a view, calls a guard or awaits one port, and returns a partial update."""

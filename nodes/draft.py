@@ -1,4 +1,4 @@
-"""`draft`: have an answer written from the evidence."""
+"""`draft`: get a draft, written from the evidence."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ async def draft(
     quoter: Drafter | None = None,
     profile: Profile,
 ) -> Json:
-    """Ask the drafter once; on a retry, with the reasons and the actions. Nothing of it is shown before PASS.
+    """Ask the drafter once; on a retry, with the reasons and the actions. No draft is shown before PASS.
 
-    The same request once more would be no second attempt: then nobody is asked, and the draft stands. Where DT-005 has
-    the last draft quoted, `quoter` is asked in the drafter's place, over the same evidence.
+    If the request would be the same as before, the drafter is not asked and the draft stays. If DT-005 requires a
+    quotation, `quoter` replaces the drafter, with the same evidence.
 
-    Where `search_by` is `model`, the drafter may ask for a search instead of writing, twice a turn at most.
+    If `search_by` is `model`, the drafter may request a search instead of writing, at most twice a turn.
     """
     context = runtime.context or Context()
     if state["quoting"] and quoter is not None:

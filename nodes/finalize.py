@@ -1,4 +1,4 @@
-"""`finalize`: what passed becomes the answer, the history and the result."""
+"""`finalize`: turn the draft that passed into the answer, the history and the result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def finalize(
     """Write the verified answer and send it; only the router's PASS leads here.
 
     Raises:
-        NotJudged: The report is no PASS, or it was not made of this draft, this evidence and this turn.
+        NotJudged: The report is not a PASS, or it judges another draft, other evidence or another turn.
     """
     _check_passed(state)
     language = Language(state["question"]["language"])

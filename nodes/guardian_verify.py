@@ -1,4 +1,4 @@
-"""`guardian_verify`: run every check on the draft and let DT-005 decide. It judges and chooses; it never writes."""
+"""`guardian_verify`: run every check on the draft and let DT-005 decide. It never writes text."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ async def guardian_verify(
     entailment: EntailmentChecker | None = None,
     quotes: bool = False,
 ) -> Json:
-    """Judge the draft, or the request itself where policy denies it (then nothing was searched or drafted).
+    """Judge the draft, or the request if policy denies it (then nothing was searched or drafted).
 
-    `await guardian_verify(state)` judges by itself what a state has: a draft, evidence, a contract. What it lacks is as
-    in a turn that has just begun; where no kind is said, a text is an answer.
+    `await guardian_verify(state)` judges a state's draft, evidence and contract without other arguments. Missing keys
+    have the values of a new turn; a text without a kind is an answer.
 
-    A draft that lacked more evidence and nothing else is kept while it is searched for. Where the next one does not pass, it is
-    judged once more over all that was found.
+    A draft that lacked only evidence is kept during the next search. If the next draft does not pass, the kept one is
+    judged again with all evidence found.
 
     Args:
         state: Of the turn.
-        runtime: Its settings; the defaults where there are none.
-        connected: The kinds of sources that there are.
-        profile: Whose answer it is; one that allows everything and asks for nothing, where it is left out.
-        entailment: Asked about claims, where one is connected.
-        quotes: Whether a draft can be quoted where none of the model's passes.
+        runtime: The settings of the run; the defaults if there are none.
+        connected: The kinds of connected sources.
+        profile: The deployment's profile; if left out, one that allows everything and requires nothing.
+        entailment: The checker of claims, if one is connected.
+        quotes: Whether a draft can be quoted if no draft of the model passes.
     """
     judge_one = partial(
         _judge_one,
@@ -114,7 +114,7 @@ class _JudgedDraft:
     calls: tuple[ModelCall, ...]
 
     def update(self) -> Json:
-        """Return what the turn knows from now on."""
+        """Return the update of the turn's state."""
         state, given = self.state, self.report.model_dump(mode="json")
         return {
             **({"kept": _draft_of(state)} if self._lacks_more_evidence_only() else {}),

@@ -1,4 +1,4 @@
-"""`inject_synthetic`: say what the plan means, as analysis for the model and as response for the user."""
+"""`inject_synthetic`: render the plan as analysis for the model and as response for the user."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NAME = "inject_synthetic"
 
 
 async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, profile: Profile) -> Json:
-    """Render one synthetic assistant message; it stays plain data, so that no stream mode can leak it.
+    """Render one synthetic assistant message, as plain data, so that no stream mode can leak it.
 
-    What the user's view gets of it is DT-004's decision, which `rendering.answers.user_view` follows.
+    DT-004 decides which part the user sees; `rendering.answers.user_view` follows it.
     """
     action = SGRAction(state["action"])
     language = Language(state["question"]["language"])

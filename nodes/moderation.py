@@ -36,10 +36,10 @@ async def moderation(
     ahead: SpeculativePlanner | None = None,
     profile: Profile,
 ) -> Json:
-    """Judge the newest message of the user; where planning runs ahead, throw its plan away on Block.
+    """Judge the user's newest message; if planning runs ahead, discard its plan on Block.
 
     Raises:
-        InputError: There is no message, or it cannot be taken.
+        InputError: There is no message, or it is invalid.
     """
     context = runtime.context or Context()
     message = newest_question(state["messages"])
@@ -96,10 +96,10 @@ def _question(turn_id: str, text: str, state: ModerationView, context: Context, 
 
 
 def newest_question(messages: Sequence[AnyMessage]) -> HumanMessage:
-    """Return the user's newest message, which need not be the last one.
+    """Return the user's newest message, which may not be the last message.
 
     Raises:
-        InputError: The user has said nothing yet, or nothing since the last answer.
+        InputError: The user has written nothing, or nothing since the last answer.
     """
     newest = next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
     if newest is not None and (newest.id is None or unanswered_id(messages)):

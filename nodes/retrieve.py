@@ -1,4 +1,4 @@
-"""`retrieve`: ask the sources that may serve the request; on a retry, ask differently."""
+"""`retrieve`: search the sources that may serve the request; on a retry, search differently."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _LOG = logging.getLogger(__name__)
 
 
 async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: Sources, profile: Profile) -> Json:
-    """Run the sub-queries over the allowed sources in parallel, and keep what a draft may see.
+    """Run the sub-queries over the allowed sources in parallel, and keep the evidence that a draft may see.
 
-    Where the drafter asked for a search of its own, its queries are run, and what was there is kept. CASUAL turns
-    and retries that only concern the form search nothing. A source that cannot be asked, wholly or in part or not in
-    time, is recorded in the traces and in `degraded`; the others go on.
+    If the drafter requested a search, its queries run and the earlier evidence is kept. CASUAL turns and retries that
+    only concern the form search nothing. If a source fails, wholly, in part or by timeout, the traces and `degraded`
+    record it, and the other sources continue.
     """
     context = runtime.context or Context()
     so_far = _so_far(state)

@@ -1,4 +1,4 @@
-"""`retry_bump`: count the retry. What it changes is said by the actions (`contracts/decisions/effects.py`)."""
+"""`retry_bump`: count the retry. The actions define what it changes (`contracts/decisions/effects.py`)."""
 
 from __future__ import annotations
 

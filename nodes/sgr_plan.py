@@ -1,4 +1,4 @@
-"""`sgr_plan`: one planning exchange, then DT-002 decides the action and DT-007 the track."""
+"""`sgr_plan`: run one planning exchange; then DT-002 decides the action and DT-007 the track."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NAME = "sgr_plan"
 
 
 async def sgr_plan(state: PlanView, runtime: Runtime[Context], *, planner: Planner, profile: Profile) -> Json:
-    """Plan the message once; the planner's action is a proposal, and a disagreement is recorded.
+    """Plan the message once; the planner's action is a proposal, and a different decision is recorded.
 
-    A reply that chose a section or a person needs no planner.
+    A reply that chose a section or a person is planned without the planner.
     """
     context = runtime.context or Context()
     question = state["question"]
