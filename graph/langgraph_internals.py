@@ -22,8 +22,7 @@ _STREAM: Final = "__pregel_stream"
 
 
 def recast(built: CompiledStateGraph[Any, Any, Any, Any], kind: type[_Compiled]) -> _Compiled:
-    """Make a compiled graph an instance of a subclass, and return it: `StateGraph.compile` only builds its own
-    class."""
+    """Return a compiled graph as an instance of a subclass: `StateGraph.compile` only builds its own class."""
     built.__class__ = kind
     assert isinstance(built, kind)  # noqa: S101  # for the type checker
     return built
